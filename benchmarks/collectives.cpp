@@ -1,0 +1,136 @@
+// Collectives and a reshard: meshtf's against the best of the raw ways, over sizes. A size is of the longer of the two arrays of a process.
+#include "../examples/by_hand/exchange.hpp"
+#include "../examples/by_hand/kernels.hpp"
+#include "setting.hpp"
+#include "timing.hpp"
+
+#include <boost/mpi/communicator.hpp>
+#include <meshtf/runtime/collectives.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using by_hand::buffer, by_hand::floats, by_hand::piece;
+
+/// Two arrays and what the raw ways need besides; all zero, so that sums in place don't grow from step to step.
+struct arrays {
+  MPI_Comm comm;
+  int rank = 0, size = 1;
+  std::int64_t n;  // floats of the longer array
+  int part;        // floats of one part of it
+  buffer from = floats(n), to = floats(n), scratch = floats(std::max(n, piece));
+
+  arrays(MPI_Comm c, std::int64_t bytes) : comm{c}, n{bytes / 4} {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    part = static_cast<int>(n / size);
+  }
+
+  float* part_of(buffer const& b, int r) const { return b.get() + std::int64_t{part} * r; }
+
+  /// Sends a part to every other process and receives one from each, two at a time.
+  template<class Sent, class Received>
+  void pairwise(Sent sent, Received received) const {
+    for (int step = 1; step < size; ++step) {
+      int const to_rank = (rank + step) % size, from_rank = (rank + size - step) % size;
+      MPI_Sendrecv(sent(to_rank), part, MPI_FLOAT, to_rank, 0, received(from_rank), part, MPI_FLOAT, from_rank, 0, comm, MPI_STATUS_IGNORE);
+    }
+  }
+};
+
+std::vector<bench::variant> all_reduce(arrays const& a, boost::mpi::communicator const& m) {
+  return {{"MPI_Allreduce", [&] { MPI_Allreduce(MPI_IN_PLACE, a.from.get(), static_cast<int>(a.n), MPI_FLOAT, MPI_SUM, a.comm); }, true},
+          {"pairwise reduce-scatter, MPI_Allgather",
+           [&] {
+             by_hand::reduce_scatter(a.comm, a.from.get(), a.n, a.scratch.get());
+             by_hand::all_gather(a.comm, a.from.get(), a.n);
+           },
+           true},
+          {"meshtf", [&] { meshtf::all_reduce(m, meshtf::reduction::sum, a.from.get(), a.n); }}};
+}
+
+std::vector<bench::variant> all_gather(arrays const& a, boost::mpi::communicator const& m) {
+  return {{"MPI_Allgather", [&] { MPI_Allgather(a.from.get(), a.part, MPI_FLOAT, a.to.get(), a.part, MPI_FLOAT, a.comm); }, true},
+          {"pairwise",
+           [&] {
+             std::copy_n(a.from.get(), a.part, a.part_of(a.to, a.rank));
+             a.pairwise([&](int) { return a.from.get(); }, [&](int r) { return a.part_of(a.to, r); });
+           },
+           true},
+          {"meshtf", [&] { meshtf::all_gather(m, a.from.get(), a.part, a.to.get()); }}};
+}
+
+std::vector<bench::variant> reduce_scatter(arrays const& a, boost::mpi::communicator const& m) {
+  return {{"MPI_Reduce_scatter_block", [&] { MPI_Reduce_scatter_block(a.from.get(), a.to.get(), a.part, MPI_FLOAT, MPI_SUM, a.comm); }, true},
+          {"pairwise in pieces", [&] { by_hand::reduce_scatter(a.comm, a.from.get(), a.n, a.scratch.get()); }, true},
+          {"meshtf", [&] { meshtf::reduce_scatter(m, meshtf::reduction::sum, a.from.get(), a.part, a.scratch.get(), a.to.get()); }}};
+}
+
+std::vector<bench::variant> all_to_all(arrays const& a, boost::mpi::communicator const& m) {
+  return {{"MPI_Alltoall", [&] { MPI_Alltoall(a.from.get(), a.part, MPI_FLOAT, a.to.get(), a.part, MPI_FLOAT, a.comm); }, true},
+          {"pairwise",
+           [&] {
+             std::copy_n(a.part_of(a.from, a.rank), a.part, a.part_of(a.to, a.rank));
+             a.pairwise([&](int r) { return a.part_of(a.from, r); }, [&](int r) { return a.part_of(a.to, r); });
+           },
+           true},
+          {"meshtf", [&] { meshtf::all_to_all(m, a.from.get(), a.part, a.to.get()); }}};
+}
+
+/// A matrix of 1024 columns split by rows becomes one split by columns: blocks are packed, and arrive where they belong.
+constexpr int columns = 1024;
+
+void pack_columns(arrays const& a, float* packed) {
+  std::int64_t const rows = a.n / columns, width = columns / a.size;
+  for (int r = 0; r < a.size; ++r)
+    for (std::int64_t i = 0; i < rows; ++i)
+      std::memcpy(packed + (r * rows + i) * width, a.from.get() + i * columns + r * width, static_cast<std::size_t>(width) * sizeof(float));
+}
+
+std::vector<bench::variant> rows_to_columns(arrays const& a, boost::mpi::communicator const&) {
+  return {{"pack, MPI_Alltoall",
+           [&] {
+             pack_columns(a, a.scratch.get());
+             MPI_Alltoall(a.scratch.get(), a.part, MPI_FLOAT, a.to.get(), a.part, MPI_FLOAT, a.comm);
+           },
+           true},
+          {"pack, pairwise",
+           [&] {
+             pack_columns(a, a.scratch.get());
+             std::copy_n(a.part_of(a.scratch, a.rank), a.part, a.part_of(a.to, a.rank));
+             a.pairwise([&](int r) { return a.part_of(a.scratch, r); }, [&](int r) { return a.part_of(a.to, r); });
+           },
+           true}};
+}
+
+std::string readable(std::int64_t bytes) { return bytes < 1 << 20 ? std::to_string(bytes >> 10) + " KiB" : std::to_string(bytes >> 20) + " MiB"; }
+
+}  // namespace
+
+void bench::measure_collectives(report& report, options const& options) {
+  boost::mpi::communicator const world;
+  struct kind {
+    std::string name;
+    std::vector<variant> (*variants)(arrays const&, boost::mpi::communicator const&);
+    std::int64_t from;  // the smallest size that has a meaning
+  };
+  std::vector<kind> const kinds{{"all_reduce", all_reduce, 0},
+                                {"all_gather", all_gather, 0},
+                                {"reduce_scatter", reduce_scatter, 0},
+                                {"all_to_all", all_to_all, 0},
+                                {"reshard rows to columns", rows_to_columns, 1 << 16}};
+  for (auto const& k : kinds)
+    for (std::int64_t const bytes : {1 << 10, 1 << 16, 1 << 20, 1 << 24}) {
+      std::string const what = k.name + ", " + readable(bytes);
+      if (bytes < k.from || !options.wants(what)) continue;
+      arrays const a{world, bytes};
+      int const repeat = static_cast<int>(std::clamp<std::int64_t>((1 << 22) / bytes, 2, 500));
+      report.add(what, interleave(world, k.variants(a, world), options.rounds, repeat));
+    }
+}

@@ -1,0 +1,58 @@
+// What the benchmarks start with: options, one GEMM thread a process, memory that stays with the process.
+#pragma once
+
+#include "timing.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <dlfcn.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace bench {
+
+struct options {
+  int rounds = 40;  // samples of each variant
+  std::string json, only;
+
+  /// `--only TEXT` leaves out the groups whose name doesn't hold it.
+  bool wants(std::string_view group) const { return group.find(only) != group.npos; }
+};
+
+/// `--rounds N`, `--json FILE` and `--only TEXT`; ends the program with 64 at anything else.
+inline options read(int argc, char** argv) {
+  options o;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view const name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--json" && !value.empty()) {
+      o.json = value;
+    } else if (name == "--only" && !value.empty()) {
+      o.only = value;
+    } else if (auto const end = value.data() + value.size();
+               name != "--rounds" || std::from_chars(value.data(), end, o.rounds).ptr != end || value.empty() || o.rounds < 1) {
+      std::fprintf(stderr, "%s: '%s' is not understood: [--rounds N] [--json FILE] [--only TEXT]\n", argv[0], argv[i]);
+      std::exit(64);
+    }
+    ++i;
+  }
+  return o;
+}
+
+/// oneDNN would start an OpenMP thread for every core it may use, in each process; glibc would give packing buffers back after every call.
+inline void settle() {
+  if (void* const f = dlsym(RTLD_DEFAULT, "omp_set_num_threads")) reinterpret_cast<void (*)(int)>(f)(1);
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+#endif
+}
+
+/// Collectives and reshards, in collectives.cpp.
+void measure_collectives(report&, options const&);
+
+}  // namespace bench

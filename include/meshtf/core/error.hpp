@@ -1,0 +1,75 @@
+// Errors: what a program says when it can't go on, and the status it ends with.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace meshtf::inline v0 {
+
+/// Base of everything the library throws. The text is one line: what is wrong, what was expected and found, what to type next.
+///
+/// The status is that of the whole job; the numbers are those of BSD's sysexits.h.
+class error : public std::runtime_error {
+public:
+  explicit error(std::string const& text, int exit_status = 70) : std::runtime_error{text}, status_{exit_status} { latest() = {text, exit_status}; }
+
+  int exit_status() const noexcept { return status_; }
+
+  struct record {
+    std::string text;
+    int exit_status = 70;
+  };
+
+  /// The error made last on this thread. Destructors that run while an exception passes can't see it, and `environment` must name it there.
+  static record& latest() {
+    static thread_local record made;
+    return made;
+  }
+
+private:
+  int status_;
+};
+
+/// The command line, or the number of processes, is wrong.
+struct usage_error : error {
+  explicit usage_error(std::string const& text) : error{text, 64} {}
+};
+
+/// A file has other content than its format allows.
+struct data_error : error {
+  explicit data_error(std::string const& text) : error{text, 65} {}
+};
+
+/// A file is missing or can't be read.
+struct no_input : error {
+  explicit no_input(std::string const& text) : error{text, 66} {}
+};
+
+/// MPI or the system refused: a message was not delivered, memory is used up.
+struct unavailable : error {
+  explicit unavailable(std::string const& text) : error{text, 69} {}
+};
+
+/// The program calls the library in a way that can't be right.
+struct software_error : error {
+  explicit software_error(std::string const& text) : error{text, 70} {}
+};
+
+/// A value was written while the tape holds it for `backward`.
+struct stale_value : software_error {
+  using software_error::software_error;
+};
+
+/// Throws the class that a status stands for: an error that crossed a process boundary as text and number is an exception again.
+[[noreturn]] inline void throw_error(std::string const& text, int exit_status) {
+  switch (exit_status) {
+    case 64: throw usage_error{text};
+    case 65: throw data_error{text};
+    case 66: throw no_input{text};
+    case 69: throw unavailable{text};
+    case 70: throw software_error{text};
+    default: throw error{text, exit_status};
+  }
+}
+
+}  // namespace meshtf::inline v0

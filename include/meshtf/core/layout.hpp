@@ -1,0 +1,139 @@
+// Layouts: which dimension is split over which axes of which mesh.
+#pragma once
+
+#include <boost/hana/at_key.hpp>
+#include <boost/hana/contains.hpp>
+#include <boost/hana/map.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/type.hpp>
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/mesh.hpp>
+#include <meshtf/core/verdict.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace hana = boost::hana;
+
+/// One rule of a layout: `Dim` is cut into equal parts over `Axes...`, the first of them outermost.
+template<Dimension Dim, MeshAxis... Axes>
+struct split {
+  using dimension = Dim;
+  using over      = axes<Axes...>;
+};
+
+/// A rule of a layout: `split`, and later other policies of the same form.
+template<class R>
+concept LayoutRule = requires {
+  typename R::dimension;
+  typename R::over;
+};
+
+/// `Dim` has more than one rule, so what it is split over is not said.
+template<class Dim>
+struct two_rules_for_dim {};
+
+/// A rule splits `Dim` over `Axis`, but `Mesh` has no such axis.
+template<class Axis, class Dim, class Mesh>
+struct axis_is_not_in_mesh {};
+
+/// A rule names `Axis` more than once for `Dim`.
+template<class Axis, class Dim>
+struct axis_splits_dim_twice {};
+
+namespace detail {
+
+template<class X, class... All>
+inline constexpr int times_named = (int{std::is_same_v<X, All>} + ... + 0);
+
+template<class M, class Rule, class Over>
+struct rule_objection;
+
+template<class M, class Rule, class... A>
+struct rule_objection<M, Rule, axes<A...>>
+    : std::type_identity<first_objection<
+          std::conditional_t<M::all_axes::template has<A>, legal, axis_is_not_in_mesh<A, typename Rule::dimension, M>>...,
+          std::conditional_t<times_named<A, A...> == 1, legal, axis_splits_dim_twice<A, typename Rule::dimension>>...>> {};
+
+template<class Dim, class... All>
+using one_rule = std::conditional_t<times_named<Dim, All...> == 1, legal, two_rules_for_dim<Dim>>;
+
+template<class M, class... Rules>
+struct rules_objection
+    : std::type_identity<first_objection<one_rule<typename Rules::dimension, typename Rules::dimension...>...,
+                                               typename rule_objection<M, Rules, typename Rules::over>::type...>> {};
+
+// A Hana map may not hold a key twice. A layout with such rules has a verdict of its own and places nothing, so its map may be empty.
+template<bool Sound, class... Rules>
+consteval auto map_of_rules() {
+  if constexpr (Sound)
+    return hana::make_map(hana::make_pair(hana::type_c<typename Rules::dimension>, hana::type_c<typename Rules::over>)...);
+  else
+    return hana::make_map();
+}
+
+}  // namespace detail
+
+/// A mesh and the rules for it; dimensions without a rule are whole on every process.
+///
+///     struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
+///
+/// `rules` is a Hana map from a dimension to the axes that split it, outermost first: whatever Hana can do with a map, it can do with a layout.
+template<Mesh M, LayoutRule... Rules>
+struct layout {
+  using mesh_type     = M;
+  using rules_verdict = typename detail::rules_objection<M, Rules...>::type;
+  static constexpr auto rules = detail::map_of_rules<is_legal<rules_verdict>, Rules...>();
+};
+
+template<class L>
+concept Layout = requires {
+  typename L::mesh_type;
+  typename L::rules_verdict;
+  L::rules;
+};
+
+/// The layout `L` without storage: the same rules, but a tensor under it is only a shape, and its machine is the compiler's ledger.
+template<Layout L>
+struct dry {
+  using mesh_type             = typename L::mesh_type;
+  using rules_verdict         = typename L::rules_verdict;
+  using rules_of              = L;
+  static constexpr auto rules = L::rules;
+};
+
+template<class L>
+inline constexpr bool is_dry = false;
+template<class L>
+inline constexpr bool is_dry<dry<L>> = true;
+
+namespace detail {
+
+template<class L>
+struct rules_of : std::type_identity<L> {};
+template<class L>
+struct rules_of<dry<L>> : std::type_identity<L> {};
+
+template<class L, class D>
+consteval auto find_axes() {
+  constexpr auto key = hana::type_c<D>;
+  if constexpr (decltype(hana::contains(L::rules, key))::value)
+    return L::rules[key];
+  else
+    return hana::type_c<axes<>>;
+}
+
+template<class L, class D>
+struct axes_lookup : std::type_identity<typename decltype(find_axes<L, D>())::type> {};
+
+}  // namespace detail
+
+/// `L`, whether it is dry or not: plans and kernels are keyed by the rules alone, so a layout and its dry twin share their instantiations.
+template<class L>
+using wet = typename detail::rules_of<L>::type;
+
+/// The axes over which `L` splits `D`, outermost first.
+template<class L, class D>
+using axes_of = typename detail::axes_lookup<wet<L>, D>::type;
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,147 @@
+// Random numbers that depend on a seed and an index only, so that every layout draws the same.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <utility>
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/element.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+inline constexpr std::uint64_t low_word = 0xffffffff;
+
+/// Words of several counters. They take 64 bits each, the width of their products: so compilers turn loops over counters into SIMD code.
+template<std::size_t Lanes>
+struct philox_words {
+  std::array<std::array<std::uint64_t, Lanes>, 4> word;
+};
+
+template<std::uint64_t Round>
+[[gnu::always_inline]] constexpr void philox_round(std::uint64_t& a, std::uint64_t& b, std::uint64_t& c, std::uint64_t& d, std::uint64_t key0, std::uint64_t key1) {
+  std::uint64_t const p = 0xD2511F53 * a, q = 0xCD9E8D57 * c;
+  a = (q >> 32) ^ b ^ ((key0 + Round * 0x9E3779B9) & low_word);
+  b = q & low_word;
+  c = (p >> 32) ^ d ^ ((key1 + Round * 0xBB67AE85) & low_word);
+  d = p & low_word;
+}
+
+/// The rounds are a fold and inlined by order: g++ vectorises a loop over counters only where no loop or call is left in it.
+template<std::uint64_t... Round>
+[[gnu::always_inline]] constexpr void philox_rounds(std::uint64_t& a, std::uint64_t& b, std::uint64_t& c, std::uint64_t& d, std::uint64_t key0,
+                                                    std::uint64_t key1, std::integer_sequence<std::uint64_t, Round...>) {
+  (philox_round<Round>(a, b, c, d, key0, key1), ...);
+}
+
+/// The upper 53 of 64 bits as a number in [0, 1).
+constexpr double unit_interval(std::uint64_t low, std::uint64_t high) { return static_cast<double>(static_cast<std::int64_t>((low | high << 32) >> 11)) * 0x1p-53; }
+
+}  // namespace detail
+
+/// Philox4x32-10: 128 random bits for each counter. Streams of one seed share nothing.
+/// Source: Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3 (2011).
+class philox {
+public:
+  constexpr philox(std::uint64_t seed, std::uint64_t stream) : seed_{seed}, stream_{stream} {}
+
+  constexpr std::array<std::uint32_t, 4> operator()(std::uint64_t counter) const {
+    auto const x = many<1>(counter);
+    std::array<std::uint32_t, 4> words{};
+    for (std::size_t k = 0; k < 4; ++k) words[k] = static_cast<std::uint32_t>(x.word[k][0]);
+    return words;
+  }
+
+  /// The words of `Lanes` counters in a row.
+  template<std::size_t Lanes>
+  constexpr detail::philox_words<Lanes> many(std::uint64_t counter) const {
+    detail::philox_words<Lanes> x{};
+    std::uint64_t const key0 = seed_ & detail::low_word, key1 = seed_ >> 32;
+    for (std::size_t i = 0; i < Lanes; ++i) {
+      std::uint64_t a = (counter + i) & detail::low_word, b = (counter + i) >> 32, c = stream_ & detail::low_word, d = stream_ >> 32;
+      detail::philox_rounds(a, b, c, d, key0, key1, std::make_integer_sequence<std::uint64_t, 10>{});
+      x.word[0][i] = a, x.word[1][i] = b, x.word[2][i] = c, x.word[3][i] = d;
+    }
+    return x;
+  }
+
+private:
+  std::uint64_t seed_, stream_;
+};
+
+namespace detail {
+
+/// Two values for each counter: where `Normal`, a pair by Box and Muller, else two uniform ones.
+template<bool Normal, std::size_t Lanes>
+constexpr std::array<double, 2 * Lanes> draw(philox const& random, std::uint64_t counter) {
+  auto const x = random.many<Lanes>(counter);
+  std::array<double, 2 * Lanes> z{};
+  for (std::size_t i = 0; i < Lanes; ++i) {
+    double const u = unit_interval(x.word[0][i], x.word[1][i]);
+    double const v = unit_interval(x.word[2][i], x.word[3][i]);
+    if constexpr (Normal) {
+      double const radius = std::sqrt(-2 * std::log(1 - u));   // 1 - u is never 0
+      double const angle  = 2 * std::numbers::pi * v;
+      z[2 * i]            = radius * std::cos(angle);
+      z[2 * i + 1]        = radius * std::sin(angle);
+    } else {
+      z[2 * i]     = u;
+      z[2 * i + 1] = v;
+    }
+  }
+  return z;
+}
+
+/// Calls put(k, value) for the values of indices first + k, k < n.
+template<bool Normal, class Put>
+constexpr void draw_run(philox const& random, extent first, extent n, Put put) {
+  constexpr std::size_t lanes = 16;
+  extent k = 0;
+  while (k < n) {
+    auto const index = static_cast<std::uint64_t>(first + k);
+    extent const odd = (first + k) % 2;   // a run may start within a pair
+    if (n - k + odd < static_cast<extent>(2 * lanes)) {
+      auto const pair = draw<Normal, 1>(random, index / 2);
+      for (extent i = odd; i < 2 && k < n; ++i) put(k++, pair[static_cast<std::size_t>(i)]);
+    } else {
+      auto const block = draw<Normal, lanes>(random, index / 2);
+      for (extent i = odd; i < static_cast<extent>(2 * lanes); ++i) put(k + i - odd, block[static_cast<std::size_t>(i)]);
+      k += static_cast<extent>(2 * lanes) - odd;
+    }
+  }
+}
+
+}  // namespace detail
+
+/// In [0, 1), 53 random bits.
+constexpr double uniform_at(philox const& random, extent global_index) {
+  return detail::draw<false, 1>(random, static_cast<std::uint64_t>(global_index) / 2)[static_cast<std::size_t>(global_index % 2)];
+}
+
+/// Mean 0, standard deviation 1.
+inline double normal_at(philox const& random, extent global_index) {
+  return detail::draw<true, 1>(random, static_cast<std::uint64_t>(global_index) / 2)[static_cast<std::size_t>(global_index % 2)];
+}
+
+/// z[k] = low + (high - low) * uniform_at(random, first + k), below `high` after rounding too.
+template<FloatingElement T>
+void fill_uniform(philox const& random, extent first, extent n, T low, T high, T* z) {
+  double const from = static_cast<double>(low), width = static_cast<double>(high) - from;
+  T const last = low < high ? std::nextafter(high, low) : high;
+  detail::draw_run<false>(random, first, n, [=](extent k, double u) { z[k] = std::min(static_cast<T>(from + width * u), last); });
+}
+
+/// z[k] = mean + stddev * normal_at(random, first + k).
+template<FloatingElement T>
+void fill_normal(philox const& random, extent first, extent n, T mean, T stddev, T* z) {
+  double const centre = static_cast<double>(mean), scale = static_cast<double>(stddev);
+  detail::draw_run<true>(random, first, n, [=](extent k, double x) { z[k] = static_cast<T>(centre + scale * x); });
+}
+
+}  // namespace meshtf::inline v0

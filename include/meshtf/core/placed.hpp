@@ -1,0 +1,189 @@
+// Placed dimensions: what the rules need to know of a dimension, as a value.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <span>
+
+#include <meshtf/core/layout.hpp>
+#include <meshtf/core/shape.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A set of axes of a mesh: bit i is the i-th axis of the mesh's list.
+using axis_set = std::uint32_t;
+
+/// Axes of a mesh by number, in order. Rules work on these, so one compiled rule serves every mesh, layout and search.
+struct axis_list {
+  std::array<signed char, max_axes> number{};
+  int count = 0;
+
+  constexpr void push_back(int axis) { number[static_cast<std::size_t>(count++)] = static_cast<signed char>(axis); }
+  constexpr auto begin() const { return number.begin(); }
+  constexpr auto end() const { return number.begin() + count; }
+  constexpr int operator[](int i) const { return number[static_cast<std::size_t>(i)]; }
+
+  constexpr axis_set set() const {
+    axis_set bits = 0;
+    for (int axis : *this) bits |= axis_set{1} << axis;
+    return bits;
+  }
+
+  friend constexpr bool operator==(axis_list const& a, axis_list const& b) {
+    if (a.count != b.count) return false;
+    for (int i = 0; i < a.count; ++i)
+      if (a[i] != b[i]) return false;
+    return true;
+  }
+};
+
+/// A dimension under a layout: how many elements, in how many parts, over which axes.
+struct placed {
+  extent size  = 1;
+  extent parts = 1;
+  axis_list over{};
+
+  constexpr extent local_size() const { return size / parts; }
+  friend constexpr bool operator==(placed const&, placed const&) = default;
+};
+
+/// The dimensions of a tensor within a loop nest: their numbers in the nest, outermost in memory first.
+struct dim_list {
+  std::array<signed char, max_rank> number{};
+  int count = 0;
+
+  constexpr void push_back(int dim) { number[static_cast<std::size_t>(count++)] = static_cast<signed char>(dim); }
+  constexpr auto begin() const { return number.begin(); }
+  constexpr auto end() const { return number.begin() + count; }
+  constexpr int operator[](int i) const { return number[static_cast<std::size_t>(i)]; }
+
+  constexpr bool has(int dim) const {
+    for (int d : *this)
+      if (d == dim) return true;
+    return false;
+  }
+};
+
+namespace detail {
+
+template<class Wanted, class... X>
+consteval int position_of() {
+  int n = 0;
+  (void)((std::is_same_v<X, Wanted> || (++n, false)) || ...);
+  return n;
+}
+
+template<class Wanted, class... Axis>
+consteval int number_of(axes<Axis...>) {
+  return position_of<Wanted, Axis...>();
+}
+
+template<class All, class... Axis>
+consteval axis_list numbers_of(axes<Axis...>) {
+  axis_list list;
+  (list.push_back(number_of<Axis>(All{})), ...);
+  return list;
+}
+
+template<class M, class Axes>
+struct set_of;
+
+template<class M, class... A>
+struct set_of<M, axes<A...>> {
+  static constexpr axis_set value = ((axis_set{1} << number_of<A>(typename M::all_axes{})) | ... | axis_set{0});
+};
+
+template<class L, class D>
+inline constexpr placed placing{
+    .size  = D::size,
+    .parts = axes_of<L, D>::size,
+    .over  = numbers_of<typename L::mesh_type::all_axes>(axes_of<L, D>{}),
+};
+
+template<class M>
+inline constexpr axis_set joining = []<class... A>(axes<A...>) {
+  axis_set set = 0;
+  int i        = 0;
+  ((set |= (A::size > 1 ? axis_set{1} : axis_set{0}) << i++), ...);
+  return set;
+}(typename M::all_axes{});
+
+template<class L, class S>
+struct placed_shape;
+
+template<class L, class... D>
+struct placed_shape<L, shape<D...>> {
+  static constexpr std::array<placed, sizeof...(D)> dims{placing<L, D>...};
+  static constexpr std::array<extent, sizeof...(D)> extents{placing<L, D>.local_size()...};
+  static constexpr extent size   = (placing<L, D>.local_size() * ... * extent{1});
+  static constexpr axis_set over = (placing<L, D>.over.set() | ... | axis_set{0}) & joining<typename L::mesh_type>;
+};
+
+template<class Nest, class S>
+struct dims_inside;
+
+template<class... N, class... D>
+struct dims_inside<shape<N...>, shape<D...>> {
+  static constexpr dim_list value = [] {
+    dim_list list;
+    (list.push_back(position_of<D, N...>()), ...);
+    return list;
+  }();
+};
+
+template<class M>
+inline constexpr std::array<extent, max_axes> sizes_of_axes = []<class... A>(axes<A...>) {
+  std::array<extent, max_axes> sizes;
+  sizes.fill(1);
+  std::size_t i = 0;
+  ((sizes[i++] = A::size), ...);
+  return sizes;
+}(typename M::all_axes{});
+
+}  // namespace detail
+
+/// `D` as the rules see it under `L`.
+template<Layout L, Dimension D>
+inline constexpr placed placed_under = detail::placing<wet<L>, D>;
+
+/// The dimensions of shape `S` as the rules see them.
+template<Layout L, class S>
+inline constexpr auto placed_dims = detail::placed_shape<wet<L>, S>::dims;
+
+/// How many elements of each dimension of shape `S` one process holds.
+template<Layout L, class S>
+inline constexpr auto local_extents = detail::placed_shape<wet<L>, S>::extents;
+
+/// How many elements of a tensor of shape `S` one process holds.
+template<Layout L, class S>
+inline constexpr extent shard_size = detail::placed_shape<wet<L>, S>::size;
+
+/// The axes of `M` that join more than one process. An axis of size 1 is in no plan: nothing is sent along it.
+template<Mesh M>
+inline constexpr axis_set joining_axes = detail::joining<M>;
+
+/// The axes over which a tensor of shape `S` is split.
+template<Layout L, class S>
+inline constexpr axis_set split_over = detail::placed_shape<wet<L>, S>::over;
+
+/// The set of the axes `Axes` in mesh `M`.
+template<Mesh M, class Axes>
+inline constexpr axis_set axis_set_of = detail::set_of<M, Axes>::value;
+
+/// The dimensions of shape `S` by their place in the loop nest `Nest`.
+template<class Nest, class S>
+inline constexpr dim_list dims_within = detail::dims_inside<Nest, S>::value;
+
+/// The sizes of the axes of `M`, by number; 1 past the last.
+template<Mesh M>
+inline constexpr std::array<extent, max_axes> axis_sizes = detail::sizes_of_axes<M>;
+
+/// How many processes the axes of a set hold together.
+constexpr extent processes_along(std::span<extent const> sizes, axis_set over) {
+  extent n = 1;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (over >> i & 1) n *= sizes[i];
+  return n;
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,92 @@
+// Placement: may a tensor of these dimensions live on the mesh under this layout?
+#pragma once
+
+#include <tuple>
+
+#include <meshtf/core/placed.hpp>
+#include <meshtf/core/shape.hpp>
+#include <meshtf/core/verdict.hpp>
+
+namespace meshtf::inline v0 {
+
+/// `First` and `Second` are both split over `Axis`, so no process would hold a rectangular part of the tensor.
+template<class Axis, class First, class Second>
+struct one_axis_splits_two_dims {};
+
+/// A tensor names each dimension once. For a square matrix over one dimension, rename one side.
+template<class Dim>
+struct dim_appears_twice {};
+
+/// `Size` elements of `Dim` can't be cut into `Parts` equal parts.
+template<class Dim, extent Size, extent Parts>
+struct parts_do_not_divide_dim {};
+
+/// What is wrong with a placement: the dimensions by their place in the tensor, the axis by its number.
+struct placement_fault {
+  enum kind { none, two_dims, ragged } what = none;
+  int first = 0, second = 0, axis = 0;
+};
+
+/// The first fault in the order of the dimensions. The rule itself: an axis splits one dimension, and parts are equal.
+/// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.1.
+constexpr placement_fault examine(std::span<placed const> dims) {
+  std::array<int, max_axes> splits{};   // for each axis: 1 + the dimension that it splits
+  for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
+    placed const& d = dims[static_cast<std::size_t>(i)];
+    if (d.size % d.parts != 0) return {placement_fault::ragged, i};
+    for (int axis : d.over) {
+      int& taken = splits[static_cast<std::size_t>(axis)];
+      if (taken != 0) return {placement_fault::two_dims, taken - 1, i, axis};
+      taken = i + 1;
+    }
+  }
+  return {};
+}
+
+namespace detail {
+
+template<int I, class... X>
+using pick = std::tuple_element_t<std::size_t{I}, std::tuple<X...>>;
+
+template<class L, class S>
+struct placement;
+
+template<class L, class... D>
+struct placement<L, shape<D...>> {
+  static constexpr std::array<placed, sizeof...(D)> dims{placing<L, D>...};
+  static constexpr placement_fault fault = examine(dims);
+
+  template<class... Axis>
+  static auto axis(axes<Axis...>) -> pick<fault.axis, Axis...>;
+
+  static constexpr auto verdict() {
+    if constexpr (fault.what == placement_fault::two_dims)
+      return one_axis_splits_two_dims<decltype(axis(typename L::mesh_type::all_axes{})), pick<fault.first, D...>, pick<fault.second, D...>>{};
+    else if constexpr (fault.what == placement_fault::ragged)
+      return parts_do_not_divide_dim<pick<fault.first, D...>, dims[fault.first].size, dims[fault.first].parts>{};
+    else
+      return legal{};
+  }
+};
+
+template<class D, class... All>
+using named_once = std::conditional_t<times_named<D, All...> == 1, legal, dim_appears_twice<D>>;
+
+// A layout whose own rules are unsound places nothing, and is not asked where.
+template<class L, class S, class Rules = typename L::rules_verdict>
+struct objection : std::type_identity<Rules> {};
+
+template<class L, class... D>
+struct objection<L, shape<D...>, legal>
+    : std::type_identity<first_objection<named_once<D, D...>..., decltype(placement<L, shape<D...>>::verdict())>> {};
+
+}  // namespace detail
+
+/// `legal`, or the first objection to a tensor of shape `S` under layout `L`, in the user's own names.
+template<Layout L, class S>
+using placement_verdict_of = typename detail::objection<wet<L>, S>::type;
+
+template<Layout L, Dimension... D>
+using placement_verdict = placement_verdict_of<L, shape<D...>>;
+
+}  // namespace meshtf::inline v0

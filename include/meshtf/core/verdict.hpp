@@ -1,0 +1,32 @@
+// Verdicts: the answer to "is this allowed?" as a type that explains itself.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+namespace meshtf::inline v0 {
+
+/// Nothing to object to. Every other verdict is an objection: its name states the fact, its arguments are the user's own types.
+struct legal {};
+
+template<class Verdict>
+inline constexpr bool is_legal = std::same_as<Verdict, legal>;
+
+namespace detail {
+
+template<class... Verdicts>
+struct objection_among : std::type_identity<legal> {};
+
+template<class Verdict, class... Rest>
+struct objection_among<Verdict, Rest...> : std::type_identity<Verdict> {};
+
+template<class... Rest>
+struct objection_among<legal, Rest...> : objection_among<Rest...> {};
+
+}  // namespace detail
+
+/// The first of several verdicts that is not `legal`; `legal` if there is none.
+template<class... Verdicts>
+using first_objection = typename detail::objection_among<Verdicts...>::type;
+
+}  // namespace meshtf::inline v0

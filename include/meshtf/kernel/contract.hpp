@@ -1,0 +1,84 @@
+// Contractions: an einsum of two arrays in one process, as its plan says.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <utility>
+
+#include <meshtf/core/element.hpp>
+#include <meshtf/kernel/gemm.hpp>
+#include <meshtf/kernel/nest.hpp>
+#include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/contraction.hpp>
+
+namespace meshtf::inline v0 {
+namespace kernel {
+
+namespace detail {
+
+struct times {
+  static constexpr bool vectorised = true;
+
+  template<class V>
+  constexpr V operator()(V const& a, V const& b) const {
+    return a * b;
+  }
+};
+
+struct as_it_is {
+  static constexpr bool vectorised = true;
+
+  template<class V>
+  constexpr V operator()(V const& a) const {
+    return a;
+  }
+};
+
+/// Calls `f` with the offsets of A, B and C for each turn.
+template<class F>
+void for_each_product(nest_steps const& batch, F f) {
+  std::array<extent, max_rank> turn{};
+  std::array<extent, 3> at{};
+  for (;;) {
+    f(at[0], at[1], at[2]);
+    int loop = batch.rank;
+    while (loop > 0) {
+      auto const i     = static_cast<std::size_t>(--loop);
+      bool const wraps = ++turn[i] == batch.size[i];
+      for (std::size_t k = 0; k < 3; ++k) at[k] += wraps ? batch.stride[k][i] * (1 - batch.size[i]) : batch.stride[k][i];
+      if (!wraps) break;
+      turn[i] = 0;
+      if (loop == 0) return;
+    }
+    if (batch.rank == 0) return;
+  }
+}
+
+}  // namespace detail
+
+/// z = the sum of x * y over what z lacks. `scratch` holds `steps.scratch` elements, none for integers; z must not overlap x or y.
+template<Element T>
+void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[maybe_unused]] T* scratch) {
+  if constexpr (std::floating_point<T>) {
+    if (steps.by_gemm) {
+      auto const packed = [&](packing const& p, T const* from) -> T const* {
+        if (!p.needed) return from;
+        reduce_nest<reduction::sum>(p.walk, detail::as_it_is{}, scratch + p.at, from);
+        return scratch + p.at;
+      };
+      T const* a = packed(steps.x, x);
+      T const* b = packed(steps.y, y);
+      T* const c = steps.z.needed ? scratch + steps.z.at : z;
+      if (steps.swapped) std::swap(a, b);
+      detail::for_each_product(steps.batch, [&](extent at_a, extent at_b, extent at_c) {
+        gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at_a, steps.lda, b + at_b, steps.ldb, T{0}, c + at_c, steps.ldc);
+      });
+      if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, detail::as_it_is{}, z, static_cast<T const*>(c));
+      return;
+    }
+  }
+  reduce_nest<reduction::sum>(steps.nest, detail::times{}, z, x, y);
+}
+
+}  // namespace kernel
+}  // namespace meshtf::inline v0

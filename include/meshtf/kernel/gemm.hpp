@@ -1,0 +1,116 @@
+// Matrix products: the one place that calls BLAS and oneDNN.
+#pragma once
+
+#include <cblas.h>
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <meshtf/core/dim.hpp>
+
+#if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
+#include <dnnl.h>
+#endif
+
+// Only OpenBLAS has it; under any other BLAS its address is null.
+extern "C" char* openblas_get_corename() __attribute__((weak));
+
+namespace meshtf::inline v0 {
+namespace kernel {
+
+namespace detail {
+
+/// BLAS counts in int.
+inline int blas_int(extent n) {
+  if (n > std::numeric_limits<int>::max())
+    throw std::length_error("meshtf: BLAS can't count the " + std::to_string(n) +
+                            " rows or columns of this matrix: split the dimension over more processes");
+  return static_cast<int>(n);
+}
+
+constexpr CBLAS_TRANSPOSE blas_transpose(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+
+template<std::floating_point T>
+T blas_dot(extent n, T const* x, extent step_x, T const* y, extent step_y) {
+  if constexpr (std::same_as<T, float>) return cblas_sdot(blas_int(n), x, blas_int(step_x), y, blas_int(step_y));
+  else return cblas_ddot(blas_int(n), x, blas_int(step_x), y, blas_int(step_y));
+}
+
+/// y = A x + beta y, A of m rows and n columns as it lies.
+template<std::floating_point T>
+void blas_gemv(bool transpose, extent m, extent n, T const* a, extent lda, T const* x, extent step_x, T beta, T* y, extent step_y) {
+  // Not left to BLAS: some releases of OpenBLAS multiply what lies there by 0, and 0 * NaN is NaN.
+  if (beta == T{0}) {
+    for (extent i = 0, rows = transpose ? n : m; i < rows; ++i) y[i * step_y] = T{0};
+    beta = T{1};
+  }
+  auto const rows = blas_int(m), columns = blas_int(n), row = blas_int(lda), over_x = blas_int(step_x), over_y = blas_int(step_y);
+  auto const t = blas_transpose(transpose);
+  if constexpr (std::same_as<T, float>) cblas_sgemv(CblasRowMajor, t, rows, columns, 1, a, row, x, over_x, beta, y, over_y);
+  else cblas_dgemv(CblasRowMajor, t, rows, columns, 1, a, row, x, over_x, beta, y, over_y);
+}
+
+}  // namespace detail
+
+/// The kernels that BLAS chose for this processor, as OpenBLAS names them; empty if BLAS doesn't say.
+inline std::string_view blas_kernel_name() {
+  if (!openblas_get_corename) return {};
+  return openblas_get_corename();
+}
+
+/// Whether BLAS runs kernels for processors without AVX2 on one that has it. OpenBLAS does that, silently, where it doesn't know the model, and is then
+/// 5 times slower: `OPENBLAS_CORETYPE=Haswell`, `Zen` or `SkylakeX` cures it.
+inline bool blas_kernel_is_generic() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_cpu_init();  // for those who ask before main
+  if (!__builtin_cpu_supports("avx2")) return false;
+  static constexpr std::array<std::string_view, 22> older{"unknown",   "generic",    "katmai",      "coppermine",   "northwood", "prescott",  //
+                                                          "banias",    "atom",       "core2",       "penryn",       "nehalem",   "dunnington",
+                                                          "athlon",    "opteron",    "nano",        "opteron_sse3", "barcelona", "bobcat",
+                                                          "bulldozer", "piledriver", "steamroller", "sandybridge"};
+  std::string name(blas_kernel_name());
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return std::ranges::find(older, name) != older.end();
+#else
+  return false;
+#endif
+}
+
+/// C = A B + beta C: A is m by k, or lies k by m, B is k by n, or lies n by k; all row-major, `ld` elements from one row to the next.
+template<std::floating_point T>
+void gemm(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T const* a, extent lda, T const* b, extent ldb, T beta, T* c,
+          extent ldc) {
+#if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
+  if constexpr (std::same_as<T, float>) {
+    // A call of oneDNN costs 0.4 us before it does anything, BLAS with the right kernels 0.05 us; both do 48x48x48 in 2 us.
+    static extent const worth_it = blas_kernel_is_generic() ? 12 * 12 * 12 : 48 * 48 * 48;
+    if (m * n * k >= worth_it) {
+      if (dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1, a, lda, b, ldb, beta, c, ldc) != dnnl_success)
+        throw std::runtime_error("meshtf: oneDNN refused a matrix product (dnnl_sgemm)");
+      return;
+    }
+  }
+#endif
+  extent const step_a = transpose_a ? lda : 1, step_b = transpose_b ? 1 : ldb;
+  if (m == 1 && n == 1) {
+    T const sum = detail::blas_dot(k, a, step_a, b, step_b);
+    *c          = beta == T{0} ? sum : sum + beta * *c;
+  } else if (m == 1) {
+    detail::blas_gemv(!transpose_b, transpose_b ? n : k, transpose_b ? k : n, b, ldb, a, step_a, beta, c, extent{1});
+  } else if (n == 1) {
+    detail::blas_gemv(transpose_a, transpose_a ? k : m, transpose_a ? m : k, a, lda, b, step_b, beta, c, ldc);
+  } else {
+    using detail::blas_int, detail::blas_transpose;
+    auto const rows = blas_int(m), columns = blas_int(n), inner = blas_int(k), row_a = blas_int(lda), row_b = blas_int(ldb), row_c = blas_int(ldc);
+    auto const ta = blas_transpose(transpose_a), tb = blas_transpose(transpose_b);
+    if constexpr (std::same_as<T, float>) cblas_sgemm(CblasRowMajor, ta, tb, rows, columns, inner, 1, a, row_a, b, row_b, beta, c, row_c);
+    else cblas_dgemm(CblasRowMajor, ta, tb, rows, columns, inner, 1, a, row_a, b, row_b, beta, c, row_c);
+  }
+}
+
+}  // namespace kernel
+}  // namespace meshtf::inline v0

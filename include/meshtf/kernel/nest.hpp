@@ -1,0 +1,294 @@
+// Loop nests: one functor over several arrays at once, and the joining of what it gives over loops in which the result stands still.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include <meshtf/kernel/blocks.hpp>
+#include <meshtf/kernel/simd.hpp>
+#include <meshtf/plan/collective.hpp>
+
+namespace meshtf::inline v0 {
+namespace kernel {
+namespace detail {
+
+/// Whether `F` gets batches: it says so, and the elements are of one floating-point type.
+template<class F, class R, class... T>
+inline constexpr bool in_batches = Vectorised<F> && std::floating_point<R> && (std::same_as<T, R> && ...);
+
+struct unchanged {
+  static constexpr bool vectorised = true;
+  constexpr auto operator()(auto const& x) const { return x; }
+};
+
+/// How two values are joined. A maximum or minimum of which one is not a number is not a number, whichever it is.
+template<reduction Op, class X>
+X join(X const& a, X const& b) {
+  using math::select;
+  if constexpr (Op == reduction::sum) return a + b;
+  else if constexpr (Op == reduction::max) return select(a > b || a != a, a, b);
+  else return select(a < b || a != a, a, b);
+}
+
+/// `f` of one row of a block, in batches of contiguous elements.
+template<class Lanes, class F, class T, std::size_t N>
+struct batch_row {
+  F const& f;
+  std::array<T const*, N> x;
+  std::array<extent, N> moves;
+
+  typename Lanes::batch full(extent i) const {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) { return f(Lanes::load(x[K] + (i & moves[K]))...); }(std::make_index_sequence<N>{});
+  }
+  /// Fewer elements than a batch has; the other lanes mean nothing. The same arithmetic, so no element's bits depend on where it stands.
+  typename Lanes::batch first(extent i, extent n) const {
+    auto const load = [&](T const* from, extent move) { return move == 0 ? Lanes::load(from) : load_first<Lanes>(from + i, n); };
+    return [&]<std::size_t... K>(std::index_sequence<K...>) { return f(load(x[K], moves[K])...); }(std::make_index_sequence<N>{});
+  }
+};
+
+template<class Lanes, class T, class Row>
+void store_row(Row const& row, extent n, T* z) {
+  extent i = 0;
+  for (; i + Lanes::width <= n; i += Lanes::width) Lanes::store(row.full(i), z + i);
+  if (i < n) store_first<Lanes>(row.first(i, n - i), z + i, n - i);
+}
+
+/// z = rows joined (`fresh`), or z joined with them: several rows at once read and write z once.
+template<reduction Op, class Lanes, class T, class Row, std::size_t Rows>
+void join_rows(std::array<Row, Rows> const& rows, extent n, T* z, bool fresh) {
+  auto const joined = [&](auto const& value) {
+    if constexpr (Rows == 4) return join<Op>(join<Op>(value(rows[0]), value(rows[1])), join<Op>(value(rows[2]), value(rows[3])));
+    else return value(rows[0]);
+  };
+  extent i = 0;
+  for (; i + Lanes::width <= n; i += Lanes::width) {
+    auto const sum = joined([&](Row const& row) { return row.full(i); });
+    Lanes::store(fresh ? sum : join<Op>(Lanes::load(z + i), sum), z + i);
+  }
+  if (extent const left = n - i; left > 0) {
+    auto const sum = joined([&](Row const& row) { return row.first(i, left); });
+    store_first<Lanes>(fresh ? sum : join<Op>(load_first<Lanes>(z + i, left), sum), z + i, left);
+  }
+}
+
+/// The elements begin ... end of a row joined to one, with four batches under way at once, since each addition waits for the last.
+template<reduction Op, class Lanes, class T, class Row>
+T fold_piece(Row const& row, extent begin, extent end) {
+  constexpr extent width = Lanes::width;
+  std::array<T, Lanes::width> lane;
+  extent i     = begin;
+  extent count = width;   // of lanes that hold something
+  if (end - begin < width) {
+    count = end - begin;
+    Lanes::store(row.first(begin, count), lane.data());
+    i = end;
+  } else {
+    auto sum = row.full(i);
+    i += width;
+    if (i + 7 * width <= end) {
+      auto b = row.full(i), c = row.full(i + width), d = row.full(i + 2 * width);
+      for (i += 3 * width; i + 4 * width <= end; i += 4 * width) {
+        sum = join<Op>(sum, row.full(i));
+        b   = join<Op>(b, row.full(i + width));
+        c   = join<Op>(c, row.full(i + 2 * width));
+        d   = join<Op>(d, row.full(i + 3 * width));
+      }
+      sum = join<Op>(join<Op>(sum, b), join<Op>(c, d));
+    }
+    for (; i + width <= end; i += width) sum = join<Op>(sum, row.full(i));
+    Lanes::store(sum, lane.data());
+  }
+  if (i < end) {
+    std::array<T, Lanes::width> rest;
+    Lanes::store(row.first(i, end - i), rest.data());
+    for (std::size_t k = 0; k < static_cast<std::size_t>(end - i); ++k) lane[k] = join<Op>(lane[k], rest[k]);
+  }
+  if (count == width) {
+    for (std::size_t half = Lanes::width / 2; half > 0; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) lane[k] = join<Op>(lane[k], lane[k + half]);
+  } else {
+    for (std::size_t k = 1; k < static_cast<std::size_t>(count); ++k) lane[0] = join<Op>(lane[0], lane[k]);
+  }
+  return lane[0];
+}
+
+/// A row joined to one element. Sums of floats are added up in double every so often, so the error does not grow with the length.
+template<reduction Op, class Lanes, class T, class Row>
+T fold_row(Row const& row, extent n) {
+  constexpr extent often = 1 << 14;
+  using total_type       = std::conditional_t<Op == reduction::sum && std::same_as<T, float>, double, T>;
+  if (n <= often) return fold_piece<Op, Lanes, T>(row, 0, n);
+  auto total = static_cast<total_type>(fold_piece<Op, Lanes, T>(row, 0, often));
+  for (extent i = often; i < n; i += often)
+    total = join<Op>(total, static_cast<total_type>(fold_piece<Op, Lanes, T>(row, i, i + often < n ? i + often : n)));
+  return static_cast<T>(total);
+}
+
+/// The operands of a nest block by block, and `f` of their rows.
+template<class Arch, class F, class R, class... T>
+struct walker {
+  static constexpr bool batches = in_batches<F, R, T...>;
+  using lanes                   = kernel::lanes<R, Arch>;
+  static constexpr extent width = batches ? lanes::width : 1;
+
+  F const& f;
+  block_plan plan;
+  std::tuple<T const*...> start;
+  std::tuple<std::array<T, block_elements>...> copies;
+  std::tuple<piece<T>...> now;
+
+  walker(nest_steps const& nest, F const& functor, bool buffered, T const*... x)
+      : f{functor}, plan{plan_blocks(nest, width, batches, buffered)}, start{x...} {}
+
+  template<std::size_t... K>
+  void fetch_all(block const& b, std::array<extent, max_operands> const& at, std::index_sequence<K...>) {
+    ((std::get<K>(now) = fetch(plan, K, b, std::get<K>(start) + at[K], width, std::get<K>(copies))), ...);
+  }
+  void fetch_all(block const& b, std::array<extent, max_operands> const& at) { fetch_all(b, at, std::index_sequence_for<T...>{}); }
+
+  /// Row `r` of the block. With batches only.
+  auto row(extent r) const {
+    return std::apply([&](auto const&... p) { return batch_row<lanes, F, R, sizeof...(T)>{f, {(p.at + r * p.row)...}, {p.moves...}}; }, now);
+  }
+
+  /// z = f of the first `n` elements of row `r`.
+  void evaluate(extent r, extent n, R* z) const {
+    if constexpr (batches) {
+      store_row<lanes>(row(r), n, z);
+    } else {
+      std::apply([&](auto const&... p) { plain_loop(n, z, (p.at + r * p.row)...); }, now);
+    }
+  }
+
+  void plain_loop(extent n, R* z, T const*... x) const {
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep   // z may be one of x, element for element
+#endif
+    for (extent i = 0; i < n; ++i) z[i] = static_cast<R>(f(x[i]...));
+  }
+
+  /// f of a whole block, row by row without gaps.
+  void evaluate_block(block const& b, R* z) const {
+    if (plan.joined) return evaluate(0, b.rows * b.columns, z);
+    for (extent r = 0; r < b.rows; ++r) evaluate(r, b.columns, z + r * b.columns);
+  }
+};
+
+/// z joined with the rows of a block.
+template<reduction Op, class Lanes, class Row, class R>
+void join_block(Row const& row, extent rows, extent n, R* z, extent z_stride, bool fresh) {
+  extent r = 0;
+  if (z_stride == 0)
+    for (; r + 4 <= rows; r += 4) {
+      join_rows<Op, Lanes>(std::array{row(r), row(r + 1), row(r + 2), row(r + 3)}, n, z, fresh);
+      fresh = false;
+    }
+  for (; r < rows; ++r) join_rows<Op, Lanes>(std::array{row(r)}, n, z + r * z_stride, fresh && (z_stride != 0 || r == 0));
+}
+
+}  // namespace detail
+
+/// z[...] = f(x...) for each turn of a nest that does not reduce; its operands are x... and z, in this order. z may be one of x, if it has the same strides.
+///
+/// `F::vectorised` says that f takes batches (simd.hpp). It then gets them whatever the strides are, and an element's bits do not depend on its position.
+template<class Arch = default_arch, class F, Element R, Element... T>
+void map_nest(nest_steps const& steps, F f, R* z, T const*... x) {
+  constexpr std::size_t result = sizeof...(T);
+  detail::walker<Arch, F, R, T...> walk{steps, f, false, x...};
+  auto const& plan       = walk.plan;
+  bool const copied      = plan.how[result] == detail::access::copied;
+  extent const down      = plan.row_stride[result];
+  extent const step      = plan.column_stride[result];
+  std::array<R, detail::block_elements> values;
+
+  detail::for_each_plane(steps, plan, [&](auto const& at, bool) {
+    detail::for_each_block(plan, [&](detail::block const& b) {
+      walk.fetch_all(b, at);
+      R* const to = z + at[result] + b.row * down + b.column * step;
+      if (copied) {
+        walk.evaluate_block(b, values.data());
+        detail::for_each_element<R>(b, down, step, [&](extent from, extent i) { to[i] = values[static_cast<std::size_t>(from)]; });
+      } else if (plan.joined) {
+        walk.evaluate(0, b.rows * b.columns, to);
+      } else {
+        for (extent r = 0; r < b.rows; ++r) walk.evaluate(r, b.columns, to + r * down);
+      }
+    });
+  });
+}
+
+/// z = f(x...) joined by `Op` over the loops in which z stands still; with `Accumulate` joined to what z holds. Sums of floats stay accurate along rows of any
+/// length. z may not overlap x.
+template<reduction Op, bool Accumulate = false, class Arch = default_arch, class F, Element R, Element... T>
+void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
+  using lanes                  = kernel::lanes<R, Arch>;
+  constexpr std::size_t result = sizeof...(T);
+  constexpr bool batches       = detail::in_batches<F, R, T...>;
+  detail::walker<Arch, F, R, T...> walk{steps, f, !batches, x...};
+  auto const& plan   = walk.plan;
+  bool const copied  = plan.how[result] == detail::access::copied;
+  extent const down  = plan.row_stride[result];
+  extent const step  = plan.column_stride[result];
+  std::array<R, detail::block_elements> values, sums;
+
+  // what f gives for row r of a block, as batches: at once, or out of `values`
+  auto const row = [&](detail::block const& b) {
+    if constexpr (batches) {
+      return [&walk](extent r) { return walk.row(r); };
+    } else {
+      walk.evaluate_block(b, values.data());
+      return [&values, n = b.columns](extent r) {
+        static constexpr detail::unchanged same;
+        return detail::batch_row<lanes, detail::unchanged, R, 1>{same, {values.data() + r * n}, {-1}};
+      };
+    }
+  };
+
+  detail::for_each_plane(steps, plan, [&](auto const& at, bool again) {
+    bool const begun = Accumulate || again;
+    R* const plane   = z + at[result];
+    detail::for_each_block(plan, [&](detail::block const& b) {
+      walk.fetch_all(b, at);
+      R* const to        = plane + b.row * down + b.column * step;
+      bool const fresh   = !begun && (down != 0 || b.row == 0);
+      extent const whole = b.rows * b.columns;
+      if (copied) {
+        walk.evaluate_block(b, values.data());
+        detail::for_each_element<R>(b, down, step, [&](extent from, extent i) {
+          R const value = values[static_cast<std::size_t>(from)];
+          bool const first = fresh && (down != 0 || from < b.columns);
+          to[i]            = first ? value : detail::join<Op>(to[i], value);
+        });
+      } else if (step == 0) {
+        auto const rows = row(b);
+        auto const add  = [&](R value, extent r) { to[r * down] = fresh && b.column == 0 && (down != 0 || r == 0) ? value : detail::join<Op>(to[r * down], value); };
+        if (plan.joined && down == 0) add(detail::fold_row<Op, lanes, R>(rows(0), whole), 0);
+        else
+          for (extent r = 0; r < b.rows; ++r) add(detail::fold_row<Op, lanes, R>(rows(r), b.columns), r);
+      } else if (plan.joined && down == 0) {
+        // columns too narrow for a batch: rows side by side are summed first
+        auto const rows = row(b);
+        detail::join_rows<Op, lanes>(std::array{rows(0)}, whole, sums.data(), b.row == 0);
+        if (b.row + b.rows < plan.rows) return;
+        extent const kept = std::min(plan.block_rows, plan.rows) * plan.columns;
+        for (extent i = 0; i < kept; ++i) {
+          R const value = sums[static_cast<std::size_t>(i)];
+          R& sum        = plane[i % plan.columns];
+          sum           = !begun && i < plan.columns ? value : detail::join<Op>(sum, value);
+        }
+      } else if (plan.joined) {
+        detail::join_rows<Op, lanes>(std::array{row(b)(0)}, whole, to, fresh);
+      } else {
+        detail::join_block<Op, lanes>(row(b), b.rows, b.columns, to, down, fresh);
+      }
+    });
+  });
+}
+
+}  // namespace kernel
+}  // namespace meshtf::inline v0

@@ -1,0 +1,56 @@
+// Transform: one functor over contiguous arrays, changed where they lie.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+
+#include <meshtf/kernel/simd.hpp>
+
+namespace meshtf::inline v0 {
+namespace kernel {
+
+namespace detail {
+
+/// A batch of the array at `from`: const if the array is.
+template<class Lanes, class P>
+using batch_of = std::conditional_t<std::is_const_v<P>, typename Lanes::batch const, typename Lanes::batch>;
+
+}  // namespace detail
+
+/// `f(a, b, ...)` for the i-th elements of `p...`, i < n, which it gets by reference: those of arrays of const only to read. With `F::vectorised` they are
+/// batches. Arrays may not overlap.
+template<class Arch = default_arch, class F, class P, class... Q>
+  requires(std::same_as<std::remove_const_t<P>, std::remove_const_t<Q>> && ...)
+void transform(extent n, F f, P* p, Q*... q) {
+  if constexpr (Vectorised<F>) {
+    using lanes              = kernel::lanes<std::remove_const_t<P>, Arch>;
+    constexpr extent width = lanes::width;
+    auto const store         = []<class X>(auto const& batch, X* to, extent count) {
+      if constexpr (!std::is_const_v<X>) {
+        if (count == width) lanes::store(batch, to);
+        else detail::store_first<lanes>(batch, to, count);
+      }
+    };
+    extent i = 0;
+    for (; i + width <= n; i += width)
+      [&](detail::batch_of<lanes, P> x, detail::batch_of<lanes, Q>... y) {
+        f(x, y...);
+        store(x, p + i, width), (store(y, q + i, width), ...);
+      }(lanes::load(p + i), lanes::load(q + i)...);
+    if (extent const left = n - i; left > 0)
+      [&](detail::batch_of<lanes, P> x, detail::batch_of<lanes, Q>... y) {
+        f(x, y...);
+        store(x, p + i, left), (store(y, q + i, left), ...);
+      }(detail::load_first<lanes>(p + i, left), detail::load_first<lanes>(q + i, left)...);
+  } else {
+    for (extent i = 0; i < n; ++i) f(p[i], q[i]...);
+  }
+}
+
+template<Element T>
+void fill(extent n, T value, T* z) {
+  std::fill_n(z, n, value);
+}
+
+}  // namespace kernel
+}  // namespace meshtf::inline v0

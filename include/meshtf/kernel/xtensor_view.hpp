@@ -1,0 +1,28 @@
+// A view of memory as an array of xtensor. Nothing else in the library includes xtensor.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#if __has_include(<xtensor/containers/xadapt.hpp>)   // since 0.26
+#include <xtensor/containers/xadapt.hpp>
+#else
+#include <xtensor/xadapt.hpp>
+#endif
+
+#include <meshtf/core/dim.hpp>
+
+namespace meshtf::inline v0 {
+namespace kernel {
+
+/// Row-major, not owning; of a `T const*` a view that does not write.
+template<class T, std::size_t N>
+auto xtensor_view(T* data, std::array<extent, N> const& extents) {
+  std::array<std::size_t, N> shape{};
+  std::size_t size = 1;
+  for (std::size_t i = 0; i < N; ++i) size *= shape[i] = static_cast<std::size_t>(extents[i]);
+  return xt::adapt<xt::layout_type::row_major>(data, size, xt::no_ownership(), shape);
+}
+
+}  // namespace kernel
+}  // namespace meshtf::inline v0

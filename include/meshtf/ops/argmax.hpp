@@ -1,0 +1,36 @@
+// argmax: which element along a dimension is the largest.
+#pragma once
+
+#include <limits>
+#include <source_location>
+
+#include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+/// For each element of the other dimensions, the index along `Along` of the largest; the first of several.
+///
+/// Result: int. Where `Along` is split, two all-reduces of one number for each remaining element: the maximum, and the smallest index that has it. No gradient.
+template<Dimension Along, class T, class L, class... D>
+constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+  static_assert(is_legal<reduce_verdict<wet<L>, shape<D...>, Along>>, "meshtf: argmax can't work along this dimension");
+  using row                   = without<shape<D...>, shape<Along>>;
+  constexpr line_steps lines  = plan_lines(placed_dims<L, shape<D...>>, dims_within<shape<D...>, shape<Along>>[0]);
+  constexpr axis_set finished = split_over<L, shape<D...>> & ~split_over<L, row>;
+  auto& m                     = x.machine();
+  m.enter("argmax", at);
+
+  auto z    = tensor_of<std::int32_t, L, row>::uninitialised(m);
+  auto best = tensor_of<T, L, row>::uninitialised(m);
+  m.argmax(lines, x.data(), best.data(), z.data());
+  if constexpr (finished != 0) {
+    auto peak = copy(best);
+    m.all_reduce(reduction::max, peak.data(), peak.size, finished);
+    m.forget_smaller(peak.size, best.data(), peak.data(), z.data());
+    m.all_reduce(reduction::min, z.data(), z.size, finished);
+  }
+  return z;
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,239 @@
+// The functions of elements that operations are made of. Each works on a number and on a batch of numbers.
+#pragma once
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/math.hpp>
+
+namespace meshtf::inline v0::function {
+
+/// Functions that kernels may call with batches; they say how many arithmetic steps they take.
+template<extent Flops>
+struct of_elements {
+  static constexpr bool vectorised = true;
+  static constexpr extent flops    = Flops;
+};
+
+struct identity : of_elements<0> {
+  constexpr auto operator()(auto const& x) const { return x; }
+};
+struct negated : of_elements<1> {
+  constexpr auto operator()(auto const& x) const { return -x; }
+};
+struct first : of_elements<0> {
+  constexpr auto operator()(auto const& x, auto const&) const { return x; }
+};
+struct plus : of_elements<1> {
+  constexpr auto operator()(auto const& x, auto const& y) const { return x + y; }
+};
+struct minus : of_elements<1> {
+  constexpr auto operator()(auto const& x, auto const& y) const { return x - y; }
+};
+struct times : of_elements<1> {
+  constexpr auto operator()(auto const& x, auto const& y) const { return x * y; }
+};
+struct over : of_elements<1> {
+  constexpr auto operator()(auto const& x, auto const& y) const { return x / y; }
+};
+
+// ---- with a number, which takes the element type of the tensor
+
+template<class T>
+struct scaled : of_elements<1> {
+  T by;
+  constexpr explicit scaled(T b) : by(b) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return x * V(by);
+  }
+};
+template<class T>
+struct shifted : of_elements<1> {
+  T by;
+  constexpr explicit shifted(T b) : by(b) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return x + V(by);
+  }
+};
+template<class T>
+struct subtracted_from : of_elements<1> {
+  T from;
+  constexpr explicit subtracted_from(T f) : from(f) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return V(from) - x;
+  }
+};
+template<class T>
+struct divided_by : of_elements<1> {
+  T by;
+  constexpr explicit divided_by(T b) : by(b) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return x / V(by);
+  }
+};
+template<class T>
+struct dividing : of_elements<1> {
+  T what;
+  constexpr explicit dividing(T w) : what(w) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return V(what) / x;
+  }
+};
+
+// ---- of one variable
+
+struct exp : of_elements<1> {
+  constexpr auto operator()(auto const& x) const {
+    using math::exp;
+    return exp(x);
+  }
+};
+struct log : of_elements<1> {
+  constexpr auto operator()(auto const& x) const {
+    using math::log;
+    return log(x);
+  }
+};
+struct sqrt : of_elements<1> {
+  constexpr auto operator()(auto const& x) const {
+    using math::sqrt;
+    return sqrt(x);
+  }
+};
+struct rsqrt : of_elements<2> {
+  constexpr auto operator()(auto const& x) const { return math::reciprocal_sqrt(x); }
+};
+struct square : of_elements<1> {
+  constexpr auto operator()(auto const& x) const { return x * x; }
+};
+struct tanh : of_elements<1> {
+  constexpr auto operator()(auto const& x) const {
+    using math::tanh;
+    return tanh(x);
+  }
+};
+struct sigmoid : of_elements<3> {
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    // through tanh, which overflows nowhere
+    using math::tanh;
+    return V(0.5) * tanh(V(0.5) * x) + V(0.5);
+  }
+};
+struct relu : of_elements<1> {
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::max;
+    return max(V(0), x);   // in this order a NaN goes on
+  }
+};
+/// x * Phi(x) with Phi by tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
+struct gelu : of_elements<8> {
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::tanh;
+    V const inner = V(0.7978845608028654) * (x + V(0.044715) * x * x * x);
+    return V(0.5) * x * (V(1) + tanh(inner));
+  }
+};
+
+// ---- their derivatives, times the gradient dz that arrives; of the operand x or of the result z, whichever is cheaper
+
+struct log_gradient : of_elements<1> {
+  constexpr auto operator()(auto const& dz, auto const& x) const { return dz / x; }
+};
+struct sqrt_gradient : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return V(0.5) * dz / z;
+  }
+};
+struct rsqrt_gradient : of_elements<4> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return V(-0.5) * dz * z * z * z;
+  }
+};
+struct square_gradient : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x) const {
+    return V(2) * x * dz;
+  }
+};
+struct tanh_gradient : of_elements<3> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return dz * (V(1) - z * z);
+  }
+};
+struct sigmoid_gradient : of_elements<3> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return dz * z * (V(1) - z);
+  }
+};
+struct relu_gradient : of_elements<1> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    using math::select;
+    return select(z > V(0), dz, V(0));
+  }
+};
+struct gelu_gradient : of_elements<14> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x) const {
+    using math::tanh;
+    V const inner = V(0.7978845608028654) * (x + V(0.044715) * x * x * x);
+    V const t     = tanh(inner);
+    V const slope = V(0.7978845608028654) * (V(1) + V(3 * 0.044715) * x * x);
+    return dz * V(0.5) * (V(1) + t + x * (V(1) - t * t) * slope);
+  }
+};
+
+// ---- of several variables
+
+struct quotient_gradient : of_elements<3> {   // of x / y for y, by its result z
+  constexpr auto operator()(auto const& dz, auto const& z, auto const& y) const { return -(dz * z / y); }
+};
+struct reciprocal_gradient : of_elements<3> {   // of c / x, by its result z
+  constexpr auto operator()(auto const& dz, auto const& z, auto const& x) const { return -(dz * z / x); }
+};
+struct where_equal : of_elements<1> {   // dz where x is the z that was chosen
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x, V const& z) const {
+    using math::select;
+    return select(x == z, dz, V(0));
+  }
+};
+struct exp_of_difference : of_elements<2> {
+  constexpr auto operator()(auto const& x, auto const& y) const {
+    using math::exp;
+    return exp(x - y);
+  }
+};
+struct softmax_gradient : of_elements<2> {
+  constexpr auto operator()(auto const& y, auto const& dy, auto const& inner) const { return y * (dy - inner); }
+};
+struct log_softmax_gradient : of_elements<3> {
+  constexpr auto operator()(auto const& y, auto const& dy, auto const& total) const {
+    using math::exp;
+    return dy - exp(y) * total;
+  }
+};
+struct log_plus : of_elements<2> {
+  constexpr auto operator()(auto const& total, auto const& peak) const {
+    using math::log;
+    return log(total) + peak;
+  }
+};
+struct cross_entropy_gradient : of_elements<3> {   // without the target's own -1
+  constexpr auto operator()(auto const& logit, auto const& log_total, auto const& dz) const {
+    using math::exp;
+    return exp(logit - log_total) * dz;
+  }
+};
+
+}  // namespace meshtf::inline v0::function

@@ -1,0 +1,67 @@
+// map: a function of the user's own, with its derivative.
+#pragma once
+
+#include <array>
+#include <source_location>
+
+#include <meshtf/ops/arithmetic.hpp>
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// dz times the derivative of f for its K-th argument.
+template<std::size_t K, class DF>
+struct chained {
+  static constexpr extent flops = 2;
+  DF df;
+
+  template<class T, class... X>
+  constexpr T operator()(T dz, X... x) const {
+    auto const slope = df(x...);
+    if constexpr (requires { slope[K]; })
+      return dz * static_cast<T>(slope[K]);
+    else
+      return dz * static_cast<T>(slope);
+  }
+};
+
+template<class Out, class... X>
+struct broadcast_of;
+template<class Out>
+struct broadcast_of<Out> : std::type_identity<Out> {};
+template<class Out, class First, class... Rest>
+struct broadcast_of<Out, First, Rest...> : broadcast_of<broadcast_shape<Out, First>, Rest...> {};
+
+template<class DF, class Z, class... X>
+constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    auto const pull = [&]<std::size_t J>(std::integral_constant<std::size_t, J>, auto const& target) {
+      if (target.needs_gradient()) pull_back(target.target(), chained<J, DF>{df}, dz, x.value()...);
+    };
+    (pull(std::integral_constant<std::size_t, I>{}, x), ...);
+  }(std::index_sequence_for<X...>{});
+}
+
+}  // namespace detail
+
+/// f(x...) for each element, the operands broadcast to one another. `f` takes numbers; `df` returns the derivative, for several operands an array of one for
+/// each. Local; a gradient owes the axes of the dimensions that its operand lacks.
+///
+///     auto swish = map([](auto v) { return v / (1 + std::exp(-v)); }, [](auto v) { auto s = 1 / (1 + std::exp(-v)); return s + v * s * (1 - s); }, x);
+template<class F, class DF, FloatingElement T, class L, class... X, Tensor... Rest>
+  requires(!Tensor<F> && !Tensor<DF>)
+constexpr auto map(F const& f, DF const& df, tensor<T, L, X...> const& x, Rest const&... rest) {
+  static_assert(is_legal<first_objection<legal, detail::fit_verdict<tensor<T, L, X...>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>>,
+                "meshtf: map can't join these operands");
+  using out = typename detail::broadcast_of<shape<X...>, typename Rest::shape_type...>::type;
+  x.machine().enter("map");
+  auto z = detail::each<T, out>(f, x, rest...);
+  if (detail::wants_gradient(x, rest...))
+    detail::record(z, [df, x = detail::keep(x), ... rest = detail::keep(rest)](auto const& dz) { detail::pull_back_chained(df, dz, x, rest...); });
+  return z;
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,27 @@
+// random_uniform and random_normal: tensors of random numbers, the same under every layout.
+#pragma once
+
+#include <meshtf/core/distribution.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Uniform in [low, high). An element's value depends on the key and on its index in the whole tensor; nothing is sent.
+///
+///     auto noise = meshtf::random_uniform<float, L, batch, hidden>(m, {.seed = 1, .stream = step});
+template<FloatingElement T, Layout L, Dimension... D>
+constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, double high = 1) {
+  auto z = tensor<T, L, D...>::uninitialised(m);
+  m.draw(placed_dims<L, shape<D...>>, uniform_distribution{key, low, high}, z.data());
+  return z;
+}
+
+/// Normal, by the method of Box and Muller.
+template<FloatingElement T, Layout L, Dimension... D>
+constexpr auto random_normal(machine<L>& m, random_key key, double mean = 0, double stddev = 1) {
+  auto z = tensor<T, L, D...>::uninitialised(m);
+  m.draw(placed_dims<L, shape<D...>>, normal_distribution{key, mean, stddev}, z.data());
+  return z;
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,49 @@
+// sum and mean over dimensions.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/ops/functions.hpp>
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+template<class X, class... Along>
+struct named_or_all : std::type_identity<shape<Along...>> {};
+template<class X>
+struct named_or_all<X> : std::type_identity<X> {};
+
+/// The sum of f(x) over `Gone`, finished; the gradient of each element is df(dz).
+template<class Gone, class F, class T, class L, class... X>
+constexpr auto summed(char const* name, std::source_location at, F const& f, tensor<T, L, X...> const& x) {
+  using out = without<shape<X...>, Gone>;
+  x.machine().enter(name, at);
+  auto z = finished(reduced<reduction::sum, out>(f, x));
+  if (wants_gradient(x))
+    record(z, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
+  return z;
+}
+
+}  // namespace detail
+
+/// The sum over `Along...`; over everything if none is named.
+///
+/// Where one of them is split, the processes' sums are joined by an all-reduce of the result over its axes. Gradient: dz, broadcast; it owes nothing.
+template<Dimension... Along, class T, class L, class... X>
+constexpr auto sum(tensor<T, L, X...> const& x, std::source_location at = std::source_location::current()) {
+  static_assert(is_legal<reduce_verdict<wet<L>, shape<X...>, Along...>>, "meshtf: sum can't work along these dimensions");
+  return detail::summed<typename detail::named_or_all<shape<X...>, Along...>::type>("sum", at, function::identity{}, x);
+}
+
+/// The mean over `Along...`; over everything if none is named. Sends what `sum` sends.
+template<Dimension... Along, FloatingElement T, class L, class... X>
+constexpr auto mean(tensor<T, L, X...> const& x, std::source_location at = std::source_location::current()) {
+  static_assert(is_legal<reduce_verdict<wet<L>, shape<X...>, Along...>>, "meshtf: mean can't work along these dimensions");
+  using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
+  return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, x);
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,60 @@
+// What an optimizer remembers of each parameter.
+#pragma once
+
+#include <utility>
+
+#include <meshtf/tensor/parameter.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A list of entries of different types, one for each parameter, so that an optimizer is a plain class. As on the tape: a function pointer and a payload in a
+/// derived class, since constant evaluation has neither virtual destructors nor `void*` on both compilers.
+class optimizer_states {
+public:
+  constexpr optimizer_states() = default;
+  constexpr optimizer_states(optimizer_states&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  constexpr optimizer_states& operator=(optimizer_states&& other) noexcept {
+    std::swap(first_, other.first_);
+    return *this;
+  }
+  constexpr ~optimizer_states() {
+    while (first_ != nullptr) {
+      entry* const e = std::exchange(first_, first_->next);
+      e->destroy(e);
+    }
+  }
+
+  /// Parameters come in the same order every step, so that the next one's state is the next entry.
+  constexpr void rewind() { next_ = &first_; }
+
+  /// The state of `w`, made with its machine the first time.
+  template<class State, class Parameter>
+  constexpr State& of(Parameter& w) {
+    void const* const key = &*w.handle();
+    if (*next_ == nullptr || (*next_)->key != key) {
+      entry** at = &first_;
+      while (*at != nullptr && (*at)->key != key) at = &(*at)->next;
+      if (*at == nullptr) *at = new entry_of<State>{{nullptr, key, [](entry* e) { delete static_cast<entry_of<State>*>(e); }}, State{w.machine()}};
+      next_ = at;
+    }
+    auto& found = static_cast<entry_of<State>&>(**next_);
+    next_       = &found.next;
+    return found.state;
+  }
+
+private:
+  struct entry {
+    entry* next;
+    void const* key;   // where the parameter's storage is: it moves with the parameter
+    void (*destroy)(entry*);
+  };
+  template<class State>
+  struct entry_of : entry {
+    State state;
+  };
+
+  entry* first_ = nullptr;
+  entry** next_ = &first_;
+};
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,43 @@
+// update: one step down a gradient.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/ops/functions.hpp>
+#include <meshtf/tensor/gradient.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A gradient that is still a sum over `Axes` would update every process differently: `finish(gradient(w))`.
+template<class Axes>
+struct gradient_is_not_summed_over {};
+
+namespace function {
+
+template<class T>
+struct step_down : of_elements<2> {
+  T rate;
+  constexpr explicit step_down(T r) : rate(r) {}
+  template<class V>
+  constexpr void operator()(V& w, V const& g) const {
+    w = w - V(rate) * g;
+  }
+};
+
+}  // namespace function
+
+/// w -= rate * g. Takes a finished gradient.
+template<class T, class L, class... D, class Rate>
+constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rate rate, std::source_location at = std::source_location::current()) {
+  w.machine().enter("update", at);
+  w.handle()->written();
+  w.machine().transform(w.size, function::step_down<T>{static_cast<T>(rate)}, w.data(), g.data());
+}
+
+template<class T, class L, class... D, class V, class Over, class Rate>
+constexpr void update(parameter<T, L, D...>&, partial<V, Over> const&, Rate) {
+  static_assert(is_legal<gradient_is_not_summed_over<Over>>, "meshtf: update takes a finished gradient: write update(w, finish(gradient(w)), rate)");
+}
+
+}  // namespace meshtf::inline v0

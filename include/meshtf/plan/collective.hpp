@@ -1,0 +1,51 @@
+// Collectives: how processes join their parts, and what that costs one of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <meshtf/core/dim.hpp>
+
+namespace meshtf::inline v0 {
+
+enum class collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
+
+/// How a collective, or a reduction within a process, joins two values.
+enum class reduction : std::uint8_t { sum, max, min };
+
+constexpr std::string_view to_string(collective c) {
+  switch (c) {
+    case collective::all_reduce: return "all_reduce";
+    case collective::all_gather: return "all_gather";
+    case collective::reduce_scatter: return "reduce_scatter";
+    case collective::all_to_all: return "all_to_all";
+    case collective::broadcast: return "broadcast";
+  }
+  return "?";
+}
+
+constexpr std::string_view to_string(reduction r) { return r == reduction::sum ? "sum" : r == reduction::max ? "max" : "min"; }
+
+/// Bytes of the send buffer that one of `processes` hands to MPI. `bytes` is what the process holds before the call: the whole value of an all-reduce or a
+/// reduce-scatter, its shard for an all-gather or an all-to-all.
+///
+/// A reduce-scatter is n-1 pairwise exchanges of one part each, so its own part is never handed over.
+constexpr extent payload_of(collective c, extent bytes, extent processes) {
+  return c == collective::reduce_scatter ? bytes / processes * (processes - 1) : bytes;
+}
+
+/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter) or pairwise (all-to-all).
+/// Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH (2005).
+constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
+  extent const part = bytes / processes;
+  switch (c) {
+    case collective::all_reduce: return 2 * bytes * (processes - 1) / processes;
+    case collective::all_gather: return bytes * (processes - 1);
+    case collective::reduce_scatter: return part * (processes - 1);
+    case collective::all_to_all: return bytes * (processes - 1) / processes;
+    case collective::broadcast: return bytes;
+  }
+  return 0;
+}
+
+}  // namespace meshtf::inline v0

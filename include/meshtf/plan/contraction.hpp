@@ -1,0 +1,287 @@
+// Contractions: how one process multiplies its parts of an einsum, decided before it runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <meshtf/plan/nest.hpp>
+
+namespace meshtf::inline v0 {
+
+/// How an array reaches the matrix product: as it lies in memory, or, where its strides forbid that, through a buffer.
+struct packing {
+  bool needed = false;
+  extent at   = 0;    // of the buffer within the scratch memory, in elements
+  nest_steps walk{};  // into the buffer, summed over what only this operand has; for the result out of it
+};
+
+/// z = sum of x * y over what z lacks, as one matrix product C = A * B (row-major, as in BLAS) for each turn of `batch`. Where the matrices would be
+/// too small to pay for the calls, and for integers always, `nest` over x, y and z does it all.
+struct contraction_steps {
+  bool by_gemm     = false;
+  bool swapped     = false;   // A is y and B is x
+  bool transpose_a = false;   // A lies k by m
+  bool transpose_b = false;   // B lies n by k
+  extent m = 1, n = 1, k = 1;
+  extent lda = 1, ldb = 1, ldc = 1;
+  nest_steps batch{};         // over A, B and C: where each product begins
+  packing x{}, y{}, z{};
+  extent scratch = 0;         // elements that the buffers take
+  extent flops   = 0;         // of the sum as it is written: 2 for each turn of the whole nest
+  nest_steps nest{};
+};
+
+namespace detail {
+
+/// What a loop is to a matrix product. `batch` has its own matrices for each turn, `x_only` and `y_only` are summed before.
+enum class loop_role : std::uint8_t { batch, row, column, inner, x_only, y_only };
+
+/// A group of loops walked as one: `stride` elements a step, the same order in all arrays it is about.
+struct joined_loops {
+  bool possible = true;
+  extent size   = 1;
+  extent stride = 0;
+};
+
+/// A matrix in memory whose rows or columns are contiguous.
+struct flat_matrix {
+  bool possible   = false;
+  bool transposed = false;
+  extent leading  = 1;
+};
+
+/// A matrix product on the way to be chosen.
+struct gemm_choice {
+  bool possible = false;
+  contraction_steps steps{};
+};
+
+/// An einsum sorted by the roles of its loops; those of one turn are left out everywhere.
+struct sorted_einsum {
+  std::array<extent, max_rank> size{};
+  int rank = 0;
+  std::array<loop_role, max_rank> role{};
+  dim_list x{}, y{}, z{};
+
+  constexpr extent size_of(int dim) const { return size[static_cast<std::size_t>(dim)]; }
+  constexpr std::span<extent const> loops() const { return {size.data(), static_cast<std::size_t>(rank)}; }
+
+  constexpr dim_list only(loop_role wanted, dim_list const& from) const {
+    dim_list list;
+    for (int d : from)
+      if (role[static_cast<std::size_t>(d)] == wanted) list.push_back(d);
+    return list;
+  }
+
+  constexpr extent elements(dim_list const& dims) const {
+    extent n = 1;
+    for (int d : dims) n *= size_of(d);
+    return n;
+  }
+};
+
+constexpr sorted_einsum sort_by_role(std::span<extent const> loops, dim_list const& x, dim_list const& y, dim_list const& z) {
+  sorted_einsum out{.rank = static_cast<int>(loops.size())};
+  for (int d = 0; d < out.rank; ++d) {
+    auto const loop = static_cast<std::size_t>(d);
+    bool const in_x = x.has(d), in_y = y.has(d), in_z = z.has(d);
+    out.size[loop] = loops[loop];
+    out.role[loop] = in_x && in_y ? (in_z ? loop_role::batch : loop_role::inner)
+                     : in_x       ? (in_z ? loop_role::row : loop_role::x_only)
+                                  : (in_z ? loop_role::column : loop_role::y_only);
+  }
+  auto const longer_than_one = [&](dim_list const& dims) {
+    dim_list list;
+    for (int d : dims)
+      if (out.size_of(d) > 1) list.push_back(d);
+    return list;
+  };
+  out.x = longer_than_one(x);
+  out.y = longer_than_one(y);
+  out.z = longer_than_one(z);
+  return out;
+}
+
+constexpr dim_list chain(dim_list const& a, dim_list const& b, dim_list const& c = {}) {
+  dim_list list = a;
+  for (int d : b) list.push_back(d);
+  for (int d : c) list.push_back(d);
+  return list;
+}
+
+constexpr joined_loops joined(sorted_einsum const& e, dim_list const& group, std::array<extent, max_rank> const& strides) {
+  joined_loops out;
+  for (int i = group.count; i-- > 0;) {
+    extent const stride = strides[static_cast<std::size_t>(group[i])];
+    if (out.size == 1) out.stride = stride;
+    else if (stride != out.stride * out.size) out.possible = false;
+    out.size *= e.size_of(group[i]);
+  }
+  return out;
+}
+
+constexpr flat_matrix as_matrix(joined_loops rows, joined_loops columns) {
+  if (!rows.possible || !columns.possible) return {};
+  if (columns.size == 1) return {true, false, rows.size == 1 ? 1 : rows.stride};
+  if (columns.stride == 1) return {true, false, rows.size == 1 ? columns.size : rows.stride};
+  if (rows.size == 1) return {true, true, columns.stride};
+  return {rows.stride == 1, true, columns.stride};
+}
+
+/// Which of x, y and z go through a buffer: one bit each.
+enum packed_set : unsigned { pack_none = 0, pack_x = 1, pack_y = 2, pack_z = 4 };
+
+/// The product if the arrays in `packed` go through buffers and the rows and columns in `outer` are batch loops: multiplied part by part, not copied.
+constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint32_t outer) {
+  auto const is_outer = [&](int d) { return (outer >> d & 1) != 0; };
+  auto const inside   = [&](loop_role role, dim_list const& from) {
+    dim_list list;
+    for (int d : e.only(role, from))
+      if (!is_outer(d)) list.push_back(d);
+    return list;
+  };
+
+  // a buffer takes the order of whoever has none
+  dim_list const rows    = inside(loop_role::row, packed & pack_z ? e.x : e.z);
+  dim_list const columns = inside(loop_role::column, packed & pack_z ? e.y : e.z);
+  dim_list const inner   = inside(loop_role::inner, packed & pack_x ? e.y : e.x);
+  dim_list batch;
+  for (int d : e.z)
+    if (is_outer(d) || e.role[static_cast<std::size_t>(d)] == loop_role::batch) batch.push_back(d);
+
+  dim_list const x   = packed & pack_x ? chain(batch, rows, inner) : e.x;
+  dim_list const y   = packed & pack_y ? chain(batch, inner, columns) : e.y;
+  dim_list const z   = packed & pack_z ? chain(batch, rows, columns) : e.z;
+  auto const along_x = strides_of(x, e.loops()), along_y = strides_of(y, e.loops()), along_z = strides_of(z, e.loops());
+
+  joined_loops const x_rows = joined(e, rows, along_x), x_inner = joined(e, inner, along_x);
+  joined_loops const y_columns = joined(e, columns, along_y), y_inner = joined(e, inner, along_y);
+  joined_loops const z_rows = joined(e, rows, along_z), z_columns = joined(e, columns, along_z);
+
+  // BLAS writes rows: where z has columns, its transpose is the product of the other two, transposed
+  flat_matrix const c = as_matrix(z_rows, z_columns);
+  flat_matrix const a = c.transposed ? as_matrix(y_columns, y_inner) : as_matrix(x_rows, x_inner);
+  flat_matrix const b = c.transposed ? as_matrix(x_inner, x_rows) : as_matrix(y_inner, y_columns);
+  if (!a.possible || !b.possible || !c.possible) return {};
+
+  contraction_steps s{
+      .by_gemm     = true,
+      .swapped     = c.transposed,
+      .transpose_a = a.transposed,
+      .transpose_b = b.transposed,
+      .m           = c.transposed ? z_columns.size : z_rows.size,
+      .n           = c.transposed ? z_rows.size : z_columns.size,
+      .k           = x_inner.size,
+      .lda         = a.leading,
+      .ldb         = b.leading,
+      .ldc         = c.leading,
+  };
+
+  nest_steps walk{.rank = batch.count, .operands = 3};
+  for (int i = 0; i < batch.count; ++i) {
+    auto const to = static_cast<std::size_t>(i), from = static_cast<std::size_t>(batch[i]);
+    walk.size[to]      = e.size[from];
+    walk.stride[0][to] = s.swapped ? along_y[from] : along_x[from];
+    walk.stride[1][to] = s.swapped ? along_x[from] : along_y[from];
+    walk.stride[2][to] = along_z[from];
+  }
+  s.batch = collapsed(walk);
+
+  auto const through_buffer = [&](packing& p, dim_list const& in, dim_list const& out, dim_list const& buffer) {
+    std::array<extent, max_rank> loops{};
+    loops.fill(1);
+    for (int d : in) loops[static_cast<std::size_t>(d)] = e.size_of(d);
+    std::array const operands{in, out};
+    p.needed = true;
+    p.at     = s.scratch;
+    p.walk   = plan_nest({loops.data(), static_cast<std::size_t>(e.rank)}, operands);
+    s.scratch += e.elements(buffer);
+  };
+  if (packed & pack_x) through_buffer(s.x, e.x, x, x);
+  if (packed & pack_y) through_buffer(s.y, e.y, y, y);
+  if (packed & pack_z) through_buffer(s.z, z, e.z, z);
+  return {true, s};
+}
+
+/// Below this size a matrix dimension is not cut any smaller: the product would lose more than a copy costs.
+inline constexpr extent least_cut = 32;
+
+/// More rows and columns than this together are not searched for a cut: the compiler has to try all subsets.
+inline constexpr int most_cut = 6;
+
+/// The product with some rows and columns as batch loops that leaves the largest matrices.
+constexpr gemm_choice cut_in_parts(sorted_einsum const& e) {
+  dim_list const free = chain(e.only(loop_role::row, e.z), e.only(loop_role::column, e.z));
+  std::uint32_t best  = 0;
+  extent most         = 0;
+  for (std::uint32_t picked = 1; free.count <= most_cut && picked >> free.count == 0; ++picked) {
+    std::uint32_t outer = 0;
+    std::array<extent, 2> left{1, 1};
+    std::array<bool, 2> cut{};
+    for (int i = 0; i < free.count; ++i) {
+      std::size_t const side = e.role[static_cast<std::size_t>(free[i])] == loop_role::row ? 0 : 1;
+      if (picked >> i & 1) outer |= std::uint32_t{1} << free[i], cut[side] = true;
+      else left[side] *= e.size_of(free[i]);
+    }
+    bool const worth = (!cut[0] || left[0] >= least_cut) && (!cut[1] || left[1] >= least_cut);
+    if (worth && left[0] * left[1] > most && as_gemm(e, pack_none, outer).possible) best = outer, most = left[0] * left[1];
+  }
+  return best != 0 ? as_gemm(e, pack_none, best) : gemm_choice{};
+}
+
+/// The product that copies least. That of three buffers is always possible.
+constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
+  extent const in_x = e.elements(e.x), in_y = e.elements(e.y), in_z = e.elements(e.z);
+  unsigned best = pack_x | pack_y | pack_z;
+  extent least  = in_x + in_y + in_z;
+  for (unsigned packed = must; packed < (pack_x | pack_y | pack_z); ++packed) {
+    extent const copied = (packed & pack_x ? in_x : 0) + (packed & pack_y ? in_y : 0) + (packed & pack_z ? in_z : 0);
+    if ((packed & must) == must && copied < least && as_gemm(e, packed, 0).possible) best = packed, least = copied;
+  }
+  return as_gemm(e, best, 0);
+}
+
+}  // namespace detail
+
+/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the local extents; every dimension of z is in x or y.
+///
+/// No array is copied where its strides suit a matrix product, if need be a product for each turn of some outer loops; only else it is packed.
+constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_list const& x, dim_list const& y, dim_list const& z) {
+  detail::sorted_einsum const e = detail::sort_by_role(loops, x, y, z);
+  extent turns = 1, batches = 1, only_x = 1, only_y = 1;
+  for (int d = 0; d < e.rank; ++d) {
+    extent const size = e.size_of(d);
+    turns *= size;
+    switch (e.role[static_cast<std::size_t>(d)]) {
+      case detail::loop_role::batch: batches *= size; break;
+      case detail::loop_role::x_only: only_x *= size; break;
+      case detail::loop_role::y_only: only_y *= size; break;
+      default: break;
+    }
+  }
+  unsigned const must = (only_x > 1 ? detail::pack_x : 0U) | (only_y > 1 ? detail::pack_y : 0U);
+
+  // a nest pays where each product is tiny, and where nothing is used twice: an outer product, or batch loops and a sum of one operand
+  constexpr extent tiny = 16;
+  bool const no_inner   = e.only(detail::loop_role::inner, e.x).count == 0;
+  bool const one_is_sum = turns == batches * only_x || turns == batches * only_y;
+  bool const by_nest    = turns <= tiny * batches || (no_inner && must == 0) || one_is_sum;
+
+  contraction_steps steps;
+  if (!by_nest) {
+    detail::gemm_choice choice;
+    if (must == 0) {
+      choice = detail::as_gemm(e, detail::pack_none, 0);
+      if (!choice.possible) choice = detail::cut_in_parts(e);
+    }
+    if (!choice.possible) choice = detail::with_buffers(e, must);
+    steps = choice.steps;
+  }
+  std::array const operands{x, y, z};
+  steps.nest  = plan_nest(loops, operands);
+  steps.flops = 2 * turns;
+  return steps;
+}
+
+}  // namespace meshtf::inline v0

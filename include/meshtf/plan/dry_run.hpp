@@ -1,0 +1,67 @@
+// dry_run: the price of a program, found by running it in the compiler.
+#pragma once
+
+#include <meshtf/plan/ledger.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+// Called in constant evaluation only, where reaching it stops the compiler with its name.
+inline void values_outlive_the_dry_run() {}
+
+/// What `step` returns lives until its price is taken, as it does in the loop that calls it.
+struct nothing {};
+template<class Program>
+constexpr auto result_of_step(Program& program) {
+  if constexpr (std::is_void_v<decltype(program.step())>) {
+    program.step();
+    return nothing{};
+  } else {
+    return program.step();
+  }
+}
+
+template<class L, class F>
+constexpr auto priced(F const& run) {
+  ledger<typename L::mesh_type> m;
+  run(m);
+  m.unwind_tape(false);
+  return m.noted();
+}
+
+}  // namespace detail
+
+/// What all that `f.operator()<L>(machine)` does costs one process: every collective in order, flops, bytes. A literal value that a `static_assert` can bound.
+///
+///     constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) { ... });
+///
+/// It is the real program, with its control flow, run on the ledger instead of processes. clang counts the steps of constant evaluation and stops a long
+/// program at about 40 Transformer layers: pass -fconstexpr-steps=100000000 (the CMake target does).
+template<Layout L, class F>
+consteval auto dry_run(F f) {
+  auto const cost = detail::priced<L>([&](auto& m) { f.template operator()<dry<wet<L>>>(m); });
+  if (cost.live_bytes() != 0) detail::values_outlive_the_dry_run();   // some value is kept in a place that outlives f
+  return cost;
+}
+
+/// The price of the first `step()` of a fresh `Program<L>`. What its constructor holds counts in the bytes; its flops and collectives do not.
+template<template<Layout> class Program, Layout L>
+consteval auto dry_run() {
+  using layout = dry<wet<L>>;
+  ledger<typename L::mesh_type> m;
+  cost<typename L::mesh_type> step;
+  {
+    Program<layout> program{m};
+    m.start_over();
+    {
+      [[maybe_unused]] auto const result = detail::result_of_step(program);
+    }
+    m.unwind_tape(false);
+    step = m.noted();
+  }
+  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
+  return step;
+}
+
+}  // namespace meshtf::inline v0

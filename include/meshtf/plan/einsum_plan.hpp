@@ -1,0 +1,40 @@
+// What einsum will do, decided before it runs.
+#pragma once
+
+#include <meshtf/plan/contraction.hpp>
+#include <meshtf/plan/nest_plan.hpp>
+
+namespace meshtf::inline v0 {
+
+/// einsum was asked to keep `Dim`, but no operand has it.
+template<class Dim>
+struct dim_is_not_an_operand {};
+
+/// `einsum<Out...>(x, y)`: the dimensions of `Out` stay, all others are summed.
+///
+/// Each process contracts the parts that it holds. Where a summed dimension is split, its product is one addend of many, and the sum is finished over the
+/// axes of that dimension.
+/// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3.
+template<Layout L, class Out, class X, class Y>
+struct einsum_plan;
+
+template<Layout L, class... Out, class X, class Y>
+struct einsum_plan<L, shape<Out...>, X, Y> {
+  using operands = united<X, Y>;
+  using loops    = united<shape<Out...>, operands>;
+  using summed   = without<operands, shape<Out...>>;
+  using verdict  = first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
+                                   std::conditional_t<detail::times_named<Out, Out...> == 1, legal, dim_appears_twice<Out>>...,
+                                   placement_verdict_of<L, loops>>;
+
+  static constexpr contraction_steps local =
+      plan_contraction(local_extents<L, loops>, dims_within<loops, X>, dims_within<loops, Y>, dims_within<loops, shape<Out...>>);
+
+  static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, shape<Out...>>;
+};
+
+/// `legal`, or the first objection to `einsum<Out...>` of tensors of shapes `X` and `Y` under `L`.
+template<Layout L, class Out, class X, class Y>
+using einsum_verdict = typename einsum_plan<L, Out, X, Y>::verdict;
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,122 @@
+// The ledger: the machine of a dry layout. Nothing is stored, computed or sent; what it would cost is noted.
+#pragma once
+
+#include <meshtf/plan/contraction.hpp>
+#include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/plan/machine.hpp>
+#include <meshtf/plan/nest.hpp>
+#include <meshtf/plan/reshard_plan.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Processes that exist only in constant evaluation. It has the members of `process_mesh` that operations call, and notes their price for one process.
+template<Mesh M>
+class ledger : public accounts<ledger<M>, M> {
+public:
+  static constexpr bool computes = false;
+
+  constexpr ledger() { this->note_in(&cost_); }
+  constexpr ~ledger() { this->unwind_tape(false); }
+
+  /// What has been noted so far.
+  constexpr cost<M> noted() {
+    cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes());
+    return cost_;
+  }
+
+  /// Forgets what has been noted; what lives goes on living, and the peak is counted from here.
+  constexpr void start_over() {
+    cost_ = {};
+    this->note_in(&cost_);
+  }
+
+  /// The ledger keeps the books of the process in the first corner of the mesh; all others' are the same.
+  template<MeshAxis A>
+  constexpr extent coordinate() const {
+    return 0;
+  }
+  constexpr bool counts(axis_set) const { return true; }
+
+  // ---- memory
+  template<class T>
+  constexpr T* take(extent n) {
+    this->count_bytes(n * extent{sizeof(T)});
+    return nullptr;
+  }
+  template<class T>
+  constexpr void give(T*, extent n) {
+    this->count_bytes(-n * extent{sizeof(T)});
+  }
+  /// Handles' counts, slots and tape entries: not part of the price.
+  template<class T, class... A>
+  constexpr T* create(A&&... arguments) {
+    return new T{std::forward<A>(arguments)...};
+  }
+  template<class T>
+  constexpr void destroy(T* p) {
+    delete p;
+  }
+
+  // ---- arithmetic
+  template<class F, class R, class... T>
+  constexpr void map(nest_steps const& steps, F const&, R*, T const*...) {
+    this->note_elementwise(steps.turns * detail::flops_of<F>);
+  }
+  template<reduction Op, class F, class R, class... T>
+  constexpr void reduce(nest_steps const& steps, F const&, R*, T const*...) {
+    this->note_elementwise(steps.turns * (detail::flops_of<F> + 1));
+  }
+  template<class T>
+  constexpr void contract(contraction_steps const& steps, T const*, T const*, T*) {
+    T* const scratch = take<T>(steps.scratch);
+    this->note_flops(steps.flops);
+    give(scratch, steps.scratch);
+  }
+  template<class F, class... P>
+  constexpr void transform(extent n, F const&, P*...) {
+    this->note_elementwise(n * detail::flops_of<F>);
+  }
+  template<class T>
+  constexpr void add_up(extent n, bool, bool, T const*, T const*, T*) {
+    this->note_elementwise(n);
+  }
+  template<class T>
+  constexpr void fill(extent, T, T*) {}
+  template<class T>
+  constexpr void copy(extent, T const*, T*) {}
+  template<class T, class Distribution>
+  constexpr void draw(std::span<placed const>, Distribution const&, T*) {}
+  template<class T>
+  constexpr void pick(line_steps const&, T const*, std::int32_t const*, T*) {}
+  template<class T>
+  constexpr void pick_gradient(line_steps const& lines, T, T const*, std::int32_t const*, T*) {
+    this->note_elementwise(lines.outer * lines.inner);
+  }
+  template<class T>
+  constexpr void argmax(line_steps const& lines, T const*, T*, std::int32_t*) {
+    this->note_elementwise(lines.outer * lines.along * lines.inner);
+  }
+  template<class T>
+  constexpr void forget_smaller(extent, T const*, T const*, std::int32_t*) {}
+
+  // ---- messages
+  template<class T>
+  constexpr void all_reduce(reduction how, T*, extent n, axis_set over) {
+    if (over != 0) this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
+  }
+  /// One step of a reshard: `x` has `move.send` elements, `z` has `move.result`.
+  template<class T>
+  constexpr void move(reshard_move const& move, T const*, T*) {
+    if (move.what == transfer::slice) return;
+    T* const scratch = take<T>(scratch_of(move));
+    this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);
+    give(scratch, scratch_of(move));
+  }
+  template<class T>
+  constexpr void unslice(reshard_move const&, T const*, T*) {}
+
+private:
+  cost<M> cost_{};
+};
+
+}  // namespace meshtf::inline v0

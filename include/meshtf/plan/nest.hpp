@@ -1,0 +1,91 @@
+// Loop nests: how a process walks over several arrays at once, decided before it runs.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include <meshtf/core/placed.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A loop nest walks over this many arrays at most, the one it writes included.
+inline constexpr int max_operands = 5;
+
+/// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array are one loop, and loops of one turn are none:
+/// a kernel sees as few and as long loops as there can be.
+struct nest_steps {
+  int rank         = 0;   // loops, outermost first
+  int operands     = 0;
+  bool reduces     = false;   // some loop does not move through the result: its turns are joined
+  extent turns     = 1;       // of the innermost body
+  extent results   = 1;       // elements written
+  std::array<extent, max_rank> size{};
+  std::array<std::array<extent, max_rank>, max_operands> stride{};   // of an operand along a loop, in elements; 0: it stands still
+};
+
+/// Elements from one index of a dimension to the next in a row-major array of dimensions `of`, for each loop of the nest; 0 where it lacks the dimension.
+constexpr std::array<extent, max_rank> strides_of(dim_list const& of, std::span<extent const> loops) {
+  std::array<extent, max_rank> strides{};
+  extent run = 1;
+  for (int i = of.count; i-- > 0;) {
+    auto const loop = static_cast<std::size_t>(of[i]);
+    strides[loop]   = run;
+    run *= loops[loop];
+  }
+  return strides;
+}
+
+/// Joins neighbouring loops wherever every operand walks on from the end of the inner one, and counts.
+constexpr nest_steps collapsed(nest_steps const& nest) {
+  nest_steps out{.operands = nest.operands};
+  for (int i = 0; i < nest.rank; ++i) {
+    auto const from = static_cast<std::size_t>(i);
+    extent const n  = nest.size[from];
+    out.turns *= n;
+    bool const still = nest.stride[static_cast<std::size_t>(nest.operands - 1)][from] == 0;
+    if (!still) out.results *= n;
+    if (n == 1) continue;
+    if (still) out.reduces = true;
+    bool joins = out.rank > 0;
+    auto const last = static_cast<std::size_t>(joins ? out.rank - 1 : 0);
+    for (int k = 0; k < nest.operands && joins; ++k) {
+      auto const operand = static_cast<std::size_t>(k);
+      joins              = out.stride[operand][last] == nest.stride[operand][from] * n;
+    }
+    auto const to = joins ? last : static_cast<std::size_t>(out.rank++);
+    out.size[to]  = joins ? out.size[to] * n : n;
+    for (int k = 0; k < nest.operands; ++k) out.stride[static_cast<std::size_t>(k)][to] = nest.stride[static_cast<std::size_t>(k)][from];
+  }
+  return out;
+}
+
+/// The nest over `loops` (their extents in one process) of arrays whose dimensions are `operands`, the result last.
+///
+/// The loops run in the memory order of the largest array, those that it lacks outermost: its elements are touched one after the other, and a sum over
+/// outer dimensions adds whole rows.
+constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands) {
+  std::size_t largest = operands.size() - 1;
+  extent most         = 0;
+  for (std::size_t k = operands.size(); k-- > 0;) {
+    extent elements = 1;
+    for (int d : operands[k]) elements *= loops[static_cast<std::size_t>(d)];
+    if (elements > most) largest = k, most = elements;
+  }
+
+  dim_list order;
+  for (int d = 0; d < static_cast<int>(loops.size()); ++d)
+    if (!operands[largest].has(d)) order.push_back(d);
+  for (int d : operands[largest]) order.push_back(d);
+
+  nest_steps nest{.rank = order.count, .operands = static_cast<int>(operands.size())};
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    auto const strides = strides_of(operands[k], loops);
+    for (int i = 0; i < order.count; ++i) {
+      nest.stride[k][static_cast<std::size_t>(i)] = strides[static_cast<std::size_t>(order[i])];
+      nest.size[static_cast<std::size_t>(i)]      = loops[static_cast<std::size_t>(order[i])];
+    }
+  }
+  return collapsed(nest);
+}
+
+}  // namespace meshtf::inline v0

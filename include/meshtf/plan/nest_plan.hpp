@@ -1,0 +1,64 @@
+// What an elementwise operation or a reduction will do, decided before it runs.
+#pragma once
+
+#include <meshtf/core/placement.hpp>
+#include <meshtf/plan/nest.hpp>
+
+namespace meshtf::inline v0 {
+
+/// An operation was told to work along `Dim`, which its tensor does not have.
+template<class Dim>
+struct dim_is_not_in_tensor {};
+
+namespace detail {
+
+template<class Out, class... In>
+struct all_dims;
+
+template<class Out>
+struct all_dims<Out> : std::type_identity<Out> {};
+
+template<class Out, class First, class... Rest>
+struct all_dims<Out, First, Rest...> : all_dims<united<Out, First>, Rest...> {};
+
+}  // namespace detail
+
+/// `out[...] (op)= f(in[...]...)` over the union of all dimensions; those that `Out` lacks are reduced.
+///
+/// The layout must be able to place the whole loop nest, not each tensor alone: an axis that splits a dimension of one operand and another dimension of another
+/// would leave no process with matching parts. Each process works on the parts it holds; where a reduced dimension is split, its result is only a part, and
+/// the parts are joined over `finished_over`.
+/// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3.
+template<Layout L, class Out, class... In>
+struct nest_plan {
+  using loops   = typename detail::all_dims<Out, In...>::type;
+  using verdict = placement_verdict_of<L, loops>;
+
+  static constexpr nest_steps local = plan_nest(local_extents<L, loops>, std::array{dims_within<loops, In>..., dims_within<loops, Out>});
+
+  static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, Out>;
+};
+
+namespace detail {
+
+template<class S, class... Along>
+using dims_are_in = first_objection<std::conditional_t<S::template has<Along>, legal, dim_is_not_in_tensor<Along>>...>;
+
+}  // namespace detail
+
+/// A reduction of a tensor of shape `X` over `Along...`.
+template<Layout L, class X, Dimension... Along>
+struct reduce_plan : nest_plan<L, without<X, shape<Along...>>, X> {
+  using result  = without<X, shape<Along...>>;
+  using verdict = first_objection<detail::dims_are_in<X, Along...>, placement_verdict_of<L, X>>;
+};
+
+/// `legal`, or the objection to an elementwise operation on tensors of these shapes, broadcast to one another.
+template<Layout L, class X, class Y>
+using elementwise_verdict = typename nest_plan<L, broadcast_shape<X, Y>, X, Y>::verdict;
+
+/// `legal`, or the objection to a reduction of a tensor of shape `X` over `Along...`.
+template<Layout L, class X, Dimension... Along>
+using reduce_verdict = typename reduce_plan<L, X, Along...>::verdict;
+
+}  // namespace meshtf::inline v0

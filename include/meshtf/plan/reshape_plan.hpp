@@ -1,0 +1,82 @@
+// What splitting a dimension into several, or merging several into one, will do, decided before it runs.
+#pragma once
+
+#include <meshtf/core/placement.hpp>
+#include <meshtf/plan/reshard_plan.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The sizes of the dimensions `Parts` do not multiply to that of `Whole`.
+template<class Whole, class Parts>
+struct parts_do_not_multiply_to_dim {};
+
+/// `Whole` is split so that its parts are not whole numbers of turns of `Parts`: reshard first.
+template<class Whole, class Parts>
+struct split_runs_across_parts {};
+
+/// `whole` seen as the dimensions `parts` (sizes given), outermost first: its axes go to the outermost part while they divide it, the rest to the next once
+/// that one is split to single elements. False if they do not fit so.
+/// Source: the factor walk of Shardy and GSPMD, for named dimensions.
+constexpr bool distribute(placed const& whole, std::span<placed> parts, std::span<extent const> axis_sizes) {
+  std::size_t at = 0;
+  for (placed& p : parts) p.parts = 1, p.over = {};
+  for (int axis : whole.over) {
+    extent const n = axis_sizes[static_cast<std::size_t>(axis)];
+    while (at < parts.size() && parts[at].parts == parts[at].size) ++at;
+    if (at == parts.size()) {   // only axes of size 1 can be left
+      if (n != 1) return false;
+      continue;
+    }
+    if (parts[at].size % (parts[at].parts * n) != 0) return false;
+    parts[at].parts *= n;
+    parts[at].over.push_back(axis);
+  }
+  return true;
+}
+
+namespace detail {
+
+/// Where `Whole` stands in a shape with its parts in its place, and how the parts are placed as `Whole` is.
+template<class L, class S, class Whole, class Parts>
+struct dims_by_parts;
+
+template<class L, class... D, class Whole, class... P>
+struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
+  static constexpr int rank = int{sizeof...(D)};
+
+  struct outcome {
+    std::array<placed, sizeof...(D)> dims{};
+    bool fits = false;
+  };
+
+  // shape<D...> already names the parts; those that are no part are placed as L says
+  static constexpr outcome value = [] {
+    outcome out{.dims = {placing<L, D>...}};
+    std::array<placed, sizeof...(P)> parts{placed{.size = P::size}...};
+    out.fits = distribute(placing<L, Whole>, parts, axis_sizes<typename L::mesh_type>);
+    constexpr std::array<bool, sizeof...(D)> is_part{shape<P...>::template has<D>...};
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < out.dims.size(); ++i)
+      if (is_part[i]) out.dims[i] = parts[next++];
+    return out;
+  }();
+};
+
+}  // namespace detail
+
+/// Both directions between a tensor that has `Whole` and one of shape `S` that has `Parts` in its place. The elements stay where they are in memory; where the
+/// layout places the parts otherwise than the whole, they move as by `reshard`, in terms of the parts.
+template<Layout L, class S, class Whole, class Parts>
+struct reshape_plan {
+  using view = detail::dims_by_parts<wet<L>, S, Whole, Parts>;
+
+  using verdict = first_objection<std::conditional_t<Parts::size == Whole::size, legal, parts_do_not_multiply_to_dim<Whole, Parts>>,
+                                  placement_verdict_of<L, S>,
+                                  std::conditional_t<view::value.fits, legal, split_runs_across_parts<Whole, Parts>>>;
+
+  /// The parts placed as `Whole` is, and as `L` places them.
+  static constexpr auto as_whole = view::value.dims;
+  static constexpr auto as_parts = placed_dims<L, S>;
+};
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,88 @@
+// Resharding: the moves between two layouts, and why there may be none.
+#pragma once
+
+#include <meshtf/core/placement.hpp>
+#include <meshtf/plan/reshard_moves.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A value stays on its mesh.
+template<class M1, class M2>
+struct layouts_are_of_different_meshes {};
+
+/// Dimensions that take each other's place have one size.
+template<class D1, class D2>
+struct dims_differ_in_size {};
+
+/// Each dimension takes the place of one other.
+template<class S1, class S2>
+struct shapes_differ_in_rank {};
+
+/// A value that is a sum over `Axis` is not also split over it.
+template<class Axis, class Dim>
+struct owed_axis_splits_dim {};
+
+/// `Axis` would have to change its rank among the axes that split `Dim`, or swap places with another: processes would exchange whole shards. Not supported
+/// yet: go through an intermediate layout.
+template<class Dim, class Axis>
+struct reshard_would_permute {};
+
+/// The copies of some move need more loops than a nest has: go through an intermediate layout.
+template<class S>
+struct reshard_needs_too_many_loops {};
+
+namespace detail {
+
+// Where the layouts or placements are themselves objected to, nothing is planned.
+template<class From, class S1, class To, class S2, axis_set Owed, class Asked>
+struct resharding_if {
+  static constexpr reshard_steps steps{};
+  static constexpr Asked verdict() { return {}; }
+};
+
+template<class From, class... D1, class To, class... D2, axis_set Owed>
+struct resharding_if<From, shape<D1...>, To, shape<D2...>, Owed, legal> {
+  static constexpr reshard_steps steps =
+      plan_reshard(placed_shape<From, shape<D1...>>::dims, placed_shape<To, shape<D2...>>::dims, Owed, axis_sizes<typename From::mesh_type>);
+  static constexpr reshard_fault fault = steps.fault;
+
+  template<class... Axis>
+  static auto axis(axes<Axis...>) -> pick<fault.axis, Axis...>;
+
+  static constexpr auto verdict() {
+    if constexpr (fault.what == reshard_fault::sizes_differ) return dims_differ_in_size<pick<fault.dim, D1...>, pick<fault.dim, D2...>>{};
+    else if constexpr (fault.what == reshard_fault::owed_axis_splits)
+      return owed_axis_splits_dim<decltype(axis(typename From::mesh_type::all_axes{})), pick<fault.dim, D1...>>{};
+    else if constexpr (fault.what == reshard_fault::needs_permutation)
+      return reshard_would_permute<pick<fault.dim, D1...>, decltype(axis(typename From::mesh_type::all_axes{}))>{};
+    else if constexpr (fault.what == reshard_fault::too_many_loops) return reshard_needs_too_many_loops<shape<D1...>>{};
+    else return legal{};
+  }
+};
+
+template<class M1, class M2>
+using one_mesh = std::conditional_t<std::is_same_v<M1, M2>, legal, layouts_are_of_different_meshes<M1, M2>>;
+
+template<class S1, class S2>
+using one_rank = std::conditional_t<S1::rank == S2::rank, legal, shapes_differ_in_rank<S1, S2>>;
+
+template<class From, class S1, class To, class S2, axis_set Owed>
+struct resharding_between : resharding_if<From, S1, To, S2, Owed,
+                                          first_objection<one_mesh<typename From::mesh_type, typename To::mesh_type>, one_rank<S1, S2>,
+                                                          placement_verdict_of<From, S1>, placement_verdict_of<To, S2>>> {};
+
+}  // namespace detail
+
+/// How a value of shape `S1` under `From`, still owed a sum over the axes `Owed`, becomes one of shape `S2` under `To`. The dimensions of `S2` take the place
+/// of those of `S1` in the same order in memory. Without a legal verdict there are no steps.
+template<Layout From, class S1, Layout To, class S2, axis_set Owed = 0>
+struct renaming_reshard_plan {
+  using verdict                               = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed>::verdict());
+  static constexpr reshard_steps const& steps = detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed>::steps;
+};
+
+/// How a value of shape `S`, still owed a sum over the axes `Owed`, gets from layout `From` to layout `To`.
+template<Layout From, Layout To, class S, axis_set Owed = 0>
+using reshard_plan = renaming_reshard_plan<From, S, To, S, Owed>;
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,34 @@
+// Every operation, layer and optimizer on the compiler's machine: programs can be checked and priced where MPI, BLAS and xtensor are not installed. Needs the
+// standard library and Boost.Hana.
+#pragma once
+
+#include <meshtf/core.hpp>
+#include <meshtf/ops/argmax.hpp>
+#include <meshtf/ops/arithmetic.hpp>
+#include <meshtf/ops/cast.hpp>
+#include <meshtf/ops/cross_entropy.hpp>
+#include <meshtf/ops/einsum.hpp>
+#include <meshtf/ops/elementwise.hpp>
+#include <meshtf/ops/finish.hpp>
+#include <meshtf/ops/map.hpp>
+#include <meshtf/ops/max.hpp>
+#include <meshtf/ops/random.hpp>
+#include <meshtf/ops/rename.hpp>
+#include <meshtf/ops/reshape.hpp>
+#include <meshtf/ops/reshard.hpp>
+#include <meshtf/ops/softmax.hpp>
+#include <meshtf/ops/stop_gradient.hpp>
+#include <meshtf/ops/sum.hpp>
+#include <meshtf/ops/transpose.hpp>
+#include <meshtf/optim/adam.hpp>
+#include <meshtf/optim/sgd.hpp>
+#include <meshtf/optim/update.hpp>
+#include <meshtf/plan/dry_run.hpp>
+#include <meshtf/plan/ledger.hpp>
+#include <meshtf/tensor/gradient.hpp>
+#include <meshtf/tensor/initialiser.hpp>
+#include <meshtf/tensor/parameter.hpp>
+#include <meshtf/tensor/parameters.hpp>
+#include <meshtf/tensor/partial.hpp>
+#include <meshtf/tensor/tape.hpp>
+#include <meshtf/tensor/tensor.hpp>

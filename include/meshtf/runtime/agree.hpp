@@ -1,0 +1,66 @@
+// What one process sees becomes what all see: its error is thrown on every process, so none waits for one that has left.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <boost/mpi/communicator.hpp>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/environment.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Called by all processes of `comm`, each with what it caught or null. If any caught something, all throw the message of the lowest such process, as the class
+/// that its status stands for. One all-reduce of two numbers if nothing failed.
+inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught) {
+  int const size = comm.size();
+  int seen[]{caught ? comm.rank() : size, caught ? 1 : 0};   // the lowest process that failed; 1 if all did
+  all_reduce(comm, reduction::min, seen, 2);
+  auto const [first, everywhere] = seen;
+  if (first == size) return;
+
+  auto failure = caught ? detail::failure_of(caught) : detail::failure{};
+  int sizes[]{static_cast<int>(failure.text.size()), failure.exit_status};
+  broadcast(comm, sizes, 2, first);
+  failure.text.resize(static_cast<std::size_t>(sizes[0]));
+  detail::call(comm, collective::broadcast, sizes[0], MPI_Bcast, failure.text.data(), sizes[0], MPI_CHAR, first);
+  if (everywhere == 0) failure.text += " (seen by process " + std::to_string(first) + ")";
+  throw_error(failure.text, sizes[1]);
+}
+
+/// f() on each process, or an error on all: for what only some processes do or see, such as reading a file.
+///
+///     auto images = agreed(world, [&] { return read_idx(path); });
+///
+/// f must not communicate over `comm` after it may have failed.
+template<class F>
+auto agreed(boost::mpi::communicator const& comm, F f) -> std::invoke_result_t<F&> {
+  using result = std::invoke_result_t<F&>;
+  static_assert(!std::is_reference_v<result>, "meshtf: what is agreed on is a value");
+  std::exception_ptr caught;
+  if constexpr (std::is_void_v<result>) {
+    try {
+      f();
+    } catch (...) {
+      caught = std::current_exception();
+    }
+    agree(comm, caught);
+  } else {
+    std::optional<result> made;
+    try {
+      made.emplace(f());
+    } catch (...) {
+      caught = std::current_exception();
+    }
+    agree(comm, caught);
+    return std::move(*made);
+  }
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,141 @@
+// Collectives on plain arrays, with counts of any size and failures as exceptions.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include <boost/mpi/communicator.hpp>
+#include <boost/mpi/datatype.hpp>
+
+#include <meshtf/core/element.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/plan/collective.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Makes failures on `comm` and on those derived from it exceptions: MPI's own default is to end the job.
+inline void throw_on_failure(boost::mpi::communicator const& comm) { MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); }
+
+namespace detail {
+
+/// MPI counts in `int`: an array of more elements goes in several messages. Tests lower it.
+inline extent largest_count = std::numeric_limits<int>::max();
+
+/// f(offset, count) for each message of n elements.
+template<class F>
+void for_each_message(extent n, F f) {
+  for (extent at = 0; at < n; at += largest_count) f(at, static_cast<int>(std::min(n - at, largest_count)));
+}
+
+/// A call of MPI itself, which costs what Boost.MPI's does: Boost.MPI 1.74 asserts before it throws, so that a debug build could not report a failure.
+/// The message names the call, its size and the axes it ran over.
+template<class Function, class... Arguments>
+void call(boost::mpi::communicator const& comm, collective c, extent n, Function mpi, Arguments... arguments) {
+  int const failure = mpi(arguments..., MPI_Comm(comm));
+  if (failure == MPI_SUCCESS) return;
+  char axes[MPI_MAX_OBJECT_NAME]{}, reason[MPI_MAX_ERROR_STRING]{};
+  int length = 0;
+  MPI_Comm_get_name(comm, axes, &length);
+  MPI_Error_string(failure, reason, &length);
+  throw unavailable{std::string{to_string(c)} + " of " + std::to_string(n) + " elements over \"" + axes + "\" failed on process " +
+                    std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) + ": " + reason};
+}
+
+inline MPI_Op operation_of(reduction r) { return r == reduction::sum ? MPI_SUM : r == reduction::max ? MPI_MAX : MPI_MIN; }
+
+/// z[k] = x[k] joined with y[k].
+template<class T>
+void join(reduction r, T const* x, T const* y, extent n, T* z) {
+  switch (r) {
+    case reduction::sum:
+      for (extent k = 0; k < n; ++k) z[k] = x[k] + y[k];
+      break;
+    case reduction::max:
+      for (extent k = 0; k < n; ++k) z[k] = x[k] < y[k] ? y[k] : x[k];
+      break;
+    case reduction::min:
+      for (extent k = 0; k < n; ++k) z[k] = y[k] < x[k] ? y[k] : x[k];
+      break;
+  }
+}
+
+template<class T>
+void exchange(boost::mpi::communicator const& comm, collective c, int to, T const* sent, int from, T* received, extent n) {
+  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  auto const send_receive = [&](T const* x, T* y, int count, MPI_Comm on) {
+    return MPI_Sendrecv(x, count, type, to, 0, y, count, type, from, 0, on, MPI_STATUS_IGNORE);
+  };
+  for_each_message(n, [&](extent at, int count) { call(comm, c, n, send_receive, sent + at, received + at, count); });
+}
+
+/// Process q gets the array at from(q), and to(q) gets what it sent here: for arrays too long for one message.
+template<class T, class From, class To>
+void exchange_all(boost::mpi::communicator const& comm, collective c, extent n, From from, To to) {
+  int const rank = comm.rank(), size = comm.size();
+  std::copy_n(from(rank), n, to(rank));
+  for (int i = 1; i < size; ++i) {
+    int const next = (rank + i) % size, last = (rank - i + size) % size;
+    exchange<T>(comm, c, next, from(next), last, to(last), n);
+  }
+}
+
+}  // namespace detail
+
+/// In place: `data` is joined over the processes of `comm`, the same bits on each.
+template<Element T>
+void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n) {
+  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  detail::for_each_message(n, [&](extent at, int count) {
+    detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + at, count, type, detail::operation_of(r));
+  });
+}
+
+/// `part` of each process, in the order of ranks.
+template<Element T>
+void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T* whole) {
+  constexpr auto c        = collective::all_gather;
+  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  if (n == 0) return;
+  if (n * comm.size() > detail::largest_count)
+    return detail::exchange_all<T>(comm, c, n, [&](int) { return part; }, [&](int q) { return whole + q * n; });
+  auto const count = static_cast<int>(n);
+  detail::call(comm, c, n, MPI_Allgather, part, count, type, whole, count, type);
+}
+
+/// Array number q of `from` goes to process q, where it is number rank of `to`.
+template<Element T>
+void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_each, T* to) {
+  constexpr auto c        = collective::all_to_all;
+  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  if (n_each == 0) return;
+  if (n_each * comm.size() > detail::largest_count)
+    return detail::exchange_all<T>(comm, c, n_each, [&](int q) { return from + q * n_each; }, [&](int q) { return to + q * n_each; });
+  auto const count = static_cast<int>(n_each);
+  detail::call(comm, c, n_each * comm.size(), MPI_Alltoall, from, count, type, to, count, type);
+}
+
+/// Array number `rank` of `parts`, joined over the processes, in `sum`, which may be that array; `buffer` holds n elements too. Nothing else of `parts` changes.
+///
+/// Pairwise exchanges, joined in a fixed order. MPI_Reduce_scatter_block of Open MPI 4.1 takes 7 to 11 times as long.
+template<Element T>
+void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T* parts, extent n, T* buffer, T* sum) {
+  int const rank = comm.rank(), size = comm.size();
+  T const* so_far = parts + rank * n;
+  if (size == 1 && sum != so_far) std::copy_n(so_far, n, sum);
+  for (int i = 1; i < size; ++i) {
+    int const next = (rank + i) % size, last = (rank - i + size) % size;
+    detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n, last, buffer, n);
+    detail::join(r, so_far, buffer, n, sum);
+    so_far = sum;
+  }
+}
+
+/// `data` of process `root` on all.
+template<Element T>
+void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root) {
+  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  detail::for_each_message(n, [&](extent at, int count) { detail::call(comm, collective::broadcast, n, MPI_Bcast, data + at, count, type, root); });
+}
+
+}  // namespace meshtf::inline v0

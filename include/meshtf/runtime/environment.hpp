@@ -1,0 +1,198 @@
+// The environment of a program: MPI is up while it lives, and an exception that nobody handles ends the whole job with one message.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <dlfcn.h>
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include <boost/mpi/communicator.hpp>
+#include <boost/mpi/environment.hpp>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/kernel/gemm.hpp>
+
+namespace meshtf::inline v0 {
+
+/// What `environment` changes for the whole process.
+struct environment_settings {
+  bool flush_denormals = true;   // numbers below the smallest normal one count as 0: arithmetic on them is up to 100 times slower
+  bool one_gemm_thread = true;   // a core has a process already: OpenMP and OpenBLAS start no threads of their own
+  bool keep_memory     = true;   // malloc keeps what is freed, so that libraries' buffers cost no page faults in every step
+  bool report_kernels  = true;   // say at the start, once, what makes this build slow on this machine
+};
+
+namespace detail {
+
+/// The communicator on which processes tell each other that they have failed; null outside an environment.
+inline MPI_Comm failures = MPI_COMM_NULL;
+
+struct failure {
+  std::string text;
+  int exit_status = 70;
+};
+
+inline failure failure_of(std::exception_ptr thrown) {
+  if (!thrown) return {"std::terminate was called"};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (error const& e) {
+    return {e.what(), e.exit_status()};
+  } catch (std::exception const& e) {
+    return {e.what()};
+  } catch (...) {
+    return {"an exception that is no std::exception"};
+  }
+}
+
+/// Whether every process comes here with the same failure within `patience`.
+inline bool all_fail_alike(failure const& mine, std::chrono::milliseconds patience) {
+  std::uint64_t const hash = std::hash<std::string>{}(mine.text);
+  std::uint64_t const sent[]{hash, ~hash};   // equal everywhere if the smallest hash is the largest too
+  std::uint64_t least[2]{};
+  MPI_Request all_here;
+  if (MPI_Iallreduce(sent, least, 2, MPI_UINT64_T, MPI_MIN, failures, &all_here) != MPI_SUCCESS) return false;
+  auto const end = std::chrono::steady_clock::now() + patience;
+  for (int done = 0; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds{1})) {
+    if (MPI_Test(&all_here, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done != 0) return least[0] == ~least[1];
+  }
+  return false;
+}
+
+/// Prints one line for the whole job and ends it.
+///
+/// Processes wait a little, lower ranks less, before they speak: the first one to do so ends the others.
+[[noreturn]] inline void end_job(failure const& mine) {
+  int up = 0, down = 0, rank = 0, size = 1, main_thread = 0;
+  MPI_Initialized(&up);
+  MPI_Finalized(&down);
+  bool const talks = up != 0 && down == 0 && failures != MPI_COMM_NULL;
+  if (talks) {
+    MPI_Comm_rank(failures, &rank);
+    MPI_Comm_size(failures, &size);
+    MPI_Is_thread_main(&main_thread);
+  }
+  bool alike = size == 1;
+  if (size > 1) {
+    std::chrono::milliseconds const turn{200 + 20 * std::min(rank, 50)};
+    if (main_thread != 0) {
+      alike = all_fail_alike(mine, turn);
+      if (rank > 0 && alike) std::this_thread::sleep_for(std::chrono::seconds{5});   // the first process speaks for all and ends this one
+      if (rank > 0 && !alike) std::this_thread::sleep_for(std::chrono::milliseconds{20 * std::min(rank, 50)});
+    } else {
+      std::this_thread::sleep_for(turn);
+    }
+  }
+  std::cout.flush();
+  std::fflush(stdout);
+  std::string line = "meshtf: " + mine.text;
+  if (!alike) line += " (process " + std::to_string(rank) + " of " + std::to_string(size) + ")";
+  line += "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);   // unbuffered: one write, so lines of processes don't mix
+  if (size > 1) MPI_Abort(MPI_COMM_WORLD, mine.exit_status);
+  std::_Exit(mine.exit_status);
+}
+
+inline void flush_denormals() {
+#if defined(__SSE2__)
+  _mm_setcsr(_mm_getcsr() | 0x8040);   // FTZ and DAZ
+#elif defined(__aarch64__)
+  std::uint64_t control;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  asm volatile("msr fpcr, %0" : : "r"(control | std::uint64_t{1} << 24));
+#endif
+}
+
+/// Of whatever libraries the program was linked with; none is linked for this.
+inline void use_one_thread() {
+  for (char const* const name : {"omp_set_num_threads", "openblas_set_num_threads"})
+    if (void* const f = dlsym(RTLD_DEFAULT, name)) reinterpret_cast<void (*)(int)>(f)(1);
+}
+
+inline void keep_memory() {
+#if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);   // glibc takes no more
+#endif
+}
+
+inline void report_kernels() {
+#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__AVX512F__)
+  constexpr int compiled = 3;
+#elif defined(__AVX2__)
+  constexpr int compiled = 2;
+#elif defined(__AVX__)
+  constexpr int compiled = 1;
+#else
+  constexpr int compiled = 0;
+#endif
+  constexpr char const* names[]{"sse2", "avx", "avx2", "avx512"};
+  __builtin_cpu_init();
+  int const cpu = __builtin_cpu_supports("avx512f") ? 3 : __builtin_cpu_supports("avx2") ? 2 : __builtin_cpu_supports("avx") ? 1 : 0;
+  if (compiled < cpu) std::cerr << std::string{"meshtf: compiled for "} + names[compiled] + ", this CPU has " + names[cpu] + ": add -march=native\n";
+  if (kernel::blas_kernel_is_generic())
+    std::cerr << "meshtf: OpenBLAS does not know this CPU and uses its " + std::string{kernel::blas_kernel_name()} +
+                     " kernel: set OPENBLAS_CORETYPE=" + (cpu == 3 ? "SkylakeX" : "Haswell") + "\n";
+#endif
+}
+
+}  // namespace detail
+
+/// The first object of `main`. It starts MPI unless that is up, and stops what it started.
+///
+/// An exception that leaves `main`, and any other call of `std::terminate`, ends all processes with one line on stderr and the status of the error, 70 for
+/// exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to a handler further out, since MPI could wait
+/// for the others forever: handle it inside. With one process nobody waits, and such a handler runs.
+class environment {
+public:
+  environment(int& argc, char**& argv, environment_settings const& settings = {})
+      : mpi_{argc, argv, boost::mpi::threading::funneled, false}, previous_{std::set_terminate(terminate)}, exceptions_{std::uncaught_exceptions()} {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
+    MPI_Comm_set_name(detail::failures, "failures");
+    if (settings.flush_denormals) detail::flush_denormals();
+    if (settings.one_gemm_thread) detail::use_one_thread();
+    if (settings.keep_memory) detail::keep_memory();
+    if (settings.report_kernels && world().rank() == 0) detail::report_kernels();
+  }
+
+  environment(environment const&) = delete;
+  environment& operator=(environment const&) = delete;
+
+  ~environment() {
+    if (std::uncaught_exceptions() > exceptions_ && world().size() > 1) {
+      auto const& [text, status] = error::latest();
+      detail::end_job({text.empty() ? "an exception left the scope of meshtf::environment" : text, status});
+    }
+    std::set_terminate(previous_);
+    MPI_Comm_free(&detail::failures);
+  }
+
+  boost::mpi::communicator world() const { return {}; }
+
+private:
+  [[noreturn]] static void terminate() { detail::end_job(detail::failure_of(std::current_exception())); }
+
+  boost::mpi::environment mpi_;
+  std::terminate_handler previous_;
+  int exceptions_;
+};
+
+}  // namespace meshtf::inline v0

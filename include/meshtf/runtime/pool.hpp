@@ -1,0 +1,276 @@
+// The memory of a process mesh: taken from the system in large blocks, kept, and given out again.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MESHTF_POOL_POISONS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MESHTF_POOL_POISONS
+#endif
+#endif
+#ifdef MESHTF_POOL_POISONS
+extern "C" void __asan_poison_memory_region(void const volatile*, std::size_t);   // <sanitizer/asan_interface.h> is not always installed
+extern "C" void __asan_unpoison_memory_region(void const volatile*, std::size_t);
+#endif
+
+#include <meshtf/core/error.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// AddressSanitizer reports who touches what the pool has not given out.
+inline void poison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef MESHTF_POOL_POISONS
+  __asan_poison_memory_region(p, bytes);
+#endif
+}
+
+inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef MESHTF_POOL_POISONS
+  __asan_unpoison_memory_region(p, bytes);
+#endif
+}
+
+#undef MESHTF_POOL_POISONS
+
+}  // namespace detail
+
+/// Gives out 64-byte aligned memory in constant time and never calls `new`. What is freed goes into free lists; the system gets memory back when the pool dies,
+/// after everything that lives in it. One thread only.
+///
+/// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level segregated fit, 64 sizes per power of two, neighbours that
+/// are free become one. So rounding wastes at most an eighth of a small piece and a 64th of a large one.
+/// Source: Masmano, Ripoll, Crespo, Real, TLSF: a New Dynamic Memory Allocator for Real-Time Systems (2004).
+class pool {
+public:
+  pool() = default;
+  pool(pool const&) = delete;
+  pool& operator=(pool const&) = delete;
+
+  ~pool() {
+    while (blocks_ != nullptr) {
+      block const taken = *blocks_;
+      detail::unpoison(taken.start, taken.bytes);
+      munmap(taken.start, taken.bytes);
+      blocks_ = taken.next;
+    }
+  }
+
+  void* allocate(std::size_t bytes) {
+    if (bytes > small_limit) return allocate_large(bytes);
+    auto const c    = size_class<3>(std::max(bytes, unit));
+    auto& available = small_[c];
+    if (available == nullptr) cut_slab(c);
+    link* const p = available;
+    detail::unpoison(p, sizeof(link));
+    available = p->next;
+    detail::poison(p, sizeof(link));
+    detail::unpoison(p, bytes);
+    return p;
+  }
+
+  /// `bytes` as asked for.
+  void deallocate(void* p, std::size_t bytes) noexcept {
+    if (p == nullptr) return;
+    if (bytes > small_limit) return deallocate_large(p);
+    auto const c      = size_class<3>(std::max(bytes, unit));
+    auto* const freed = static_cast<link*>(p);
+    detail::unpoison(freed, sizeof(link));
+    freed->next = small_[c];
+    small_[c]   = freed;
+    detail::poison(freed, class_bytes<3>(c));
+  }
+
+  /// Taken from the system so far; a program in steady state takes no more.
+  int blocks() const noexcept { return block_count_; }
+
+  std::size_t reserved_bytes() const noexcept { return reserved_; }
+
+private:
+  static constexpr std::size_t unit        = 64;
+  static constexpr std::size_t small_limit = 16 << 10;
+  static constexpr std::size_t slab_bytes  = (64 << 10) - unit;
+  static constexpr std::size_t huge_page   = 2 << 20;
+
+  struct link {
+    link* next;
+  };
+
+  struct block {
+    block* next;
+    void* start;
+    std::size_t bytes;
+  };
+
+  /// Stands before every large piece, free or not. A block ends with one of size 0 that is never free.
+  struct alignas(unit) piece {
+    std::size_t bytes;   // with this header
+    piece* before;       // its neighbour in memory; null: a block starts here
+    piece* previous;     // in its free list
+    piece* next;
+    bool free;
+
+    piece* after() { return reinterpret_cast<piece*>(reinterpret_cast<std::byte*>(this) + bytes); }
+    void* content() { return this + 1; }
+  };
+  static_assert(sizeof(piece) == unit && sizeof(block) <= unit);
+
+  /// Number of the smallest class that holds `bytes`, at least 64: 2^Bits classes of equal width for each power of two.
+  template<int Bits>
+  static constexpr std::size_t size_class(std::size_t bytes) {
+    std::size_t const units = (bytes + unit - 1) / unit;
+    int const shift         = std::max(0, static_cast<int>(std::bit_width(units)) - 1 - Bits);
+    std::size_t const steps = (units + (std::size_t{1} << shift) - 1) >> shift;   // may reach the next power of two: the same number
+    return (static_cast<std::size_t>(shift) << Bits) + steps;
+  }
+
+  template<int Bits>
+  static constexpr std::size_t class_bytes(std::size_t c) {
+    std::size_t const per_power = std::size_t{1} << Bits;
+    std::size_t const shift     = c < 2 * per_power ? 0 : c / per_power - 1;
+    return ((c - shift * per_power) << shift) * unit;
+  }
+
+  /// The largest class that a free piece fills.
+  static constexpr std::size_t class_within(std::size_t bytes) {
+    std::size_t const c = size_class<6>(bytes);
+    return class_bytes<6>(c) > bytes ? c - 1 : c;
+  }
+
+  void* allocate_large(std::size_t bytes) {
+    if (bytes > std::size_t{1} << 46) refuse(bytes);
+    std::size_t const c     = size_class<6>(bytes + sizeof(piece));
+    std::size_t const whole = class_bytes<6>(c);
+    piece* p                = first_of_class(c);
+    if (p == nullptr) {
+      take_block(whole, bytes);
+      p = first_of_class(c);
+    }
+    leave_list(p);
+    if (std::size_t const rest = p->bytes - whole; rest > small_limit) {
+      p->bytes       = whole;
+      piece* const q = p->after();
+      detail::unpoison(q, sizeof(piece));
+      *q                = {.bytes = rest, .before = p, .previous = nullptr, .next = nullptr, .free = false};
+      q->after()->before = q;
+      enter_list(q);
+    }
+    detail::unpoison(p->content(), bytes);
+    return p->content();
+  }
+
+  void deallocate_large(void* content) noexcept {
+    piece* p = static_cast<piece*>(content) - 1;
+    detail::poison(content, p->bytes - sizeof(piece));
+    if (piece* const q = p->after(); q->free) {
+      leave_list(q);
+      join(p, q);
+    }
+    if (piece* const q = p->before; q != nullptr && q->free) {
+      leave_list(q);
+      join(q, p);
+      p = q;
+    }
+    enter_list(p);
+  }
+
+  /// `q` follows `p` in memory and neither is in a list.
+  static void join(piece* p, piece* q) noexcept {
+    p->bytes += q->bytes;
+    p->after()->before = p;
+    detail::poison(q, sizeof(piece));
+  }
+
+  void enter_list(piece* p) noexcept {
+    std::size_t const c = class_within(p->bytes);
+    p->free             = true;
+    p->previous         = nullptr;
+    p->next             = large_[c];
+    if (p->next != nullptr) p->next->previous = p;
+    large_[c] = p;
+    filled_[c / 64] |= std::uint64_t{1} << c % 64;
+  }
+
+  void leave_list(piece* p) noexcept {
+    std::size_t const c = class_within(p->bytes);
+    p->free             = false;
+    if (p->next != nullptr) p->next->previous = p->previous;
+    if (p->previous != nullptr) {
+      p->previous->next = p->next;
+    } else {
+      large_[c] = p->next;
+      if (p->next == nullptr) filled_[c / 64] &= ~(std::uint64_t{1} << c % 64);
+    }
+  }
+
+  /// A free piece of class `c` or the next larger one that has any.
+  piece* first_of_class(std::size_t c) const noexcept {
+    std::uint64_t word = filled_[c / 64] >> c % 64 << c % 64;
+    for (std::size_t i = c / 64;; word = filled_[i]) {
+      if (word != 0) return large_[i * 64 + static_cast<std::size_t>(std::countr_zero(word))];
+      if (++i == filled_.size()) return nullptr;
+    }
+  }
+
+  void cut_slab(std::size_t c) {
+    std::size_t const each = class_bytes<3>(c);
+    auto* const slab       = static_cast<std::byte*>(allocate_large(slab_bytes));
+    for (std::size_t at = slab_bytes / each * each; at != 0; at -= each) {
+      small_[c] = ::new (slab + at - each) link{small_[c]};
+    }
+    detail::poison(slab, slab_bytes);
+  }
+
+  /// At least a quarter of what there is, so that few blocks are ever taken; 256 MiB at most, so that little is left over.
+  void take_block(std::size_t whole, std::size_t asked) {
+    std::size_t const wish  = std::clamp(reserved_ / 4, 2 * huge_page, 128 * huge_page);
+    std::size_t const bytes = (std::max(wish, whole + 3 * unit) + huge_page - 1) / huge_page * huge_page;
+
+    // one page too many, to start at a huge page
+    void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) refuse(asked);
+    auto* const from  = static_cast<std::byte*>(mapped);
+    auto const before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
+    if (before != 0) munmap(from, before);
+    munmap(from + before + bytes, huge_page - before);
+    auto* const start = from + before;
+#ifdef MADV_HUGEPAGE
+    madvise(start, bytes, MADV_HUGEPAGE);
+#endif
+    for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};   // the first touch is dear: once, and not in a step
+
+    blocks_ = ::new (start) block{blocks_, start, bytes};
+    ++block_count_;
+    reserved_ += bytes;
+
+    auto* const p   = ::new (start + unit) piece{.bytes = bytes - 2 * unit, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+    ::new (p->after()) piece{.bytes = 0, .before = p, .previous = nullptr, .next = nullptr, .free = false};
+    detail::poison(p->content(), p->bytes - sizeof(piece));
+    enter_list(p);
+  }
+
+  [[noreturn]] void refuse(std::size_t bytes) const {
+    throw unavailable{"out of memory: the system gave no " + std::to_string(bytes) + " bytes, this process holds " + std::to_string(reserved_) +
+                      " already: split more dimensions, or use more machines"};
+  }
+
+  std::array<link*, 64> small_{};
+  std::array<piece*, 2304> large_{};
+  std::array<std::uint64_t, 36> filled_{};
+  block* blocks_        = nullptr;
+  int block_count_      = 0;
+  std::size_t reserved_ = 0;
+};
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,19 @@
+// Gradients of parameters: what the uses of a parameter have added up so far.
+#pragma once
+
+#include <meshtf/tensor/parameter.hpp>
+#include <meshtf/tensor/partial.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The gradient that `w` has collected since it was last cleared: open over those axes, of the ones that do not split `w`, on which its uses left sums.
+/// Zeros, owing nothing, if nothing used it.
+template<class T, class L, class... D>
+constexpr auto gradient(parameter<T, L, D...> const& w) {
+  using result = partial<tensor<T, L, D...>, detail::axes_that_do_not_split<L, shape<D...>>>;
+  auto& m      = w.machine();
+  if (!w.slot().sum) return result{tensor<T, L, D...>{m}, 0};
+  return result{tensor<T, L, D...>{m, w.slot().sum}, w.slot().owed};
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,90 @@
+// Initialisers: what parameters start as, the same global values under every layout.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include <meshtf/core/distribution.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// A weight's last dimension is what it maps to, all others are what it maps from; a vector maps from its only dimension.
+template<class S>
+struct fans;
+
+template<class... D>
+struct fans<shape<D...>> {
+  static constexpr extent last = [] {
+    extent n = 1;
+    ((n = D::size), ...);
+    return n;
+  }();
+  static constexpr double out = static_cast<double>(last);
+  static constexpr double in  = sizeof...(D) > 1 ? static_cast<double>(shape<D...>::size / last) : out;
+};
+
+template<class T, class L, class... D, class Distribution>
+constexpr void draw_into(tensor<T, L, D...>& w, Distribution const& how) {
+  w.machine().draw(placed_dims<L, shape<D...>>, how, w.data());
+}
+
+}  // namespace detail
+
+struct zeros {
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    w.machine().fill(w.size, T{}, w.data());
+  }
+};
+
+struct constant {
+  double value = 0;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    w.machine().fill(w.size, static_cast<T>(value), w.data());
+  }
+};
+
+/// Normal with the given mean and standard deviation. Parameters of equal seed and shape start alike: give each its own seed.
+struct normal {
+  std::uint64_t seed = 0;
+  double stddev      = 1;
+  double mean        = 0;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    detail::draw_into(w, normal_distribution{{.seed = seed}, mean, stddev});
+  }
+};
+
+/// Normal with standard deviation sqrt(2 / fan in), for layers that a relu follows.
+/// Source: He et al., Delving Deep into Rectifiers (2015).
+struct he_normal {
+  std::uint64_t seed = 0;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    if constexpr (!is_dry<L>)
+      detail::draw_into(w, normal_distribution{{.seed = seed}, 0, std::sqrt(2 / detail::fans<shape<D...>>::in)});
+  }
+};
+
+/// Uniform between +-sqrt(6 / (fan in + fan out)).
+/// Source: Glorot, Bengio, Understanding the difficulty of training deep feedforward neural networks (2010).
+struct glorot_uniform {
+  std::uint64_t seed = 0;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    if constexpr (!is_dry<L>) {
+      double const limit = std::sqrt(6 / (detail::fans<shape<D...>>::in + detail::fans<shape<D...>>::out));
+      detail::draw_into(w, uniform_distribution{{.seed = seed}, -limit, limit});
+    }
+  }
+};
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,58 @@
+// Parameters: tensors that are trained.
+#pragma once
+
+#include <meshtf/tensor/partial.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A tensor whose gradient is kept. It is a tensor for every operation; it moves but does not copy, and assigning a tensor copies the values in.
+template<FloatingElement T, Layout L, Dimension... D>
+class parameter : public tensor<T, L, D...> {
+  using base = tensor<T, L, D...>;
+
+public:
+  /// All zeros.
+  constexpr explicit parameter(meshtf::machine<L>& m) : base(m) { become_parameter(); }
+
+  /// Values that `initialiser` (`he_normal{1}`, `constant{0.5}`, ...) gives, the same under every layout.
+  template<class Initialiser>
+  constexpr parameter(meshtf::machine<L>& m, Initialiser const& initialiser) : base(base::uninitialised(m)) {
+    become_parameter();
+    initialiser(*this);
+  }
+
+  constexpr parameter(parameter&&) noexcept = default;
+  constexpr parameter& operator=(parameter&& other) noexcept {
+    leave();
+    base::operator=(std::move(other));
+    return *this;
+  }
+  parameter(parameter const&)            = delete;
+  parameter& operator=(parameter const&) = delete;
+  constexpr ~parameter() { leave(); }
+
+  /// Copies the values of `x` in. Shards of its own stay its own.
+  constexpr parameter& operator=(base const& x) {
+    this->handle()->written();
+    this->machine().copy(base::size, x.data(), this->data());
+    return *this;
+  }
+
+  constexpr void zero_gradient() {
+    this->slot().sum  = {};
+    this->slot().owed = 0;
+  }
+
+private:
+  constexpr void leave() {   // a parameter that was moved from has nothing to leave
+    if (this->handle()) this->machine().count_parameter(-base::size * extent{sizeof(T)});
+  }
+
+  constexpr void become_parameter() {
+    this->need_gradient(true);
+    this->machine().count_parameter(base::size * extent{sizeof(T)});
+  }
+};
+
+}  // namespace meshtf::inline v0

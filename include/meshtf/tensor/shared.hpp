@@ -1,0 +1,95 @@
+// Counted handles on what lives on a machine, in a process and in constant evaluation alike.
+#pragma once
+
+#include <utility>
+
+#include <meshtf/core/dim.hpp>
+
+namespace meshtf::inline v0::detail {
+
+/// A reference count that constant evaluation accepts (`std::shared_ptr` is not constexpr) and that takes its cell from the machine's pool.
+template<class T, class Machine>
+class shared {
+public:
+  constexpr shared() = default;
+
+  template<class... A>
+  static constexpr shared make(Machine& m, A&&... arguments) {
+    shared s;
+    s.cell_ = m.template create<cell>(&m, 1, T{std::forward<A>(arguments)...});
+    return s;
+  }
+
+  constexpr shared(shared const& other) : cell_(other.cell_) {
+    if (cell_ != nullptr) ++cell_->handles;
+  }
+  constexpr shared(shared&& other) noexcept : cell_(std::exchange(other.cell_, nullptr)) {}
+  constexpr shared& operator=(shared const& other) {
+    if (other.cell_ != nullptr) ++other.cell_->handles;
+    drop();
+    cell_ = other.cell_;
+    return *this;
+  }
+  constexpr shared& operator=(shared&& other) noexcept {
+    if (this != &other) {
+      drop();
+      cell_ = std::exchange(other.cell_, nullptr);
+    }
+    return *this;
+  }
+  constexpr ~shared() { drop(); }
+
+  constexpr explicit operator bool() const { return cell_ != nullptr; }
+  constexpr T* operator->() const { return &cell_->value; }
+  constexpr T& operator*() const { return cell_->value; }
+  /// Nobody else reads or writes this.
+  constexpr bool alone() const { return cell_->handles == 1; }
+  constexpr bool is(shared const& other) const { return cell_ == other.cell_; }
+
+private:
+  struct cell {
+    Machine* machine;
+    int handles;
+    T value;
+  };
+
+  constexpr void drop() {
+    if (cell_ != nullptr && --cell_->handles == 0) cell_->machine->destroy(cell_);
+    cell_ = nullptr;
+  }
+
+  cell* cell_ = nullptr;
+};
+
+/// The elements of a shard, counted from the first handle to the last.
+template<class T, class Machine>
+class storage {
+public:
+  constexpr storage(Machine& m, extent size) : machine_(&m), size_(size), data_(m.template take<T>(size)) {}
+  constexpr storage(storage&& other) noexcept
+      : machine_(std::exchange(other.machine_, nullptr)), size_(other.size_), data_(other.data_), version_(other.version_) {}
+  constexpr ~storage() {
+    if (machine_ != nullptr) machine_->give(data_, size_);
+  }
+
+  constexpr T* data() const { return data_; }
+  /// How often the content was written after it was made.
+  constexpr unsigned version() const { return version_; }
+  constexpr void written() { ++version_; }
+
+private:
+  Machine* machine_;
+  extent size_;
+  T* data_;
+  unsigned version_ = 0;
+};
+
+/// A gradient while it is collected.
+template<class T, class Machine>
+struct slot {
+  bool open     = false;   // a parameter's: nobody finishes it before its owner asks
+  unsigned owed = 0;       // over these axes the content is still a sum of what the processes hold
+  shared<storage<T, Machine>, Machine> sum{};
+};
+
+}  // namespace meshtf::inline v0::detail

@@ -1,0 +1,51 @@
+// What goes wrong with a tape, in words.
+#pragma once
+
+#include <string>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/name.hpp>
+#include <meshtf/core/shape.hpp>
+#include <meshtf/plan/cost.hpp>
+
+namespace meshtf::inline v0::detail {
+
+template<class S>
+struct shape_names;
+
+template<class... D>
+struct shape_names<shape<D...>> {
+  static std::string list() {
+    std::string text;
+    ((text += (text.empty() ? "" : ", "), text += name_of<D>()), ...);
+    return "[" + text + "]";
+  }
+};
+
+/// "[batch, hidden]"
+template<class S>
+std::string spelled_shape() {
+  return shape_names<S>::list();
+}
+
+/// "einsum (mlp.cpp:42)"
+inline std::string spelled_site(call_site const& site) {
+  std::string text = site.operation;
+  if (site.has_line()) {
+    std::string_view file = site.at.file_name();
+    if (auto const slash = file.rfind('/'); slash != file.npos) file.remove_prefix(slash + 1);
+    text += " (" + std::string{file} + ":" + std::to_string(site.at.line()) + ")";
+  }
+  return text;
+}
+
+[[noreturn]] inline void throw_stale(call_site const& site, std::string const& dims) {
+  throw stale_value("backward of " + spelled_site(site) + " needs its operand " + dims +
+                    " as it was, but it was written after the forward pass: write (update, assign, local()) after backward, or compute with copy(x)");
+}
+
+[[noreturn]] inline void throw_no_gradient() {
+  throw software_error("backward of a value that depends on no parameter, or was computed under no_gradient: there is nothing to differentiate");
+}
+
+}  // namespace meshtf::inline v0::detail

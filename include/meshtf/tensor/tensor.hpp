@@ -1,0 +1,133 @@
+// Tensors: named dimensions, a layout, and this process's part of the elements.
+#pragma once
+
+#include <array>
+
+#include <meshtf/core/element.hpp>
+#include <meshtf/core/placement.hpp>
+#include <meshtf/plan/machine.hpp>
+#include <meshtf/tensor/shared.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+template<class L>
+inline constexpr bool holds_values = !is_dry<L>;
+
+/// Under a dry layout there is no array to point into.
+template<class L, class T>
+constexpr T* offset(T* data, extent by) {
+  if constexpr (is_dry<L>)
+    return data;
+  else
+    return data + by;
+}
+
+}  // namespace detail
+
+/// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other axes.
+///
+/// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine without storage. It dies before its
+/// machine.
+template<Element T, Layout L, Dimension... D>
+class tensor {
+  static_assert(is_legal<placement_verdict<L, D...>>, "meshtf: this layout cannot place a tensor of these dimensions");
+
+public:
+  using element_type = T;
+  using layout_type  = L;
+  using shape_type   = shape<D...>;
+  using machine_type = meshtf::machine<L>;
+
+  /// Elements that this process holds.
+  static constexpr extent size = shard_size<L, shape<D...>>;
+
+  /// All zeros.
+  constexpr explicit tensor(machine_type& m) : tensor(m, handle_type::make(m, m, size)) { m.fill(size, T{}, data()); }
+
+  constexpr machine_type& machine() const { return *machine_; }
+
+  /// This process's part as an xtensor view, row-major in the order of the dimensions. Writing through it counts as writing to the tensor.
+  auto local() {
+    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    value_->written();
+    return machine_->view(data(), local_extents<L, shape_type>);
+  }
+  auto local() const {
+    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    return machine_->view(data(), local_extents<L, shape_type>);
+  }
+
+  /// The number that a tensor without dimensions holds.
+  T value() const {
+    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so value() has nothing to return");
+    static_assert(sizeof...(D) == 0, "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
+    return *data();
+  }
+
+  // ---- what operations are written with
+
+  using handle_type = detail::shared<detail::storage<T, machine_type>, machine_type>;
+  using slot_type   = detail::shared<detail::slot<T, machine_type>, machine_type>;
+
+  constexpr tensor(machine_type& m, handle_type value) : machine_(&m), value_(std::move(value)) {}
+  /// Elements of no particular value.
+  static constexpr tensor uninitialised(machine_type& m) { return tensor{m, handle_type::make(m, m, size)}; }
+
+  constexpr T* data() { return value_->data(); }
+  constexpr T const* data() const { return value_->data(); }
+  constexpr handle_type const& handle() const { return value_; }
+  constexpr handle_type release() { return std::move(value_); }
+
+  /// A value needs a gradient where it has a slot for one: a parameter, or what was computed from one.
+  constexpr bool needs_gradient() const { return bool(slot_); }
+  constexpr auto& slot() const { return *slot_; }
+  /// A linear image of a parameter lets its gradient's sum wait, as the parameter does.
+  constexpr bool gradient_stays_open() const { return needs_gradient() && slot_->open; }
+  constexpr void need_gradient(bool open) {
+    slot_       = slot_type::make(*machine_);
+    slot_->open = open;
+  }
+  /// The same gradient slot without the elements, so that they need not live.
+  constexpr tensor without_value() const {
+    tensor t{*this};
+    t.value_ = {};
+    return t;
+  }
+  /// The same elements without the slot.
+  constexpr tensor without_slot() const { return tensor{*machine_, value_}; }
+
+private:
+  machine_type* machine_;
+  handle_type value_;
+  slot_type slot_;
+};
+
+namespace detail {
+
+template<class T, class L, class S>
+struct tensor_of_shape;
+
+template<class T, class L, class... D>
+struct tensor_of_shape<T, L, shape<D...>> : std::type_identity<tensor<T, L, D...>> {};
+
+}  // namespace detail
+
+/// A tensor of elements `T` and shape `S`.
+template<class T, class L, class S>
+using tensor_of = typename detail::tensor_of_shape<T, L, S>::type;
+
+/// The same values in storage of their own.
+template<class T, class L, class... D>
+constexpr auto copy(tensor<T, L, D...> const& x) {
+  auto z = tensor<T, L, D...>::uninitialised(x.machine());
+  x.machine().copy(x.size, x.data(), z.data());
+  return z;
+}
+
+/// Is this a tensor, a parameter included?
+template<class X>
+concept Tensor = requires(X const& x) { []<class T, class L, class... D>(tensor<T, L, D...> const&) {}(x); };
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Compiles where MPI, Boost.MPI, xtensor, xsimd, BLAS and oneDNN are not installed: planning_alone.sh FOLDER COMPILER [FLAG...]
+#
+# FOLDER becomes a copy in links of the system's include folders without these libraries, and the compiler looks there.
+set -eu
+farm=$1
+shift
+hidden='mpi|mpi.h|mpi-ext.h|openmpi|mpich|cblas.*|cblas-.*|cblas_.*|openblas.*|f77blas.h|dnnl.*|oneapi|xtensor|xtensor-blas|xtl|xsimd|catch2'
+
+links() {   # links FROM TO: TO/x -> FROM/x for all that is not hidden
+  local entry name
+  mkdir -p "$2"
+  for entry in "$1"/*; do
+    name=${entry##*/}
+    grep -qxE "$hidden" <<<"$name" || ln -s "$entry" "$2/$name"
+  done
+}
+
+rm -rf "$farm"
+compiler=()
+for word in "$@"; do
+  case $word in -*) break;; esac
+  compiler+=("$word")
+done
+number=0
+search=(-nostdinc)
+while read -r folder; do
+  case $(realpath "$folder") in
+    /usr/include|/usr/include/*-linux-gnu|/usr/local/include)
+      number=$((number + 1))
+      links "$(realpath "$folder")" "$farm/$number"
+      if [ -e "$farm/$number/boost" ]; then
+        rm "$farm/$number/boost"
+        hidden='mpi|mpi.hpp' links "$folder/boost" "$farm/$number/boost"
+      fi
+      search+=(-isystem "$farm/$number");;
+    *) search+=(-isystem "$folder");;
+  esac
+done < <("${compiler[@]}" -x c++ -E -v /dev/null 2>&1 >/dev/null | sed -n '/^#include </,/^End of search list/{/^ /s/^ //p}')
+
+"$@" "${search[@]}" -DLOOK_FOR   # they are hidden indeed
+"$@" "${search[@]}"

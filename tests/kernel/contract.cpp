@@ -1,0 +1,192 @@
+// Contractions against a plain loop over all indices.
+#include "../catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <meshtf/kernel/contract.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+struct einsum {
+  std::vector<extent> loops;
+  dim_list x, y, z;
+
+  extent size_of(dim_list const& dims) const {
+    extent n = 1;
+    for (int d : dims) n *= loops[static_cast<std::size_t>(d)];
+    return n;
+  }
+};
+
+std::string words(einsum const& e) {
+  std::string text;
+  for (auto const* dims : {&e.x, &e.y, &e.z}) {
+    for (int d : *dims) text += static_cast<char>('a' + d);
+    text += ' ';
+  }
+  for (extent n : e.loops) text += std::to_string(n) + ' ';
+  return text;
+}
+
+/// The definition: every combination of indices, one after the other, summed in double.
+template<class T>
+std::vector<double> by_definition(einsum const& e, std::vector<T> const& x, std::vector<T> const& y) {
+  std::vector<double> z(static_cast<std::size_t>(e.size_of(e.z)));
+  std::vector<extent> index(e.loops.size());
+  auto const offset = [&](dim_list const& dims) {
+    extent at = 0;
+    for (int d : dims) at = at * e.loops[static_cast<std::size_t>(d)] + index[static_cast<std::size_t>(d)];
+    return static_cast<std::size_t>(at);
+  };
+  for (;;) {
+    z[offset(e.z)] += static_cast<double>(x[offset(e.x)]) * static_cast<double>(y[offset(e.y)]);
+    std::size_t d = e.loops.size();
+    while (d > 0 && ++index[d - 1] == e.loops[d - 1]) index[--d] = 0;
+    if (d == 0) return z;
+  }
+}
+
+template<class T>
+std::vector<T> small_integers(extent n, std::mt19937& random) {
+  std::uniform_int_distribution<int> number(-4, 4);
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (T& v : values) v = static_cast<T>(number(random));
+  return values;
+}
+
+/// What nobody wrote must not leak into a result.
+template<class T>
+constexpr T poison = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max();
+
+/// Sums of small integers are exact in every element type, so the results must be equal to the last bit.
+template<class T>
+void check(einsum const& e, std::mt19937& random) {
+  auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
+  auto const x = small_integers<T>(e.size_of(e.x), random), y = small_integers<T>(e.size_of(e.y), random);
+  std::vector<T> z(static_cast<std::size_t>(e.size_of(e.z)), poison<T>), scratch(static_cast<std::size_t>(steps.scratch), poison<T>);
+  kernel::contract(steps, x.data(), y.data(), z.data(), scratch.data());
+  auto const expected = by_definition(e, x, y);
+  INFO(words(e));
+  bool const equal = std::equal(z.begin(), z.end(), expected.begin(), [](T a, double b) { return static_cast<double>(a) == b; });
+  CHECK(equal);
+}
+
+einsum read(std::string const& x, std::string const& y, std::string const& z, std::vector<extent> loops) {
+  einsum e{std::move(loops), {}, {}, {}};
+  for (char c : x) e.x.push_back(c - 'a');
+  for (char c : y) e.y.push_back(c - 'a');
+  for (char c : z) e.z.push_back(c - 'a');
+  return e;
+}
+
+/// Up to six loops, each in x, in y or in both, kept or not, in any order.
+einsum any_einsum(std::mt19937& random) {
+  auto const pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  einsum e;
+  std::vector<int> in_x, in_y, in_z;
+  int const loops = 1 + pick(6);
+  for (int d = 0; d < loops; ++d) {
+    e.loops.push_back(pick(12) == 0 ? 33 + pick(10) : 1 + pick(5));
+    int const where = pick(8);   // in both half of the time
+    if (where != 0 && where != 1) in_x.push_back(d);
+    if (where != 2 && where != 3) in_y.push_back(d);
+    if (pick(5) < 3) in_z.push_back(d);
+  }
+  for (auto* dims : {&in_x, &in_y, &in_z}) std::shuffle(dims->begin(), dims->end(), random);
+  for (int d : in_x) e.x.push_back(d);
+  for (int d : in_y) e.y.push_back(d);
+  for (int d : in_z) e.z.push_back(d);
+  return e;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("the einsums that models are made of", "", double, float, std::int32_t) {
+  std::mt19937 random(1);
+  // a layer, its two gradients, the transposed result
+  for (auto const& e : {read("ab", "bc", "ac", {17, 40, 35}), read("ac", "bc", "ab", {17, 40, 35}), read("ab", "ac", "bc", {17, 40, 35}),
+                        read("ab", "bc", "ca", {17, 40, 35})})
+    check<TestType>(e, random);
+  // projections, logits, their use, the gradients of keys
+  check<TestType>(read("abc", "cde", "abde", {2, 9, 12, 3, 8}), random);
+  check<TestType>(read("abde", "dec", "abc", {2, 9, 12, 3, 8}), random);
+  check<TestType>(read("abcd", "aecd", "acbe", {2, 9, 3, 8, 7}), random);
+  check<TestType>(read("acbe", "aecd", "abcd", {2, 9, 3, 8, 7}), random);
+  check<TestType>(read("acbe", "abcd", "aecd", {2, 9, 3, 8, 7}), random);
+  // cut in parts; through a buffer
+  check<TestType>(read("abc", "cde", "adbe", {2, 40, 12, 3, 33}), random);
+  check<TestType>(read("abc", "cde", "adbe", {2, 9, 12, 3, 8}), random);
+}
+
+TEMPLATE_TEST_CASE("any einsum is what it is by definition", "", double, float, std::int32_t) {
+  std::mt19937 random(7);
+  int products = 0, parts = 0, packed[3] = {}, nests = 0;
+  for (int i = 0; i < 400; ++i) {
+    auto const e = any_einsum(random);
+    if (e.size_of(e.x) > 50'000 || e.size_of(e.y) > 50'000) continue;
+    extent turns = 1;
+    for (extent n : e.loops) turns *= n;
+    if (turns > 500'000) continue;
+    auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
+    CHECK(steps.flops == 2 * turns);
+    products += steps.by_gemm;
+    nests += !steps.by_gemm;
+    parts += steps.batch.turns > 1;
+    packed[0] += steps.x.needed, packed[1] += steps.y.needed, packed[2] += steps.z.needed;
+    check<TestType>(e, random);
+  }
+  // the draw has met every way to do it
+  CHECK(std::min({products, nests, parts, packed[0], packed[1], packed[2]}) >= 10);
+}
+
+TEMPLATE_TEST_CASE("a matrix product adds to what is there if it is told so", "", double, float) {
+  std::mt19937 random(3);
+  for (extent m : {1, 2, 20, 50})
+    for (extent n : {1, 3, 50})
+      for (extent k : {1, 7, 64})
+        for (int which = 0; which < 8; ++which) {
+          bool const ta = which & 1, tb = which & 2;
+          auto const beta  = static_cast<TestType>(which >> 2);
+          extent const lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 2, ldc = n + 1;
+          auto const a = small_integers<TestType>((ta ? k : m) * lda, random), b = small_integers<TestType>((tb ? n : k) * ldb, random);
+          auto const before = small_integers<TestType>(m * ldc, random);
+          auto c            = before;
+          kernel::gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
+          bool equal = true;
+          for (extent i = 0; i < m; ++i)
+            for (extent j = 0; j < ldc; ++j) {
+              auto const at     = static_cast<std::size_t>(i * ldc + j);
+              TestType expected = before[at];
+              if (j < n) {
+                expected *= beta;
+                for (extent p = 0; p < k; ++p)
+                  expected +=
+                      a[static_cast<std::size_t>(ta ? p * lda + i : i * lda + p)] * b[static_cast<std::size_t>(tb ? j * ldb + p : p * ldb + j)];
+              }
+              equal = equal && c[at] == expected;
+            }
+          INFO(m << ' ' << n << ' ' << k << ' ' << which);
+          CHECK(equal);
+        }
+}
+
+TEST_CASE("a matrix too large for BLAS is refused") {
+  double one        = 1;
+  extent const many = extent{1} << 32;
+  CHECK_THROWS_AS(kernel::gemm(false, false, extent{2}, extent{2}, extent{2}, &one, many, &one, extent{2}, 0.0, &one, extent{2}), std::length_error);
+}
+
+TEST_CASE("the kernels that BLAS chose have a name") {
+  std::string const name(kernel::blas_kernel_name());
+  INFO(name);
+  if (name == "Haswell" || name == "Zen" || name == "SkylakeX") CHECK_FALSE(kernel::blas_kernel_is_generic());
+  if (name.empty()) CHECK_FALSE(kernel::blas_kernel_is_generic());
+}

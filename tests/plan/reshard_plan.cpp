@@ -1,0 +1,143 @@
+// Resharding: which moves lead from one layout to another.
+#include <meshtf/plan/reshard_plan.hpp>
+
+using namespace meshtf;
+
+struct batch : dim<8> {};
+struct hidden : dim<12> {};
+struct depth : dim<4> {};
+struct unit : dim<12> {};
+
+struct rows : axis<2> {};
+struct cols : axis<3> {};
+struct lanes : axis<2> {};
+struct lone : axis<1> {};
+struct grid : mesh<rows, cols, lanes, lone> {};
+struct line : mesh<rows> {};
+
+constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>, over_cols = axis_set_of<grid, axes<cols>>, over_lanes = axis_set_of<grid, axes<lanes>>;
+
+struct whole : layout<grid> {};
+struct by_batch : layout<grid, split<batch, rows>> {};
+struct by_hidden : layout<grid, split<hidden, rows>> {};
+struct by_lanes : layout<grid, split<batch, lanes>> {};
+struct by_both : layout<grid, split<batch, rows>, split<hidden, cols>> {};
+struct batch_twice : layout<grid, split<batch, rows, lanes>> {};
+struct lanes_first : layout<grid, split<batch, lanes, rows>> {};
+struct hidden_twice : layout<grid, split<hidden, rows, lanes>> {};
+struct hidden_turned : layout<grid, split<hidden, lanes, rows>> {};
+struct swapped : layout<grid, split<batch, lanes>, split<hidden, rows>> {};
+struct unswapped : layout<grid, split<batch, rows>, split<hidden, lanes>> {};
+struct on_a_line : layout<line, split<batch, rows>> {};
+struct trivial : layout<grid, split<batch, lone, rows>, split<unit, rows>> {};
+struct ragged : layout<grid, split<batch, cols>> {};
+
+using S = shape<batch, hidden>;   // 8 x 12
+
+template<class From, class To, axis_set Owed = 0>
+constexpr reshard_steps const& steps = reshard_plan<From, To, S, Owed>::steps;
+
+template<class From, class To, axis_set Owed = 0>
+using verdict = typename reshard_plan<From, To, S, Owed>::verdict;
+
+constexpr bool is(reshard_move const& m, transfer what, axis_set over, extent send, extent result, extent block) {
+  return m.what == what && m.over == over && m.send == send && m.result == result && m.block == block;
+}
+
+// Nothing is to be done between equal placements, and axes of one process make no difference.
+static_assert(is_legal<verdict<by_both, by_both>> && steps<by_both, by_both>.count == 0);
+static_assert(is_legal<verdict<trivial, by_batch>> && steps<trivial, by_batch>.count == 0);
+
+// Splitting is a slice: free, a copy of 48 elements from 48 times the process's row on.
+static_assert(steps<whole, by_batch>.count == 1);
+constexpr auto slice = steps<whole, by_batch>.moves[0];
+static_assert(is(slice, transfer::slice, over_rows, 96, 48, 48));
+static_assert(slice.offset[0] == 48 && slice.offset[1] == 0 && slice.pack.rank == 1 && slice.pack.size[0] == 48);
+static_assert(payload_of(slice, 4) == 0 && sent_by_one(slice, 4) == 0 && scratch_of(slice) == 0);
+
+// Two dimensions are sliced at once, and two axes of one dimension.
+static_assert(steps<whole, by_both>.count == 1 && is(steps<whole, by_both>.moves[0], transfer::slice, over_rows | over_cols, 96, 16, 16));
+static_assert(steps<whole, by_both>.moves[0].offset[0] == 48 && steps<whole, by_both>.moves[0].offset[1] == 4);
+static_assert(steps<whole, batch_twice>.count == 1 && steps<whole, batch_twice>.moves[0].offset[2] == 24);
+static_assert(steps<whole, lanes_first>.moves[0].offset[0] == 24 && steps<whole, lanes_first>.moves[0].offset[2] == 48);
+
+// The way back is an all-gather. Of the outermost dimension, messages lie as the result does; of another they are unpacked.
+constexpr auto gather = steps<by_batch, whole>.moves[0];
+static_assert(steps<by_batch, whole>.count == 1 && is(gather, transfer::all_gather, over_rows, 48, 96, 48));
+static_assert(!gather.packs && !gather.unpacks && scratch_of(gather) == 0);
+static_assert(payload_of(gather, 4) == 192 && sent_by_one(gather, 4) == 192);
+constexpr auto gathered_columns = steps<by_hidden, whole>.moves[0];
+static_assert(!gathered_columns.packs && gathered_columns.unpacks && scratch_of(gathered_columns) == 96);
+
+// Two axes are gathered by one call, which needs to unpack where they split the dimension in another order than the mesh's.
+static_assert(steps<batch_twice, whole>.count == 1 &&
+              is(steps<batch_twice, whole>.moves[0], transfer::all_gather, over_rows | over_lanes, 24, 96, 24));
+static_assert(!steps<batch_twice, whole>.moves[0].unpacks && steps<lanes_first, whole>.moves[0].unpacks);
+static_assert(steps<by_both, whole>.count == 1 && is(steps<by_both, whole>.moves[0], transfer::all_gather, over_rows | over_cols, 16, 96, 16));
+static_assert(steps<batch_twice, by_batch>.count == 1 && is(steps<batch_twice, by_batch>.moves[0], transfer::all_gather, over_lanes, 24, 48, 24));
+
+// A split that goes from one dimension to another is an all-to-all; the shard is as the messages are at one end only.
+constexpr auto turn = steps<by_batch, by_hidden>.moves[0];
+static_assert(steps<by_batch, by_hidden>.count == 1 && is(turn, transfer::all_to_all, over_rows, 48, 48, 24));
+static_assert(turn.packs && !turn.unpacks && scratch_of(turn) == 48 && payload_of(turn, 4) == 192 && sent_by_one(turn, 4) == 96);
+constexpr auto turned_back = steps<by_hidden, by_batch>.moves[0];
+static_assert(!turned_back.packs && turned_back.unpacks && scratch_of(turned_back) == 48);
+
+// Two axes go together, whatever their orders there and here.
+static_assert(steps<batch_twice, hidden_twice>.count == 1 &&
+              is(steps<batch_twice, hidden_twice>.moves[0], transfer::all_to_all, over_rows | over_lanes, 24, 24, 6));
+static_assert(steps<lanes_first, hidden_twice>.count == 1 && steps<batch_twice, hidden_turned>.count == 1);
+
+// What is owed is summed where no dimension is split over it, and else reduce-scattered.
+constexpr auto sum = steps<whole, whole, over_rows>.moves[0];
+static_assert(steps<whole, whole, over_rows>.count == 1 && is(sum, transfer::all_reduce, over_rows, 96, 96, 96));
+static_assert(scratch_of(sum) == 0 && payload_of(sum, 4) == 384 && sent_by_one(sum, 4) == 384);
+constexpr auto scatter = steps<whole, by_batch, over_rows>.moves[0];
+static_assert(steps<whole, by_batch, over_rows>.count == 1 && is(scatter, transfer::reduce_scatter, over_rows, 96, 48, 48));
+static_assert(!scatter.packs && scratch_of(scatter) == 48 && payload_of(scatter, 4) == 192 && sent_by_one(scatter, 4) == 192);
+static_assert(steps<whole, by_hidden, over_rows>.moves[0].packs && scratch_of(steps<whole, by_hidden, over_rows>.moves[0]) == 96 + 48);
+
+// A shard is summed before it is gathered, a slice before it is summed.
+static_assert(steps<by_lanes, whole, over_rows>.count == 2);
+static_assert(is(steps<by_lanes, whole, over_rows>.moves[0], transfer::all_reduce, over_rows, 48, 48, 48));
+static_assert(is(steps<by_lanes, whole, over_rows>.moves[1], transfer::all_gather, over_lanes, 48, 96, 48));
+static_assert(is(steps<whole, by_batch, over_lanes>.moves[0], transfer::slice, over_rows, 96, 48, 48));
+static_assert(is(steps<whole, by_batch, over_lanes>.moves[1], transfer::all_reduce, over_lanes, 48, 48, 48));
+
+// An axis that leaves makes room for the one that comes, and the sum waits for the smaller shard.
+static_assert(steps<by_batch, swapped>.count == 2);
+static_assert(steps<by_batch, swapped>.moves[0].what == transfer::all_to_all && steps<by_batch, swapped>.moves[1].what == transfer::slice);
+static_assert(steps<by_batch, by_lanes, over_cols>.count == 3);
+static_assert(is(steps<by_batch, by_lanes, over_cols>.moves[2], transfer::all_reduce, over_cols, 48, 48, 48));
+
+// Where XLA gathers the whole tensor one joint all-to-all does. Source: openxla/xla#15207.
+struct before : layout<grid, split<batch, lanes>, split<depth, rows>> {};
+struct after : layout<grid, split<hidden, rows, lanes>> {};
+using path = reshard_plan<before, after, shape<batch, hidden, depth>>;
+static_assert(is_legal<path::verdict> && path::steps.count == 1 && path::steps.moves[0].what == transfer::all_to_all);
+
+// An outer axis does not leave before an inner one that stays, axes do not change their order, and dimensions do not swap axes.
+static_assert(std::same_as<verdict<batch_twice, by_lanes>, reshard_would_permute<batch, lanes>> && steps<batch_twice, by_lanes>.count == 0);
+static_assert(std::same_as<verdict<batch_twice, lanes_first>, reshard_would_permute<batch, rows>>);
+static_assert(std::same_as<verdict<unswapped, swapped>, reshard_would_permute<batch, rows>>);
+
+// A dimension may take another name on the way, and with it another place.
+using renamed = renaming_reshard_plan<by_hidden, shape<depth, hidden>, trivial, shape<depth, unit>>;
+static_assert(is_legal<renamed::verdict> && renamed::steps.count == 0);
+static_assert(
+    std::same_as<renaming_reshard_plan<whole, shape<depth, hidden>, whole, shape<batch, hidden>>::verdict, dims_differ_in_size<depth, batch>>);
+static_assert(std::same_as<renaming_reshard_plan<whole, shape<hidden>, whole, shape<batch, hidden>>::verdict,
+                           shapes_differ_in_rank<shape<hidden>, shape<batch, hidden>>>);
+
+// A dimension that is split over other axes than before is whole in between.
+static_assert(is(steps<by_batch, by_lanes>.moves[0], transfer::all_gather, over_rows, 48, 96, 48));
+static_assert(is(steps<by_batch, by_lanes>.moves[1], transfer::slice, over_lanes, 96, 48, 48));
+
+// Other objections name what is wrong in the user's words.
+static_assert(std::same_as<verdict<by_batch, on_a_line>, layouts_are_of_different_meshes<grid, line>>);
+static_assert(std::same_as<verdict<whole, ragged>, parts_do_not_divide_dim<batch, 8, 3>>);
+static_assert(std::same_as<verdict<by_batch, whole, over_rows>, owed_axis_splits_dim<rows, batch>>);
+
+// A layout and its dry twin have one plan, and a scalar has one too.
+static_assert(&reshard_plan<dry<by_batch>, dry<whole>, S>::steps == &steps<by_batch, whole>);
+static_assert(is(reshard_plan<whole, by_batch, shape<>, over_rows>::steps.moves[0], transfer::all_reduce, over_rows, 1, 1, 1));

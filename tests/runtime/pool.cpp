@@ -1,0 +1,123 @@
+// The pool: memory that is taken once, given out aligned, and never handed to two at a time.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <meshtf/runtime/pool.hpp>
+
+#include "../catch.hpp"
+
+using namespace meshtf;
+
+namespace {
+
+struct held {
+  unsigned char* start;
+  std::size_t bytes;
+  unsigned char mark;
+};
+
+bool is_intact(held const& h) {
+  for (std::size_t k = 0; k < h.bytes; k += h.bytes > 4096 ? 509 : 1)
+    if (h.start[k] != h.mark) return false;
+  return h.bytes == 0 || h.start[h.bytes - 1] == h.mark;
+}
+
+}  // namespace
+
+TEST_CASE("pieces are aligned and keep what was written to them") {
+  pool p;
+  std::mt19937 random{1};
+  std::vector<held> all;
+  for (int turn = 0; turn < 20000; ++turn) {
+    if (all.size() > 200 || (!all.empty() && random() % 3 == 0)) {
+      auto const k = random() % all.size();
+      REQUIRE(is_intact(all[k]));
+      p.deallocate(all[k].start, all[k].bytes);
+      all[k] = all.back();
+      all.pop_back();
+    } else {
+      std::size_t const bytes = random() % (std::size_t{1} << (random() % 20));
+      auto* const start       = static_cast<unsigned char*>(p.allocate(bytes));
+      REQUIRE(reinterpret_cast<std::uintptr_t>(start) % 64 == 0);
+      all.push_back({start, bytes, static_cast<unsigned char>(random())});
+      std::memset(start, all.back().mark, bytes);
+    }
+  }
+  for (auto const& h : all) {
+    REQUIRE(is_intact(h));
+    p.deallocate(h.start, h.bytes);
+  }
+}
+
+TEST_CASE("a repeated step takes no new block after its first turns") {
+  pool p;
+  auto const step = [&] {
+    std::mt19937 random{7};
+    std::vector<std::pair<void*, std::size_t>> forward;
+    for (int k = 0; k < 300; ++k) {
+      std::size_t const bytes = random() % (std::size_t{1} << (random() % 22));
+      forward.emplace_back(p.allocate(bytes), bytes);
+      if (k % 3 == 0) {
+        auto const [start, size] = forward[random() % forward.size()];
+        forward.erase(std::find(forward.begin(), forward.end(), std::pair{start, size}));
+        p.deallocate(start, size);
+      }
+    }
+    while (!forward.empty()) {
+      p.deallocate(forward.back().first, forward.back().second);
+      forward.pop_back();
+    }
+  };
+  step();
+  step();
+  int const blocks       = p.blocks();
+  std::size_t const held = p.reserved_bytes();
+  for (int k = 0; k < 20; ++k) step();
+  CHECK(p.blocks() == blocks);
+  CHECK(p.reserved_bytes() == held);
+}
+
+TEST_CASE("what is freed is used for other sizes") {
+  pool p;
+  constexpr std::size_t MiB = 1 << 20;
+  void* const wide = p.allocate(64 * MiB);
+  p.deallocate(wide, 64 * MiB);
+  std::size_t const held = p.reserved_bytes();
+
+  std::vector<void*> narrow;
+  for (int k = 0; k < 60; ++k) narrow.push_back(p.allocate(MiB));
+  CHECK(p.reserved_bytes() == held);
+  for (std::size_t k = 0; k < 60; k += 2) p.deallocate(narrow[k], MiB);
+  for (std::size_t k = 1; k < 60; k += 2) p.deallocate(narrow[k], MiB);
+  CHECK(p.allocate(64 * MiB) == wide);
+  CHECK(p.reserved_bytes() == held);
+}
+
+TEST_CASE("little more is taken than was asked for") {
+  pool p;
+  constexpr std::size_t each = 1 << 20;
+  for (int k = 0; k < 100; ++k) std::memset(p.allocate(each), 1, each);
+  CHECK(p.reserved_bytes() < 150 * each);   // a quarter for growth, and the ends of blocks
+}
+
+TEST_CASE("nothing is a size too") {
+  pool p;
+  void* const a = p.allocate(0);
+  void* const b = p.allocate(0);
+  CHECK(a != nullptr);
+  CHECK(a != b);
+  p.deallocate(a, 0);
+  p.deallocate(b, 0);
+  p.deallocate(nullptr, 0);
+}
+
+TEST_CASE("a size that no machine has is refused with its number") {
+  pool p;
+  CHECK_THROWS_WITH(p.allocate(std::size_t{1} << 60), Catch::Contains("1152921504606846976 bytes"));
+  CHECK(p.allocate(100) != nullptr);
+}
