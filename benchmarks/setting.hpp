@@ -4,8 +4,7 @@
 #include "timing.hpp"
 
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -24,21 +23,17 @@ struct options {
   bool wants(std::string_view group) const { return group.find(only) != group.npos; }
 };
 
-/// `--rounds N`, `--json FILE` and `--only TEXT`; ends the program with 64 at anything else.
+/// `--rounds N`, `--json FILE` and `--only TEXT`.
 inline options read(int argc, char** argv) {
   options o;
-  for (int i = 1; i < argc; ++i) {
-    std::string_view const name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-    if (name == "--json" && !value.empty()) {
-      o.json = value;
-    } else if (name == "--only" && !value.empty()) {
-      o.only = value;
-    } else if (auto const end = value.data() + value.size();
-               name != "--rounds" || std::from_chars(value.data(), end, o.rounds).ptr != end || value.empty() || o.rounds < 1) {
-      std::fprintf(stderr, "%s: '%s' is not understood: [--rounds N] [--json FILE] [--only TEXT]\n", argv[0], argv[i]);
-      std::exit(64);
-    }
-    ++i;
+  for (int i = 1; i < argc; i += 2) {
+    std::string const name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
+    auto const end = value.data() + value.size();
+    bool const understood = name == "--json"     ? !(o.json = value).empty()
+                            : name == "--only"   ? !(o.only = value).empty()
+                            : name == "--rounds" ? std::from_chars(value.data(), end, o.rounds).ptr == end && o.rounds > 0
+                                                 : false;
+    if (!understood || value.empty()) throw std::invalid_argument{"expected [--rounds N] [--json FILE] [--only TEXT], got '" + name + " " + value + "'"};
   }
   return o;
 }

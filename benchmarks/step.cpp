@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,12 +112,17 @@ void run(bench::options const& options) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  int status = 0, rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     run(bench::read(argc, argv));
+  } catch (std::invalid_argument const& e) {  // on every process
+    if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
+    status = 64;
   } catch (std::exception const& e) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], e.what());
+    std::fprintf(stderr, "benchmarks: %s\n", e.what());
     MPI_Abort(MPI_COMM_WORLD, 70);
   }
   MPI_Finalize();
-  return 0;
+  return status;
 }

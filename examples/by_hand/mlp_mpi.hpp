@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace by_hand {
@@ -35,9 +36,11 @@ class mlp_step {
     int rank = 0, size = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
+    if (whole.batch % size != 0 || whole.hidden % size != 0 || whole.out % 16 != 0)
+      throw std::invalid_argument{"expected a number of processes that divides batch " + std::to_string(whole.batch) + " and hidden " +
+                                  std::to_string(whole.hidden) + ", and outputs in sixteens, got " + std::to_string(size) + " processes and " +
+                                  std::to_string(whole.out) + " outputs"};
     (by == split::batch ? batch_ : hidden_) /= size;
-    if ((by == split::batch ? batch_ : hidden_) * size != (by == split::batch ? whole.batch : whole.hidden) || whole.out % 16 != 0)
-      throw std::invalid_argument{"by_hand: the processes don't divide the batch (or the hidden units), or 16 the outputs"};
     x_         = floats(std::int64_t{batch_} * whole.in);
     h_         = floats(units());
     dh_        = floats(units());
@@ -105,6 +108,7 @@ class small_forward {
     int rank = 0, size = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
+    if (hidden % size != 0) throw std::invalid_argument{"expected a number of processes that divides hidden 256, got " + std::to_string(size)};
     units_ = hidden / size;
     fill(x_.get(), 1, batch, in, 0, 0, in, 1.0f);
     fill(w1_.get(), 2, in, units_, 0, rank * units_, hidden, 0.125f);

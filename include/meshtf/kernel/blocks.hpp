@@ -15,9 +15,8 @@ namespace detail {
 /// What an operand's copy of a block holds at most, in elements; the copies of all operands stay in the first-level cache.
 inline constexpr extent block_elements = 256;
 
-/// Rows shorter than this many batches are joined to longer ones, and sums along rows shorter than `narrow` go across them: else most lanes would be empty.
-inline constexpr extent short_row = 2;
-inline constexpr extent narrow    = 8;
+/// Rows no longer than this, or shorter than a batch, leave most lanes empty: they are joined to longer ones, and sums along them go across them.
+inline constexpr extent narrow = 8;
 
 /// How an operand is read: where it lies, as copies of the one value of a row, or from a copy of the block. The result is never `one_value`.
 enum class access : unsigned char { direct, one_value, copied };
@@ -28,6 +27,7 @@ struct block_plan {
   int along  = -1;
   extent rows = 1, columns = 1;   // turns of the two loops
   extent block_rows = 1, block_columns = 1;
+  extent strip = 1;   // columns that are done in all rows before the next: where an operand is read across, so that few pages are open
   bool joined = false;            // a block's rows follow each other without a gap, in every operand: it is one row
   std::array<access, max_operands> how{};
   std::array<extent, max_operands> row_stride{}, column_stride{};
@@ -35,7 +35,7 @@ struct block_plan {
 
 /// The loops to cut: the innermost two, but (a) a sum along narrow rows becomes a sum of columns, (b) where an operand is read across its rows, the loop
 /// along them is taken too, so that whole cache lines are used, (c) where both are tiny, one gives way to the longest.
-constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
+constexpr void choose_loops(nest_steps const& nest, extent width, block_plan& plan) {
   auto const size   = [&](int loop) { return nest.size[static_cast<std::size_t>(loop)]; };
   auto const stride = [&](int k, int loop) { return nest.stride[static_cast<std::size_t>(k)][static_cast<std::size_t>(loop)]; };
   int const result  = nest.operands - 1;
@@ -44,7 +44,7 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
   plan.across = nest.rank > 1 ? nest.rank - 2 : -1;
   if (nest.rank < 2) return;
 
-  if (nest.reduces && stride(result, plan.along) == 0 && size(plan.along) <= narrow) {
+  if (nest.reduces && stride(result, plan.along) == 0 && size(plan.along) < std::max(width, narrow + 1)) {
     int longest = -1;
     for (int i = 0; i < nest.rank; ++i)
       if (stride(result, i) != 0 && (longest < 0 || size(i) >= size(longest))) longest = i;
@@ -65,10 +65,10 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
       if (i != plan.along && size(i) > size(plan.across)) plan.across = i;
 }
 
-/// `width`: lanes of a batch, or 1 where the functor takes numbers. `buffered`: what the functor gives is kept for a block before it is used.
+/// `width`: lanes of a batch. `batches`: the functor takes them. `buffered`: what the functor gives is kept for a block before it is used.
 constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batches, bool buffered) {
   block_plan plan;
-  choose_loops(nest, plan);
+  choose_loops(nest, width, plan);
   auto const result = static_cast<std::size_t>(nest.operands - 1);
   for (std::size_t k = 0; k <= result; ++k) {
     plan.row_stride[k]    = plan.across < 0 ? 0 : nest.stride[k][static_cast<std::size_t>(plan.across)];
@@ -78,7 +78,7 @@ constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batc
   if (plan.along >= 0) plan.columns = nest.size[static_cast<std::size_t>(plan.along)];
 
   bool copies = buffered, one_a_row = false, crossed = false;
-  plan.joined = plan.rows > 1 && plan.columns < short_row * std::max<extent>(width, 4);
+  plan.joined = plan.rows > 1 && plan.columns < std::max(width, narrow + 1);
   for (std::size_t k = 0; k <= result; ++k) {
     extent const down = plan.row_stride[k], step = plan.column_stride[k];
     bool const sums   = k == result && (step == 0 || (down == 0 && plan.rows > 1));
@@ -95,11 +95,13 @@ constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batc
 
   plan.block_rows    = plan.rows;
   plan.block_columns = plan.columns;
+  plan.strip         = plan.columns;
   if (plan.joined) {
     plan.block_rows = std::min(plan.rows, block_elements / plan.columns);
   } else if (copies && crossed) {
     plan.block_rows    = std::min({plan.rows, extent{16}, block_elements / width});
     plan.block_columns = std::min(plan.columns, block_elements / plan.block_rows / 16 * 16);
+    plan.strip         = 8 * plan.block_columns;
   } else if (copies) {
     plan.block_rows    = 1;
     plan.block_columns = std::min(plan.columns, block_elements);
@@ -117,9 +119,10 @@ struct block {
 
 template<class Body>
 void for_each_block(block_plan const& plan, Body body) {
-  for (extent r = 0; r < plan.rows; r += plan.block_rows)
-    for (extent c = 0; c < plan.columns; c += plan.block_columns)
-      body(block{r, c, std::min(plan.block_rows, plan.rows - r), std::min(plan.block_columns, plan.columns - c)});
+  for (extent strip = 0; strip < plan.columns; strip += plan.strip)
+    for (extent r = 0; r < plan.rows; r += plan.block_rows)
+      for (extent c = strip; c < std::min(strip + plan.strip, plan.columns); c += plan.block_columns)
+        body(block{r, c, std::min(plan.block_rows, plan.rows - r), std::min(plan.block_columns, plan.columns - c)});
 }
 
 /// Calls `body(offsets, again)` for every turn of the loops that are not in the plan: where each operand then stands, and whether the result was there before.
@@ -151,7 +154,7 @@ void for_each_plane(nest_steps const& nest, block_plan const& plan, Body body) {
   }
 }
 
-/// Copies a block of strided memory to rows without gaps, or (`scatter`) back, in the order of the memory.
+/// Calls `each(i, at)` for the i-th element of a block and where it lies in strided memory, in the order of that memory.
 template<class T, class Each>
 void for_each_element(block const& b, extent row_stride, extent column_stride, Each each) {
   if (row_stride < column_stride && b.rows > 1) {

@@ -62,8 +62,8 @@ inline std::string_view blas_kernel_name() {
   return openblas_get_corename();
 }
 
-/// Whether BLAS runs kernels for processors without AVX2 on one that has it. OpenBLAS does that, silently, where it doesn't know the model, and is then
-/// 5 times slower: `OPENBLAS_CORETYPE=Haswell`, `Zen` or `SkylakeX` cures it.
+/// Whether BLAS runs kernels for processors without AVX2 on one that has it. OpenBLAS does so, silently, where it doesn't know the model, and is then
+/// 5 times slower: the environment variable OPENBLAS_CORETYPE=Haswell, Zen or SkylakeX cures it.
 inline bool blas_kernel_is_generic() {
 #if defined(__x86_64__) && defined(__GNUC__)
   __builtin_cpu_init();  // for those who ask before main

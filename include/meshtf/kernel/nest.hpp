@@ -1,11 +1,13 @@
 // Loop nests: one functor over several arrays at once, and the joining of what it gives over loops in which the result stands still.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <meshtf/kernel/blocks.hpp>
@@ -30,90 +32,108 @@ template<reduction Op, class X>
 X join(X const& a, X const& b) {
   using math::select;
   if constexpr (Op == reduction::sum) return a + b;
-  else if constexpr (Op == reduction::max) return select(a > b || a != a, a, b);
-  else return select(a < b || a != a, a, b);
+  else if constexpr (Op == reduction::max) return select(a == a, select(a > b, a, b), a);
+  else return select(a == a, select(a < b, a, b), a);
 }
 
-/// `f` of one row of a block, in batches of contiguous elements.
+/// `f` of one row of a block, in batches of contiguous elements. It holds all by value: what a batch is stored to could else be thought to change it.
 template<class Lanes, class F, class T, std::size_t N>
 struct batch_row {
-  F const& f;
+  F f;
   std::array<T const*, N> x;
   std::array<extent, N> moves;
 
   typename Lanes::batch full(extent i) const {
     return [&]<std::size_t... K>(std::index_sequence<K...>) { return f(Lanes::load(x[K] + (i & moves[K]))...); }(std::make_index_sequence<N>{});
   }
-  /// Fewer elements than a batch has; the other lanes mean nothing. The same arithmetic, so no element's bits depend on where it stands.
-  typename Lanes::batch first(extent i, extent n) const {
-    auto const load = [&](T const* from, extent move) { return move == 0 ? Lanes::load(from) : load_first<Lanes>(from + i, n); };
+  /// The first `n` elements, fewer than a batch has; the other lanes mean nothing.
+  typename Lanes::batch first(extent n) const {
+    auto const load = [&](T const* from, extent move) { return move == 0 ? Lanes::load(from) : load_first<Lanes>(from, n); };
     return [&]<std::size_t... K>(std::index_sequence<K...>) { return f(load(x[K], moves[K])...); }(std::make_index_sequence<N>{});
   }
 };
 
+/// z = value(load, i) for the `n` elements from i = 0, in batches. The last batch may overlap the one before: it is computed before anything is stored, so z
+/// may be what is read, and in the same way as the others, so no element's bits depend on where it stands.
+template<class Lanes, class T, class Full, class First>
+void store_batches(extent n, T* z, Full full, First first) {
+  constexpr extent width = Lanes::width;
+  if (n < width) return store_first<Lanes>(first(n), z, n);
+  extent const end = n - width;
+  auto const last  = full(end);
+  for (extent i = 0; i < end; i += width) Lanes::store(full(i), z + i);
+  Lanes::store(last, z + end);
+}
+
 template<class Lanes, class T, class Row>
-void store_row(Row const& row, extent n, T* z) {
-  extent i = 0;
-  for (; i + Lanes::width <= n; i += Lanes::width) Lanes::store(row.full(i), z + i);
-  if (i < n) store_first<Lanes>(row.first(i, n - i), z + i, n - i);
+void store_row(Row const row, extent n, T* z) {
+  store_batches<Lanes>(n, z, [row](extent i) { return row.full(i); }, [&](extent count) { return row.first(count); });
 }
 
 /// z = rows joined (`fresh`), or z joined with them: several rows at once read and write z once.
 template<reduction Op, class Lanes, class T, class Row, std::size_t Rows>
-void join_rows(std::array<Row, Rows> const& rows, extent n, T* z, bool fresh) {
-  auto const joined = [&](auto const& value) {
-    if constexpr (Rows == 4) return join<Op>(join<Op>(value(rows[0]), value(rows[1])), join<Op>(value(rows[2]), value(rows[3])));
-    else return value(rows[0]);
+void join_rows(std::array<Row, Rows> const rows, extent n, T* z, bool fresh) {
+  auto const joined = [](auto const& all, auto const& value) {
+    if constexpr (Rows == 4) return join<Op>(join<Op>(value(all[0]), value(all[1])), join<Op>(value(all[2]), value(all[3])));
+    else return value(all[0]);
   };
-  extent i = 0;
-  for (; i + Lanes::width <= n; i += Lanes::width) {
-    auto const sum = joined([&](Row const& row) { return row.full(i); });
-    Lanes::store(fresh ? sum : join<Op>(Lanes::load(z + i), sum), z + i);
-  }
-  if (extent const left = n - i; left > 0) {
-    auto const sum = joined([&](Row const& row) { return row.first(i, left); });
-    store_first<Lanes>(fresh ? sum : join<Op>(load_first<Lanes>(z + i, left), sum), z + i, left);
-  }
+  auto const full  = [rows, joined](extent i) { return joined(rows, [i](Row const& row) { return row.full(i); }); };
+  auto const first = [&](extent count) { return joined(rows, [count](Row const& row) { return row.first(count); }); };
+  if (fresh) return store_batches<Lanes>(n, z, full, first);
+  store_batches<Lanes>(
+      n, z, [full, z](extent i) { return join<Op>(Lanes::load(z + i), full(i)); },
+      [&](extent count) { return join<Op>(load_first<Lanes>(z, count), first(count)); });
 }
+
+/// What changes nothing when it is joined.
+template<reduction Op, class T>
+inline constexpr T neutral = [] {
+  using limits = std::numeric_limits<T>;
+  if (Op == reduction::sum) return T{};
+  if (Op == reduction::max) return limits::has_infinity ? static_cast<T>(-limits::infinity()) : limits::lowest();
+  return limits::has_infinity ? limits::infinity() : limits::max();
+}();
+
+/// 0 for a batch's lanes, then 1 for as many: read from the n-th on, it says which are the last n lanes of a batch.
+template<class Lanes, class T>
+inline constexpr auto lane_marks = [] {
+  std::array<T, 2 * Lanes::width> marks{};
+  for (std::size_t i = Lanes::width; i < marks.size(); ++i) marks[i] = T(1);
+  return marks;
+}();
 
 /// The elements begin ... end of a row joined to one, with four batches under way at once, since each addition waits for the last.
 template<reduction Op, class Lanes, class T, class Row>
-T fold_piece(Row const& row, extent begin, extent end) {
+T fold_piece(Row const row, extent begin, extent end) {
+  using math::select;
+  using batch            = typename Lanes::batch;
   constexpr extent width = Lanes::width;
   std::array<T, Lanes::width> lane;
-  extent i     = begin;
-  extent count = width;   // of lanes that hold something
-  if (end - begin < width) {
-    count = end - begin;
-    Lanes::store(row.first(begin, count), lane.data());
-    i = end;
-  } else {
-    auto sum = row.full(i);
-    i += width;
-    if (i + 7 * width <= end) {
-      auto b = row.full(i), c = row.full(i + width), d = row.full(i + 2 * width);
-      for (i += 3 * width; i + 4 * width <= end; i += 4 * width) {
-        sum = join<Op>(sum, row.full(i));
-        b   = join<Op>(b, row.full(i + width));
-        c   = join<Op>(c, row.full(i + 2 * width));
-        d   = join<Op>(d, row.full(i + 3 * width));
-      }
-      sum = join<Op>(join<Op>(sum, b), join<Op>(c, d));
+  if (end - begin < width) {   // the row itself is shorter than a batch
+    Lanes::store(row.first(end - begin), lane.data());
+    for (std::size_t k = 1; k < static_cast<std::size_t>(end - begin); ++k) lane[0] = join<Op>(lane[0], lane[k]);
+    return lane[0];
+  }
+  extent i  = begin + width;
+  batch sum = row.full(begin);
+  if (i + 7 * width <= end) {
+    batch b = row.full(i), c = row.full(i + width), d = row.full(i + 2 * width);
+    for (i += 3 * width; i + 4 * width <= end; i += 4 * width) {
+      sum = join<Op>(sum, row.full(i));
+      b   = join<Op>(b, row.full(i + width));
+      c   = join<Op>(c, row.full(i + 2 * width));
+      d   = join<Op>(d, row.full(i + 3 * width));
     }
-    for (; i + width <= end; i += width) sum = join<Op>(sum, row.full(i));
-    Lanes::store(sum, lane.data());
+    sum = join<Op>(join<Op>(sum, b), join<Op>(c, d));
   }
+  for (; i + width <= end; i += width) sum = join<Op>(sum, row.full(i));
   if (i < end) {
-    std::array<T, Lanes::width> rest;
-    Lanes::store(row.first(i, end - i), rest.data());
-    for (std::size_t k = 0; k < static_cast<std::size_t>(end - i); ++k) lane[k] = join<Op>(lane[k], rest[k]);
+    auto const counts = Lanes::load(lane_marks<Lanes, T>.data() + (end - i)) > batch(T{});
+    sum               = join<Op>(sum, select(counts, row.full(end - width), batch(neutral<Op, T>)));
   }
-  if (count == width) {
-    for (std::size_t half = Lanes::width / 2; half > 0; half /= 2)
-      for (std::size_t k = 0; k < half; ++k) lane[k] = join<Op>(lane[k], lane[k + half]);
-  } else {
-    for (std::size_t k = 1; k < static_cast<std::size_t>(count); ++k) lane[0] = join<Op>(lane[0], lane[k]);
-  }
+  Lanes::store(sum, lane.data());
+  for (std::size_t half = Lanes::width / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) lane[k] = join<Op>(lane[k], lane[k + half]);
   return lane[0];
 }
 
@@ -122,10 +142,13 @@ template<reduction Op, class Lanes, class T, class Row>
 T fold_row(Row const& row, extent n) {
   constexpr extent often = 1 << 14;
   using total_type       = std::conditional_t<Op == reduction::sum && std::same_as<T, float>, double, T>;
-  if (n <= often) return fold_piece<Op, Lanes, T>(row, 0, n);
+  if (n < 2 * often) return fold_piece<Op, Lanes, T>(row, 0, n);
   auto total = static_cast<total_type>(fold_piece<Op, Lanes, T>(row, 0, often));
-  for (extent i = often; i < n; i += often)
-    total = join<Op>(total, static_cast<total_type>(fold_piece<Op, Lanes, T>(row, i, i + often < n ? i + often : n)));
+  for (extent i = often; i < n;) {
+    extent const end = n - i < 2 * often ? n : i + often;   // the last piece is long enough
+    total            = join<Op>(total, static_cast<total_type>(fold_piece<Op, Lanes, T>(row, i, end)));
+    i                = end;
+  }
   return static_cast<T>(total);
 }
 
@@ -134,7 +157,6 @@ template<class Arch, class F, class R, class... T>
 struct walker {
   static constexpr bool batches = in_batches<F, R, T...>;
   using lanes                   = kernel::lanes<R, Arch>;
-  static constexpr extent width = batches ? lanes::width : 1;
 
   F const& f;
   block_plan plan;
@@ -143,11 +165,11 @@ struct walker {
   std::tuple<piece<T>...> now;
 
   walker(nest_steps const& nest, F const& functor, bool buffered, T const*... x)
-      : f{functor}, plan{plan_blocks(nest, width, batches, buffered)}, start{x...} {}
+      : f{functor}, plan{plan_blocks(nest, lanes::width, batches, buffered)}, start{x...} {}
 
   template<std::size_t... K>
   void fetch_all(block const& b, std::array<extent, max_operands> const& at, std::index_sequence<K...>) {
-    ((std::get<K>(now) = fetch(plan, K, b, std::get<K>(start) + at[K], width, std::get<K>(copies))), ...);
+    ((std::get<K>(now) = fetch(plan, K, b, std::get<K>(start) + at[K], extent{lanes::width}, std::get<K>(copies))), ...);
   }
   void fetch_all(block const& b, std::array<extent, max_operands> const& at) { fetch_all(b, at, std::index_sequence_for<T...>{}); }
 
@@ -243,8 +265,7 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
     } else {
       walk.evaluate_block(b, values.data());
       return [&values, n = b.columns](extent r) {
-        static constexpr detail::unchanged same;
-        return detail::batch_row<lanes, detail::unchanged, R, 1>{same, {values.data() + r * n}, {-1}};
+        return detail::batch_row<lanes, detail::unchanged, R, 1>{{}, {values.data() + r * n}, {-1}};
       };
     }
   };

@@ -10,7 +10,14 @@
 #include <meshtf/core/math.hpp>
 
 #if __has_include(<xsimd/xsimd.hpp>)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"   // GCC 12 warns of its own AVX-512 intrinsics
+#endif
 #include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #endif
 
 namespace meshtf::inline v0 {

@@ -138,11 +138,10 @@ protected:
     if (notes_ != nullptr) notes_->note_elementwise(n);
   }
   /// From here on everything is noted in `notes`; with null, nothing.
-  constexpr void note_in(cost<M>* notes) {
-    notes_ = notes;
-    peak_  = live_;
+  constexpr cost<M>* note_in(cost<M>* notes) {
+    peak_ = live_;
+    return std::exchange(notes_, notes);
   }
-  constexpr cost<M>* notes() const { return notes_; }
 
 private:
   tape_entry* last_       = nullptr;

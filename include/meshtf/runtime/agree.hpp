@@ -2,7 +2,6 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>

@@ -119,7 +119,7 @@ void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_ea
 ///
 /// Pairwise exchanges, joined in a fixed order. MPI_Reduce_scatter_block of Open MPI 4.1 takes 7 to 11 times as long.
 template<Element T>
-void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T* parts, extent n, T* buffer, T* sum) {
+void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer, T* sum) {
   int const rank = comm.rank(), size = comm.size();
   T const* so_far = parts + rank * n;
   if (size == 1 && sum != so_far) std::copy_n(so_far, n, sum);

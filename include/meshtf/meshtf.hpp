@@ -1,0 +1,9 @@
+// Everything.
+#pragma once
+
+#include <meshtf/planning.hpp>
+#include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/environment.hpp>
+#include <meshtf/runtime/pool.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
