@@ -1,6 +1,8 @@
 // Everything.
 #pragma once
 
+#include <meshtf/io/global.hpp>
+#include <meshtf/io/print.hpp>
 #include <meshtf/planning.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/collectives.hpp>

@@ -22,7 +22,7 @@ TEST_CASE("where nothing fails everyone has its own value") {
 
 TEST_CASE("an error of one process is thrown on all, with its class and status") {
   boost::mpi::communicator const world;
-  int const last = world.size() - 1;
+  int const last         = world.size() - 1;
   std::string const seen = world.size() == 1 ? "" : " (seen by process " + std::to_string(last) + ")";
   try {
     agreed(world, [&] {

@@ -39,7 +39,7 @@ T joined_at(reduction r, int size, extent k) {
   T z = element_at<T>(0, k);
   for (int q = 1; q < size; ++q) {
     T const x = element_at<T>(q, k);
-    z = r == reduction::sum ? static_cast<T>(z + x) : r == reduction::max ? std::max(z, x) : std::min(z, x);
+    z         = r == reduction::sum ? static_cast<T>(z + x) : r == reduction::max ? std::max(z, x) : std::min(z, x);
   }
   return z;
 }
@@ -50,8 +50,8 @@ TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, doub
   using T = TestType;
   boost::mpi::communicator const world;
   int const rank = world.rank(), size = world.size();
-  auto const n                 = GENERATE(as<extent>{}, 0, 1, 5, 64, 1000);
-  auto const limit             = GENERATE(as<extent>{}, 3, 64, std::numeric_limits<int>::max());
+  auto const n     = GENERATE(as<extent>{}, 0, 1, 5, 64, 1000);
+  auto const limit = GENERATE(as<extent>{}, 3, 64, std::numeric_limits<int>::max());
   short_messages const lowered{limit};
 
   SECTION("all_reduce") {
@@ -116,5 +116,6 @@ TEST_CASE("a call that MPI refuses throws and names itself") {
   MPI_Comm_set_name(mine, "rows cols");
   float x = 0;
   CHECK_THROWS_AS(broadcast(mine, &x, 1, 1000), unavailable);
-  CHECK_THROWS_WITH(broadcast(mine, &x, 1, 1000), Catch::Contains("broadcast of 1 elements over \"rows cols\" failed on process " + std::to_string(world.rank())));
+  CHECK_THROWS_WITH(broadcast(mine, &x, 1, 1000),
+                    Catch::Contains("broadcast of 1 elements over \"rows cols\" failed on process " + std::to_string(world.rank())));
 }

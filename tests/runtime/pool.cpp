@@ -85,7 +85,7 @@ TEST_CASE("a repeated step takes no new block after its first turns") {
 TEST_CASE("what is freed is used for other sizes") {
   pool p;
   constexpr std::size_t MiB = 1 << 20;
-  void* const wide = p.allocate(64 * MiB);
+  void* const wide          = p.allocate(64 * MiB);
   p.deallocate(wide, 64 * MiB);
   std::size_t const held = p.reserved_bytes();
 

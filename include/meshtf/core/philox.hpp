@@ -25,7 +25,8 @@ struct philox_words {
 };
 
 template<std::uint64_t Round>
-[[gnu::always_inline]] constexpr void philox_round(std::uint64_t& a, std::uint64_t& b, std::uint64_t& c, std::uint64_t& d, std::uint64_t key0, std::uint64_t key1) {
+[[gnu::always_inline]] constexpr void philox_round(std::uint64_t& a, std::uint64_t& b, std::uint64_t& c, std::uint64_t& d, std::uint64_t key0,
+                                                   std::uint64_t key1) {
   std::uint64_t const p = 0xD2511F53 * a, q = 0xCD9E8D57 * c;
   a = (q >> 32) ^ b ^ ((key0 + Round * 0x9E3779B9) & low_word);
   b = q & low_word;
@@ -41,7 +42,9 @@ template<std::uint64_t... Round>
 }
 
 /// The upper 53 of 64 bits as a number in [0, 1).
-constexpr double unit_interval(std::uint64_t low, std::uint64_t high) { return static_cast<double>(static_cast<std::int64_t>((low | high << 32) >> 11)) * 0x1p-53; }
+constexpr double unit_interval(std::uint64_t low, std::uint64_t high) {
+  return static_cast<double>(static_cast<std::int64_t>((low | high << 32) >> 11)) * 0x1p-53;
+}
 
 }  // namespace detail
 
@@ -102,7 +105,7 @@ constexpr std::array<double, 2 * Lanes> draw(philox const& random, std::uint64_t
 template<bool Normal, class Put>
 constexpr void draw_run(philox const& random, extent first, extent n, Put put) {
   constexpr std::size_t lanes = 16;
-  extent k = 0;
+  extent k                    = 0;
   while (k < n) {
     auto const index = static_cast<std::uint64_t>(first + k);
     extent const odd = (first + k) % 2;   // a run may start within a pair

@@ -36,24 +36,26 @@ X join(X const& a, X const& b) {
   else return select(a == a, select(a < b, a, b), a);
 }
 
-/// `f` of one row of a block, in batches of contiguous elements. It holds all by value: what a batch is stored to could else be thought to change it.
+/// `f` of the rows of a block, in batches of contiguous elements.
 template<class Lanes, class F, class T, std::size_t N>
-struct batch_row {
+struct batch_rows {
   F f;
-  std::array<T const*, N> x;
-  std::array<extent, N> moves;
+  std::array<piece<T>, N> x;
 
-  typename Lanes::batch full(extent i) const {
-    return [&]<std::size_t... K>(std::index_sequence<K...>) { return f(Lanes::load(x[K] + (i & moves[K]))...); }(std::make_index_sequence<N>{});
+  /// The elements from the i-th on of row `r`.
+  typename Lanes::batch full(extent r, extent i) const {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return f(Lanes::load(x[K].at + r * x[K].row + (i & x[K].moves))...);
+    }(std::make_index_sequence<N>{});
   }
   /// The first `n` elements, fewer than a batch has; the other lanes mean nothing.
-  typename Lanes::batch first(extent n) const {
-    auto const load = [&](T const* from, extent move) { return move == 0 ? Lanes::load(from) : load_first<Lanes>(from, n); };
-    return [&]<std::size_t... K>(std::index_sequence<K...>) { return f(load(x[K], moves[K])...); }(std::make_index_sequence<N>{});
+  typename Lanes::batch first(extent r, extent n) const {
+    auto const load = [&](piece<T> const& p) { return p.moves == 0 ? Lanes::load(p.at + r * p.row) : load_first<Lanes>(p.at + r * p.row, n); };
+    return [&]<std::size_t... K>(std::index_sequence<K...>) { return f(load(x[K])...); }(std::make_index_sequence<N>{});
   }
 };
 
-/// z = value(load, i) for the `n` elements from i = 0, in batches. The last batch may overlap the one before: it is computed before anything is stored, so z
+/// z[i] = full(i) for i = 0 ... n-1, in batches. The last batch may overlap the one before: it is computed before anything is stored, so z
 /// may be what is read, and in the same way as the others, so no element's bits depend on where it stands.
 template<class Lanes, class T, class Full, class First>
 void store_batches(extent n, T* z, Full full, First first) {
@@ -65,24 +67,34 @@ void store_batches(extent n, T* z, Full full, First first) {
   Lanes::store(last, z + end);
 }
 
-template<class Lanes, class T, class Row>
-void store_row(Row const row, extent n, T* z) {
-  store_batches<Lanes>(n, z, [row](extent i) { return row.full(i); }, [&](extent count) { return row.first(count); });
+/// z = row `r`. `rows` is copied, since what is stored could else be thought to change it.
+template<class Lanes, class T, class Rows>
+void store_row(Rows const& rows, extent r, extent n, T* z) {
+  auto const x = rows;
+  store_batches<Lanes>(n, z, [&](extent i) { return x.full(r, i); }, [&](extent count) { return x.first(r, count); });
 }
 
-/// z = rows joined (`fresh`), or z joined with them: several rows at once read and write z once.
-template<reduction Op, class Lanes, class T, class Row, std::size_t Rows>
-void join_rows(std::array<Row, Rows> const rows, extent n, T* z, bool fresh) {
-  auto const joined = [](auto const& all, auto const& value) {
-    if constexpr (Rows == 4) return join<Op>(join<Op>(value(all[0]), value(all[1])), join<Op>(value(all[2]), value(all[3])));
-    else return value(all[0]);
+/// z = rows begin ... end joined (`fresh`), or z joined with them: z is read and written once for all of them.
+template<reduction Op, class Lanes, class T, class Rows>
+void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool fresh) {
+  auto const x = rows;
+  auto const joined = [=](auto const& value) {
+    auto sum = value(begin);
+    extent r = begin + 1;
+    for (; r + 4 <= end; r += 4) sum = join<Op>(sum, join<Op>(join<Op>(value(r), value(r + 1)), join<Op>(value(r + 2), value(r + 3))));
+    for (; r < end; ++r) sum = join<Op>(sum, value(r));
+    return sum;
   };
-  auto const full  = [rows, joined](extent i) { return joined(rows, [i](Row const& row) { return row.full(i); }); };
-  auto const first = [&](extent count) { return joined(rows, [count](Row const& row) { return row.first(count); }); };
-  if (fresh) return store_batches<Lanes>(n, z, full, first);
   store_batches<Lanes>(
-      n, z, [full, z](extent i) { return join<Op>(Lanes::load(z + i), full(i)); },
-      [&](extent count) { return join<Op>(load_first<Lanes>(z, count), first(count)); });
+      n, z,
+      [&](extent i) {
+        auto const sum = joined([&](extent r) { return x.full(r, i); });
+        return fresh ? sum : join<Op>(Lanes::load(z + i), sum);
+      },
+      [&](extent count) {
+        auto const sum = joined([&](extent r) { return x.first(r, count); });
+        return fresh ? sum : join<Op>(load_first<Lanes>(z, count), sum);
+      });
 }
 
 /// What changes nothing when it is joined.
@@ -102,51 +114,51 @@ inline constexpr auto lane_marks = [] {
   return marks;
 }();
 
-/// The elements begin ... end of a row joined to one, with four batches under way at once, since each addition waits for the last.
-template<reduction Op, class Lanes, class T, class Row>
-T fold_piece(Row const row, extent begin, extent end) {
+/// The elements begin ... end of row `r` joined to one, with four batches under way at once, since each addition waits for the last.
+template<reduction Op, class Lanes, class T, class Rows>
+T fold_piece(Rows const& rows, extent r, extent begin, extent end) {
   using math::select;
   using batch            = typename Lanes::batch;
   constexpr extent width = Lanes::width;
   std::array<T, Lanes::width> lane;
   if (end - begin < width) {   // the row itself is shorter than a batch
-    Lanes::store(row.first(end - begin), lane.data());
+    Lanes::store(rows.first(r, end - begin), lane.data());
     for (std::size_t k = 1; k < static_cast<std::size_t>(end - begin); ++k) lane[0] = join<Op>(lane[0], lane[k]);
     return lane[0];
   }
   extent i  = begin + width;
-  batch sum = row.full(begin);
+  batch sum = rows.full(r, begin);
   if (i + 7 * width <= end) {
-    batch b = row.full(i), c = row.full(i + width), d = row.full(i + 2 * width);
+    batch b = rows.full(r, i), c = rows.full(r, i + width), d = rows.full(r, i + 2 * width);
     for (i += 3 * width; i + 4 * width <= end; i += 4 * width) {
-      sum = join<Op>(sum, row.full(i));
-      b   = join<Op>(b, row.full(i + width));
-      c   = join<Op>(c, row.full(i + 2 * width));
-      d   = join<Op>(d, row.full(i + 3 * width));
+      sum = join<Op>(sum, rows.full(r, i));
+      b   = join<Op>(b, rows.full(r, i + width));
+      c   = join<Op>(c, rows.full(r, i + 2 * width));
+      d   = join<Op>(d, rows.full(r, i + 3 * width));
     }
     sum = join<Op>(join<Op>(sum, b), join<Op>(c, d));
   }
-  for (; i + width <= end; i += width) sum = join<Op>(sum, row.full(i));
+  for (; i + width <= end; i += width) sum = join<Op>(sum, rows.full(r, i));
   if (i < end) {
     auto const counts = Lanes::load(lane_marks<Lanes, T>.data() + (end - i)) > batch(T{});
-    sum               = join<Op>(sum, select(counts, row.full(end - width), batch(neutral<Op, T>)));
+    sum               = join<Op>(sum, select(counts, rows.full(r, end - width), batch(neutral<Op, T>)));
   }
+  if constexpr (Op == reduction::sum) return Lanes::sum(sum);
   Lanes::store(sum, lane.data());
-  for (std::size_t half = Lanes::width / 2; half > 0; half /= 2)
-    for (std::size_t k = 0; k < half; ++k) lane[k] = join<Op>(lane[k], lane[k + half]);
+  for (std::size_t k = 1; k < Lanes::width; ++k) lane[0] = join<Op>(lane[0], lane[k]);
   return lane[0];
 }
 
 /// A row joined to one element. Sums of floats are added up in double every so often, so the error does not grow with the length.
-template<reduction Op, class Lanes, class T, class Row>
-T fold_row(Row const& row, extent n) {
+template<reduction Op, class Lanes, class T, class Rows>
+T fold_row(Rows const& rows, extent r, extent n) {
   constexpr extent often = 1 << 14;
   using total_type       = std::conditional_t<Op == reduction::sum && std::same_as<T, float>, double, T>;
-  if (n < 2 * often) return fold_piece<Op, Lanes, T>(row, 0, n);
-  auto total = static_cast<total_type>(fold_piece<Op, Lanes, T>(row, 0, often));
+  if (n < 2 * often) return fold_piece<Op, Lanes, T>(rows, r, 0, n);
+  auto total = static_cast<total_type>(fold_piece<Op, Lanes, T>(rows, r, 0, often));
   for (extent i = often; i < n;) {
     extent const end = n - i < 2 * often ? n : i + often;   // the last piece is long enough
-    total            = join<Op>(total, static_cast<total_type>(fold_piece<Op, Lanes, T>(row, i, end)));
+    total            = join<Op>(total, static_cast<total_type>(fold_piece<Op, Lanes, T>(rows, r, i, end)));
     i                = end;
   }
   return static_cast<T>(total);
@@ -173,15 +185,15 @@ struct walker {
   }
   void fetch_all(block const& b, std::array<extent, max_operands> const& at) { fetch_all(b, at, std::index_sequence_for<T...>{}); }
 
-  /// Row `r` of the block. With batches only.
-  auto row(extent r) const {
-    return std::apply([&](auto const&... p) { return batch_row<lanes, F, R, sizeof...(T)>{f, {(p.at + r * p.row)...}, {p.moves...}}; }, now);
+  /// The rows of the block. With batches only.
+  auto rows() const {
+    return std::apply([&](auto const&... p) { return batch_rows<lanes, F, R, sizeof...(T)>{f, {p...}}; }, now);
   }
 
   /// z = f of the first `n` elements of row `r`.
   void evaluate(extent r, extent n, R* z) const {
     if constexpr (batches) {
-      store_row<lanes>(row(r), n, z);
+      store_row<lanes>(rows(), r, n, z);
     } else {
       std::apply([&](auto const&... p) { plain_loop(n, z, (p.at + r * p.row)...); }, now);
     }
@@ -201,16 +213,15 @@ struct walker {
   }
 };
 
-/// z joined with the rows of a block.
-template<reduction Op, class Lanes, class Row, class R>
-void join_block(Row const& row, extent rows, extent n, R* z, extent z_stride, bool fresh) {
-  extent r = 0;
-  if (z_stride == 0)
-    for (; r + 4 <= rows; r += 4) {
-      join_rows<Op, Lanes>(std::array{row(r), row(r + 1), row(r + 2), row(r + 3)}, n, z, fresh);
-      fresh = false;
-    }
-  for (; r < rows; ++r) join_rows<Op, Lanes>(std::array{row(r)}, n, z + r * z_stride, fresh && (z_stride != 0 || r == 0));
+/// z joined with the rows of a block; where they join to one row, as many at a time as stay in the cache.
+template<reduction Op, class Lanes, class Rows, class R>
+void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride, bool fresh) {
+  if (z_stride != 0) {
+    for (extent r = 0; r < count; ++r) join_rows<Op, Lanes>(rows, r, r + 1, n, z + r * z_stride, fresh);
+    return;
+  }
+  extent const many = 1 + 4 * std::max<extent>(1, 1024 / n);
+  for (extent r = 0; r < count; r += many) join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z, fresh && r == 0);
 }
 
 }  // namespace detail
@@ -258,15 +269,13 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
   extent const step  = plan.column_stride[result];
   std::array<R, detail::block_elements> values, sums;
 
-  // what f gives for row r of a block, as batches: at once, or out of `values`
-  auto const row = [&](detail::block const& b) {
+  // what f gives for the rows of a block, as batches: at once, or out of `values`
+  auto const rows_of = [&](detail::block const& b) {
     if constexpr (batches) {
-      return [&walk](extent r) { return walk.row(r); };
+      return walk.rows();
     } else {
       walk.evaluate_block(b, values.data());
-      return [&values, n = b.columns](extent r) {
-        return detail::batch_row<lanes, detail::unchanged, R, 1>{{}, {values.data() + r * n}, {-1}};
-      };
+      return detail::batch_rows<lanes, detail::unchanged, R, 1>{{}, {{{values.data(), b.columns, -1}}}};
     }
   };
 
@@ -286,15 +295,15 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
           to[i]            = first ? value : detail::join<Op>(to[i], value);
         });
       } else if (step == 0) {
-        auto const rows = row(b);
+        auto const rows = rows_of(b);
         auto const add  = [&](R value, extent r) { to[r * down] = fresh && b.column == 0 && (down != 0 || r == 0) ? value : detail::join<Op>(to[r * down], value); };
-        if (plan.joined && down == 0) add(detail::fold_row<Op, lanes, R>(rows(0), whole), 0);
+        if (plan.joined && down == 0) add(detail::fold_row<Op, lanes, R>(rows, 0, whole), 0);
         else
-          for (extent r = 0; r < b.rows; ++r) add(detail::fold_row<Op, lanes, R>(rows(r), b.columns), r);
+          for (extent r = 0; r < b.rows; ++r) add(detail::fold_row<Op, lanes, R>(rows, r, b.columns), r);
       } else if (plan.joined && down == 0) {
         // columns too narrow for a batch: rows side by side are summed first
-        auto const rows = row(b);
-        detail::join_rows<Op, lanes>(std::array{rows(0)}, whole, sums.data(), b.row == 0);
+        auto const rows = rows_of(b);
+        detail::join_rows<Op, lanes>(rows, 0, 1, whole, sums.data(), b.row == 0);
         if (b.row + b.rows < plan.rows) return;
         extent const kept = std::min(plan.block_rows, plan.rows) * plan.columns;
         for (extent i = 0; i < kept; ++i) {
@@ -303,9 +312,9 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
           sum           = !begun && i < plan.columns ? value : detail::join<Op>(sum, value);
         }
       } else if (plan.joined) {
-        detail::join_rows<Op, lanes>(std::array{row(b)(0)}, whole, to, fresh);
+        detail::join_rows<Op, lanes>(rows_of(b), 0, 1, whole, to, fresh);
       } else {
-        detail::join_block<Op, lanes>(row(b), b.rows, b.columns, to, down, fresh);
+        detail::join_block<Op, lanes>(rows_of(b), b.rows, b.columns, to, down, fresh);
       }
     });
   });

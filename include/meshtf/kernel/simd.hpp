@@ -32,6 +32,7 @@ struct lanes {
   static constexpr int width = 1;
   static constexpr T load(T const* from) { return *from; }
   static constexpr void store(T const& x, T* to) { *to = x; }
+  static constexpr T sum(T const& x) { return x; }
 };
 
 #if __has_include(<xsimd/xsimd.hpp>)
@@ -48,6 +49,10 @@ struct lanes<T, Arch> {
   static constexpr int width = static_cast<int>(batch::size);
   static batch load(T const* from) { return batch::load_unaligned(from); }
   static void store(batch const& x, T* to) { x.store_unaligned(to); }
+  static T sum(batch const& x) {
+    if constexpr (requires { reduce_add(x); }) return reduce_add(x);   // since xsimd 9
+    else return hadd(x);
+  }
 };
 
 #else

@@ -15,8 +15,8 @@
 
 namespace meshtf::inline v0 {
 
-/// Called by all processes of `comm`, each with what it caught or null. If any caught something, all throw the message of the lowest such process, as the class
-/// that its status stands for. One all-reduce of two numbers if nothing failed.
+/// Called by all processes of `comm`, each with what it caught or null. If any caught something, all throw the message of the lowest such
+/// process, as the class that its status stands for. One all-reduce of two numbers if nothing failed.
 inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught) {
   int const size = comm.size();
   int seen[]{caught ? comm.rank() : size, caught ? 1 : 0};   // the lowest process that failed; 1 if all did

@@ -28,8 +28,8 @@ void for_each_message(extent n, F f) {
   for (extent at = 0; at < n; at += largest_count) f(at, static_cast<int>(std::min(n - at, largest_count)));
 }
 
-/// A call of MPI itself, which costs what Boost.MPI's does: Boost.MPI 1.74 asserts before it throws, so that a debug build could not report a failure.
-/// The message names the call, its size and the axes it ran over.
+/// A call of MPI itself, which costs what Boost.MPI's does: Boost.MPI 1.74 asserts before it throws, so that a debug build could not report
+/// a failure. The message names the call, its size and the axes it ran over.
 template<class Function, class... Arguments>
 void call(boost::mpi::communicator const& comm, collective c, extent n, Function mpi, Arguments... arguments) {
   int const failure = mpi(arguments..., MPI_Comm(comm));
@@ -115,7 +115,8 @@ void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_ea
   detail::call(comm, c, n_each * comm.size(), MPI_Alltoall, from, count, type, to, count, type);
 }
 
-/// Array number `rank` of `parts`, joined over the processes, in `sum`, which may be that array; `buffer` holds n elements too. Nothing else of `parts` changes.
+/// Array number `rank` of `parts`, joined over the processes, in `sum`, which may be that array; `buffer` holds n elements too. Nothing else of
+/// `parts` changes.
 ///
 /// Pairwise exchanges, joined in a fixed order. MPI_Reduce_scatter_block of Open MPI 4.1 takes 7 to 11 times as long.
 template<Element T>

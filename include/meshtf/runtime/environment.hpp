@@ -157,9 +157,9 @@ inline void report_kernels() {
 
 /// The first object of `main`. It starts MPI unless that is up, and stops what it started.
 ///
-/// An exception that leaves `main`, and any other call of `std::terminate`, ends all processes with one line on stderr and the status of the error, 70 for
-/// exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to a handler further out, since MPI could wait
-/// for the others forever: handle it inside. With one process nobody waits, and such a handler runs.
+/// An exception that leaves `main`, and any other call of `std::terminate`, ends all processes with one line on stderr and the status of the
+/// error, 70 for exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to a handler further
+/// out, since MPI could wait for the others forever: handle it inside. With one process nobody waits, and such a handler runs.
 class environment {
 public:
   environment(int& argc, char**& argv, environment_settings const& settings = {})
@@ -173,7 +173,7 @@ public:
     if (settings.report_kernels && world().rank() == 0) detail::report_kernels();
   }
 
-  environment(environment const&) = delete;
+  environment(environment const&)            = delete;
   environment& operator=(environment const&) = delete;
 
   ~environment() {

@@ -46,16 +46,16 @@ inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t byte
 
 }  // namespace detail
 
-/// Gives out 64-byte aligned memory in constant time and never calls `new`. What is freed goes into free lists; the system gets memory back when the pool dies,
-/// after everything that lives in it. One thread only.
+/// Gives out 64-byte aligned memory in constant time and never calls `new`. What is freed goes into free lists; the system gets memory back when
+/// the pool dies, after everything that lives in it. One thread only.
 ///
-/// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level segregated fit, 64 sizes per power of two, neighbours that
-/// are free become one. So rounding wastes at most an eighth of a small piece and a 64th of a large one.
+/// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level segregated fit, 64 sizes per power of two,
+/// neighbours that are free become one. So rounding wastes at most an eighth of a small piece and a 64th of a large one.
 /// Source: Masmano, Ripoll, Crespo, Real, TLSF: a New Dynamic Memory Allocator for Real-Time Systems (2004).
 class pool {
 public:
-  pool() = default;
-  pool(pool const&) = delete;
+  pool()                       = default;
+  pool(pool const&)            = delete;
   pool& operator=(pool const&) = delete;
 
   ~pool() {
@@ -162,7 +162,7 @@ private:
       p->bytes       = whole;
       piece* const q = p->after();
       detail::unpoison(q, sizeof(piece));
-      *q                = {.bytes = rest, .before = p, .previous = nullptr, .next = nullptr, .free = false};
+      *q                 = {.bytes = rest, .before = p, .previous = nullptr, .next = nullptr, .free = false};
       q->after()->before = q;
       enter_list(q);
     }
@@ -254,7 +254,7 @@ private:
     ++block_count_;
     reserved_ += bytes;
 
-    auto* const p   = ::new (start + unit) piece{.bytes = bytes - 2 * unit, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+    auto* const p = ::new (start + unit) piece{.bytes = bytes - 2 * unit, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
     ::new (p->after()) piece{.bytes = 0, .before = p, .previous = nullptr, .next = nullptr, .free = false};
     detail::poison(p->content(), p->bytes - sizeof(piece));
     enter_list(p);

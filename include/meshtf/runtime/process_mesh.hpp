@@ -224,6 +224,13 @@ public:
     meshtf::all_reduce(along(over), how, data, n);
   }
 
+  /// The `n` elements of each process along `over`, in the order of ranks.
+  template<class T>
+  void gather_parts(T const* part, extent n, T* whole, axis_set over) {
+    this->note_collective(collective::all_gather, reduction::sum, element_of<T>, n, over);
+    meshtf::all_gather(along(over), part, n, whole);
+  }
+
   /// One step of a reshard: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {

@@ -1,0 +1,85 @@
+// Whole tensors: from_global and to_global.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#if __has_include(<xtensor/containers/xarray.hpp>)   // since 0.26
+#include <xtensor/containers/xarray.hpp>
+#else
+#include <xtensor/xarray.hpp>
+#endif
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/tensor/stale.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+template<class Extents>
+std::string spelled_extents(Extents const& extents) {
+  std::string text;
+  for (auto n : extents) text += (text.empty() ? "" : " x ") + std::to_string(n);
+  return text.empty() ? "a number" : text;
+}
+
+}  // namespace detail
+
+/// A tensor of the elements of `whole`, an xtensor array or view of the shape D::size...; each process takes its part, nothing is sent. All processes pass the
+/// same values.
+template<Element T, Layout L, Dimension... D, class Array>
+tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
+  static_assert(!is_dry<L>, "meshtf: under a dry layout there are no elements to take: tensor<T, L, D...>{m} stands for them");
+  constexpr std::array<extent, sizeof...(D)> extents{D::size...};
+  bool fits = whole.dimension() == sizeof...(D);
+  for (std::size_t i = 0; fits && i < sizeof...(D); ++i) fits = static_cast<extent>(whole.shape(i)) == extents[i];
+  if (!fits)
+    throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " + detail::spelled_extents(extents) + ", got one of " +
+                      detail::spelled_extents(whole.shape()));
+
+  xt::xarray<T, xt::layout_type::row_major> const ordered = whole;
+  auto x                                                  = tensor<T, L, D...>::uninitialised(m);
+  auto const dims                                         = std::span<placed const>{placed_dims<L, shape<D...>>};
+  for_each_run(dims, first_indices(dims, m.coordinates(), axis_sizes<typename L::mesh_type>),
+               [&](extent local, extent at, extent n) { std::copy_n(ordered.data() + at, n, x.data() + local); });
+  return x;
+}
+
+/// All elements of `x` as an xtensor array, on every process. Every process of the mesh calls it: one all-gather over the axes that split `x`.
+template<class T, class L, class... D>
+xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x) {
+  static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so to_global(x) has nothing to show");
+  using mesh_type         = typename L::mesh_type;
+  auto& m                 = x.machine();
+  constexpr axis_set over = split_over<L, shape<D...>>;
+  auto const& comm        = m.along(over);
+  auto const dims         = std::span<placed const>{placed_dims<L, shape<D...>>};
+
+  std::vector<T> parts(static_cast<std::size_t>(x.size) * static_cast<std::size_t>(comm.size()));
+  if (over == 0)
+    std::copy_n(x.data(), x.size, parts.data());
+  else
+    m.gather_parts(x.data(), x.size, parts.data(), over);
+
+  std::array<std::size_t, sizeof...(D)> const extents{static_cast<std::size_t>(D::size)...};
+  auto whole = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    // ranks along a set of axes are row-major over the mesh's order
+    std::array<extent, max_axes> at{};
+    extent left = rank;
+    for (std::size_t a = max_axes; a-- > 0;)
+      if ((over >> a & 1) != 0) {
+        at[a] = left % axis_sizes<mesh_type>[a];
+        left /= axis_sizes<mesh_type>[a];
+      }
+    T const* const part = parts.data() + rank * x.size;
+    for_each_run(dims, first_indices(dims, at, axis_sizes<mesh_type>),
+                 [&](extent local, extent to, extent n) { std::copy_n(part + local, n, whole.data() + to); });
+  }
+  return whole;
+}
+
+}  // namespace meshtf::inline v0
