@@ -43,8 +43,8 @@ struct batch_rows {
   std::array<piece<T>, N> x;
 
   /// The elements from the i-th on of row `r`.
-  typename Lanes::batch full(extent r, extent i) const {
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+  [[gnu::always_inline]] typename Lanes::batch full(extent r, extent i) const {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) {
       return f(Lanes::load(x[K].at + r * x[K].row + (i & x[K].moves))...);
     }(std::make_index_sequence<N>{});
   }
@@ -58,7 +58,7 @@ struct batch_rows {
 /// z[i] = full(i) for i = 0 ... n-1, in batches. The last batch may overlap the one before: it is computed before anything is stored, so z
 /// may be what is read, and in the same way as the others, so no element's bits depend on where it stands.
 template<class Lanes, class T, class Full, class First>
-void store_batches(extent n, T* z, Full full, First first) {
+[[gnu::always_inline]] inline void store_batches(extent n, T* z, Full full, First first) {
   constexpr extent width = Lanes::width;
   if (n < width) return store_first<Lanes>(first(n), z, n);
   extent const end = n - width;
@@ -67,18 +67,21 @@ void store_batches(extent n, T* z, Full full, First first) {
   Lanes::store(last, z + end);
 }
 
-/// z = row `r`. `rows` is copied, since what is stored could else be thought to change it.
+/// z = the first `count` rows. They are copied, and all of `full` is inlined: else the compiler reads them
+/// again after every store, which could have changed them for all it knows.
 template<class Lanes, class T, class Rows>
-void store_row(Rows const& rows, extent r, extent n, T* z) {
+void store_rows(Rows const& rows, extent count, extent n, T* z, extent z_stride) {
   auto const x = rows;
-  store_batches<Lanes>(n, z, [&](extent i) { return x.full(r, i); }, [&](extent count) { return x.first(r, count); });
+  for (extent r = 0; r < count; ++r, z += z_stride)
+    store_batches<Lanes>(
+        n, z, [&](extent i) __attribute__((always_inline)) { return x.full(r, i); }, [&](extent some) { return rows.first(r, some); });
 }
 
 /// z = rows begin ... end joined (`fresh`), or z joined with them: z is read and written once for all of them.
 template<reduction Op, class Lanes, class T, class Rows>
 void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool fresh) {
   auto const x = rows;
-  auto const joined = [=](auto const& value) {
+  auto const joined = [=](auto const& value) __attribute__((always_inline)) {
     auto sum = value(begin);
     extent r = begin + 1;
     for (; r + 4 <= end; r += 4) sum = join<Op>(sum, join<Op>(join<Op>(value(r), value(r + 1)), join<Op>(value(r + 2), value(r + 3))));
@@ -87,12 +90,12 @@ void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool 
   };
   store_batches<Lanes>(
       n, z,
-      [&](extent i) {
-        auto const sum = joined([&](extent r) { return x.full(r, i); });
+      [&](extent i) __attribute__((always_inline)) {
+        auto const sum = joined([&](extent r) __attribute__((always_inline)) { return x.full(r, i); });
         return fresh ? sum : join<Op>(Lanes::load(z + i), sum);
       },
       [&](extent count) {
-        auto const sum = joined([&](extent r) { return x.first(r, count); });
+        auto const sum = joined([&](extent r) { return rows.first(r, count); });
         return fresh ? sum : join<Op>(load_first<Lanes>(z, count), sum);
       });
 }
@@ -145,7 +148,9 @@ T fold_piece(Rows const& rows, extent r, extent begin, extent end) {
   }
   if constexpr (Op == reduction::sum) return Lanes::sum(sum);
   Lanes::store(sum, lane.data());
-  for (std::size_t k = 1; k < Lanes::width; ++k) lane[0] = join<Op>(lane[0], lane[k]);
+  constexpr std::size_t chains = Lanes::width < 4 ? 1 : 4;   // that do not wait for each other
+  for (std::size_t k = chains; k < Lanes::width; ++k) lane[k % chains] = join<Op>(lane[k % chains], lane[k]);
+  for (std::size_t k = 1; k < chains; ++k) lane[0] = join<Op>(lane[0], lane[k]);
   return lane[0];
 }
 
@@ -190,12 +195,13 @@ struct walker {
     return std::apply([&](auto const&... p) { return batch_rows<lanes, F, R, sizeof...(T)>{f, {p...}}; }, now);
   }
 
-  /// z = f of the first `n` elements of row `r`.
-  void evaluate(extent r, extent n, R* z) const {
+  /// z = f of the block's rows, from row to row `z_stride` apart.
+  void evaluate(block const& b, R* z, extent z_stride) const {
+    extent const count = plan.joined ? 1 : b.rows, n = plan.joined ? b.rows * b.columns : b.columns;
     if constexpr (batches) {
-      store_row<lanes>(rows(), r, n, z);
+      store_rows<lanes>(rows(), count, n, z, z_stride);
     } else {
-      std::apply([&](auto const&... p) { plain_loop(n, z, (p.at + r * p.row)...); }, now);
+      for (extent r = 0; r < count; ++r) std::apply([&](auto const&... p) { plain_loop(n, z + r * z_stride, (p.at + r * p.row)...); }, now);
     }
   }
 
@@ -204,12 +210,6 @@ struct walker {
 #pragma GCC ivdep   // z may be one of x, element for element
 #endif
     for (extent i = 0; i < n; ++i) z[i] = static_cast<R>(f(x[i]...));
-  }
-
-  /// f of a whole block, row by row without gaps.
-  void evaluate_block(block const& b, R* z) const {
-    if (plan.joined) return evaluate(0, b.rows * b.columns, z);
-    for (extent r = 0; r < b.rows; ++r) evaluate(r, b.columns, z + r * b.columns);
   }
 };
 
@@ -244,12 +244,10 @@ void map_nest(nest_steps const& steps, F f, R* z, T const*... x) {
       walk.fetch_all(b, at);
       R* const to = z + at[result] + b.row * down + b.column * step;
       if (copied) {
-        walk.evaluate_block(b, values.data());
+        walk.evaluate(b, values.data(), b.columns);
         detail::for_each_element<R>(b, down, step, [&](extent from, extent i) { to[i] = values[static_cast<std::size_t>(from)]; });
-      } else if (plan.joined) {
-        walk.evaluate(0, b.rows * b.columns, to);
       } else {
-        for (extent r = 0; r < b.rows; ++r) walk.evaluate(r, b.columns, to + r * down);
+        walk.evaluate(b, to, down);
       }
     });
   });
@@ -274,7 +272,7 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
     if constexpr (batches) {
       return walk.rows();
     } else {
-      walk.evaluate_block(b, values.data());
+      walk.evaluate(b, values.data(), b.columns);
       return detail::batch_rows<lanes, detail::unchanged, R, 1>{{}, {{{values.data(), b.columns, -1}}}};
     }
   };
@@ -288,7 +286,7 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
       bool const fresh   = !begun && (down != 0 || b.row == 0);
       extent const whole = b.rows * b.columns;
       if (copied) {
-        walk.evaluate_block(b, values.data());
+        walk.evaluate(b, values.data(), b.columns);
         detail::for_each_element<R>(b, down, step, [&](extent from, extent i) {
           R const value = values[static_cast<std::size_t>(from)];
           bool const first = fresh && (down != 0 || from < b.columns);
