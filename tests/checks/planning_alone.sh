@@ -17,11 +17,6 @@ links() {   # links FROM TO: TO/x -> FROM/x for all that is not hidden
 }
 
 rm -rf "$farm"
-compiler=()
-for word in "$@"; do
-  case $word in -*) break;; esac
-  compiler+=("$word")
-done
 number=0
 search=(-nostdinc)
 while read -r folder; do
@@ -36,7 +31,7 @@ while read -r folder; do
       search+=(-isystem "$farm/$number");;
     *) search+=(-isystem "$folder");;
   esac
-done < <("${compiler[@]}" -x c++ -E -v /dev/null 2>&1 >/dev/null | sed -n '/^#include </,/^End of search list/{/^ /s/^ //p}')
+done < <("$1" -x c++ -E -v /dev/null 2>&1 >/dev/null | sed -n '/^#include </,/^End of search list/{/^ /s/^ //p}')
 
 "$@" "${search[@]}" -DLOOK_FOR   # they are hidden indeed
 "$@" "${search[@]}"

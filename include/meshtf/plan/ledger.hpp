@@ -102,9 +102,16 @@ public:
   // ---- messages
   template<class T>
   constexpr void all_reduce(reduction how, T*, extent n, axis_set over) {
-    if (over != 0) this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
+    if (over == 0) return;
+    extent const processes = processes_along(axis_sizes<M>, over);
+    if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) return this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
+    extent const part = n / processes;
+    T* const buffer   = take<T>(part);
+    this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
+    this->note_collective(collective::all_gather, how, element_of<T>, part, over);
+    give(buffer, part);
   }
-  /// One step of a reshard: `x` has `move.send` elements, `z` has `move.result`.
+  /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
     if (move.what == transfer::slice) return;

@@ -220,8 +220,22 @@ public:
   template<class T>
   void all_reduce(reduction how, T* data, extent n, axis_set over) {
     if (over == 0) return;
-    this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
-    meshtf::all_reduce(along(over), how, data, n);
+    auto const& comm       = along(over);
+    extent const processes = processes_along(axis_sizes<M>, over);
+    if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) {
+      this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
+      meshtf::all_reduce(comm, how, data, n);
+      return;
+    }
+    extent const part = n / processes;
+    T* const buffer   = take<T>(part);
+    T* const mine     = data + comm.rank() * part;
+    this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
+    meshtf::reduce_scatter(comm, how, static_cast<T const*>(data), part, buffer, mine);
+    copy(part, mine, buffer);
+    this->note_collective(collective::all_gather, how, element_of<T>, part, over);
+    meshtf::all_gather(comm, static_cast<T const*>(buffer), part, data);
+    give(buffer, part);
   }
 
   /// The `n` elements of each process along `over`, in the order of ranks.
@@ -231,7 +245,7 @@ public:
     meshtf::all_gather(along(over), part, n, whole);
   }
 
-  /// One step of a reshard: `x` has `move.send` elements, `z` has `move.result`.
+  /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {
     if (move.what == transfer::slice) {
@@ -251,9 +265,7 @@ public:
       case transfer::all_gather: meshtf::all_gather(comm, sent, move.block, arriving); break;
       case transfer::all_to_all: meshtf::all_to_all(comm, sent, move.block, arriving); break;
       case transfer::reduce_scatter: meshtf::reduce_scatter(comm, reduction::sum, sent, move.block, buffer, arriving); break;
-      default:
-        copy(move.send, sent, arriving);
-        meshtf::all_reduce(comm, reduction::sum, arriving, move.send);
+      default: break;   // an all-reduce works in place: `all_reduce`
     }
     if (move.unpacks) kernel::map_nest(move.unpack, detail::unchanged{}, z, static_cast<T const*>(received));
     give(scratch, scratch_of(move));

@@ -14,7 +14,12 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   handle now   = x.handle();
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
-    if (move.what == transfer::all_reduce && i > 0) {   // what the move before made is ours to change
+    if (move.what == transfer::all_reduce) {
+      if (!now.alone() || i == 0) {   // others go on seeing the addends
+        handle own = handle::make(m, m, move.result);
+        m.copy(move.result, static_cast<T const*>(now->data()), own->data());
+        now = std::move(own);
+      }
       m.all_reduce(reduction::sum, now->data(), move.result, move.over);
       continue;
     }

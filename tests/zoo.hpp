@@ -1,0 +1,439 @@
+// The zoo: eight pairs of mesh and layout, under each of which a program must give what it gives on one process, at the price that was promised.
+//
+//   check_program(f)                       f.operator()<L>(machine, see): whatever it shows with `see(x)` is compared
+//   check_operation<double, S...>(f, how)  f(x...) of tensors of the shapes S...: values, gradients and finite differences
+//
+// Each process computes the truth itself, on a mesh of its own with one process, and compares the elements it holds.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/mpi/communicator.hpp>
+
+#include <meshtf/meshtf.hpp>
+
+#include "catch.hpp"
+
+namespace zoo {
+
+using namespace meshtf;
+
+// ---- dimensions. `in` and `out` are whole everywhere; hidden = heads x key = group x member = plain_group x plain_member
+
+struct batch  : dim<8>  {};
+struct length : dim<4>  {};
+struct memory : dim<4>  {};
+struct in     : dim<6>  {};
+struct hidden : dim<16> {};
+struct out    : dim<8>  {};
+struct vocab  : dim<8>  {};
+struct heads  : dim<8>  {};
+struct key    : dim<2>  {};
+struct group  : dim<4>  {};
+struct member : dim<4>  {};
+struct plain_group  : dim<4> {};
+struct plain_member : dim<4> {};
+struct left   : dim<8>  {};   // left, right and even are renamed to one another
+struct right  : dim<8>  {};
+struct even   : dim<8>  {};
+
+// ---- meshes and layouts
+
+struct solo   : axis<1> {};
+struct line   : axis<2> {};
+struct rows   : axis<2> {};
+struct cols   : axis<2> {};
+struct wide   : axis<4> {};
+struct planes : axis<2> {};
+
+struct single : mesh<solo> {};
+struct pair   : mesh<line> {};
+struct square : mesh<rows, cols> {};
+struct oblong : mesh<rows, wide> {};
+struct cube   : mesh<planes, rows, cols> {};
+
+struct alone : layout<single> {};
+struct data  : layout<pair, split<batch, line>, split<right, line>> {};
+struct model : layout<pair, split<hidden, line>, split<vocab, line>, split<heads, line>, split<member, line>, split<left, line>, split<even, line>> {};
+struct mixed : layout<square, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>, split<left, rows>,
+                      split<even, rows>, split<right, cols>> {};
+struct tall  : layout<square, split<hidden, cols, rows>, split<vocab, cols, rows>, split<heads, cols, rows>, split<member, rows>, split<left, cols, rows>,
+                      split<even, cols, rows>, split<right, rows>> {};
+struct mixed8 : layout<oblong, split<batch, rows>, split<hidden, wide>, split<vocab, wide>, split<heads, wide>, split<member, wide>, split<left, wide>,
+                       split<even, wide>, split<right, rows>> {};
+struct spread : layout<oblong, split<batch, rows, wide>, split<left, rows, wide>, split<even, rows, wide>, split<right, rows>> {};
+struct solid  : layout<cube, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>,
+                       split<left, planes>, split<even, planes>, split<right, rows, cols>> {};
+
+// Where values are resharded to.
+struct whole1 : layout<single> {};
+struct whole2 : layout<pair> {};
+struct whole4 : layout<square> {};
+struct whole8 : layout<oblong> {};
+struct wholec : layout<cube> {};
+struct out2   : layout<pair, split<out, line>> {};
+struct out4   : layout<square, split<batch, rows>, split<out, cols>> {};
+struct tall4  : layout<square, split<out, cols, rows>> {};
+struct out8   : layout<oblong, split<batch, rows>, split<out, wide>> {};
+struct outc   : layout<cube, split<batch, planes>, split<out, rows>> {};
+struct turnc  : layout<cube, split<batch, planes, cols>, split<length, rows>> {};
+
+/// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split over axes that split hidden in L.
+template<class Whole, class Exchanged, class Scattered>
+struct targets {
+  using whole     = Whole;
+  using exchanged = Exchanged;
+  using scattered = Scattered;
+};
+template<class L>
+struct targets_of;
+template<> struct targets_of<alone>  : targets<whole1, whole1, whole1> {};
+template<> struct targets_of<data>   : targets<whole2, model, out2> {};
+template<> struct targets_of<model>  : targets<whole2, data, out2> {};
+template<> struct targets_of<mixed>  : targets<whole4, tall, out4> {};
+template<> struct targets_of<tall>   : targets<whole4, mixed, tall4> {};
+template<> struct targets_of<mixed8> : targets<whole8, spread, out8> {};
+template<> struct targets_of<spread> : targets<whole8, mixed8, out8> {};
+template<> struct targets_of<solid>  : targets<wholec, turnc, outc> {};
+
+/// The layout of a tensor, without its dryness.
+template<class X>
+using layout_of = wet<typename X::layout_type>;
+
+// ---- what a program shows
+
+/// Elements of a tensor by their place in the whole. A process knows those that it holds.
+struct sight {
+  std::vector<double> value;
+  std::vector<char> known;
+};
+
+class sights {
+public:
+  std::vector<sight> all;
+
+  template<class T>
+  void add(T const* shard, std::span<placed const> dims, std::span<extent const> coordinates, std::span<extent const> axis_sizes) {
+    extent size = 1;
+    for (placed const& d : dims) size *= d.size;
+    sight s{std::vector<double>(static_cast<std::size_t>(size)), std::vector<char>(static_cast<std::size_t>(size))};
+    for_each_run(dims, first_indices(dims, coordinates, axis_sizes), [&](extent local, extent at, extent n) {
+      for (extent i = 0; i < n; ++i) {
+        s.value[static_cast<std::size_t>(at + i)] = static_cast<double>(shard[local + i]);
+        s.known[static_cast<std::size_t>(at + i)] = 1;
+      }
+    });
+    all.push_back(std::move(s));
+  }
+};
+
+/// What programs show their values to; in the compiler, and while the price is counted, it does not look.
+struct witness {
+  sights* seen = nullptr;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...> const& x) const {
+    if constexpr (!is_dry<L>)
+      if (seen != nullptr) seen->add(x.data(), placed_dims<L, shape<D...>>, x.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+  }
+  template<class... X>
+  constexpr void operator()(std::tuple<X...> const& x) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) { ((*this)(std::get<I>(x)), ...); }(std::index_sequence_for<X...>{});
+  }
+};
+
+inline double largest(std::vector<double> const& v) {
+  double most = 0;
+  for (double x : v) most = std::isfinite(x) ? std::max(most, std::abs(x)) : std::numeric_limits<double>::infinity();
+  return most;
+}
+
+/// Are the elements that we know those of the truth, within `tolerance` of its largest?
+inline void compare(sights const& ours, sights const& truth, double tolerance, std::string const& where) {
+  INFO("under " << where);
+  REQUIRE(ours.all.size() == truth.all.size());
+  for (std::size_t n = 0; n < truth.all.size(); ++n) {
+    auto const &x = ours.all[n], &t = truth.all[n];
+    INFO("value number " << n << " that the program shows, of " << t.value.size() << " elements");
+    REQUIRE(x.value.size() == t.value.size());
+    double const scale = largest(t.value);
+    REQUIRE(std::isfinite(scale));
+    double worst   = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < x.value.size(); ++i)
+      if (double const error = std::abs(x.value[i] - t.value[i]); x.known[i] != 0 && !(error <= worst)) worst = error, at = i;
+    INFO("element " << at << ": got " << x.value[at] << ", one process has " << t.value[at]);
+    CHECK(worst <= tolerance * scale);
+  }
+}
+
+// ---- prices
+
+/// A cost without its room for thousands of calls: what the compiler hands to the test is written into the program.
+struct bill {
+  static constexpr std::size_t room = 240;
+  struct line_of_bill {
+    collective kind{};
+    reduction how{};
+    element type{};
+    axis_set over = 0;
+    extent count = 0, payload = 0, sent = 0;
+    friend constexpr bool operator==(line_of_bill const&, line_of_bill const&) = default;
+  };
+  std::array<line_of_bill, room> calls{};
+  std::size_t count = 0;
+  extent flops = 0, elementwise = 0, parameters = 0, peak = 0, live = 0;
+
+  template<class Cost>
+  constexpr explicit bill(Cost const& cost)
+      : flops(cost.flops()), elementwise(cost.elementwise_flops()), parameters(cost.parameter_bytes()), peak(cost.peak_bytes()), live(cost.live_bytes()) {
+    for (auto const& c : cost.collectives()) calls[count++] = {c.kind, c.how, c.type, c.over, c.count, c.payload, c.sent};
+  }
+};
+
+inline void compare(bill const& promised, bill const& counted, std::string const& where) {
+  INFO("the price under " << where);
+  CHECK(promised.count == counted.count);
+  for (std::size_t i = 0; i < std::min(promised.count, counted.count); ++i) {
+    INFO("call " << i << ": promised " << to_string(promised.calls[i].kind) << " of " << promised.calls[i].count << " over " << promised.calls[i].over << ", counted "
+                 << to_string(counted.calls[i].kind) << " of " << counted.calls[i].count << " over " << counted.calls[i].over);
+    CHECK(promised.calls[i] == counted.calls[i]);
+  }
+  CHECK(promised.flops == counted.flops);
+  CHECK(promised.elementwise == counted.elementwise);
+  CHECK(promised.parameters == counted.parameters);
+  CHECK(promised.peak == counted.peak);
+  CHECK(promised.live == counted.live);
+}
+
+// ---- running a program
+
+/// It is never destroyed: MPI is down when static objects die.
+template<Mesh M>
+process_mesh<M>& processes() {
+  static auto* const m = new process_mesh<M>{M::size == 1 ? MPI_COMM_SELF : MPI_COMM_WORLD};
+  return *m;
+}
+
+template<class F>
+struct shown_to {
+  F f;
+  witness see{};
+
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    f.template operator()<L>(m, see);
+  }
+};
+
+template<Layout L, class F>
+sights run(F const& f) {
+  sights seen;
+  f.template operator()<L>(processes<typename L::mesh_type>(), witness{&seen});
+  return seen;
+}
+
+template<Layout L, class F>
+void check_under(F const& f, sights const& truth, double tolerance) {
+  std::string const name{name_of<L>()};
+  compare(run<L>(f), truth, tolerance, name);
+  static constexpr bill promised{dry_run<L>(shown_to<F>{F{}})};
+  compare(promised, bill{recorded<L>(processes<typename L::mesh_type>(), shown_to<F>{f})}, name);
+}
+
+/// `f.operator()<L>(machine, see)` under the layouts that have as many processes as run this test.
+template<class F>
+void check_program(F const& f, double tolerance = 1e-12) {
+  sights const truth = run<alone>(f);
+  switch (boost::mpi::communicator{}.size()) {
+    case 1: check_under<alone>(f, truth, tolerance); break;
+    case 2: check_under<data>(f, truth, tolerance), check_under<model>(f, truth, tolerance); break;
+    case 4: check_under<mixed>(f, truth, tolerance), check_under<tall>(f, truth, tolerance); break;
+    case 8: check_under<mixed8>(f, truth, tolerance), check_under<spread>(f, truth, tolerance), check_under<solid>(f, truth, tolerance); break;
+    default: FAIL("the zoo has 1, 2, 4 and 8 processes");
+  }
+}
+
+/// The same under two layouts only, for further element types.
+template<class F>
+void check_program_under_two(F const& f, double tolerance) {
+  sights const truth = run<alone>(f);
+  switch (boost::mpi::communicator{}.size()) {
+    case 1: check_under<alone>(f, truth, tolerance); break;
+    case 2: check_under<model>(f, truth, tolerance); break;
+    case 4: check_under<mixed>(f, truth, tolerance); break;
+    default: break;
+  }
+}
+
+// ---- operations
+
+template<class T, class L, class S>
+struct parameter_of_shape;
+template<class T, class L, class... D>
+struct parameter_of_shape<T, L, shape<D...>> : std::type_identity<parameter<T, L, D...>> {};
+
+/// A fixed pseudo-random number for each element.
+template<class T, class L, class... D>
+constexpr auto probed(tensor<T, L, D...> const& z, std::uint64_t stream) {
+  auto const probe = random_normal<T, L, D...>(z.machine(), {.seed = 99, .stream = stream});
+  return sum(z * probe);
+}
+template<class First, class... Rest>
+constexpr auto probed(std::tuple<First, Rest...> const& z, std::uint64_t) {
+  auto total = probed(std::get<0>(z), 1);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    auto const add = [&](auto const& more) {
+      auto sum = total + more;
+      total    = std::move(sum);
+    };
+    (add(reshard<layout_of<decltype(total)>>(probed(std::get<I + 1>(z), I + 2))), ...);
+  }(std::index_sequence_for<Rest...>{});
+  return total;
+}
+
+enum class operand { parameter, intermediate, data };
+
+template<class T, class L, class... D>
+constexpr tensor<T, L, D...> given_as(operand kind, parameter<T, L, D...> const& w) {
+  if (kind == operand::intermediate) return tanh(w);
+  if (kind == operand::data) return stop_gradient(w);
+  return w;
+}
+
+/// Where the operands come from.
+struct drawn {
+  double mean   = 0;
+  double stddev = 1;
+};
+
+/// f(x...) and its gradients, first of parameters, then of intermediate values in a second micro-batch; then with each operand in turn as data.
+template<class T, class F, drawn How, class... S>
+struct operation {
+  template<Layout L>
+  using inputs = std::tuple<typename parameter_of_shape<T, L, S>::type...>;
+  using every  = std::index_sequence_for<S...>;
+
+  template<Layout L, std::size_t... I>
+  static constexpr auto made(machine<L>& m, std::index_sequence<I...>) {
+    return inputs<L>{typename parameter_of_shape<T, L, S>::type{m, normal{I + 1, How.stddev, How.mean}}...};
+  }
+
+  template<class Inputs, std::size_t... I>
+  static constexpr auto loss_of(Inputs const& w, std::array<operand, sizeof...(S)> const& kinds, witness const& see, std::index_sequence<I...>) {
+    std::tuple const x{given_as(kinds[I], std::get<I>(w))...};
+    auto const z = F{}(std::get<I>(x)...);
+    see(z);
+    return probed(z, 0);
+  }
+
+  template<class Inputs>
+  static constexpr void turn(Inputs& w, std::array<operand, sizeof...(S)> const& kinds, witness const& see) {
+    auto const loss = loss_of(w, kinds, see, every{});
+    see(loss);
+    backward(loss);
+  }
+
+  template<class Inputs>
+  static constexpr void show_gradients(Inputs& w, witness const& see) {
+    std::apply([&](auto const&... p) { (see(finish(gradient(p))), ...); }, w);
+  }
+
+  static constexpr std::array<operand, sizeof...(S)> all(operand kind) {
+    std::array<operand, sizeof...(S)> kinds{};
+    kinds.fill(kind);
+    return kinds;
+  }
+
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, witness const& see) const {
+    auto w = made<L>(m, every{});
+    turn(w, all(operand::parameter), see);
+    show_gradients(w, see);
+    turn(w, all(operand::intermediate), see);
+    show_gradients(w, see);
+    if constexpr (sizeof...(S) > 1)
+      for (std::size_t i = 0; i < sizeof...(S); ++i) {
+        std::apply([](auto&... p) { (p.zero_gradient(), ...); }, w);
+        auto kinds = all(i % 2 == 0 ? operand::parameter : operand::intermediate);
+        kinds[i]   = operand::data;
+        turn(w, kinds, see);
+        show_gradients(w, see);
+      }
+  }
+
+  /// The gradients of the first two turns against central differences.
+  static void check_differences() {
+    auto& m      = processes<single>();
+    auto w       = made<alone>(m, every{});
+    auto const f = [&] {
+      no_gradient const guard{m};
+      double const first = static_cast<double>(loss_of(w, all(operand::parameter), {}, every{}).value());
+      return first + static_cast<double>(loss_of(w, all(operand::intermediate), {}, every{}).value());
+    };
+    turn(w, all(operand::parameter), {});
+    turn(w, all(operand::intermediate), {});
+    int number = 0;
+    std::apply(
+        [&](auto&... p) {
+          auto const one = [&](auto& x) {
+            std::vector<double> found, expected;
+            auto const g = finish(gradient(x));
+            for (extent i = 0; i < x.size; ++i) {
+              double& element   = x.data()[i];
+              double const here = element, step = 1e-5;
+              element           = here + step;
+              double const up   = f();
+              element           = here - step;
+              double const down = f();
+              element           = here;
+              expected.push_back((up - down) / (2 * step));
+              found.push_back(std::as_const(g).data()[i]);
+            }
+            check_close(found, expected, number++);
+          };
+          (one(p), ...);
+        },
+        w);
+  }
+
+private:
+  static void check_close(std::vector<double> const& found, std::vector<double> const& expected, int number) {
+    INFO("the gradient of operand " << number << " against finite differences");
+    double worst   = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (double const error = std::abs(found[i] - expected[i]); !(error <= worst)) worst = error, at = i;
+    INFO("element " << at << ": got " << found[at] << ", differences say " << expected[at]);
+    CHECK(worst <= 1e-6 * std::max(largest(expected), 1.0));
+  }
+};
+
+/// f(x...) of normal tensors of the shapes `S...` under every layout. F is a lambda without captures: the compiler runs it too.
+template<drawn How, class... S, class F>
+void check_operation(F const&) {
+  using program = operation<double, F, How, S...>;
+  if (boost::mpi::communicator{}.size() == 1) program::check_differences();
+  check_program(program{});
+}
+template<class... S, class F>
+void check_operation(F const& f) {
+  check_operation<drawn{}, S...>(f);
+}
+
+/// In single precision, under two layouts.
+template<class... S, class F>
+void check_operation_in_float(F const&) {
+  check_program_under_two(operation<float, F, drawn{}, S...>{}, 1e-5);
+}
+
+}  // namespace zoo
