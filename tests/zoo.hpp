@@ -296,7 +296,7 @@ constexpr auto probed(std::tuple<First, Rest...> const& z, std::uint64_t) {
       auto sum = total + more;
       total    = std::move(sum);
     };
-    (add(reshard<layout_of<decltype(total)>>(probed(std::get<I + 1>(z), I + 2))), ...);
+    (add(probed(std::get<I + 1>(z), I + 2)), ...);
   }(std::index_sequence_for<Rest...>{});
   return total;
 }

@@ -8,12 +8,12 @@ shift
 hidden='mpi|mpi.h|mpi-ext.h|openmpi|mpich|cblas.*|cblas-.*|cblas_.*|openblas.*|f77blas.h|dnnl.*|oneapi|xtensor|xtensor-blas|xtl|xsimd|catch2'
 
 links() {   # links FROM TO: TO/x -> FROM/x for all that is not hidden
-  local entry name
-  mkdir -p "$2"
+  local entry seen=()
   for entry in "$1"/*; do
-    name=${entry##*/}
-    grep -qxE "$hidden" <<<"$name" || ln -s "$entry" "$2/$name"
+    [[ ${entry##*/} =~ ^($hidden)$ ]] || seen+=("$entry")
   done
+  mkdir -p "$2"
+  ln -s -t "$2" "${seen[@]}"
 }
 
 rm -rf "$farm"

@@ -1,0 +1,262 @@
+// Trains a multi-layer perceptron on Fashion-MNIST: one source, any layout, its price known to the compiler.
+//
+// First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised. Then training under
+// one of them, and the accuracy on images that the network has not seen. For four processes: examples/processes 4 build/release/examples/mlp
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <meshtf/data/batches.hpp>
+#include <meshtf/meshtf.hpp>
+
+namespace {
+
+// ---- the model ------------------------------------------------------------------------------------------------------------------------------------
+
+struct batch    : meshtf::dim<256> {};   // dimensions: a name and a size
+struct pixels   : meshtf::dim<784> {};
+struct hidden   : meshtf::dim<512> {};
+struct features : meshtf::dim<128> {};
+struct classes  : meshtf::dim<10>  {};
+
+struct rows : meshtf::axis<2> {};        // the machine: four processes as a square
+struct cols : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows, cols> {};
+
+struct replicated : meshtf::layout<grid> {};
+struct data       : meshtf::layout<grid, meshtf::split<batch, rows>> {};
+struct model      : meshtf::layout<grid, meshtf::split<hidden, cols>> {};
+struct mixed      : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
+struct two_axes   : meshtf::layout<grid, meshtf::split<batch, rows, cols>> {};
+
+template<meshtf::Layout L>
+struct mlp {
+  meshtf::parameter<float, L, pixels, hidden>    w1;
+  meshtf::parameter<float, L, hidden>            b1;
+  meshtf::parameter<float, L, hidden, features>  w2;
+  meshtf::parameter<float, L, features>          b2;
+  meshtf::parameter<float, L, features, classes> w3;
+  meshtf::parameter<float, L, classes>           b3;
+
+  constexpr mlp(meshtf::machine<L>& m, std::uint64_t seed)
+      : w1{m, meshtf::he_normal{3 * seed}}, b1{m}, w2{m, meshtf::he_normal{3 * seed + 1}}, b2{m}, w3{m, meshtf::he_normal{3 * seed + 2}}, b3{m} {}
+
+  constexpr auto operator()(auto const& x) const {
+    auto h = relu(einsum<batch, hidden>(x, w1) + b1);
+    auto f = relu(einsum<batch, features>(h, w2) + b2);   // sums over hidden: where that is split, an all-reduce over its axes
+    return einsum<batch, classes>(f, w3) + b3;
+  }
+  constexpr auto parameters() { return meshtf::parameters(w1, b1, w2, b2, w3, b3); }
+};
+
+template<meshtf::Layout L>
+struct training {
+  mlp<L> net;
+  meshtf::adam opt{1e-3};
+  meshtf::tensor<float, L, batch, pixels> x;
+  meshtf::tensor<int, L, batch> labels;
+
+  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1) : net{m, seed}, x{m}, labels{m} {}
+
+  constexpr auto step() {
+    auto loss = mean(softmax_cross_entropy<classes>(net(x), labels));
+    backward(loss);
+    opt.step(parameters(net));   // adds the gradients up over the processes that share a parameter
+    return loss;
+  }
+
+  /// How many of the batch the network names rightly.
+  constexpr auto hits() const {
+    auto off = cast<float>(argmax<classes>(net(x)) - labels);
+    return sum(relu(1 - square(off)));   // 1 where the two are equal, else 0
+  }
+};
+
+// ---- what it costs --------------------------------------------------------------------------------------------------------------------------------
+
+using clock = std::chrono::steady_clock;
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+/// printf, by one process for all.
+[[gnu::format(printf, 2, 3)]] void say(meshtf::process_mesh<grid> const& m, char const* format, ...) {
+  if (m.rank() != 0) return;
+  std::va_list values;
+  va_start(values, format);
+  std::vprintf(format, values);
+  va_end(values);
+  std::fflush(stdout);
+}
+
+template<class L>
+std::string const name{meshtf::name_of<L>()};
+
+constexpr std::size_t trial_steps = 5;
+using trial                       = std::array<float, trial_steps>;   // the loss of each step
+
+/// A few steps under one layout, and its row of the table.
+template<meshtf::Layout L>
+trial try_out(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, std::uint64_t seed) {
+  static constexpr auto promised = meshtf::dry_run<training, L>();   // the step, run by the compiler
+
+  training<L> t{m, seed};
+  meshtf::shuffled_batches batches{images, seed};
+  trial losses{};
+  meshtf::tensor<float, L> loss{m};
+  batches.next(t.x, t.labels);
+  auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { loss = t.step(); });   // the same step, as it happens
+  losses[0]          = loss.value();
+
+  double seconds = 1e9;   // the fastest: other programs only ever slow a step down
+  for (std::size_t i = 1; i < trial_steps; ++i) {
+    batches.next(t.x, t.labels);
+    auto const start = clock::now();
+    loss             = t.step();
+    losses[i]        = loss.value();
+    seconds          = std::min(seconds, seconds_since(start));
+  }
+  say(m, "%-10s  %.6f  %9ld  %9ld  %9ld  %9ld   %.4f\n", name<L>.c_str(), losses.back(), promised.template bytes_sent<rows>(),
+      counted.template bytes_sent<rows>(), promised.template bytes_sent<cols>(), counted.template bytes_sent<cols>(), seconds);
+  if (!std::ranges::equal(counted.collectives(), promised.collectives()) || counted.flops() != promised.flops())
+    throw meshtf::software_error("expected a step under " + name<L> + " to do what the compiler promised, got other messages or other arithmetic");
+  return losses;
+}
+
+void print_heading(meshtf::process_mesh<grid> const& m) {
+  say(m, "                        bytes a step along rows  bytes a step along cols  seconds\n");
+  say(m, "layout          loss    promised    counted    promised    counted   a step\n");
+}
+
+/// Every step's loss is the same under every layout, up to the rounding of sums.
+void check_equal(std::vector<trial> const& trials) {
+  for (auto const& losses : trials)
+    for (std::size_t i = 0; i < trial_steps; ++i)
+      if (!(std::abs(losses[i] / trials[0][i] - 1) <= 1e-5f))
+        throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials[0][i]) + " and " + std::to_string(losses[i]) +
+                                     " in step " + std::to_string(i + 1));
+}
+
+// ---- training -------------------------------------------------------------------------------------------------------------------------------------
+
+template<meshtf::Layout L>
+void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps, std::uint64_t seed) {
+  say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, batch::size);
+  training<L> t{m, seed};
+  meshtf::shuffled_batches batches{images, seed};
+  auto const start = clock::now();
+  for (long i = 1; i <= steps; ++i) {
+    batches.next(t.x, t.labels);
+    t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);
+    auto const loss = t.step();
+    if (i % 100 != 0 && i != steps) continue;
+    double const a_step = seconds_since(start) / static_cast<double>(i);
+    say(m, "step %5ld  epoch %2ld  loss %.4f  %6.0f images/s  %4.0f s left\n", i, batches.epoch(), loss.value(), batch::size / a_step,
+        a_step * static_cast<double>(steps - i));
+  }
+
+  meshtf::no_gradient guard{m};
+  double right = 0;
+  for (meshtf::batches_in_order test{unseen}; test.next(t.x, t.labels);) right += t.hits().value();
+  say(m, "test accuracy %.2f %% (%.0f of %ld images)\n", 100 * right / static_cast<double>(unseen.count), right, unseen.count);
+}
+
+// ---- the command line -----------------------------------------------------------------------------------------------------------------------------
+
+constexpr char const* usage = R"(usage: mlp [--steps N] [--layout NAME] [--data DIR] [--seed N]
+
+  --steps N       training steps (default: 1400, six epochs)
+  --layout NAME   one layout alone: replicated, data, model, mixed, two_axes (default: all of them are tried, training is under mixed)
+  --data DIR      where the four IDX files are (default: those of Debian's dataset-fashion-mnist)
+  --seed N        of the initial parameters and the order of the images (default: 1)
+  --help          this text
+)";
+
+struct options {
+  long steps         = 1400;
+  std::uint64_t seed = 1;
+  std::string layout = "";
+  std::string data   = meshtf::fashion_mnist_folder;
+  bool help          = false;
+};
+
+long whole_number(std::string_view option, std::string_view text, long least) {
+  long n               = 0;
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (ec != std::errc{} || end != text.data() + text.size() || n < least || n > 999'999'999)
+    throw meshtf::usage_error("expected a whole number of at least " + std::to_string(least) + " after " + std::string{option} + ", got '" +
+                              std::string{text} + "': for example " + std::string{option} + " 20");
+  return n;
+}
+
+template<class F>
+void for_each_layout(F f) {
+  f.template operator()<replicated>();
+  f.template operator()<data>();
+  f.template operator()<model>();
+  f.template operator()<mixed>();
+  f.template operator()<two_axes>();
+}
+
+std::string layout_called(std::string_view wanted) {
+  std::string names;
+  bool found = false;
+  for_each_layout([&]<class L>() { found = found || wanted == name<L>, names += " " + name<L>; });
+  if (!found) throw meshtf::usage_error("expected a layout (one of" + names + "), got '" + std::string{wanted} + "': for example --layout mixed");
+  return std::string{wanted};
+}
+
+options read(std::vector<std::string_view> const& words) {
+  options chosen;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto const option = words[i];
+    auto const value  = [&] {
+      if (i + 1 == words.size()) throw meshtf::usage_error("expected a value after " + std::string{option} + ", got nothing: --help shows the options");
+      return words[++i];
+    };
+    if (option == "--help") chosen.help = true;
+    else if (option == "--steps") chosen.steps = whole_number(option, value(), 1);
+    else if (option == "--seed") chosen.seed = static_cast<std::uint64_t>(whole_number(option, value(), 0));
+    else if (option == "--layout") chosen.layout = layout_called(value());
+    else if (option == "--data") chosen.data = value();
+    else
+      throw meshtf::usage_error("expected --steps, --layout, --data, --seed or --help, got '" + std::string{option} + "': --help shows the options");
+  }
+  return chosen;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  meshtf::environment env{argc, argv};   // MPI is up, and an error becomes one line and an exit status
+  auto const chosen = read({argv + 1, argv + argc});
+  if (chosen.help) {
+    if (env.world().rank() == 0) std::fputs(usage, stdout);
+    return 0;
+  }
+  meshtf::process_mesh<grid> m{env.world()};   // four processes, or a sentence that says so
+
+  auto images = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "train"); });
+  auto unseen = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "t10k"); });
+  auto by     = standard_scale(images);
+  scale(images, by);
+  scale(unseen, by);
+
+  print_heading(m);
+  std::vector<trial> trials;
+  for_each_layout([&]<class L>() {
+    if (chosen.layout.empty() || chosen.layout == name<L>) trials.push_back(try_out<L>(m, images, chosen.seed));
+  });
+  check_equal(trials);
+  if (trials.size() > 1) say(m, "the losses of all layouts are equal, and what they sent is what the compiler promised\n");
+
+  for_each_layout([&]<class L>() {
+    if (name<L> == (chosen.layout.empty() ? "mixed" : chosen.layout)) train<L>(m, images, unseen, chosen.steps, chosen.seed);
+  });
+}

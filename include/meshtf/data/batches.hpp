@@ -1,0 +1,126 @@
+// Batches: labelled images in some order, of which every process takes the part that its tensors hold.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <meshtf/core/philox.hpp>
+#include <meshtf/data/labelled_images.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/runtime/shard.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// Element i of the whole batch is image `chosen[i]`; past the end of `chosen` there is padding, of pixels 0 and label -1.
+///
+/// `Pixel...` together are the pixels of an image, split or not.
+template<class T, class L, class Batch, class... Pixel>
+void take_part(labelled_images const& images, std::span<std::int32_t const> chosen, tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
+  using mesh_type = typename L::mesh_type;
+  if (images.pixels != (Pixel::size * ... * extent{1}))
+    throw data_error("expected images of " + std::to_string((Pixel::size * ... * extent{1})) + " pixels, got " + std::to_string(images.pixels) + " in " +
+                     images.name + ": change the dimensions that the program was compiled for");
+  auto const sizes    = std::span<extent const>{axis_sizes<mesh_type>};
+  auto const image    = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
+  auto const first    = first_indices(image, x.machine().coordinates(), sizes);
+  constexpr extent n  = shard_size<L, shape<Pixel...>>;
+  constexpr auto rows = placed_dims<L, shape<Batch>>;
+  auto const from     = first_indices(rows, labels.machine().coordinates(), sizes)[0];
+
+  x.handle()->written();
+  labels.handle()->written();
+  for (extent row = 0; row < rows[0].local_size(); ++row) {
+    T* const pixels = x.data() + row * n;
+    if (from + row >= static_cast<extent>(chosen.size())) {
+      std::fill_n(pixels, n, T{});
+      labels.data()[row] = -1;
+      continue;
+    }
+    auto const which               = static_cast<std::size_t>(chosen[static_cast<std::size_t>(from + row)]);
+    std::uint8_t const* const bytes = images.bytes.data() + which * static_cast<std::size_t>(images.pixels);
+    for_each_run(image, first, [&](extent local, extent whole, extent length) {
+      for (extent k = 0; k < length; ++k) pixels[local + k] = static_cast<T>(images.value[bytes[whole + k]]);
+    });
+    labels.data()[row] = images.labels[which];
+  }
+}
+
+}  // namespace detail
+
+/// Batches without end. In an epoch every image comes once, in an order that depends on the seed and the number of the epoch only; a batch that reaches over
+/// the end of an epoch goes on with the next one. The same whole batches under every layout: nothing is sent.
+///
+/// The images outlive it.
+class shuffled_batches {
+public:
+  explicit shuffled_batches(labelled_images const& images, std::uint64_t seed = 0)
+      : images_{images}, seed_{seed}, order_(static_cast<std::size_t>(images.count)) {
+    start_epoch();
+  }
+
+  /// Fills this process's part of the next batch. Allocates for the first one only.
+  template<class T, class L, class Batch, class... Pixel>
+  void next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
+    chosen_.resize(static_cast<std::size_t>(Batch::size));
+    for (auto& image : chosen_) {
+      if (at_ == order_.size()) start_epoch();
+      image = order_[at_++];
+    }
+    detail::take_part(images_, chosen_, x, labels);
+  }
+
+  /// Of the image that came last, from 1.
+  extent epoch() const { return epoch_; }
+
+private:
+  /// Fisher and Yates's shuffle. Philox's stream 0 of a seed is what initialisers draw from: epochs are the streams from 1.
+  void start_epoch() {
+    philox const random{seed_, static_cast<std::uint64_t>(++epoch_)};
+    std::iota(order_.begin(), order_.end(), 0);
+    for (std::size_t left = order_.size(); left > 1; --left) {
+      auto const pick = uniform_at(random, static_cast<extent>(left)) * static_cast<double>(left);
+      std::swap(order_[left - 1], order_[static_cast<std::size_t>(pick)]);
+    }
+    at_ = 0;
+  }
+
+  labelled_images const& images_;
+  std::uint64_t seed_;
+  std::vector<std::int32_t> order_;
+  std::vector<std::int32_t> chosen_;
+  std::size_t at_ = 0;
+  extent epoch_   = 0;
+};
+
+/// All images once, in their order. The last batch is filled up with images of pixels 0 and label -1, which is no class, so that none of them counts as right.
+///
+///     for (meshtf::batches_in_order test{images}; test.next(x, labels);) right += ...;
+class batches_in_order {
+public:
+  explicit batches_in_order(labelled_images const& images) : images_{images} {}
+
+  /// Fills this process's part of the next batch; false after the last one.
+  template<class T, class L, class Batch, class... Pixel>
+  bool next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
+    if (at_ == images_.count) return false;
+    chosen_.resize(static_cast<std::size_t>(std::min(Batch::size, images_.count - at_)));
+    std::iota(chosen_.begin(), chosen_.end(), static_cast<std::int32_t>(at_));
+    at_ += static_cast<extent>(chosen_.size());
+    detail::take_part(images_, chosen_, x, labels);
+    return true;
+  }
+
+private:
+  labelled_images const& images_;
+  std::vector<std::int32_t> chosen_;
+  extent at_ = 0;
+};
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,158 @@
+// IDX files: arrays of bytes in the format of the MNIST database, plain or compressed by gzip.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#if MESHTF_WITH_ZLIB
+#include <zlib.h>
+#endif
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/error.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The content of an IDX file: `bytes` row-major in `extents`.
+struct idx_array {
+  std::vector<extent> extents;
+  std::vector<std::uint8_t> bytes;
+};
+
+namespace detail {
+
+/// More bytes than this no IDX file may say it holds: twice those of EMNIST, the largest set of its kind. So an image's number fits in 32 bits.
+inline constexpr extent largest_idx = extent{1} << 30;
+
+[[noreturn]] inline void throw_unreadable(std::string const& path, int reason) {
+  throw no_input("expected to read the file " + path + ", got: " + std::strerror(reason));
+}
+
+[[noreturn]] inline void throw_damaged(std::string const& path, std::string const& expected, std::string const& actual) {
+  throw data_error("expected " + path + " to have " + expected + ", got " + actual + ": the file is damaged or of another kind, fetch it again");
+}
+
+#if MESHTF_WITH_ZLIB
+
+/// The bytes of a file, uncompressed if gzip made it.
+class byte_reader {
+public:
+  explicit byte_reader(std::string const& path) : path_{path} {
+    errno = 0;
+    file_.reset(gzopen(path.c_str(), "rb"));
+    if (!file_) throw_unreadable(path, errno != 0 ? errno : ENOMEM);
+    gzbuffer(file_.get(), 1 << 17);
+  }
+
+  /// As many of the next bytes as there are, up to `into.size()`.
+  std::size_t read(std::span<std::uint8_t> into) {
+    errno          = 0;
+    auto const got = gzfread(into.data(), 1, into.size(), file_.get());
+    if (got < into.size()) {
+      int failure              = Z_OK;
+      char const* const reason = gzerror(file_.get(), &failure);
+      if (failure == Z_ERRNO) throw_unreadable(path_, errno);
+      if (failure == Z_BUF_ERROR) throw_damaged(path_, "the end of its compressed data", "the end of the file before it");
+      if (failure != Z_OK) throw_damaged(path_, "sound compressed data", "'" + std::string{reason} + "'");
+    }
+    return got;
+  }
+
+private:
+  struct closes {
+    void operator()(gzFile_s* file) const { gzclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<gzFile_s, closes> file_;
+};
+
+#else
+
+/// The bytes of a file. Without zlib a compressed one is refused.
+class byte_reader {
+public:
+  explicit byte_reader(std::string const& path) : path_{path}, file_{std::fopen(path.c_str(), "rb")} {
+    if (!file_) throw_unreadable(path, errno);
+    std::uint8_t start[2]{};
+    if (read(start) == 2 && start[0] == 0x1f && start[1] == 0x8b)
+      throw data_error("expected " + path + " to be uncompressed, since this program was built without zlib, got a file made by gzip: gunzip it, or " +
+                       "build with zlib (Debian: apt install zlib1g-dev)");
+    std::rewind(file_.get());
+  }
+
+  /// As many of the next bytes as there are, up to `into.size()`.
+  std::size_t read(std::span<std::uint8_t> into) {
+    auto const got = std::fread(into.data(), 1, into.size(), file_.get());
+    if (got < into.size() && std::ferror(file_.get()) != 0) throw_unreadable(path_, errno);
+    return got;
+  }
+
+private:
+  struct closes {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, closes> file_;
+};
+
+#endif
+
+/// "0x00000803"
+inline std::string spelled_word(std::uint32_t word) {
+  char text[11];
+  std::snprintf(text, sizeof text, "0x%08x", static_cast<unsigned>(word));
+  return text;
+}
+
+}  // namespace detail
+
+/// Reads an IDX file of unsigned bytes with `rank` dimensions.
+///
+/// The file has exactly the bytes that its header promises. Memory is taken as they arrive, so a damaged header costs none.
+/// Errors: `no_input` if the file can't be read, `data_error` if it has other content; both name the file.
+/// Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits, "the IDX file format".
+inline idx_array read_idx(std::string const& path, int rank) {
+  detail::byte_reader file{path};
+  auto const next_word = [&](char const* what) {
+    std::array<std::uint8_t, 4> bytes{};
+    auto const got = file.read(bytes);
+    if (got < 4) detail::throw_damaged(path, std::string{"a header with "} + what, "the end of the file");
+    return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
+  };
+
+  // two zero bytes, the type of the elements (8: unsigned bytes), the number of dimensions
+  auto const magic = next_word("a magic number");
+  if (auto const wanted = 0x00000800u + static_cast<std::uint32_t>(rank); magic != wanted)
+    detail::throw_damaged(path, "the magic number " + detail::spelled_word(wanted) + " (unsigned bytes in " + std::to_string(rank) + " dimensions)",
+                          detail::spelled_word(magic));
+  idx_array array;
+  extent promised = 1;
+  for (int d = 0; d < rank; ++d) {
+    auto const size = extent{next_word("all its dimensions")};
+    array.extents.push_back(size);
+    if (size > 0 && promised > detail::largest_idx / size)
+      detail::throw_damaged(path, "at most " + std::to_string(detail::largest_idx) + " bytes", "a header that promises more");
+    promised *= size;
+  }
+
+  while (static_cast<extent>(array.bytes.size()) < promised) {
+    auto const have = array.bytes.size();
+    auto const more = std::min(static_cast<std::size_t>(promised) - have, std::max(have, std::size_t{1} << 20));
+    array.bytes.resize(have + more);
+    if (auto const got = file.read(std::span{array.bytes}.subspan(have)); got < more)
+      detail::throw_damaged(path, std::to_string(promised) + " bytes after its header", std::to_string(have + got));
+  }
+  std::array<std::uint8_t, 1> beyond{};   // this read also checks a compressed file's checksum
+  if (file.read(beyond) != 0) detail::throw_damaged(path, std::to_string(promised) + " bytes after its header", "more");
+  return array;
+}
+
+}  // namespace meshtf::inline v0

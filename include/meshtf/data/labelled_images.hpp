@@ -1,0 +1,83 @@
+// Labelled images: a set to train or test with, as bytes, and how bytes become numbers.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <meshtf/data/idx.hpp>
+
+namespace meshtf::inline v0 {
+
+/// What is subtracted from a pixel in [0, 1], and what it is then divided by.
+struct pixel_scale {
+  double mean      = 0;
+  double deviation = 1;
+};
+
+/// Images of one size, each with the number of its class. The same on every process: what differs is the part of each batch that a process takes.
+struct labelled_images {
+  std::string name;                   // the file, for messages
+  extent count  = 0;                  // images
+  extent pixels = 0;                  // of one image
+  std::vector<std::uint8_t> bytes;    // image by image
+  std::vector<std::uint8_t> labels;   // one an image
+  std::array<float, 256> value{};     // the number that each byte stands for: the same bits in whatever part of a tensor it goes
+};
+
+/// Bytes stand for the numbers from 0 to 1, shifted and scaled.
+inline void scale(labelled_images& images, pixel_scale const& by) {
+  for (std::size_t byte = 0; byte < 256; ++byte) images.value[byte] = static_cast<float>((static_cast<double>(byte) / 255 - by.mean) / by.deviation);
+}
+
+/// The scale that gives the pixels of `images` mean 0 and deviation 1. A network is given that of the images it is trained with, in a test too.
+inline pixel_scale standard_scale(labelled_images const& images) {
+  std::array<std::int64_t, 256> times{};
+  for (auto const byte : images.bytes) ++times[byte];
+  double const n = static_cast<double>(images.bytes.size());
+  double mean = 0, square = 0;
+  for (std::size_t byte = 0; byte < 256; ++byte) mean += static_cast<double>(byte) / 255 * static_cast<double>(times[byte]) / n;
+  for (std::size_t byte = 0; byte < 256; ++byte) square += std::pow(static_cast<double>(byte) / 255 - mean, 2) * static_cast<double>(times[byte]) / n;
+  return {mean, square > 0 ? std::sqrt(square) : 1};
+}
+
+/// Reads images and their labels from two IDX files. Labels are from 0 to classes - 1.
+///
+/// Every process reads the files; one that fails must not leave the others waiting: `agreed(world, [&] { return read_images(...); })`.
+inline labelled_images read_images(std::string const& image_file, std::string const& label_file, int classes) {
+  auto pictures = read_idx(image_file, 3);
+  auto names    = read_idx(label_file, 1);
+  labelled_images images{image_file, pictures.extents[0], pictures.extents[1] * pictures.extents[2], std::move(pictures.bytes), std::move(names.bytes), {}};
+  if (images.bytes.empty()) throw data_error("expected images in " + image_file + ", got none: fetch the file again");
+  if (names.extents[0] != images.count)
+    throw data_error("expected " + label_file + " to have a label for each of the " + std::to_string(images.count) + " images, got " +
+                     std::to_string(names.extents[0]) + ": take both files from one set");
+  for (std::size_t i = 0; i < images.labels.size(); ++i)
+    if (images.labels[i] >= classes)
+      throw data_error("expected the labels in " + label_file + " to be classes from 0 to " + std::to_string(classes - 1) + ", got " +
+                       std::to_string(images.labels[i]) + " as number " + std::to_string(i) + ": the file is damaged or of another set");
+  scale(images, {});
+  return images;
+}
+
+/// Where Debian's package dataset-fashion-mnist puts its files.
+inline constexpr char const* fashion_mnist_folder = "/usr/share/datasets/fashion-mnist";
+
+/// Reads a set that is laid out as MNIST is, with ten classes: `which` is "train" or "t10k", the test images. Files may end in .gz.
+inline labelled_images read_mnist(std::string const& folder, std::string const& which) {
+  namespace fs    = std::filesystem;
+  auto const find = [&](std::string const& name) {
+    std::string const plain = (fs::path{folder} / (which + name)).string();
+    for (auto const& path : {plain + ".gz", plain})
+      if (std::error_code failed; fs::exists(path, failed)) return path;
+    throw no_input("expected the file " + plain + ".gz, or the same without .gz, got neither: " +
+                   (folder == fashion_mnist_folder ? "install it (Debian: apt install dataset-fashion-mnist)" : "name the folder that has the four files of the set"));
+  };
+  std::string const images = find("-images-idx3-ubyte");
+  return read_images(images, find("-labels-idx1-ubyte"), 10);
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,94 @@
+// Is what a program costs the same in the compiler, in the ledger of a run, and in what MPI was asked to do?
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <meshtf/meshtf.hpp>
+
+#include "pmpi.hpp"
+
+namespace accounting {
+
+namespace detail {
+
+template<class M>
+struct names_of_axes;
+
+template<class... A>
+struct names_of_axes<meshtf::axes<A...>> {
+  /// As the library names communicators: "rows cols".
+  static std::string of(meshtf::axis_set over) {
+    std::string text;
+    int i = 0;
+    (((over >> i++ & 1) != 0 ? void((text += text.empty() ? "" : " ") += meshtf::name_of<A>()) : void()), ...);
+    return text;
+  }
+};
+
+inline MPI_Datatype type_of(meshtf::element e) {
+  switch (e) {
+    case meshtf::element::float32: return MPI_FLOAT;
+    case meshtf::element::float64: return MPI_DOUBLE;
+    case meshtf::element::int32: return MPI_INT;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+inline char const* function_of(meshtf::collective c) {
+  switch (c) {
+    case meshtf::collective::all_reduce: return "Allreduce";
+    case meshtf::collective::all_gather: return "Allgather";
+    case meshtf::collective::reduce_scatter: return "Sendrecv";
+    case meshtf::collective::all_to_all: return "Alltoall";
+    case meshtf::collective::broadcast: return "Bcast";
+  }
+  return "?";
+}
+
+inline std::string spelled(std::string_view function, meshtf::extent bytes, std::string_view communicator) {
+  return std::string{function} + " of " + std::to_string(bytes) + " bytes over \"" + std::string{communicator} + "\"";
+}
+
+}  // namespace detail
+
+/// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is n-1 exchanges.
+template<meshtf::Mesh M>
+std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> made) {
+  std::size_t at = 0;
+  for (auto const& c : cost.collectives()) {
+    auto const axes            = detail::names_of_axes<typename M::all_axes>::of(c.over);
+    meshtf::extent const calls = c.kind == meshtf::collective::reduce_scatter ? meshtf::processes_along(meshtf::axis_sizes<M>, c.over) - 1 : 1;
+    for (meshtf::extent i = 0; i < calls; ++i, ++at) {
+      std::string const wanted = "call " + std::to_string(at) + ", for " + c.site.operation + (c.site.backward ? "'s gradient" : "") + ": expected " +
+                                 detail::spelled(detail::function_of(c.kind), c.payload / calls, axes) + ", MPI saw ";
+      if (at == made.size()) return wanted + "none";
+      auto const& m = made[at];
+      if (std::string_view{m.function} != detail::function_of(c.kind) || m.bytes * calls != c.payload || m.communicator != axes)
+        return wanted + detail::spelled(m.function, m.bytes, m.communicator);
+      if (m.type != detail::type_of(c.type)) return wanted + "another type of elements";
+    }
+  }
+  if (at < made.size()) return "the ledger has no such call: " + detail::spelled(made[at].function, made[at].bytes, made[at].communicator);
+  return {};
+}
+
+/// The first figure in which two ledgers disagree, or nothing.
+template<meshtf::Mesh M>
+std::string difference(meshtf::cost<M> const& promised, meshtf::cost<M> const& counted) {
+  auto const a = promised.collectives(), b = counted.collectives();
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    if (!(a[i] == b[i]))
+      return "call " + std::to_string(i) + ": promised for " + a[i].site.operation + " of " + std::to_string(a[i].payload) + " bytes over " +
+             detail::names_of_axes<typename M::all_axes>::of(a[i].over) + ", counted for " + b[i].site.operation + " of " +
+             std::to_string(b[i].payload) + " bytes over " + detail::names_of_axes<typename M::all_axes>::of(b[i].over);
+  auto const figure = [](char const* name, meshtf::extent x, meshtf::extent y) {
+    return x == y ? std::string{} : std::string{name} + ": promised " + std::to_string(x) + ", counted " + std::to_string(y) + "; ";
+  };
+  return figure("calls", promised.calls(), counted.calls()) + figure("flops", promised.flops(), counted.flops()) +
+         figure("elementwise flops", promised.elementwise_flops(), counted.elementwise_flops()) +
+         figure("parameter bytes", promised.parameter_bytes(), counted.parameter_bytes()) +
+         figure("peak", promised.peak_bytes(), counted.peak_bytes()) + figure("live", promised.live_bytes(), counted.live_bytes());
+}
+
+}  // namespace accounting

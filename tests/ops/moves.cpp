@@ -1,0 +1,77 @@
+// Operations that only move elements: transpose, rename, split_dim, merge_dims, reshard; of parameters, whose gradients stay open, and of other values.
+#include "../zoo.hpp"
+
+using namespace zoo;
+
+namespace {
+
+template<class X>
+using targets_for = targets_of<layout_of<std::remove_cvref_t<X>>>;
+
+}  // namespace
+
+TEST_CASE("transpose") {
+  check_operation<shape<batch, in, hidden>>([](auto const& x) { return std::tuple{transpose<hidden, in, batch>(x), transpose<in, batch, hidden>(x)}; });
+}
+
+TEST_CASE("rename between dimensions that are split alike, split otherwise and whole") {
+  check_operation<shape<left, in>, shape<in, right>, shape<in, out>>([](auto const& x, auto const& y, auto const& z) {
+    return std::tuple{rename<left, even>(x),    // alike
+                      rename<left, right>(x),   // from one axis to another
+                      rename<right, left>(y),
+                      rename<left, out>(x),     // to whole: an all-gather
+                      rename<out, left>(z),     // from whole: a slice
+                      rename<out, right>(z)};
+  });
+}
+
+TEST_CASE("a renamed parameter is used twice") {   // a Gram matrix: the two uses owe different axes
+  check_operation<shape<left, hidden>>([](auto const& x) {
+    auto const y = rename<left, out>(x);
+    return einsum<in, out>(y, sum<out>(y * y) * random_normal<double, typename decltype(y.without_value())::layout_type, in, hidden>(y.machine(), {.seed = 8}));
+  });
+}
+
+TEST_CASE("split_dim in place, and to parts that are placed otherwise") {
+  check_operation<shape<batch, hidden>>([](auto const& x) {
+    return std::tuple{split_dim<hidden, heads, key>(x), split_dim<hidden, group, member>(x), split_dim<hidden, plain_group, plain_member>(x)};
+  });
+}
+
+TEST_CASE("merge_dims in place, and of parts that are placed otherwise") {
+  check_operation<shape<batch, heads, key>, shape<group, member, in>, shape<batch, plain_group, plain_member>>([](auto const& x, auto const& y, auto const& z) {
+    return std::tuple{merge_dims<heads, key, hidden>(x), merge_dims<group, member, hidden>(y), merge_dims<plain_group, plain_member, hidden>(z)};
+  });
+}
+
+TEST_CASE("reshard to a layout that splits nothing: the gradient is sliced where nothing is owed, and reduce-scattered where it is") {
+  check_operation<shape<batch, hidden>>([](auto const& x) { return reshard<typename targets_for<decltype(x)>::whole>(x); });
+}
+
+TEST_CASE("reshard to a layout that splits other dimensions") {
+  check_operation<shape<batch, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
+    using target = typename targets_for<decltype(x)>::exchanged;
+    return std::tuple{reshard<target>(x), reshard<target>(w)};
+  });
+}
+
+TEST_CASE("reshard to a layout that splits a whole dimension: of a parameter the gradient is padded, of an intermediate value gathered") {
+  check_operation<shape<hidden, out>>([](auto const& w) { return reshard<typename targets_for<decltype(w)>::scattered>(w); });
+}
+
+TEST_CASE("a weight is gathered at its use: its gradient is reduce-scattered over what is owed") {
+  check_operation<shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& w) {
+    using target = typename targets_for<decltype(x)>::exchanged;
+    return einsum<batch, hidden>(reshard<target>(x), reshard<target>(w * 2));
+  });
+}
+
+TEST_CASE("there and back again, and to the layout where it is") {
+  check_operation<shape<batch, hidden>>([](auto const& x) {
+    using here     = layout_of<std::remove_cvref_t<decltype(x)>>;
+    using target   = targets_for<decltype(x)>;
+    auto const y   = reshard<typename target::exchanged>(x);
+    auto const z   = reshard<typename target::whole>(y);
+    return std::tuple{reshard<here>(x), reshard<here>(y), reshard<here>(z * z)};
+  });
+}
