@@ -28,12 +28,13 @@ inline options read(int argc, char** argv) {
   options o;
   for (int i = 1; i < argc; i += 2) {
     std::string const name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-    auto const end = value.data() + value.size();
+    auto const end        = value.data() + value.size();
     bool const understood = name == "--json"     ? !(o.json = value).empty()
                             : name == "--only"   ? !(o.only = value).empty()
                             : name == "--rounds" ? std::from_chars(value.data(), end, o.rounds).ptr == end && o.rounds > 0
                                                  : false;
-    if (!understood || value.empty()) throw std::invalid_argument{"expected [--rounds N] [--json FILE] [--only TEXT], got '" + name + " " + value + "'"};
+    if (!understood || value.empty())
+      throw std::invalid_argument{"expected [--rounds N] [--json FILE] [--only TEXT], got '" + name + " " + value + "'"};
   }
   return o;
 }

@@ -20,20 +20,21 @@ namespace {
 
 /// 1024^3 products in cache, by each library that is here: what a core can do.
 class sgemm {
- public:
+public:
   static constexpr int n        = 1024;
   static constexpr double flops = 2.0 * n * n * n;
 
   std::vector<bench::variant> variants() {
     std::vector<bench::variant> v;
-    v.push_back({"cblas_sgemm", [this] { cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a_.get(), n, b_.get(), n, 0, c_.get(), n); }, true});
+    v.push_back({"cblas_sgemm",
+                 [this] { cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a_.get(), n, b_.get(), n, 0, c_.get(), n); }, true});
 #if MESHTF_WITH_ONEDNN
     v.push_back({"dnnl_sgemm", [this] { by_hand::gemm('N', 'N', n, n, n, a_.get(), b_.get(), c_.get()); }, true});
 #endif
     return v;
   }
 
- private:
+private:
   static by_hand::buffer filled() {
     auto b = by_hand::floats(n * n);
     by_hand::fill(b.get(), 9, n, n, 0, 0, n, 1.0f);
@@ -61,7 +62,8 @@ yardstick measure_rate(bench::report& report, sgemm& products) {
 }
 
 /// The steps of a group beside a product in every round, so that both are of the same moment of a busy machine.
-void measure_steps(bench::report& report, std::string const& what, std::vector<bench::variant> steps, double flops, yardstick const& rate, int rounds) {
+void measure_steps(bench::report& report, std::string const& what, std::vector<bench::variant> steps, double flops, yardstick const& rate,
+                   int rounds) {
   steps.push_back({"sgemm", rate.product.step, false});
   auto timings       = bench::interleave(MPI_COMM_WORLD, steps, rounds, 3);
   auto const product = timings.back();

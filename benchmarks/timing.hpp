@@ -82,7 +82,7 @@ inline ratio compare(timing const& t, timing const& base) {
 
 /// The table on rank 0 and its rows for the file.
 class report {
- public:
+public:
   explicit report(MPI_Comm comm) { MPI_Comm_rank(comm, &rank_); }
 
   void say(std::string const& line) const {
@@ -101,8 +101,13 @@ class report {
       auto const r = compare(t, base);
       std::printf("  %-42s %12.2f %12.2f %7.3f  %.3f-%.3f", t.name.c_str(), 1e6 * median(t), 1e6 * best(t), r.of_medians, r.low, r.high);
       std::string row = "{\"what\": \"" + what + "\", \"variant\": \"" + t.name + "\", \"raw\": " + (t.raw ? "true" : "false");
-      append(row, {{"samples", static_cast<double>(t.samples.size())}, {"median_s", median(t)}, {"best_s", best(t)}, {"ratio", r.of_medians}, {"ratio_of_rounds", r.of_rounds},
-                   {"ratio_q1", r.low}, {"ratio_q3", r.high}});
+      append(row, {{"samples", static_cast<double>(t.samples.size())},
+                   {"median_s", median(t)},
+                   {"best_s", best(t)},
+                   {"ratio", r.of_medians},
+                   {"ratio_of_rounds", r.of_rounds},
+                   {"ratio_q1", r.low},
+                   {"ratio_q3", r.high}});
       if (extra) {
         auto const more = extra(t);
         for (auto const& [name, value] : more) std::printf("  %s %.3g", name.c_str(), value);
@@ -124,7 +129,7 @@ class report {
     if (std::fclose(file) != 0 || !written) throw std::runtime_error{"can't write " + path};
   }
 
- private:
+private:
   static void append(std::string& row, extras const& columns) {
     for (auto const& [name, value] : columns) {
       char number[32];

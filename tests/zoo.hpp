@@ -55,37 +55,37 @@ struct cols   : axis<2> {};
 struct wide   : axis<4> {};
 struct planes : axis<2> {};
 
-struct single : mesh<solo> {};
-struct pair   : mesh<line> {};
-struct square : mesh<rows, cols> {};
-struct oblong : mesh<rows, wide> {};
-struct cube   : mesh<planes, rows, cols> {};
+struct single      : mesh<solo> {};
+struct pair        : mesh<line> {};
+struct two_by_two  : mesh<rows, cols> {};
+struct two_by_four : mesh<rows, wide> {};
+struct two_cubed   : mesh<planes, rows, cols> {};
 
 struct alone : layout<single> {};
 struct data  : layout<pair, split<batch, line>, split<right, line>> {};
 struct model : layout<pair, split<hidden, line>, split<vocab, line>, split<heads, line>, split<member, line>, split<left, line>, split<even, line>> {};
-struct mixed : layout<square, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>, split<left, rows>,
+struct mixed : layout<two_by_two, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>, split<left, rows>,
                       split<even, rows>, split<right, cols>> {};
-struct tall  : layout<square, split<hidden, cols, rows>, split<vocab, cols, rows>, split<heads, cols, rows>, split<member, rows>, split<left, cols, rows>,
+struct tall  : layout<two_by_two, split<hidden, cols, rows>, split<vocab, cols, rows>, split<heads, cols, rows>, split<member, rows>, split<left, cols, rows>,
                       split<even, cols, rows>, split<right, rows>> {};
-struct mixed8 : layout<oblong, split<batch, rows>, split<hidden, wide>, split<vocab, wide>, split<heads, wide>, split<member, wide>, split<left, wide>,
+struct mixed8 : layout<two_by_four, split<batch, rows>, split<hidden, wide>, split<vocab, wide>, split<heads, wide>, split<member, wide>, split<left, wide>,
                        split<even, wide>, split<right, rows>> {};
-struct spread : layout<oblong, split<batch, rows, wide>, split<left, rows, wide>, split<even, rows, wide>, split<right, rows>> {};
-struct solid  : layout<cube, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>,
+struct spread : layout<two_by_four, split<batch, rows, wide>, split<left, rows, wide>, split<even, rows, wide>, split<right, rows>> {};
+struct solid  : layout<two_cubed, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>,
                        split<left, planes>, split<even, planes>, split<right, rows, cols>> {};
 
 // Where values are resharded to.
 struct whole1 : layout<single> {};
 struct whole2 : layout<pair> {};
-struct whole4 : layout<square> {};
-struct whole8 : layout<oblong> {};
-struct wholec : layout<cube> {};
+struct whole4 : layout<two_by_two> {};
+struct whole8 : layout<two_by_four> {};
+struct wholec : layout<two_cubed> {};
 struct out2   : layout<pair, split<out, line>> {};
-struct out4   : layout<square, split<batch, rows>, split<out, cols>> {};
-struct tall4  : layout<square, split<out, cols, rows>> {};
-struct out8   : layout<oblong, split<batch, rows>, split<out, wide>> {};
-struct outc   : layout<cube, split<batch, planes>, split<out, rows>> {};
-struct turnc  : layout<cube, split<batch, planes, cols>, split<length, rows>> {};
+struct out4   : layout<two_by_two, split<batch, rows>, split<out, cols>> {};
+struct tall4  : layout<two_by_two, split<out, cols, rows>> {};
+struct out8   : layout<two_by_four, split<batch, rows>, split<out, wide>> {};
+struct outc   : layout<two_cubed, split<batch, planes>, split<out, rows>> {};
+struct turnc  : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
 
 /// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split over axes that split hidden in L.
 template<class Whole, class Exchanged, class Scattered>

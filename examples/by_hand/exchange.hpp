@@ -33,8 +33,8 @@ inline void reduce_scatter(MPI_Comm comm, float* data, std::int64_t n, float* sc
     for (std::int64_t at = 0; at < std::max(my_length, their_length); at += piece) {
       auto const send    = std::clamp(their_length - at, std::int64_t{0}, piece);
       auto const receive = std::clamp(my_length - at, std::int64_t{0}, piece);
-      MPI_Sendrecv(data + theirs + std::min(at, their_length), static_cast<int>(send), MPI_FLOAT, to, 0, scratch, static_cast<int>(receive), MPI_FLOAT, from, 0, comm,
-                   MPI_STATUS_IGNORE);
+      MPI_Sendrecv(data + theirs + std::min(at, their_length), static_cast<int>(send), MPI_FLOAT, to, 0, scratch, static_cast<int>(receive),
+                   MPI_FLOAT, from, 0, comm, MPI_STATUS_IGNORE);
       float* const sum = data + mine + std::min(at, my_length);
       for (std::int64_t i = 0; i < receive; ++i) sum[i] += scratch[i];
     }
@@ -53,13 +53,13 @@ inline void all_gather(MPI_Comm comm, float* data, std::int64_t n) {
   auto const length = [&](int r) { return static_cast<int>(part_begin(n, size, r + 1) - part_begin(n, size, r)); };
   for (int step = 1; step < size; ++step) {
     int const to = (rank + step) % size, from = (rank + size - step) % size;
-    MPI_Sendrecv(data + part_begin(n, size, rank), length(rank), MPI_FLOAT, to, 0, data + part_begin(n, size, from), length(from), MPI_FLOAT, from, 0, comm,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(data + part_begin(n, size, rank), length(rank), MPI_FLOAT, to, 0, data + part_begin(n, size, from), length(from), MPI_FLOAT, from, 0,
+                 comm, MPI_STATUS_IGNORE);
   }
 }
 
 /// Sums over all processes, in place: small arrays by MPI_Allreduce, large ones as a pairwise reduce-scatter and an all-gather.
-/// The two meet between 1 and 4 MiB (Open MPI 4.1 through shared memory, 2 and 4 processes).
+/// The two meet between 1 and 2 MiB (Open MPI 4.1 through shared memory, 2 and 4 processes).
 inline void all_reduce(MPI_Comm comm, float* data, std::int64_t n, float* scratch) {
   if (n < std::int64_t{1} << 19) {
     MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(n), MPI_FLOAT, MPI_SUM, comm);

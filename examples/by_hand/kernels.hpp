@@ -96,8 +96,8 @@ inline double softmax_cross_entropy(float* logits, int const* labels, int rows, 
   constexpr int lanes = 16;
   double loss         = 0;
   for (int row = 0; row < rows; ++row) {
-    float* const x         = logits + std::int64_t{row} * columns;
-    float const at_label   = x[labels[row]];
+    float* const x       = logits + std::int64_t{row} * columns;
+    float const at_label = x[labels[row]];
     float peak[lanes], sum[lanes] = {};
     for (int l = 0; l < lanes; ++l) peak[l] = x[l];
     for (int j = lanes; j < columns; j += lanes)

@@ -31,7 +31,7 @@ inline void fill(float* to, std::uint64_t stream, int rows, int columns, int fir
 
 /// x(batch, in) w1(in, hidden) relu, w2(hidden, out), the mean of softmax cross entropy, w -= rate dw. All memory is taken by the constructor.
 class mlp_step {
- public:
+public:
   mlp_step(MPI_Comm comm, split by, float rate, mlp_sizes whole = {}) : comm_{comm}, by_{by}, rate_{rate}, whole_{whole} {
     int rank = 0, size = 1;
     MPI_Comm_rank(comm, &rank);
@@ -61,7 +61,8 @@ class mlp_step {
   /// One step; the mean loss of the whole batch before the weights change.
   double operator()() {
     int const in = whole_.in, out = whole_.out;
-    float *const x = x_.get(), *const h = h_.get(), *const dh = dh_.get(), *const y = y_.get(), *const dw1 = gradients_.get(), *const dw2 = dw1 + w1_size();
+    float *const x = x_.get(), *const h = h_.get(), *const dh = dh_.get(), *const y = y_.get(), *const dw1 = gradients_.get(),
+                 *const dw2 = dw1 + w1_size();
 
     gemm('N', 'N', batch_, hidden_, in, x, w1(), h);
     relu(h, units());
@@ -83,7 +84,7 @@ class mlp_step {
     return loss;
   }
 
- private:
+private:
   std::int64_t w1_size() const { return std::int64_t{whole_.in} * hidden_; }
   std::int64_t w2_size() const { return std::int64_t{hidden_} * whole_.out; }
   std::int64_t units() const { return std::int64_t{batch_} * hidden_; }
@@ -101,7 +102,7 @@ class mlp_step {
 
 /// relu(x w1) w2 of a batch of 8, too small for the work to hide what a call costs. The hidden units are divided among the processes.
 class small_forward {
- public:
+public:
   static constexpr int batch = 8, in = 64, hidden = 256, out = 64;
 
   explicit small_forward(MPI_Comm comm) : comm_{comm} {
@@ -123,7 +124,7 @@ class small_forward {
     return y_.get();
   }
 
- private:
+private:
   MPI_Comm comm_;
   int units_ = hidden;
   buffer x_ = floats(batch * in), w1_ = floats(in * hidden), w2_ = floats(hidden * out), h_ = floats(batch * hidden), y_ = floats(batch * out);

@@ -1,6 +1,8 @@
 // The two fully connected layers of the Mesh-TensorFlow paper, in its seven layouts: the elements that travel, in the compiler and on 8 processes.
 //
 // Source: Shazeer et al., Mesh-TensorFlow (2018), section 4 and its table; the figures are what Mesh TensorFlow counts, over all processes.
+#include <cmath>
+
 #include "../catch.hpp"
 #include "compare.hpp"
 
@@ -152,11 +154,12 @@ double run(meshtf::cost<typename L::mesh_type> const& promised) {
 }  // namespace
 
 TEST_CASE("the paper's layouts on 8 processes send what the compiler promises, and agree in the loss", "[8]") {
-  double const loss = run<mixed>(mixed_cost);
+  double const loss    = run<mixed>(mixed_cost);
+  double const rounded = loss * 1e-5;
   CHECK(loss > 1);
-  CHECK(run<mixed_io>(mixed_io_cost) == Approx(loss).epsilon(1e-5));
-  CHECK(run<io_and_hidden>(io_and_hidden_cost) == Approx(loss).epsilon(1e-5));
-  CHECK(run<three_ways>(three_ways_cost) == Approx(loss).epsilon(1e-5));
+  CHECK(std::abs(run<mixed_io>(mixed_io_cost) - loss) < rounded);
+  CHECK(std::abs(run<io_and_hidden>(io_and_hidden_cost) - loss) < rounded);
+  CHECK(std::abs(run<three_ways>(three_ways_cost) - loss) < rounded);
 }
 
 }  // namespace paper

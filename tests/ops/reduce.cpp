@@ -29,10 +29,12 @@ TEST_CASE("max over one and all dimensions") {
 TEST_CASE("max gives its gradient to all elements that have it") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, hidden> x{m, constant{3}};
-    auto const z    = max<hidden>(x);
-    auto const loss = sum(z) + max(x);
+    auto const of_rows = max<hidden>(x);
+    auto const of_all  = max(x);
+    auto const total   = sum(of_rows);
+    auto const loss    = total + of_all;
     backward(loss);
-    see(z);
+    see(of_rows);
     see(finish(gradient(x)));   // 1 + 1 everywhere
   });
 }

@@ -1,0 +1,141 @@
+// The shim and the comparison find what they are there to find.
+#include <boost/mpi/collectives.hpp>
+#include <boost/mpi/communicator.hpp>
+
+#include "../catch.hpp"
+#include "compare.hpp"
+#include "heap.hpp"
+#include "zoo.hpp"
+
+namespace accounting {
+
+namespace {
+
+/// A step with one call of each kind that the library makes: all-reduce, all-gather, all-to-all, reduce-scatter.
+struct by_column : meshtf::layout<square_grid, meshtf::split<hidden, cols>> {};
+struct by_row : meshtf::layout<square_grid, meshtf::split<batch, cols>> {};
+struct whole : meshtf::layout<square_grid> {};
+
+struct every_kind {
+  template<meshtf::Layout L, class Machine>
+  constexpr void operator()(Machine& m) const {
+    using by_column_too = std::conditional_t<meshtf::is_dry<L>, meshtf::dry<by_column>, by_column>;
+    using by_row_too    = std::conditional_t<meshtf::is_dry<L>, meshtf::dry<by_row>, by_row>;
+    using whole_too     = std::conditional_t<meshtf::is_dry<L>, meshtf::dry<whole>, whole>;
+    meshtf::tensor<double, by_column_too, batch, hidden> const x{m};
+    meshtf::tensor<double, by_column_too, hidden, batch> const y{m};
+    auto const total = sum<hidden>(x);                             // all-reduce
+    auto const all   = meshtf::reshard<whole_too>(x);              // all-gather
+    auto const other = meshtf::reshard<by_row_too>(x);             // all-to-all
+    auto const open  = meshtf::partial_einsum<batch, inner>(x, meshtf::tensor<double, by_column_too, hidden, inner>{m});
+    auto const part  = meshtf::reshard<by_row_too>(open);          // reduce-scatter
+  }
+};
+
+constexpr auto promised = meshtf::dry_run<by_column>(every_kind{});
+
+/// Runs it and says where MPI and `cost` differ.
+template<class F>
+std::string differs(meshtf::cost<square_grid> const& cost, F also) {
+  meshtf::process_mesh<square_grid> m{MPI_COMM_WORLD};
+  pmpi::start();
+  every_kind{}.operator()<by_column>(m);
+  also();
+  return difference(cost, pmpi::stop());
+}
+std::string differs(meshtf::cost<square_grid> const& cost) {
+  return differs(cost, [] {});
+}
+
+/// `promised` with its call number `at` changed by `change`.
+template<class F>
+meshtf::cost<square_grid> changed(std::size_t at, F change) {
+  meshtf::cost<square_grid> cost;
+  for (std::size_t i = 0; i < promised.collectives().size(); ++i) {
+    auto c = promised.collectives()[i];
+    if (i == at) change(c);
+    cost.note(c);
+  }
+  return cost;
+}
+
+}  // namespace
+
+static_assert(promised.calls() == 4);
+static_assert(promised.calls<meshtf::collective::all_reduce>() == 1);
+static_assert(promised.calls<meshtf::collective::all_gather>() == 1);
+static_assert(promised.calls<meshtf::collective::all_to_all>() == 1);
+static_assert(promised.calls<meshtf::collective::reduce_scatter>() == 1);
+
+TEST_CASE("one call of each kind is what was promised", "[4]") { CHECK(differs(promised) == ""); }
+
+TEST_CASE("a wrong price, axis, kind and type are found in each call", "[4]") {
+  using meshtf::collective, meshtf::collective_call, meshtf::element;
+  for (std::size_t i = 0; i < promised.collectives().size(); ++i) {
+    CHECK(differs(changed(i, [](collective_call& c) { c.payload += 8; })) != "");
+    CHECK(differs(changed(i, [](collective_call& c) { c.over = 1; })) != "");
+    CHECK(differs(changed(i, [](collective_call& c) { c.over = 3; })) != "");
+    CHECK(differs(changed(i, [](collective_call& c) { c.kind = collective::broadcast; })) != "");
+    CHECK(differs(changed(i, [](collective_call& c) { c.type = element::float32; })) != "");
+  }
+}
+
+TEST_CASE("a wrong order is found", "[4]") {
+  auto const calls = promised.collectives();
+  for (std::size_t first = 0; first + 1 < calls.size(); ++first) {
+    meshtf::cost<square_grid> cost;
+    for (std::size_t i = 0; i < calls.size(); ++i) cost.note(calls[i == first ? i + 1 : i == first + 1 ? i - 1 : i]);
+    CHECK(differs(cost) != "");
+  }
+}
+
+TEST_CASE("a call too few and one too many are found", "[4]") {
+  meshtf::cost<square_grid> cost;
+  for (auto const& c : promised.collectives().first(3)) cost.note(c);
+  CHECK(differs(cost) != "");
+  cost.note(promised.collectives()[3]);
+  CHECK(differs(cost) == "");
+  cost.note(promised.collectives()[0]);
+  CHECK(differs(cost) != "");
+}
+
+TEST_CASE("a message that the ledger does not have is found, whoever sends it", "[4]") {
+  boost::mpi::communicator const world;
+  int one = 1, other = 0;
+  int const next = (world.rank() + 1) % world.size(), last = (world.rank() + 3) % world.size();
+  CHECK(differs(promised, [] { MPI_Barrier(MPI_COMM_WORLD); }) == "the ledger has no such call: Barrier of 0 bytes over \"MPI_COMM_WORLD\"");
+  CHECK(differs(promised, [&] { world.barrier(); }).starts_with("the ledger has no such call: Barrier"));   // called in Boost.MPI's library
+  CHECK(differs(promised, [&] { world.split(0); }).starts_with("the ledger has no such call: Comm_split"));
+  CHECK(differs(promised, [&] {
+          MPI_Request both[2];
+          MPI_Irecv(&other, 1, MPI_INT, last, 0, world, &both[0]);
+          MPI_Isend(&one, 1, MPI_INT, next, 0, world, &both[1]);
+          MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+        }) == "the ledger has no such call: Irecv of 0 bytes over \"MPI_COMM_WORLD\"");
+  CHECK(differs(promised, [&] {
+          MPI_Request request;
+          MPI_Iallreduce(&one, &other, 1, MPI_INT, MPI_SUM, world, &request);
+          MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }).starts_with("the ledger has no such call: Iallreduce of 4 bytes"));
+}
+
+TEST_CASE("operator new is counted") {
+  auto const before = heap::allocations();
+  delete new int{1};
+  delete[] new double[3];
+  CHECK(heap::allocations() == before + 2);
+}
+
+TEST_CASE("communicators carry the names of their axes", "[4]") {
+  pmpi::start();
+  meshtf::process_mesh<square_grid> const m{MPI_COMM_WORLD};
+  CHECK(pmpi::stop().size() == 4);   // a duplicate; nobody, rows, cols split from it
+  char name[MPI_MAX_OBJECT_NAME];
+  int length = 0;
+  for (auto const& [over, expected] : {std::pair{1u, "rows"}, {2u, "cols"}, {3u, "rows cols"}}) {
+    MPI_Comm_get_name(m.along(over), name, &length);
+    CHECK(std::string{name} == expected);
+  }
+}
+
+}  // namespace accounting
