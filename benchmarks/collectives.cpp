@@ -4,8 +4,7 @@
 #include "setting.hpp"
 #include "timing.hpp"
 
-#include <boost/mpi/communicator.hpp>
-#include <meshtf/runtime/collectives.hpp>
+#include "mlp.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +16,7 @@
 namespace {
 
 using by_hand::buffer, by_hand::floats, by_hand::piece;
+using machine = meshtf::process_mesh<with_meshtf::line>;
 
 /// Two arrays and what the raw ways need besides; all zero, so that sums in place don't grow from step to step.
 struct arrays {
@@ -44,7 +44,7 @@ struct arrays {
   }
 };
 
-std::vector<bench::variant> all_reduce(arrays const& a, boost::mpi::communicator const& m) {
+std::vector<bench::variant> all_reduce(arrays const& a, machine& m) {
   return {{"MPI_Allreduce", [&] { MPI_Allreduce(MPI_IN_PLACE, a.from.get(), static_cast<int>(a.n), MPI_FLOAT, MPI_SUM, a.comm); }, true},
           {"pairwise reduce-scatter, MPI_Allgather",
            [&] {
@@ -52,10 +52,10 @@ std::vector<bench::variant> all_reduce(arrays const& a, boost::mpi::communicator
              by_hand::all_gather(a.comm, a.from.get(), a.n);
            },
            true},
-          {"meshtf", [&] { meshtf::all_reduce(m, meshtf::reduction::sum, a.from.get(), a.n); }}};
+          {"meshtf", [&] { m.all_reduce(meshtf::reduction::sum, a.from.get(), a.n, 1); }}};
 }
 
-std::vector<bench::variant> all_gather(arrays const& a, boost::mpi::communicator const& m) {
+std::vector<bench::variant> all_gather(arrays const& a, machine& m) {
   return {{"MPI_Allgather", [&] { MPI_Allgather(a.from.get(), a.part, MPI_FLOAT, a.to.get(), a.part, MPI_FLOAT, a.comm); }, true},
           {"pairwise",
            [&] {
@@ -63,16 +63,16 @@ std::vector<bench::variant> all_gather(arrays const& a, boost::mpi::communicator
              a.pairwise([&](int) { return a.from.get(); }, [&](int r) { return a.part_of(a.to, r); });
            },
            true},
-          {"meshtf", [&] { meshtf::all_gather(m, a.from.get(), a.part, a.to.get()); }}};
+          {"meshtf", [&] { meshtf::all_gather(m.world(), a.from.get(), a.part, a.to.get()); }}};
 }
 
-std::vector<bench::variant> reduce_scatter(arrays const& a, boost::mpi::communicator const& m) {
+std::vector<bench::variant> reduce_scatter(arrays const& a, machine& m) {
   return {{"MPI_Reduce_scatter_block", [&] { MPI_Reduce_scatter_block(a.from.get(), a.to.get(), a.part, MPI_FLOAT, MPI_SUM, a.comm); }, true},
           {"pairwise in pieces", [&] { by_hand::reduce_scatter(a.comm, a.from.get(), a.n, a.scratch.get()); }, true},
-          {"meshtf", [&] { meshtf::reduce_scatter(m, meshtf::reduction::sum, a.from.get(), a.part, a.scratch.get(), a.to.get()); }}};
+          {"meshtf", [&] { meshtf::reduce_scatter(m.world(), meshtf::reduction::sum, a.from.get(), a.part, a.scratch.get(), a.to.get()); }}};
 }
 
-std::vector<bench::variant> all_to_all(arrays const& a, boost::mpi::communicator const& m) {
+std::vector<bench::variant> all_to_all(arrays const& a, machine& m) {
   return {{"MPI_Alltoall", [&] { MPI_Alltoall(a.from.get(), a.part, MPI_FLOAT, a.to.get(), a.part, MPI_FLOAT, a.comm); }, true},
           {"pairwise",
            [&] {
@@ -80,7 +80,7 @@ std::vector<bench::variant> all_to_all(arrays const& a, boost::mpi::communicator
              a.pairwise([&](int r) { return a.part_of(a.from, r); }, [&](int r) { return a.part_of(a.to, r); });
            },
            true},
-          {"meshtf", [&] { meshtf::all_to_all(m, a.from.get(), a.part, a.to.get()); }}};
+          {"meshtf", [&] { meshtf::all_to_all(m.world(), a.from.get(), a.part, a.to.get()); }}};
 }
 
 /// A matrix of 1024 columns split by rows becomes one split by columns: blocks are packed, and arrive where they belong.
@@ -93,7 +93,29 @@ void pack_columns(arrays const& a, float* packed) {
       std::memcpy(packed + (r * rows + i) * width, a.from.get() + i * columns + r * width, static_cast<std::size_t>(width) * sizeof(float));
 }
 
-std::vector<bench::variant> rows_to_columns(arrays const& a, boost::mpi::communicator const&) {
+template<int Rows>
+struct tall : meshtf::dim<Rows> {};
+struct wide : meshtf::dim<columns> {};
+
+template<int Rows>
+struct by_rows : meshtf::layout<with_meshtf::line, meshtf::split<tall<Rows>, with_meshtf::all>> {};
+struct by_columns : meshtf::layout<with_meshtf::line, meshtf::split<wide, with_meshtf::all>> {};
+
+template<int Rows>
+std::function<void()> resharding(machine& m) {
+  return [x = meshtf::tensor<float, by_rows<Rows>, tall<Rows>, wide>{m}] { meshtf::reshard<by_columns>(x); };
+}
+
+/// `a` holds a process's part, so the matrix has `size` times as many rows.
+std::function<void()> resharding(arrays const& a, machine& m) {
+  switch (a.n / columns) {
+    case 16: return resharding<2 * 16>(m);
+    case 256: return resharding<2 * 256>(m);
+    default: return resharding<2 * 4096>(m);
+  }
+}
+
+std::vector<bench::variant> rows_to_columns(arrays const& a, machine& m) {
   return {{"pack, MPI_Alltoall",
            [&] {
              pack_columns(a, a.scratch.get());
@@ -106,18 +128,18 @@ std::vector<bench::variant> rows_to_columns(arrays const& a, boost::mpi::communi
              std::copy_n(a.part_of(a.scratch, a.rank), a.part, a.part_of(a.to, a.rank));
              a.pairwise([&](int r) { return a.part_of(a.scratch, r); }, [&](int r) { return a.part_of(a.to, r); });
            },
-           true}};
+           true},
+          {"meshtf", resharding(a, m)}};
 }
 
 std::string readable(std::int64_t bytes) { return bytes < 1 << 20 ? std::to_string(bytes >> 10) + " KiB" : std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
 
-void bench::measure_collectives(report& report, options const& options) {
-  boost::mpi::communicator const world;
+void bench::measure_collectives(report& report, options const& options, machine& m) {
   struct kind {
     std::string name;
-    std::vector<variant> (*variants)(arrays const&, boost::mpi::communicator const&);
+    std::vector<variant> (*variants)(arrays const&, machine&);
     std::int64_t from;  // the smallest size that has a meaning
   };
   std::vector<kind> const kinds{{"all_reduce", all_reduce, 0},
@@ -129,8 +151,8 @@ void bench::measure_collectives(report& report, options const& options) {
     for (std::int64_t const bytes : {1 << 10, 1 << 16, 1 << 20, 1 << 24}) {
       std::string const what = k.name + ", " + readable(bytes);
       if (bytes < k.from || !options.wants(what)) continue;
-      arrays const a{world, bytes};
+      arrays const a{MPI_Comm(m.world()), bytes};
       int const repeat = static_cast<int>(std::clamp<std::int64_t>((1 << 22) / bytes, 2, 500));
-      report.add(what, interleave(world, k.variants(a, world), options.rounds, repeat));
+      report.add(what, interleave(MPI_Comm(m.world()), k.variants(a, m), options.rounds, repeat));
     }
 }

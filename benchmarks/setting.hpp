@@ -1,6 +1,7 @@
 // What the benchmarks start with: options, one GEMM thread a process, memory that stays with the process.
 #pragma once
 
+#include "mlp.hpp"
 #include "timing.hpp"
 
 #include <charconv>
@@ -49,6 +50,6 @@ inline void settle() {
 }
 
 /// Collectives and reshards, in collectives.cpp.
-void measure_collectives(report&, options const&);
+void measure_collectives(report&, options const&, meshtf::process_mesh<with_meshtf::line>&);
 
 }  // namespace bench

@@ -78,11 +78,24 @@ void measure_steps(bench::report& report, std::string const& what, std::vector<b
   });
 }
 
+/// Random images, and the labels that the step by hand has.
+template<class L>
+with_meshtf::training<L> prepared(meshtf::process_mesh<with_meshtf::line>& m) {
+  using namespace with_meshtf;
+  training<L> t{m};
+  t.x                    = meshtf::random_uniform<float, L, batch, in>(m, {.seed = 3}, -1, 1);
+  constexpr bool split   = meshtf::axes_of<L, batch>::count > 0;
+  meshtf::extent const n = t.labels.size, first = split ? m.rank() * n : 0;
+  auto labels            = t.labels.local();
+  for (meshtf::extent i = 0; i < n; ++i) labels(i) = by_hand::mlp_step::label(static_cast<int>(first + i), out::size);
+  return t;
+}
+
 void run(bench::options const& options) {
   MPI_Comm const world = MPI_COMM_WORLD;
-  int size             = 1;
-  MPI_Comm_size(world, &size);
   bench::settle();
+  meshtf::process_mesh<with_meshtf::line> m{world};   // throws on all unless there are two processes
+  constexpr int size = with_meshtf::line::size;
   bench::report report{world};
   report.say(std::to_string(size) + " processes; BLAS kernel: " + (openblas_get_corename ? openblas_get_corename() : "not OpenBLAS's"));
 
@@ -93,20 +106,23 @@ void run(bench::options const& options) {
 
   if (std::string const what = "data parallel step, 256 x 512 -> 2048 -> 512"; options.wants(what)) {
     by_hand::mlp_step raw{world, split::batch, 0.01f};
-    std::vector<bench::variant> steps{{"by hand", [&] { raw(); }, true}};
+    auto typed = prepared<with_meshtf::data_parallel>(m);
+    std::vector<bench::variant> steps{{"by hand", [&] { raw(); }, true}, {"meshtf", [&] { typed.step(); }, false}};
     measure_steps(report, what, steps, flops, rate, options.rounds);
   }
   if (std::string const what = "tensor parallel step, 256 x 512 -> 2048 -> 512"; options.wants(what)) {
     by_hand::mlp_step raw{world, split::hidden, 0.01f};
-    std::vector<bench::variant> steps{{"by hand", [&] { raw(); }, true}};
+    auto typed = prepared<with_meshtf::tensor_parallel>(m);
+    std::vector<bench::variant> steps{{"by hand", [&] { raw(); }, true}, {"meshtf", [&] { typed.step(); }, false}};
     measure_steps(report, what, steps, flops, rate, options.rounds);
   }
   if (std::string const what = "small forward, 8 x 64 -> 256 -> 64"; options.wants(what)) {
     by_hand::small_forward raw{world};
-    std::vector<bench::variant> passes{{"by hand", [&] { raw(); }, true}};
+    with_meshtf::small_forward<with_meshtf::tensor_parallel> typed{m};
+    std::vector<bench::variant> passes{{"by hand", [&] { raw(); }, true}, {"meshtf", [&] { typed(); }, false}};
     report.add(what, bench::interleave(world, passes, options.rounds, 500));
   }
-  bench::measure_collectives(report, options);
+  bench::measure_collectives(report, options, m);
   report.write(options.json);
 }
 
@@ -118,6 +134,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     run(bench::read(argc, argv));
+  } catch (meshtf::usage_error const& e) {   // on every process
+    if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
+    status = e.exit_status();
   } catch (std::invalid_argument const& e) {  // on every process
     if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
     status = 64;

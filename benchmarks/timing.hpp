@@ -1,8 +1,12 @@
 // Timing of variants side by side: interleaved in one run, medians, ratios to the best raw one, a table and a JSON file.
 #pragma once
 
+#ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #include <algorithm>

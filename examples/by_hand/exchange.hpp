@@ -1,8 +1,12 @@
 // Raw MPI: the sum of an array over all processes, by the way that is fastest at its size.
 #pragma once
 
+#ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #include <algorithm>

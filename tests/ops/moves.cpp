@@ -26,7 +26,7 @@ TEST_CASE("rename between dimensions that are split alike, split otherwise and w
 }
 
 TEST_CASE("a parameter and itself renamed, a Gram matrix: what the two uses owe is merged") {
-  check_operation<shape<left, hidden>>([](auto const& x) {
+  check_operation<shape<left, in>>([](auto const& x) {
     auto const y = rename<left, out>(x);
     return einsum<left, out>(x, y);
   });

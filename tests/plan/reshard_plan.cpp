@@ -53,7 +53,7 @@ static_assert(steps<whole, by_batch>.count == 1);
 constexpr auto slice = steps<whole, by_batch>.moves[0];
 static_assert(is(slice, transfer::slice, over_rows, 96, 48, 48));
 static_assert(slice.offset[0] == 48 && slice.offset[1] == 0 && slice.pack.rank == 1 && slice.pack.size[0] == 48);
-static_assert(payload_of(slice, 4) == 0 && sent_by_one(slice, 4) == 0 && scratch_of(slice) == 0);
+static_assert(payload_of(slice, 4) == 0 && sent_by_one(slice, 4) == 0 && scratch_of(slice, 4) == 0);
 
 // Two dimensions are sliced at once, and two axes of one dimension.
 static_assert(steps<whole, by_both>.count == 1 && is(steps<whole, by_both>.moves[0], transfer::slice, over_rows | over_cols, 96, 16, 16));
@@ -64,10 +64,10 @@ static_assert(steps<whole, lanes_first>.moves[0].offset[0] == 24 && steps<whole,
 // The way back is an all-gather. Of the outermost dimension, messages lie as the result does; of another they are unpacked.
 constexpr auto gather = steps<by_batch, whole>.moves[0];
 static_assert(steps<by_batch, whole>.count == 1 && is(gather, transfer::all_gather, over_rows, 48, 96, 48));
-static_assert(!gather.packs && !gather.unpacks && scratch_of(gather) == 0);
+static_assert(!gather.packs && !gather.unpacks && scratch_of(gather, 4) == 0);
 static_assert(payload_of(gather, 4) == 192 && sent_by_one(gather, 4) == 192);
 constexpr auto gathered_columns = steps<by_hidden, whole>.moves[0];
-static_assert(!gathered_columns.packs && gathered_columns.unpacks && scratch_of(gathered_columns) == 96);
+static_assert(!gathered_columns.packs && gathered_columns.unpacks && scratch_of(gathered_columns, 4) == 96);
 
 // Two axes are gathered by one call, which needs to unpack where they split the dimension in another order than the mesh's.
 static_assert(steps<batch_twice, whole>.count == 1 &&
@@ -79,9 +79,9 @@ static_assert(steps<batch_twice, by_batch>.count == 1 && is(steps<batch_twice, b
 // A split that goes from one dimension to another is an all-to-all; the shard is as the messages are at one end only.
 constexpr auto turn = steps<by_batch, by_hidden>.moves[0];
 static_assert(steps<by_batch, by_hidden>.count == 1 && is(turn, transfer::all_to_all, over_rows, 48, 48, 24));
-static_assert(turn.packs && !turn.unpacks && scratch_of(turn) == 48 && payload_of(turn, 4) == 192 && sent_by_one(turn, 4) == 96);
+static_assert(turn.packs && !turn.unpacks && scratch_of(turn, 4) == 48 && payload_of(turn, 4) == 192 && sent_by_one(turn, 4) == 96);
 constexpr auto turned_back = steps<by_hidden, by_batch>.moves[0];
-static_assert(!turned_back.packs && turned_back.unpacks && scratch_of(turned_back) == 48);
+static_assert(!turned_back.packs && turned_back.unpacks && scratch_of(turned_back, 4) == 48);
 
 // Two axes go together, whatever their orders there and here.
 static_assert(steps<batch_twice, hidden_twice>.count == 1 &&
@@ -91,11 +91,11 @@ static_assert(steps<lanes_first, hidden_twice>.count == 1 && steps<batch_twice, 
 // What is owed is summed where no dimension is split over it, and else reduce-scattered.
 constexpr auto sum = steps<whole, whole, over_rows>.moves[0];
 static_assert(steps<whole, whole, over_rows>.count == 1 && is(sum, transfer::all_reduce, over_rows, 96, 96, 96));
-static_assert(scratch_of(sum) == 0 && payload_of(sum, 4) == 384 && sent_by_one(sum, 4) == 384);
+static_assert(scratch_of(sum, 4) == 0 && payload_of(sum, 4) == 384 && sent_by_one(sum, 4) == 384);
 constexpr auto scatter = steps<whole, by_batch, over_rows>.moves[0];
 static_assert(steps<whole, by_batch, over_rows>.count == 1 && is(scatter, transfer::reduce_scatter, over_rows, 96, 48, 48));
-static_assert(!scatter.packs && scratch_of(scatter) == 48 && payload_of(scatter, 4) == 192 && sent_by_one(scatter, 4) == 192);
-static_assert(steps<whole, by_hidden, over_rows>.moves[0].packs && scratch_of(steps<whole, by_hidden, over_rows>.moves[0]) == 96 + 48);
+static_assert(!scatter.packs && scratch_of(scatter, 4) == 48 && payload_of(scatter, 4) == 192 && sent_by_one(scatter, 4) == 192);
+static_assert(steps<whole, by_hidden, over_rows>.moves[0].packs && scratch_of(steps<whole, by_hidden, over_rows>.moves[0], 4) == 96 + 48);
 
 // A shard is summed before it is gathered, a slice before it is summed.
 static_assert(steps<by_lanes, whole, over_rows>.count == 2);

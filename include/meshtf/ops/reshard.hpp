@@ -40,7 +40,7 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_l
   using result            = tensor<T, detail::dry_as<L, L2>, D...>;
   static_assert(is_legal<typename plan::verdict>, "meshtf: reshard can't bring this open sum to that layout");
   p.machine().enter("reshard", at);
-  return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(p.addend(), p.owed(), reshard_steps{});
+  return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(p.addend(), p.owed(), reshard_plan<wet<L>, wet<L2>, shape<D...>>::steps);
 }
 
 }  // namespace meshtf::inline v0

@@ -105,19 +105,21 @@ public:
     if (over == 0) return;
     extent const processes = processes_along(axis_sizes<M>, over);
     if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) return this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
-    extent const part = n / processes;
-    T* const buffer   = take<T>(part);
+    extent const part   = n / processes;
+    extent const extra  = exchange_piece(part, extent{sizeof(T)});
+    T* const buffer     = take<T>(extra);
     this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
     this->note_collective(collective::all_gather, how, element_of<T>, part, over);
-    give(buffer, part);
+    give(buffer, extra);
   }
   /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
     if (move.what == transfer::slice) return;
-    T* const scratch = take<T>(scratch_of(move));
+    extent const extra = scratch_of(move, extent{sizeof(T)});
+    T* const scratch   = take<T>(extra);
     this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);
-    give(scratch, scratch_of(move));
+    give(scratch, extra);
   }
   template<class T>
   constexpr void unslice(reshard_move const&, T const*, T*) {}

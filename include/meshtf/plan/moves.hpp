@@ -68,10 +68,10 @@ constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
 }
 
 /// Elements of the buffers that a move needs beside its source and its result: the packed shard if it packs, the messages as they came if it unpacks, and
-/// one incoming block for the pairwise reduce-scatter. A slice copies straight into the result; an all-reduce works in place, there.
-constexpr extent scratch_of(reshard_move const& m) {
+/// one incoming piece for the pairwise reduce-scatter. A slice copies straight into the result; an all-reduce works in place, there.
+constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
   if (m.what == transfer::slice || m.what == transfer::all_reduce) return 0;
-  return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer::reduce_scatter ? m.block : 0);
+  return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
 }
 
 }  // namespace meshtf::inline v0

@@ -227,15 +227,14 @@ public:
       meshtf::all_reduce(comm, how, data, n);
       return;
     }
-    extent const part = n / processes;
-    T* const buffer   = take<T>(part);
-    T* const mine     = data + comm.rank() * part;
+    extent const part   = n / processes;
+    extent const extra  = exchange_piece(part, extent{sizeof(T)});
+    T* const buffer     = take<T>(extra);
     this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
-    meshtf::reduce_scatter(comm, how, static_cast<T const*>(data), part, buffer, mine);
-    copy(part, mine, buffer);
+    meshtf::reduce_scatter(comm, how, static_cast<T const*>(data), part, buffer, data + comm.rank() * part);
     this->note_collective(collective::all_gather, how, element_of<T>, part, over);
-    meshtf::all_gather(comm, static_cast<T const*>(buffer), part, data);
-    give(buffer, part);
+    all_gather_in_place(comm, data, part);
+    give(buffer, extra);
   }
 
   /// The `n` elements of each process along `over`, in the order of ranks.
@@ -252,7 +251,8 @@ public:
       kernel::map_nest(move.pack, detail::unchanged{}, z, x + offset_of(move));
       return;
     }
-    T* const scratch = take<T>(scratch_of(move));
+    extent const extra = scratch_of(move, extent{sizeof(T)});
+    T* const scratch   = take<T>(extra);
     this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);
     auto const& comm  = along(move.over);
     T* const packed   = scratch;
@@ -268,7 +268,7 @@ public:
       default: break;   // an all-reduce works in place: `all_reduce`
     }
     if (move.unpacks) kernel::map_nest(move.unpack, detail::unchanged{}, z, static_cast<T const*>(received));
-    give(scratch, scratch_of(move));
+    give(scratch, extra);
   }
   /// Undoes a slice: `x` has `move.result` elements and goes to its place among the `move.send` of `z`.
   template<class T>
