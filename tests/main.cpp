@@ -17,9 +17,7 @@
 
 #ifdef __SANITIZE_ADDRESS__
 // Open MPI unloads its plugins at the end. The leak checker can't name the module of what they leave behind then, nor suppress it.
-extern "C" int dlclose(void*) noexcept {
-  return 0;
-}
+extern "C" int dlclose(void*) noexcept { return 0; }
 #endif
 
 namespace {
@@ -109,7 +107,7 @@ int main(int argc, char** argv) {
 #if !__has_include(<catch2/catch_all.hpp>)
       choice.useColour = Catch::UseColour::No;   // mpirun's pipes look like a terminal
 #endif
-      status         = session.run();
+      status = session.run();
     }
   }
   status = std::min(status, 255);

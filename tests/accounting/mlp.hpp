@@ -131,13 +131,17 @@ void costs_what_was_promised() {
   for (int step = 1; step <= 3; ++step) {
     INFO("step " << step);
     pmpi::start();
-    auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { program.step(); });
-    auto const made    = pmpi::stop();
+    meshtf::extent peak = 0;
+    auto const counted  = meshtf::recorded<L>(m, [&]<class>(auto&) {
+      program.step();
+      peak = m.peak_bytes();
+    });
+    auto const made     = pmpi::stop();
     CHECK(difference(promised, made) == "");
     if (step == 1) {   // an optimizer makes its state in the first
       CHECK(difference(promised, counted) == "");
       CHECK(promised == counted);
-      CHECK(m.peak_bytes() == promised.peak_bytes());
+      CHECK(peak == promised.peak_bytes());
       CHECK(m.live_bytes() == promised.live_bytes());
       CHECK(m.parameter_bytes() == promised.parameter_bytes());
     }

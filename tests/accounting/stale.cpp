@@ -71,8 +71,8 @@ TEST_CASE("an update before backward is found, and the machine goes on", "[4]") 
   machine m{MPI_COMM_WORLD};
   two_layers net{m};
   auto const expected = net.answer();
-  auto const live     = m.live_bytes();
   auto const original = copy(net.v);
+  auto const live     = m.live_bytes();
   {
     auto const l = net.loss();
     update(net.v, meshtf::tensor<double, mixed, hidden, inner>{m}, 0.1);

@@ -57,11 +57,12 @@ public:
     errno          = 0;
     auto const got = gzfread(into.data(), 1, into.size(), file_.get());
     if (got < into.size()) {
-      int failure              = Z_OK;
-      char const* const reason = gzerror(file_.get(), &failure);
+      int failure        = Z_OK;
+      std::string reason = gzerror(file_.get(), &failure);   // "path: reason"
+      if (reason.starts_with(path_ + ": ")) reason.erase(0, path_.size() + 2);
       if (failure == Z_ERRNO) throw_unreadable(path_, errno);
       if (failure == Z_BUF_ERROR) throw_damaged(path_, "the end of its compressed data", "the end of the file before it");
-      if (failure != Z_OK) throw_damaged(path_, "sound compressed data", "'" + std::string{reason} + "'");
+      if (failure != Z_OK) throw_damaged(path_, "sound compressed data", reason);
     }
     return got;
   }

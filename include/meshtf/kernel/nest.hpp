@@ -81,6 +81,22 @@ void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride,
   for (extent r = 0; r < count; r += many) join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z, fresh && r == 0);
 }
 
+/// All operands are contiguous, as they are in most elementwise operations: no blocks need be planned, which for a small tensor is most of the work.
+constexpr bool is_one_row(nest_steps const& nest) {
+  if (nest.rank == 0) return true;
+  if (nest.rank > 1) return false;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(nest.operands); ++k)
+    if (nest.stride[k][0] != 1) return false;
+  return true;
+}
+
+template<class Lanes, class F, class R, class... T>
+void map_row(extent n, F const& f, R* z, T const*... x) {
+  extent i = 0;
+  for (; i + Lanes::width <= n; i += Lanes::width) Lanes::store(f(Lanes::load(x + i)...), z + i);
+  if (i < n) store_first<Lanes>(f(load_first<Lanes>(x + i, n - i)...), z + i, n - i);
+}
+
 }  // namespace detail
 
 /// z[...] = f(x...) for each turn of a nest that does not reduce; its operands are x... and z, in this order. z may be one of x, if it has the same strides.
@@ -89,6 +105,8 @@ void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride,
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F f, R* z, T const*... x) {
   constexpr std::size_t result = sizeof...(T);
+  if constexpr (detail::in_batches<F, R, T...>)
+    if (detail::is_one_row(steps)) return detail::map_row<kernel::lanes<R, Arch>>(steps.turns, f, z, x...);
   detail::walker<Arch, F, R, T...> walk{steps, f, false, x...};
   auto const& plan       = walk.plan;
   bool const copied      = plan.how[result] == detail::access::copied;

@@ -13,6 +13,15 @@ struct of_elements {
   static constexpr extent flops    = Flops;
 };
 
+/// A constant that single precision rounds, as a number or a batch of numbers.
+template<class V>
+constexpr V rounded(double c) {
+  if constexpr (requires { typename V::value_type; })
+    return V(static_cast<typename V::value_type>(c));
+  else
+    return static_cast<V>(c);
+}
+
 struct identity : of_elements<0> {
   constexpr auto operator()(auto const& x) const { return x; }
 };
@@ -135,7 +144,7 @@ struct gelu : of_elements<8> {
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::tanh;
-    V const inner = V(0.7978845608028654) * (x + V(0.044715) * x * x * x);
+    V const inner = rounded<V>(0.7978845608028654) * (x + rounded<V>(0.044715) * x * x * x);
     return V(0.5) * x * (V(1) + tanh(inner));
   }
 };
@@ -186,9 +195,9 @@ struct gelu_gradient : of_elements<14> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
     using math::tanh;
-    V const inner = V(0.7978845608028654) * (x + V(0.044715) * x * x * x);
+    V const inner = rounded<V>(0.7978845608028654) * (x + rounded<V>(0.044715) * x * x * x);
     V const t     = tanh(inner);
-    V const slope = V(0.7978845608028654) * (V(1) + V(3 * 0.044715) * x * x);
+    V const slope = rounded<V>(0.7978845608028654) * (V(1) + rounded<V>(3 * 0.044715) * x * x);
     return dz * V(0.5) * (V(1) + t + x * (V(1) - t * t) * slope);
   }
 };

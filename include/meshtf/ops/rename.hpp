@@ -4,6 +4,7 @@
 #include <source_location>
 
 #include <meshtf/ops/reshard.hpp>
+#include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf::inline v0 {
 

@@ -3,6 +3,7 @@
 
 #include <source_location>
 
+#include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/reshape_plan.hpp>
 #include <meshtf/tensor/relocate.hpp>
 

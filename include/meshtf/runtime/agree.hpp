@@ -20,13 +20,13 @@ namespace meshtf::inline v0 {
 inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught) {
   int const size = comm.size();
   int seen[]{caught ? comm.rank() : size, caught ? 1 : 0};   // the lowest process that failed; 1 if all did
-  all_reduce(comm, reduction::min, seen, 2);
+  meshtf::all_reduce(comm, reduction::min, seen, 2);
   auto const [first, everywhere] = seen;
   if (first == size) return;
 
   auto failure = caught ? detail::failure_of(caught) : detail::failure{};
   int sizes[]{static_cast<int>(failure.text.size()), failure.exit_status};
-  broadcast(comm, sizes, 2, first);
+  meshtf::broadcast(comm, sizes, 2, first);
   failure.text.resize(static_cast<std::size_t>(sizes[0]));
   detail::call(comm, collective::broadcast, sizes[0], MPI_Bcast, failure.text.data(), sizes[0], MPI_CHAR, first);
   if (everywhere == 0) failure.text += " (seen by process " + std::to_string(first) + ")";
