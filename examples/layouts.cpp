@@ -6,6 +6,7 @@
 
 #include <meshtf/meshtf.hpp>
 
+// clang-format off
 struct batch  : meshtf::dim<512>  {};          // a dimension: a name and a size
 struct in     : meshtf::dim<784>  {};
 struct hidden : meshtf::dim<2048> {};
@@ -51,10 +52,11 @@ static_assert(cost.peak_bytes() <= 2 * meshtf::GiB);
 struct clash : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, rows>> {};
 static_assert(std::same_as<meshtf::placement_verdict<clash, batch, hidden>,
                            meshtf::one_axis_splits_two_dims<rows, batch, hidden>>);
+// clang-format on
 
 void print(std::string const& layout, char const* figures, auto const& price) {
-  std::printf("%-14s  %-8s  %10ld  %10ld  %10ld  %10ld", layout.c_str(), figures, price.template bytes_sent<rows>(), price.template bytes_sent<cols>(),
-              price.peak_bytes(), price.flops());
+  std::printf("%-14s  %-8s  %10ld  %10ld  %10ld  %10ld", layout.c_str(), figures, price.template bytes_sent<rows>(),
+              price.template bytes_sent<cols>(), price.peak_bytes(), price.flops());
 }
 
 template<meshtf::Layout L> void compare(meshtf::process_mesh<grid>& m) {

@@ -21,6 +21,7 @@ namespace {
 
 // ---- the model ------------------------------------------------------------------------------------------------------------------------------------
 
+// clang-format off
 struct batch    : meshtf::dim<256> {};   // dimensions: a name and a size
 struct pixels   : meshtf::dim<784> {};
 struct hidden   : meshtf::dim<512> {};
@@ -36,37 +37,25 @@ struct data       : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 struct model      : meshtf::layout<grid, meshtf::split<hidden, cols>> {};
 struct mixed      : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 struct two_axes   : meshtf::layout<grid, meshtf::split<batch, rows, cols>> {};
-
-template<class L>
-std::string const name{meshtf::name_of<L>()};
-
-template<class... L>
-struct layouts {
-  static std::vector<std::string> names() { return {name<L>...}; }
-
-  /// f.operator()<L>() for the layout of that name, for all of them if it is empty.
-  template<class F>
-  static void visit(std::string const& wanted, F f) {
-    ((wanted.empty() || wanted == name<L> ? f.template operator()<L>() : void()), ...);
-  }
-};
-using all_layouts = layouts<replicated, data, model, mixed, two_axes>;
+// clang-format on
 
 template<meshtf::Layout L>
 struct mlp {
+  // clang-format off
   meshtf::parameter<float, L, pixels, hidden>    w1;
   meshtf::parameter<float, L, hidden>            b1;
   meshtf::parameter<float, L, hidden, features>  w2;
   meshtf::parameter<float, L, features>          b2;
   meshtf::parameter<float, L, features, classes> w3;
   meshtf::parameter<float, L, classes>           b3;
+  // clang-format on
 
   constexpr mlp(meshtf::machine<L>& m, std::uint64_t seed)
       : w1{m, meshtf::he_normal{3 * seed}}, b1{m}, w2{m, meshtf::he_normal{3 * seed + 1}}, b2{m}, w3{m, meshtf::he_normal{3 * seed + 2}}, b3{m} {}
 
   constexpr auto operator()(auto const& x) const {
     auto h = relu(einsum<batch, hidden>(x, w1) + b1);
-    auto f = relu(einsum<batch, features>(h, w2) + b2);   // sums over hidden: where that is split, an all-reduce over its axes
+    auto f = relu(einsum<batch, features>(h, w2) + b2);  // sums over hidden: where that is split, an all-reduce over its axes
     return einsum<batch, classes>(f, w3) + b3;
   }
   constexpr auto parameters() { return meshtf::parameters(w1, b1, w2, b2, w3, b3); }
@@ -84,14 +73,14 @@ struct training {
   constexpr auto step() {
     auto loss = mean(softmax_cross_entropy<classes>(net(x), labels));
     backward(loss);
-    opt.step(parameters(net));   // adds the gradients up over the processes that share a parameter
+    opt.step(parameters(net));  // adds the gradients up over the processes that share a parameter
     return loss;
   }
 
   /// How many of the batch the network names rightly.
   constexpr auto hits() const {
     auto off = cast<float>(argmax<classes>(net(x)) - labels);
-    return sum(relu(1 - square(off)));   // 1 where the two are equal, else 0
+    return sum(relu(1 - square(off)));  // 1 where the two are equal, else 0
   }
 };
 
@@ -110,30 +99,47 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
   std::fflush(stdout);
 }
 
+template<class L>
+std::string const name{meshtf::name_of<L>()};
+
+template<class... L>
+struct layouts {
+  static std::vector<std::string> names() { return {name<L>...}; }
+
+  /// f.operator()<L>() for the layout of that name, for all of them if it is empty.
+  template<class F>
+  static void visit(std::string const& wanted, F f) {
+    ((wanted.empty() || wanted == name<L> ? f.template operator()<L>() : void()), ...);
+  }
+};
+using all_layouts = layouts<replicated, data, model, mixed, two_axes>;
+
 constexpr std::size_t trial_steps = 5;
-using trial                       = std::array<float, trial_steps>;   // the loss of each step
+using trial                       = std::array<float, trial_steps>;  // the loss of each step
 
 /// A few steps under one layout, and its row of the table.
 template<meshtf::Layout L>
 trial try_out(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, std::uint64_t seed) {
-  static constexpr auto promised = meshtf::dry_run<training, L>();   // the step, run by the compiler
+  static constexpr auto promised = meshtf::dry_run<training, L>();  // the step, run by the compiler
 
   training<L> t{m, seed};
   meshtf::shuffled_batches batches{images, seed};
   trial losses{};
   batches.next(t.x, t.labels);
-  auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { losses[0] = t.step().value(); });   // the same step, as it happens
+  auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { losses[0] = t.step().value(); });  // the same step, as it happens
 
-  double seconds = 1e9;   // the fastest: other programs only ever slow a step down
+  m.world().barrier();  // the time of all processes, not of the one that is ahead
+  auto const start = clock::now();
   for (std::size_t i = 1; i < trial_steps; ++i) {
     batches.next(t.x, t.labels);
-    auto const start = clock::now();
-    losses[i]        = t.step().value();
-    seconds          = std::min(seconds, seconds_since(start));
+    losses[i] = t.step().value();
   }
+  m.world().barrier();
+  double const seconds = seconds_since(start) / (trial_steps - 1);
+
   say(m, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(), promised.template bytes_sent<rows>(),
       counted.template bytes_sent<rows>(), promised.template bytes_sent<cols>(), counted.template bytes_sent<cols>(), seconds);
-  if (!(counted == promised))   // every call in its order, arithmetic, memory
+  if (!(counted == promised))  // every call in its order, arithmetic, memory
     throw meshtf::software_error("expected a step under " + name<L> + " to cost what the compiler promised, got other figures");
   return losses;
 }
@@ -143,14 +149,15 @@ void check_equal(std::vector<trial> const& trials) {
   for (auto const& losses : trials)
     for (std::size_t i = 0; i < trial_steps; ++i)
       if (!(std::abs(losses[i] / trials[0][i] - 1) <= 1e-5f))
-        throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials[0][i]) + " and " + std::to_string(losses[i]) +
-                                     " in step " + std::to_string(i + 1));
+        throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials[0][i]) + " and " +
+                                     std::to_string(losses[i]) + " in step " + std::to_string(i + 1));
 }
 
 // ---- training -------------------------------------------------------------------------------------------------------------------------------------
 
 template<meshtf::Layout L>
-void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps, std::uint64_t seed) {
+void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps,
+           std::uint64_t seed) {
   say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, batch::size);
   training<L> t{m, seed};
   meshtf::shuffled_batches batches{images, seed};
@@ -174,13 +181,13 @@ void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images,
 }  // namespace
 
 int main(int argc, char** argv) {
-  meshtf::environment env{argc, argv};   // MPI is up, and an error becomes one line and an exit status
+  meshtf::environment env{argc, argv};  // MPI is up, and an error becomes one line and an exit status
   auto const chosen = read_options(argc, argv, all_layouts::names());
   if (chosen.help) {
     if (env.world().rank() == 0) std::fputs(usage, stdout);
     return 0;
   }
-  meshtf::process_mesh<grid> m{env.world()};   // four processes, or a sentence that says so
+  meshtf::process_mesh<grid> m{env.world()};  // four processes, or a sentence that says so
 
   auto images = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "train"); });
   auto unseen = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "t10k"); });

@@ -32,8 +32,8 @@ inline long whole_number(std::string const& option, std::string const& text, lon
   char const* const end     = text.data() + text.size();
   auto const [stop, failed] = std::from_chars(text.data(), end, n);
   if (failed != std::errc{} || stop != end || n < least || n > 999'999'999)
-    throw meshtf::usage_error("expected a whole number of at least " + std::to_string(least) + " after " + option + ", got '" + text + "': for example " +
-                              option + " 20");
+    throw meshtf::usage_error("expected a whole number of at least " + std::to_string(least) + " after " + option + ", got '" + text +
+                              "': for example " + option + " 20");
   return n;
 }
 
@@ -64,16 +64,11 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
       if (!is_there && ++i == argc) throw meshtf::usage_error("expected a value after " + option + ", got nothing: --help shows the options");
       return is_there ? value : std::string{argv[i]};
     };
-    if (option == "--steps")
-      chosen.steps = whole_number(option, next(), 1);
-    else if (option == "--layout")
-      chosen.layout = one_of(layouts, next());
-    else if (option == "--data")
-      chosen.data = next();
-    else if (option == "--seed")
-      chosen.seed = static_cast<std::uint64_t>(whole_number(option, next(), 0));
-    else
-      throw meshtf::usage_error("expected --steps, --layout, --data, --seed or --help, got '" + option + "': --help shows the options");
+    if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
+    else if (option == "--layout") chosen.layout = one_of(layouts, next());
+    else if (option == "--data") chosen.data = next();
+    else if (option == "--seed") chosen.seed = static_cast<std::uint64_t>(whole_number(option, next(), 0));
+    else throw meshtf::usage_error("expected --steps, --layout, --data, --seed or --help, got '" + option + "': --help shows the options");
   }
   return chosen;
 }

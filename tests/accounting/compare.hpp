@@ -1,6 +1,7 @@
 // Is what a program costs the same in the compiler, in the ledger of a run, and in what MPI was asked to do?
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -52,21 +53,24 @@ inline std::string spelled(std::string_view function, meshtf::extent bytes, std:
 
 }  // namespace detail
 
-/// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is n-1 exchanges.
+/// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is at least n-1 exchanges, which add up to it.
 template<meshtf::Mesh M>
 std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> made) {
   std::size_t at = 0;
   for (auto const& c : cost.collectives()) {
-    auto const axes            = detail::names_of_axes<typename M::all_axes>::of(c.over);
-    meshtf::extent const calls = c.kind == meshtf::collective::reduce_scatter ? meshtf::processes_along(meshtf::axis_sizes<M>, c.over) - 1 : 1;
-    for (meshtf::extent i = 0; i < calls; ++i, ++at) {
+    auto const axes = detail::names_of_axes<typename M::all_axes>::of(c.over);
+    meshtf::extent const most =
+        c.kind == meshtf::collective::reduce_scatter ? c.payload / (meshtf::processes_along(meshtf::axis_sizes<M>, c.over) - 1) : c.payload;
+    for (meshtf::extent left = c.payload; left > 0; ++at) {
       std::string const wanted = "call " + std::to_string(at) + ", for " + c.site.operation + (c.site.backward ? "'s gradient" : "") + ": expected " +
-                                 detail::spelled(detail::function_of(c.kind), c.payload / calls, axes) + ", MPI saw ";
+                                 detail::spelled(detail::function_of(c.kind), left, axes) + ", MPI saw ";
       if (at == made.size()) return wanted + "none";
-      auto const& m = made[at];
-      if (std::string_view{m.function} != detail::function_of(c.kind) || m.bytes * calls != c.payload || m.communicator != axes)
+      auto const& m    = made[at];
+      bool const whole = c.kind == meshtf::collective::reduce_scatter ? 0 < m.bytes && m.bytes <= std::min(left, most) : m.bytes == left;
+      if (std::string_view{m.function} != detail::function_of(c.kind) || !whole || m.communicator != axes)
         return wanted + detail::spelled(m.function, m.bytes, m.communicator);
       if (m.type != detail::type_of(c.type)) return wanted + "another type of elements";
+      left -= m.bytes;
     }
   }
   if (at < made.size()) return "the ledger has no such call: " + detail::spelled(made[at].function, made[at].bytes, made[at].communicator);

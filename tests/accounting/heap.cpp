@@ -26,10 +26,15 @@ void* counted(std::size_t bytes, std::align_val_t alignment) {
 
 long heap::allocations() { return count; }
 
-// The forms for arrays and those that do not throw call these.
+// The address sanitizer brings every form, so those that Catch2 and the standard library call are all replaced.
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) { return counted(bytes, alignment); }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return ++count, std::malloc(std::max(bytes, std::size_t{1})); }
+void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept { return ++count, std::malloc(std::max(bytes, std::size_t{1})); }
 void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }

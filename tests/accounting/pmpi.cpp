@@ -14,10 +14,11 @@ std::array<call, 4096> calls;
 std::size_t count = 0;
 bool notes        = false;
 
-int size_of(MPI_Comm communicator) {
+/// A count that is given for each process, for all of them.
+std::int64_t of_all(int each, MPI_Comm communicator) {
   int size = 1;
   PMPI_Comm_size(communicator, &size);
-  return size;
+  return std::int64_t{each} * size;
 }
 
 void note(char const* function, std::int64_t elements, MPI_Datatype type, MPI_Comm communicator) {
@@ -44,7 +45,7 @@ std::span<call const> stop() {
 
 }  // namespace pmpi
 
-/// The function's name, parameters, arguments; elements of the send buffer, their type, and the communicator.
+// The function's name, parameters, arguments; elements of the send buffer (in place: of the part that the others get), their type, and the communicator.
 #define WATCHED(name, parameters, arguments, elements, type, communicator) \
   int MPI_##name parameters {                                              \
     pmpi::note(#name, elements, type, communicator);                       \
@@ -53,17 +54,19 @@ std::span<call const> stop() {
 
 extern "C" {
 
-using pmpi::size_of;
+using pmpi::of_all;
 
 // collectives
 WATCHED(Allreduce, (void const* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f), (a, b, c, d, e, f), c, d, f)
 WATCHED(Reduce, (void const* a, void* b, int c, MPI_Datatype d, MPI_Op e, int f, MPI_Comm g), (a, b, c, d, e, f, g), c, d, g)
 WATCHED(Reduce_scatter, (void const* a, void* b, int const c[], MPI_Datatype d, MPI_Op e, MPI_Comm f), (a, b, c, d, e, f), 0, d, f)
-WATCHED(Reduce_scatter_block, (void const* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f), (a, b, c, d, e, f), c* size_of(f), d, f)
-WATCHED(Allgather, (void const* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g), (a, b, c, d, e, f, g), b, c, g)
+WATCHED(Reduce_scatter_block, (void const* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f), (a, b, c, d, e, f), of_all(c, f), d, f)
+WATCHED(Allgather, (void const* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g), (a, b, c, d, e, f, g),
+        a == MPI_IN_PLACE ? e : b, a == MPI_IN_PLACE ? f : c, g)
 WATCHED(Allgatherv, (void const* a, int b, MPI_Datatype c, void* d, int const e[], int const f[], MPI_Datatype g, MPI_Comm h),
         (a, b, c, d, e, f, g, h), b, c, h)
-WATCHED(Alltoall, (void const* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g), (a, b, c, d, e, f, g), b* size_of(g), c, g)
+WATCHED(Alltoall, (void const* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g), (a, b, c, d, e, f, g),
+        of_all(a == MPI_IN_PLACE ? e : b, g), a == MPI_IN_PLACE ? f : c, g)
 WATCHED(Alltoallv, (void const* a, int const b[], int const c[], MPI_Datatype d, void* e, int const f[], int const g[], MPI_Datatype h, MPI_Comm i),
         (a, b, c, d, e, f, g, h, i), 0, d, i)
 WATCHED(Alltoallw,
@@ -86,13 +89,13 @@ WATCHED(Ireduce, (void const* a, void* b, int c, MPI_Datatype d, MPI_Op e, int f
 WATCHED(Ireduce_scatter, (void const* a, void* b, int const c[], MPI_Datatype d, MPI_Op e, MPI_Comm f, MPI_Request* g), (a, b, c, d, e, f, g), 0, d,
         f)
 WATCHED(Ireduce_scatter_block, (void const* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f, MPI_Request* g), (a, b, c, d, e, f, g),
-        c* size_of(f), d, f)
+        of_all(c, f), d, f)
 WATCHED(Iallgather, (void const* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g, MPI_Request* h), (a, b, c, d, e, f, g, h), b,
         c, g)
 WATCHED(Iallgatherv, (void const* a, int b, MPI_Datatype c, void* d, int const e[], int const f[], MPI_Datatype g, MPI_Comm h, MPI_Request* i),
         (a, b, c, d, e, f, g, h, i), b, c, h)
 WATCHED(Ialltoall, (void const* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g, MPI_Request* h), (a, b, c, d, e, f, g, h),
-        b* size_of(g), c, g)
+        of_all(b, g), c, g)
 WATCHED(Ialltoallv,
         (void const* a, int const b[], int const c[], MPI_Datatype d, void* e, int const f[], int const g[], MPI_Datatype h, MPI_Comm i,
          MPI_Request* j),

@@ -17,6 +17,7 @@ using namespace meshtf;
 
 namespace {
 
+// clang-format off
 struct batch  : dim<8>  {};
 struct pixels : dim<12> {};
 struct height : dim<3>  {};
@@ -35,6 +36,7 @@ struct by_pixel      : layout<grid, split<pixels, cols>, split<width, cols>> {};
 struct mixed         : layout<grid, split<batch, cols>, split<pixels, rows>, split<width, rows>> {};
 struct image_by_two  : layout<grid, split<batch, cols, rows>> {};
 struct pixel_by_two  : layout<grid, split<pixels, cols, rows>, split<width, rows, cols>> {};
+// clang-format on
 
 /// 21 images: no multiple of a batch. Byte k of image i is 12 i + k, its label i modulo 10.
 labelled_images numbered() {

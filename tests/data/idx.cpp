@@ -76,15 +76,19 @@ TEST_CASE("a file of another kind is refused by its magic number") {
 
 TEST_CASE("a header that promises too much costs no memory") {
   files::folder const at;
-  for (auto const& extents : {std::vector<std::uint32_t>{0xffffffff, 0xffffffff, 0xffffffff}, {1u << 31, 1u << 31, 4}, {1u << 30, 1, 2}, {2, 1u << 30, 1}})
+  for (auto const& extents :
+       {std::vector<std::uint32_t>{0xffffffff, 0xffffffff, 0xffffffff}, {1u << 31, 1u << 31, 4}, {1u << 30, 1, 2}, {2, 1u << 30, 1}})
     CHECK(says(complaint_of_reading(files::write(at / "absurd", files::idx(0x803, extents, pixels)), 3), "a header that promises more"));
-  CHECK(says(complaint_of_reading(files::write(at / "large", files::idx(0x803, {1u << 20, 32, 32}, pixels)), 3), "1073741824 bytes after its header, got 12"));
-  CHECK(says(complaint_of_reading(files::write(at / "zero", files::idx(0x803, {0, 0xffffffff, 0xffffffff}, pixels)), 3), "0 bytes after its header, got more"));
+  CHECK(says(complaint_of_reading(files::write(at / "large", files::idx(0x803, {1u << 20, 32, 32}, pixels)), 3),
+             "1073741824 bytes after its header, got 12"));
+  CHECK(says(complaint_of_reading(files::write(at / "zero", files::idx(0x803, {0, 0xffffffff, 0xffffffff}, pixels)), 3),
+             "0 bytes after its header, got more"));
 }
 
 TEST_CASE("a file that can't be read is named, with the reason") {
   files::folder const at;
-  CHECK(complaint<no_input>([&] { read_idx(at / "absent", 1); }) == "66 expected to read the file " + (at / "absent") + ", got: No such file or directory");
+  CHECK(complaint<no_input>([&] { read_idx(at / "absent", 1); }) ==
+        "66 expected to read the file " + (at / "absent") + ", got: No such file or directory");
   CHECK(says(complaint<no_input>([&] { read_idx(at.path(), 1); }), "Is a directory"));
 }
 

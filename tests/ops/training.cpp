@@ -1,4 +1,10 @@
 // What goes on around operations: how gradients add up, optimizers, initialisers, random numbers, casts; under every layout.
+#if __has_include(<xtensor/views/xview.hpp>)   // since 0.26
+#include <xtensor/views/xview.hpp>
+#else
+#include <xtensor/xview.hpp>
+#endif
+
 #include "../zoo.hpp"
 
 using namespace zoo;
@@ -30,6 +36,16 @@ struct tied {
 template<Layout L>
 constexpr void show_gradients(tied<L>& net, witness const& see) {
   net.parameters().for_each([&](auto& p) { see(finish(gradient(p))); });
+}
+
+template<class L>
+void show_whole(tensor<double, L, batch, length, hidden> const& x, witness const& see) {
+  auto const whole  = to_global(x);
+  auto const turned = to_global(transpose<hidden, batch, length>(x));
+  see(from_global<double, L, batch, length, hidden>(x.machine(), whole));
+  see(from_global<double, L, hidden, batch, length>(x.machine(), turned));
+  see(from_global<double, L, batch, hidden>(x.machine(), xt::view(whole, xt::all(), 1, xt::all())));
+  CHECK(whole(5, 2, 11) == turned(11, 5, 2));
 }
 
 template<class Optimizer>
@@ -151,6 +167,14 @@ TEST_CASE("a copy has values of its own") {
     w                 = w.without_slot() * 2;
     see(before);
     see(w);
+  });
+}
+
+TEST_CASE("to_global gives every process the whole, and from_global takes it apart again") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    auto const x = random_normal<double, L, batch, length, hidden>(m, {.seed = 4});
+    if constexpr (!is_dry<L>)
+      if (see.seen != nullptr) show_whole(x, see);   // not while the price is counted: to_global sends
   });
 }
 

@@ -22,11 +22,12 @@ namespace detail {
 ///
 /// `Pixel...` together are the pixels of an image, split or not.
 template<class T, class L, class Batch, class... Pixel>
-void take_part(labelled_images const& images, std::span<std::int32_t const> chosen, tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
+void take_part(labelled_images const& images, std::span<std::int32_t const> chosen, tensor<T, L, Batch, Pixel...>& x,
+               tensor<std::int32_t, L, Batch>& labels) {
   using mesh_type = typename L::mesh_type;
   if (images.pixels != (Pixel::size * ... * extent{1}))
-    throw data_error("expected images of " + std::to_string((Pixel::size * ... * extent{1})) + " pixels, got " + std::to_string(images.pixels) + " in " +
-                     images.name + ": change the dimensions that the program was compiled for");
+    throw data_error("expected images of " + std::to_string((Pixel::size * ... * extent{1})) + " pixels, got " + std::to_string(images.pixels) +
+                     " in " + images.name + ": change the dimensions that the program was compiled for");
   auto const sizes    = std::span<extent const>{axis_sizes<mesh_type>};
   auto const image    = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
   auto const first    = first_indices(image, x.machine().coordinates(), sizes);
@@ -43,7 +44,7 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
       labels.data()[row] = -1;
       continue;
     }
-    auto const which               = static_cast<std::size_t>(chosen[static_cast<std::size_t>(from + row)]);
+    auto const which                = static_cast<std::size_t>(chosen[static_cast<std::size_t>(from + row)]);
     std::uint8_t const* const bytes = images.bytes.data() + which * static_cast<std::size_t>(images.pixels);
     for_each_run(image, first, [&](extent local, extent whole, extent length) {
       for (extent k = 0; k < length; ++k) pixels[local + k] = static_cast<T>(images.value[bytes[whole + k]]);

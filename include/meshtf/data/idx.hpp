@@ -84,8 +84,8 @@ public:
     if (!file_) throw_unreadable(path, errno);
     std::uint8_t start[2]{};
     if (read(start) == 2 && start[0] == 0x1f && start[1] == 0x8b)
-      throw data_error("expected " + path + " to be uncompressed, since this program was built without zlib, got a file made by gzip: gunzip it, or " +
-                       "build with zlib (Debian: apt install zlib1g-dev)");
+      throw data_error("expected " + path + " to be uncompressed, since this program was built without zlib, got a file made by gzip: " +
+                       "gunzip it, or build with zlib (Debian: apt install zlib1g-dev)");
     std::rewind(file_.get());
   }
 

@@ -50,7 +50,8 @@ inline pixel_scale standard_scale(labelled_images const& images) {
 inline labelled_images read_images(std::string const& image_file, std::string const& label_file, int classes) {
   auto pictures = read_idx(image_file, 3);
   auto names    = read_idx(label_file, 1);
-  labelled_images images{image_file, pictures.extents[0], pictures.extents[1] * pictures.extents[2], std::move(pictures.bytes), std::move(names.bytes), {}};
+  labelled_images images{
+      image_file, pictures.extents[0], pictures.extents[1] * pictures.extents[2], std::move(pictures.bytes), std::move(names.bytes), {}};
   if (images.bytes.empty()) throw data_error("expected images in " + image_file + ", got none: fetch the file again");
   if (names.extents[0] != images.count)
     throw data_error("expected " + label_file + " to have a label for each of the " + std::to_string(images.count) + " images, got " +
@@ -74,7 +75,8 @@ inline labelled_images read_mnist(std::string const& folder, std::string const& 
     for (auto const& path : {plain + ".gz", plain})
       if (std::error_code failed; fs::exists(path, failed)) return path;
     throw no_input("expected the file " + plain + ".gz, or the same without .gz, got neither: " +
-                   (folder == fashion_mnist_folder ? "install it (Debian: apt install dataset-fashion-mnist)" : "name the folder that has the four files of the set"));
+                   (folder == fashion_mnist_folder ? "install it (Debian: apt install dataset-fashion-mnist)"
+                                                   : "name the folder that has the four files of the set"));
   };
   std::string const images = find("-images-idx3-ubyte");
   return read_images(images, find("-labels-idx1-ubyte"), 10);

@@ -1,0 +1,23 @@
+// error: dim_is_not_an_operand<hidden>
+// error: meshtf: this layout can't contract these operands
+#include <meshtf/planning.hpp>
+
+struct batch  : meshtf::dim<8> {};
+struct in     : meshtf::dim<4> {};
+struct hidden : meshtf::dim<16> {};
+
+struct rows : meshtf::axis<2> {};
+struct cols : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows, cols> {};
+
+struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
+
+constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+  meshtf::tensor<float, L, batch, in> x{m};
+  meshtf::tensor<float, L, in, hidden> w{m};
+#ifdef FIXED
+  auto h = einsum<batch, hidden>(x, w);
+#else
+  auto h = einsum<batch, hidden>(x, x);
+#endif
+});

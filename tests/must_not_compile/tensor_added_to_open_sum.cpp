@@ -1,0 +1,25 @@
+// error: is_still_a_sum_over<meshtf::
+// error: operator+ would count the tensor once for each addend: finish(p) + x
+#include <meshtf/planning.hpp>
+
+struct batch  : meshtf::dim<8> {};
+struct in     : meshtf::dim<4> {};
+struct hidden : meshtf::dim<16> {};
+
+struct rows : meshtf::axis<2> {};
+struct cols : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows, cols> {};
+
+struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
+
+constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+  meshtf::tensor<float, L, batch, hidden> x{m};
+  meshtf::tensor<float, L, hidden, in> w{m};
+  meshtf::tensor<float, L, in> bias{m};
+  auto p = meshtf::partial_einsum<batch, in>(x, w);
+#ifdef FIXED
+  auto y = finish(p) + bias;
+#else
+  auto y = p + bias;
+#endif
+});

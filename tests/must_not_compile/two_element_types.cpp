@@ -1,0 +1,23 @@
+// error: operands_have_different_elements<float, double>
+// error: meshtf: operator* can't join these operands
+#include <meshtf/planning.hpp>
+
+struct batch  : meshtf::dim<8> {};
+struct in     : meshtf::dim<4> {};
+struct hidden : meshtf::dim<16> {};
+
+struct rows : meshtf::axis<2> {};
+struct cols : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows, cols> {};
+
+struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
+
+constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+  meshtf::tensor<float, L, batch, hidden> x{m};
+  meshtf::tensor<double, L, hidden> scale{m};
+#ifdef FIXED
+  auto z = x * cast<float>(scale);
+#else
+  auto z = x * scale;
+#endif
+});
