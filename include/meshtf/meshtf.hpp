@@ -1,6 +1,9 @@
 // Everything.
 #pragma once
 
+#include <meshtf/data/batches.hpp>
+#include <meshtf/data/idx.hpp>
+#include <meshtf/data/labelled_images.hpp>
 #include <meshtf/io/global.hpp>
 #include <meshtf/io/print.hpp>
 #include <meshtf/planning.hpp>

@@ -2,7 +2,14 @@
 // standard library and Boost.Hana.
 #pragma once
 
+// What the others include stands first: an error message then names few files.
 #include <meshtf/core.hpp>
+
+#include <meshtf/tensor/tensor.hpp>
+
+#include <meshtf/ops/sum.hpp>
+#include <meshtf/optim/update.hpp>
+
 #include <meshtf/ops/argmax.hpp>
 #include <meshtf/ops/arithmetic.hpp>
 #include <meshtf/ops/cast.hpp>
@@ -18,11 +25,9 @@
 #include <meshtf/ops/reshard.hpp>
 #include <meshtf/ops/softmax.hpp>
 #include <meshtf/ops/stop_gradient.hpp>
-#include <meshtf/ops/sum.hpp>
 #include <meshtf/ops/transpose.hpp>
 #include <meshtf/optim/adam.hpp>
 #include <meshtf/optim/sgd.hpp>
-#include <meshtf/optim/update.hpp>
 #include <meshtf/plan/dry_run.hpp>
 #include <meshtf/plan/ledger.hpp>
 #include <meshtf/tensor/gradient.hpp>
@@ -31,4 +36,3 @@
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/tape.hpp>
-#include <meshtf/tensor/tensor.hpp>

@@ -1,11 +1,6 @@
 // What is found out at run time, in words.
 #include <string>
-
-#if __has_include(<xtensor/containers/xarray.hpp>)   // since 0.26
-#include <xtensor/containers/xarray.hpp>
-#else
-#include <xtensor/xarray.hpp>
-#endif
+#include <vector>
 
 #include "../catch.hpp"
 #include "mlp.hpp"

@@ -1,5 +1,4 @@
-// error: 1024
-// error: 512
+// error: 134 <= 100
 #include <meshtf/planning.hpp>
 
 struct batch  : meshtf::dim<8> {};

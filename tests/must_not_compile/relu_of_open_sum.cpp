@@ -1,4 +1,4 @@
-// error: is_still_a_sum_over<meshtf::
+// error: still_a_sum_over<meshtf::
 // error: meshtf: relu is not linear, so it can't be applied to the addends of a sum: relu(finish(x))
 #include <meshtf/planning.hpp>
 

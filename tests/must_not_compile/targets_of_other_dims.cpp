@@ -1,5 +1,5 @@
 // error: targets_have_other_dims<
-// error: meshtf: softmax_cross_entropy can't compare these logits with these targets
+// error: meshtf: softmax_cross_entropy can't use these targets
 #include <meshtf/planning.hpp>
 
 struct batch  : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
-// error: is_still_a_sum_over<meshtf::
-// error: operator+ would count the tensor once for each addend: finish(p) + x
+// error: still_a_sum_over<meshtf::
+// error: operator+ would count it once per addend: finish(p) + x
 #include <meshtf/planning.hpp>
 
 struct batch  : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
 // error: gradient_is_not_summed_over<meshtf::
-// error: meshtf: update takes a finished gradient: write update(w, finish(gradient(w)), rate)
+// error: meshtf: update takes a finished gradient: update(w, finish(gradient(w)), rate)
 #include <meshtf/planning.hpp>
 
 struct batch  : meshtf::dim<8> {};

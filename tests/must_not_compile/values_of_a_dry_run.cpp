@@ -1,4 +1,4 @@
-// error: meshtf: a tensor under a dry layout has no elements, so value() has nothing to return
+// error: meshtf: a tensor under a dry layout has no elements, so value() has nothing to show
 #include <meshtf/planning.hpp>
 
 struct batch  : meshtf::dim<8> {};

@@ -83,7 +83,7 @@ template<Mesh M, LayoutRule... Rules>
 struct layout {
   using mesh_type     = M;
   using rules_verdict = typename detail::rules_objection<M, Rules...>::type;
-  static constexpr auto rules = detail::map_of_rules<is_legal<rules_verdict>, Rules...>();
+  static constexpr auto rules = detail::map_of_rules<accepted<rules_verdict>, Rules...>();
 };
 
 template<class L>

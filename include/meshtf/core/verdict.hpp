@@ -9,8 +9,15 @@ namespace meshtf::inline v0 {
 /// Nothing to object to. Every other verdict is an objection: its name states the fact, its arguments are the user's own types.
 struct legal {};
 
+/// Is this verdict `legal`? Operations assert it of theirs: both compilers print its name and arguments where it is not.
 template<class Verdict>
-inline constexpr bool is_legal = std::same_as<Verdict, legal>;
+inline constexpr bool accepted = false;
+template<>
+inline constexpr bool accepted<legal> = true;
+
+/// The same as a concept. g++ 12 prints the verdict in an assertion outside of templates only for a concept.
+template<class Verdict>
+concept is_legal = accepted<Verdict>;
 
 namespace detail {
 

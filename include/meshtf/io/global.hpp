@@ -1,12 +1,21 @@
 // Whole tensors: from_global and to_global.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #if __has_include(<xtensor/containers/xarray.hpp>)   // since 0.26
 #include <xtensor/containers/xarray.hpp>
 #else
+#include <xtensor/xstorage.hpp>
+// Clang's template template parameters since 19 (P0522) make two partial specialisations of xtensor 0.24 ambiguous.
+#if defined(__clang__) && __clang_major__ >= 19
+template<>
+struct xt::rebind_container<std::ptrdiff_t, xt::svector<std::size_t, 4>> {
+  using type = xt::svector<std::ptrdiff_t, 4>;
+};
+#endif
 #include <xtensor/xarray.hpp>
 #endif
 

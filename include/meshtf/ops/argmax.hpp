@@ -14,23 +14,28 @@ namespace meshtf::inline v0 {
 /// Result: int. Where `Along` is split, two all-reduces of one number for each remaining element: the maximum, and the smallest index that has it. No gradient.
 template<Dimension Along, class T, class L, class... D>
 constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
-  static_assert(is_legal<reduce_verdict<wet<L>, shape<D...>, Along>>, "meshtf: argmax can't work along this dimension");
-  using row                   = without<shape<D...>, shape<Along>>;
-  constexpr line_steps lines  = plan_lines(placed_dims<L, shape<D...>>, dims_within<shape<D...>, shape<Along>>[0]);
-  constexpr axis_set finished = split_over<L, shape<D...>> & ~split_over<L, row>;
-  auto& m                     = x.machine();
-  m.enter("argmax", at);
+  using verdict = reduce_verdict<wet<L>, shape<D...>, Along>;
+  static_assert(accepted<verdict>, "meshtf: argmax can't work along this dimension");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using row                   = without<shape<D...>, shape<Along>>;
+    constexpr line_steps lines  = plan_lines(placed_dims<L, shape<D...>>, dims_within<shape<D...>, shape<Along>>[0]);
+    constexpr axis_set finished = split_over<L, shape<D...>> & ~split_over<L, row>;
+    auto& m                     = x.machine();
+    m.enter("argmax", at);
 
-  auto z    = tensor_of<std::int32_t, L, row>::uninitialised(m);
-  auto best = tensor_of<T, L, row>::uninitialised(m);
-  m.argmax(lines, x.data(), best.data(), z.data());
-  if constexpr (finished != 0) {
-    auto peak = copy(best);
-    m.all_reduce(reduction::max, peak.data(), peak.size, finished);
-    m.forget_smaller(peak.size, best.data(), peak.data(), z.data());
-    m.all_reduce(reduction::min, z.data(), z.size, finished);
+    auto z    = tensor_of<std::int32_t, L, row>::uninitialised(m);
+    auto best = tensor_of<T, L, row>::uninitialised(m);
+    m.argmax(lines, x.data(), best.data(), z.data());
+    if constexpr (finished != 0) {
+      auto peak = copy(best);
+      m.all_reduce(reduction::max, peak.data(), peak.size, finished);
+      m.forget_smaller(peak.size, best.data(), peak.data(), z.data());
+      m.all_reduce(reduction::min, z.data(), z.size, finished);
+    }
+    return z;
   }
-  return z;
 }
 
 }  // namespace meshtf::inline v0

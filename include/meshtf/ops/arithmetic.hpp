@@ -80,51 +80,71 @@ using operands_verdict = first_objection<fit_verdict<X, Y>, elementwise_verdict<
 
 template<class T, class L, class... X, class U, class R, class... Y>
 constexpr auto operator+(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y) {
-  static_assert(is_legal<detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>>, "meshtf: operator+ can't join these operands");
-  auto z = detail::broadcast("operator+", function::plus{}, x, y);
-  if (detail::wants_gradient(x, y))
-    detail::record(z, [x = x.without_value(), y = y.without_value()](auto const& dz) {
-      if (x.needs_gradient()) detail::pull_back(x, function::identity{}, dz);
-      if (y.needs_gradient()) detail::pull_back(y, function::identity{}, dz);
-    });
-  return z;
+  using verdict = detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  static_assert(accepted<verdict>, "meshtf: operator+ can't join these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto z = detail::broadcast("operator+", function::plus{}, x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(z, [x = x.without_value(), y = y.without_value()](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x, function::identity{}, dz);
+        if (y.needs_gradient()) detail::pull_back(y, function::identity{}, dz);
+      });
+    return z;
+  }
 }
 
 template<class T, class L, class... X, class U, class R, class... Y>
 constexpr auto operator-(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y) {
-  static_assert(is_legal<detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>>, "meshtf: operator- can't join these operands");
-  auto z = detail::broadcast("operator-", function::minus{}, x, y);
-  if (detail::wants_gradient(x, y))
-    detail::record(z, [x = x.without_value(), y = y.without_value()](auto const& dz) {
-      if (x.needs_gradient()) detail::pull_back(x, function::identity{}, dz);
-      if (y.needs_gradient()) detail::pull_back(y, function::negated{}, dz);
-    });
-  return z;
+  using verdict = detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  static_assert(accepted<verdict>, "meshtf: operator- can't join these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto z = detail::broadcast("operator-", function::minus{}, x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(z, [x = x.without_value(), y = y.without_value()](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x, function::identity{}, dz);
+        if (y.needs_gradient()) detail::pull_back(y, function::negated{}, dz);
+      });
+    return z;
+  }
 }
 
 template<class T, class L, class... X, class U, class R, class... Y>
 constexpr auto operator*(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y) {
-  static_assert(is_legal<detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>>, "meshtf: operator* can't join these operands");
-  auto z = detail::broadcast("operator*", function::times{}, x, y);
-  if (detail::wants_gradient(x, y))
-    detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
-      if (x.needs_gradient()) detail::pull_back(x.target(), function::times{}, dz, y.value());
-      if (y.needs_gradient()) detail::pull_back(y.target(), function::times{}, dz, x.value());
-    });
-  return z;
+  using verdict = detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  static_assert(accepted<verdict>, "meshtf: operator* can't join these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto z = detail::broadcast("operator*", function::times{}, x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x.target(), function::times{}, dz, y.value());
+        if (y.needs_gradient()) detail::pull_back(y.target(), function::times{}, dz, x.value());
+      });
+    return z;
+  }
 }
 
 template<class T, class L, class... X, class U, class R, class... Y>
 constexpr auto operator/(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y) {
-  static_assert(is_legal<detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>>, "meshtf: operator/ can't join these operands");
-  static_assert(std::floating_point<T>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
-  auto z = detail::broadcast("operator/", function::over{}, x, y);
-  if (detail::wants_gradient(x, y))
-    detail::record(z, [x = x.without_value(), y = detail::keep(y), z = detail::keep(z, y.needs_gradient())](auto const& dz) {
-      if (x.needs_gradient()) detail::pull_back(x, function::over{}, dz, y.value());
-      if (y.needs_gradient()) detail::pull_back(y.target(), function::quotient_gradient{}, dz, z.value(), y.value());
-    });
-  return z;
+  using verdict = detail::operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  static_assert(accepted<verdict>, "meshtf: operator/ can't join these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    static_assert(std::floating_point<T>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
+    auto z = detail::broadcast("operator/", function::over{}, x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(z, [x = x.without_value(), y = detail::keep(y), z = detail::keep(z, y.needs_gradient())](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x, function::over{}, dz, y.value());
+        if (y.needs_gradient()) detail::pull_back(y.target(), function::quotient_gradient{}, dz, z.value(), y.value());
+      });
+    return z;
+  }
 }
 
 // ---- a tensor and a number
@@ -252,7 +272,7 @@ constexpr auto operator-(partial<V, Over> const& p, partial<V, Over> const& q) {
 
 template<class V, class Over, class T, class L, class... X>
 constexpr V operator+(partial<V, Over> const& p, tensor<T, L, X...> const&) {
-  static_assert(is_legal<is_still_a_sum_over<Over>>, "meshtf: operator+ would count the tensor once for each addend: finish(p) + x, or p + as_partial<...>(x)");
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: operator+ would count it once per addend: finish(p) + x, or p + as_partial<...>(x)");
   return p.addend();
 }
 template<class V, class Over, class T, class L, class... X>
@@ -261,7 +281,7 @@ constexpr V operator+(tensor<T, L, X...> const& x, partial<V, Over> const& p) {
 }
 template<class V, class Over, class T, class L, class... X>
 constexpr V operator-(partial<V, Over> const& p, tensor<T, L, X...> const&) {
-  static_assert(is_legal<is_still_a_sum_over<Over>>, "meshtf: operator- would count the tensor once for each addend: finish(p) - x, or p - as_partial<...>(x)");
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: operator- would count it once per addend: finish(p) - x, or p - as_partial<...>(x)");
   return p.addend();
 }
 template<class V, class Over, class T, class L, class... X>
@@ -270,7 +290,7 @@ constexpr V operator-(tensor<T, L, X...> const& x, partial<V, Over> const& p) {
 }
 template<class V, class Over, Number N>
 constexpr V operator+(partial<V, Over> const& p, N) {
-  static_assert(is_legal<is_still_a_sum_over<Over>>, "meshtf: operator+ would count the number once for each addend: finish(p) + c");
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: operator+ would count the number once for each addend: finish(p) + c");
   return p.addend();
 }
 template<class V, class Over, Number N>
@@ -279,7 +299,7 @@ constexpr V operator+(N c, partial<V, Over> const& p) {
 }
 template<class V, class W, class A, class B>
 constexpr V operator*(partial<V, A> const& p, partial<W, B> const&) {
-  static_assert(is_legal<is_still_a_sum_over<A>>, "meshtf: operator* of two open sums is not the open sum of products: finish(p) * q");
+  static_assert(accepted<still_a_sum_over<A>>, "meshtf: operator* of two open sums is not the open sum of products: finish(p) * q");
   return p.addend();
 }
 

@@ -29,25 +29,31 @@ constexpr auto sum_over(shape<D...>, Tensor const& x, std::source_location at) {
 /// Errors: `einsum_verdict`. Source: Shazeer et al., Mesh-TensorFlow (2018), sections 3.2 and 3.3.
 template<Dimension... Out, class T, class L, class... X, class U, class R, class... Y>
 constexpr auto einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, std::source_location at = std::source_location::current()) {
-  static_assert(is_legal<detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>>, "meshtf: the operands of einsum differ in more than their dimensions");
-  static_assert(is_legal<einsum_verdict<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>>, "meshtf: this layout can't contract these operands");
-  using alone_in_x = detail::summed_in_x_alone<shape<Out...>, shape<X...>, shape<Y...>>;
-  using alone_in_y = detail::summed_in_x_alone<shape<Out...>, shape<Y...>, shape<X...>>;
-  if constexpr (alone_in_x::rank > 0) {
-    auto const summed = detail::sum_over(alone_in_x{}, x, at);
-    return einsum<Out...>(summed, y, at);
-  } else if constexpr (alone_in_y::rank > 0) {
-    auto const summed = detail::sum_over(alone_in_y{}, y, at);
-    return einsum<Out...>(x, summed, at);
+  using fit = detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  using verdict = einsum_verdict<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>;
+  static_assert(accepted<fit>, "meshtf: the operands of einsum differ in more than their dimensions");
+  static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
+  if constexpr (!accepted<first_objection<fit, verdict>>) {
+    return detail::rejected{};
   } else {
-    x.machine().enter("einsum", at);
-    auto z = detail::finished(detail::contracted<shape<Out...>>(x, y));
-    if (detail::wants_gradient(x, y))
-      detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
-        if (x.needs_gradient()) detail::contribute(x.target(), detail::contracted<shape<X...>>(dz, y.value()));
-        if (y.needs_gradient()) detail::contribute(y.target(), detail::contracted<shape<Y...>>(dz, x.value()));
-      });
-    return z;
+    using alone_in_x = detail::summed_in_x_alone<shape<Out...>, shape<X...>, shape<Y...>>;
+    using alone_in_y = detail::summed_in_x_alone<shape<Out...>, shape<Y...>, shape<X...>>;
+    if constexpr (alone_in_x::rank > 0) {
+      auto const summed = detail::sum_over(alone_in_x{}, x, at);
+      return einsum<Out...>(summed, y, at);
+    } else if constexpr (alone_in_y::rank > 0) {
+      auto const summed = detail::sum_over(alone_in_y{}, y, at);
+      return einsum<Out...>(x, summed, at);
+    } else {
+      x.machine().enter("einsum", at);
+      auto z = detail::finished(detail::contracted<shape<Out...>>(x, y));
+      if (detail::wants_gradient(x, y))
+        detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
+          if (x.needs_gradient()) detail::contribute(x.target(), detail::contracted<shape<X...>>(dz, y.value()));
+          if (y.needs_gradient()) detail::contribute(y.target(), detail::contracted<shape<Y...>>(dz, x.value()));
+        });
+      return z;
+    }
   }
 }
 
@@ -57,23 +63,29 @@ constexpr auto einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, 
 /// sum is whole, as it is for any sum's addends.
 template<Dimension... Out, class T, class L, class... X, class U, class R, class... Y>
 constexpr auto partial_einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, std::source_location at = std::source_location::current()) {
-  static_assert(is_legal<detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>>, "meshtf: the operands of partial_einsum differ in more than their dimensions");
-  static_assert(is_legal<einsum_verdict<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>>, "meshtf: this layout can't contract these operands");
-  using alone_in_x = detail::summed_in_x_alone<shape<Out...>, shape<X...>, shape<Y...>>;
-  using alone_in_y = detail::summed_in_x_alone<shape<Out...>, shape<Y...>, shape<X...>>;
-  static_assert(alone_in_x::rank == 0 && alone_in_y::rank == 0, "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
-  using loops = typename einsum_plan<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>::loops;
-  using owed  = typename detail::remaining_axes<detail::axes_that_split<L, loops>, detail::splitting_axes<L, shape<Out...>>>::type;
+  using fit = detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  using verdict = einsum_verdict<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>;
+  static_assert(accepted<fit>, "meshtf: the operands of partial_einsum differ in more than their dimensions");
+  static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
+  if constexpr (!accepted<first_objection<fit, verdict>>) {
+    return detail::rejected{};
+  } else {
+    using alone_in_x = detail::summed_in_x_alone<shape<Out...>, shape<X...>, shape<Y...>>;
+    using alone_in_y = detail::summed_in_x_alone<shape<Out...>, shape<Y...>, shape<X...>>;
+    static_assert(alone_in_x::rank == 0 && alone_in_y::rank == 0, "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
+    using loops = typename einsum_plan<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>::loops;
+    using owed  = typename detail::remaining_axes<detail::axes_that_split<L, loops>, detail::splitting_axes<L, shape<Out...>>>::type;
 
-  x.machine().enter("partial_einsum", at);
-  auto z = detail::contracted<shape<Out...>>(x, y);
-  if (detail::wants_gradient(x, y))
-    detail::record(z.value, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
-      if (x.needs_gradient()) detail::contribute(x.target(), detail::contracted<shape<X...>>(dz, y.value()));
-      if (y.needs_gradient()) detail::contribute(y.target(), detail::contracted<shape<Y...>>(dz, x.value()));
-    });
-  axis_set const open = z.owed;
-  return partial<tensor<T, L, Out...>, owed>{std::move(z.value), open};
+    x.machine().enter("partial_einsum", at);
+    auto z = detail::contracted<shape<Out...>>(x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(z.value, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
+        if (x.needs_gradient()) detail::contribute(x.target(), detail::contracted<shape<X...>>(dz, y.value()));
+        if (y.needs_gradient()) detail::contribute(y.target(), detail::contracted<shape<Y...>>(dz, x.value()));
+      });
+    axis_set const open = z.owed;
+    return partial<tensor<T, L, Out...>, owed>{std::move(z.value), open};
+  }
 }
 
 }  // namespace meshtf::inline v0

@@ -54,14 +54,18 @@ constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x)
 template<class F, class DF, FloatingElement T, class L, class... X, Tensor... Rest>
   requires(!Tensor<F> && !Tensor<DF>)
 constexpr auto map(F const& f, DF const& df, tensor<T, L, X...> const& x, Rest const&... rest) {
-  static_assert(is_legal<first_objection<legal, detail::fit_verdict<tensor<T, L, X...>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>>,
-                "meshtf: map can't join these operands");
-  using out = typename detail::broadcast_of<shape<X...>, typename Rest::shape_type...>::type;
-  x.machine().enter("map");
-  auto z = detail::each<T, out>(f, x, rest...);
-  if (detail::wants_gradient(x, rest...))
-    detail::record(z, [df, x = detail::keep(x), ... rest = detail::keep(rest)](auto const& dz) { detail::pull_back_chained(df, dz, x, rest...); });
-  return z;
+  using verdict = first_objection<legal, detail::fit_verdict<tensor<T, L, X...>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>;
+  static_assert(accepted<verdict>, "meshtf: map can't join these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using out = typename detail::broadcast_of<shape<X...>, typename Rest::shape_type...>::type;
+    x.machine().enter("map");
+    auto z = detail::each<T, out>(f, x, rest...);
+    if (detail::wants_gradient(x, rest...))
+      detail::record(z, [df, x = detail::keep(x), ... rest = detail::keep(rest)](auto const& dz) { detail::pull_back_chained(df, dz, x, rest...); });
+    return z;
+  }
 }
 
 }  // namespace meshtf::inline v0

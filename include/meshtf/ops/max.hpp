@@ -28,15 +28,20 @@ constexpr auto maximum(tensor<T, L, X...> const& x) {
 /// maximum, as in Mesh TensorFlow; it owes nothing.
 template<Dimension... Along, class T, class L, class... X>
 constexpr auto max(tensor<T, L, X...> const& x, std::source_location at = std::source_location::current()) {
-  static_assert(is_legal<reduce_verdict<wet<L>, shape<X...>, Along...>>, "meshtf: max can't work along these dimensions");
-  using out = without<shape<X...>, typename detail::named_or_all<shape<X...>, Along...>::type>;
-  x.machine().enter("max", at);
-  auto z = detail::maximum<out>(x);
-  if (detail::wants_gradient(x))
-    detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
-      detail::contribute(x.target(), detail::each<T, shape<X...>>(function::where_equal{}, dz, x.value(), z.value()));
-    });
-  return z;
+  using verdict = reduce_verdict<wet<L>, shape<X...>, Along...>;
+  static_assert(accepted<verdict>, "meshtf: max can't work along these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using out = without<shape<X...>, typename detail::named_or_all<shape<X...>, Along...>::type>;
+    x.machine().enter("max", at);
+    auto z = detail::maximum<out>(x);
+    if (detail::wants_gradient(x))
+      detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
+        detail::contribute(x.target(), detail::each<T, shape<X...>>(function::where_equal{}, dz, x.value(), z.value()));
+      });
+    return z;
+  }
 }
 
 }  // namespace meshtf::inline v0

@@ -16,9 +16,14 @@ template<Dimension From, Dimension To, class T, class L, class... D>
 constexpr auto rename(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   using renamed = replaced<shape<D...>, From, shape<To>>;
   using plan    = renaming_reshard_plan<wet<L>, shape<D...>, wet<L>, renamed>;
-  static_assert(is_legal<first_objection<detail::dims_are_in<shape<D...>, From>, typename plan::verdict>>, "meshtf: rename can't give this dimension that name");
-  x.machine().enter("rename", at);
-  return detail::relocate<tensor_of<T, L, renamed>, detail::relocation<wet<L>, shape<D...>, wet<L>, renamed>>(x, 0, plan::steps);
+  using verdict = first_objection<detail::dims_are_in<shape<D...>, From>, typename plan::verdict>;
+  static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    x.machine().enter("rename", at);
+    return detail::relocate<tensor_of<T, L, renamed>, detail::relocation<wet<L>, shape<D...>, wet<L>, renamed>>(x, 0, plan::steps);
+  }
 }
 
 }  // namespace meshtf::inline v0

@@ -63,15 +63,19 @@ struct merged_shape<shape<D...>, shape<First, Rest...>, Whole> {
 /// whole and one of `To...` is split it is a slice; otherwise they move as by `reshard`. Gradient: the way back.
 template<Dimension From, Dimension... To, class T, class L, class... D>
 constexpr auto split_dim(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
-  using parts = shape<To...>;
-  using out   = replaced<shape<D...>, From, parts>;
-  using plan  = reshape_plan<wet<L>, out, From, parts>;
-  static_assert(is_legal<first_objection<detail::dims_are_in<shape<D...>, From>, typename plan::verdict>>, "meshtf: split_dim can't split this dimension so");
-  using way   = detail::as_parts_of<plan>;
-  using steps = detail::reshape_steps<wet<L>, way, From, parts>;
-  static_assert(is_legal<typename steps::verdict>, "meshtf: split_dim can't bring the parts to where the layout wants them");
-  x.machine().enter("split_dim", at);
-  return detail::relocate<tensor_of<T, L, out>, way>(x, 0, steps::value);
+  using parts   = shape<To...>;
+  using out     = replaced<shape<D...>, From, parts>;
+  using plan    = reshape_plan<wet<L>, out, From, parts>;
+  using way     = detail::as_parts_of<plan>;
+  using steps   = detail::reshape_steps<wet<L>, way, From, parts>;
+  using verdict = first_objection<detail::dims_are_in<shape<D...>, From>, typename plan::verdict, typename steps::verdict>;
+  static_assert(accepted<verdict>, "meshtf: split_dim can't split this dimension so");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    x.machine().enter("split_dim", at);
+    return detail::relocate<tensor_of<T, L, out>, way>(x, 0, steps::value);
+  }
 }
 
 /// `x` with the dimension `Into` in the place of its neighbours `Parts...`, whose sizes multiply to it: `merge_dims<heads, key, model>(x)`; the last is `Into`.
@@ -81,19 +85,22 @@ template<Dimension First, Dimension Second, Dimension... More, class T, class L,
 constexpr auto merge_dims(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   static_assert(sizeof...(More) > 0, "meshtf: merge_dims names the dimensions to merge and then the one they become");
   return [&]<Dimension... Parts, Dimension Into>(shape<Parts...>, shape<Into>) {
-    using parts  = shape<Parts...>;
-    using merged = detail::merged_shape<shape<D...>, parts, Into>;
-    using out    = typename merged::type;
-    using plan   = reshape_plan<wet<L>, shape<D...>, Into, parts>;
-    static_assert(is_legal<first_objection<detail::dims_are_in<shape<D...>, Parts...>,
-                                           std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, shape<D...>>>, typename plan::verdict,
-                                           placement_verdict_of<wet<L>, out>>>,
-                  "meshtf: merge_dims can't merge these dimensions so");
-    using way   = detail::as_whole_of<plan>;
-    using steps = detail::reshape_steps<wet<L>, way, Into, parts>;
-    static_assert(is_legal<typename steps::verdict>, "meshtf: merge_dims can't bring the parts to where the layout wants the whole");
-    x.machine().enter("merge_dims", at);
-    return detail::relocate<tensor_of<T, L, out>, way>(x, 0, steps::value);
+    using parts   = shape<Parts...>;
+    using merged  = detail::merged_shape<shape<D...>, parts, Into>;
+    using out     = typename merged::type;
+    using plan    = reshape_plan<wet<L>, shape<D...>, Into, parts>;
+    using way     = detail::as_whole_of<plan>;
+    using steps   = detail::reshape_steps<wet<L>, way, Into, parts>;
+    using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, shape<D...>>>;
+    using verdict = first_objection<detail::dims_are_in<shape<D...>, Parts...>, stand, typename plan::verdict, placement_verdict_of<wet<L>, out>,
+                                    typename steps::verdict>;
+    static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these dimensions so");
+    if constexpr (!accepted<verdict>) {
+      return detail::rejected{};
+    } else {
+      x.machine().enter("merge_dims", at);
+      return detail::relocate<tensor_of<T, L, out>, way>(x, 0, steps::value);
+    }
   }(typename detail::but_last<shape<First, Second, More...>>::rest{}, typename detail::but_last<shape<First, Second, More...>>::last{});
 }
 

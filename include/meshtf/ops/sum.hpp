@@ -34,16 +34,26 @@ constexpr auto summed(char const* name, std::source_location at, F const& f, ten
 /// Where one of them is split, the processes' sums are joined by an all-reduce of the result over its axes. Gradient: dz, broadcast; it owes nothing.
 template<Dimension... Along, class T, class L, class... X>
 constexpr auto sum(tensor<T, L, X...> const& x, std::source_location at = std::source_location::current()) {
-  static_assert(is_legal<reduce_verdict<wet<L>, shape<X...>, Along...>>, "meshtf: sum can't work along these dimensions");
-  return detail::summed<typename detail::named_or_all<shape<X...>, Along...>::type>("sum", at, function::identity{}, x);
+  using verdict = reduce_verdict<wet<L>, shape<X...>, Along...>;
+  static_assert(accepted<verdict>, "meshtf: sum can't work along these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    return detail::summed<typename detail::named_or_all<shape<X...>, Along...>::type>("sum", at, function::identity{}, x);
+  }
 }
 
 /// The mean over `Along...`; over everything if none is named. Sends what `sum` sends.
 template<Dimension... Along, FloatingElement T, class L, class... X>
 constexpr auto mean(tensor<T, L, X...> const& x, std::source_location at = std::source_location::current()) {
-  static_assert(is_legal<reduce_verdict<wet<L>, shape<X...>, Along...>>, "meshtf: mean can't work along these dimensions");
-  using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
-  return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, x);
+  using verdict = reduce_verdict<wet<L>, shape<X...>, Along...>;
+  static_assert(accepted<verdict>, "meshtf: mean can't work along these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
+    return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, x);
+  }
 }
 
 }  // namespace meshtf::inline v0

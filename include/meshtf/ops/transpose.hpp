@@ -17,15 +17,20 @@ struct not_the_dims_of_tensor {};
 template<Dimension... Order, class T, class L, class... D>
 constexpr auto transpose(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   constexpr bool same = sizeof...(Order) == sizeof...(D) && without<shape<Order...>, shape<D...>>::rank == 0 && without<shape<D...>, shape<Order...>>::rank == 0;
-  static_assert(is_legal<std::conditional_t<same, legal, not_the_dims_of_tensor<shape<Order...>, shape<D...>>>>, "meshtf: transpose can't order these dimensions");
-  x.machine().enter("transpose", at);
-  auto z = detail::each<T, shape<Order...>>(function::identity{}, x);
-  if (detail::wants_gradient(x)) {
-    bool const open = x.gradient_stays_open();
-    detail::record<detail::incoming::open_if_open>(
-        z, [x = x.without_value()](auto const& dz, axis_set owed) { detail::contribute(x, detail::each<T, shape<D...>>(function::identity{}, dz), owed); }, open);
+  using verdict = std::conditional_t<same, legal, not_the_dims_of_tensor<shape<Order...>, shape<D...>>>;
+  static_assert(accepted<verdict>, "meshtf: transpose can't order these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    x.machine().enter("transpose", at);
+    auto z = detail::each<T, shape<Order...>>(function::identity{}, x);
+    if (detail::wants_gradient(x)) {
+      bool const open = x.gradient_stays_open();
+      detail::record<detail::incoming::open_if_open>(
+          z, [x = x.without_value()](auto const& dz, axis_set owed) { detail::contribute(x, detail::each<T, shape<D...>>(function::identity{}, dz), owed); }, open);
+    }
+    return z;
   }
-  return z;
 }
 
 }  // namespace meshtf::inline v0

@@ -37,7 +37,7 @@ constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rat
 
 template<class T, class L, class... D, class V, class Over, class Rate>
 constexpr void update(parameter<T, L, D...>&, partial<V, Over> const&, Rate) {
-  static_assert(is_legal<gradient_is_not_summed_over<Over>>, "meshtf: update takes a finished gradient: write update(w, finish(gradient(w)), rate)");
+  static_assert(accepted<gradient_is_not_summed_over<Over>>, "meshtf: update takes a finished gradient: update(w, finish(gradient(w)), rate)");
 }
 
 }  // namespace meshtf::inline v0

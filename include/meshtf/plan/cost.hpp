@@ -81,13 +81,12 @@ public:
   /// Every call, in order.
   constexpr std::span<collective_call const> collectives() const { return {calls_.data(), count_}; }
 
-  /// The same calls in the same order and the same figures; call sites may differ.
+  /// The same calls in the same order and the same figures; call sites, and what is kept alive at the end, may differ.
   friend constexpr bool operator==(cost const& a, cost const& b) {
     if (a.count_ != b.count_) return false;
     for (std::size_t i = 0; i < a.count_; ++i)
       if (!(a.calls_[i] == b.calls_[i])) return false;
-    return a.flops_ == b.flops_ && a.elementwise_flops_ == b.elementwise_flops_ && a.parameter_bytes_ == b.parameter_bytes_ && a.peak_bytes_ == b.peak_bytes_ &&
-           a.live_bytes_ == b.live_bytes_;
+    return a.flops_ == b.flops_ && a.elementwise_flops_ == b.elementwise_flops_ && a.parameter_bytes_ == b.parameter_bytes_ && a.peak_bytes_ == b.peak_bytes_;
   }
 
   // What a machine notes. Not for users: a cost is read.

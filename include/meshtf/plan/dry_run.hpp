@@ -10,7 +10,6 @@ namespace detail {
 // Called in constant evaluation only, where reaching it stops the compiler with its name.
 inline void values_outlive_the_dry_run() {}
 
-/// What `step` returns lives until its price is taken, as it does in the loop that calls it.
 struct nothing {};
 template<class Program>
 constexpr auto result_of_step(Program& program) {
@@ -20,14 +19,6 @@ constexpr auto result_of_step(Program& program) {
   } else {
     return program.step();
   }
-}
-
-template<class L, class F>
-constexpr auto priced(F const& run) {
-  ledger<typename L::mesh_type> m;
-  run(m);
-  m.unwind_tape(false);
-  return m.noted();
 }
 
 }  // namespace detail
@@ -40,9 +31,11 @@ constexpr auto priced(F const& run) {
 /// program at about 40 Transformer layers: pass -fconstexpr-steps=100000000 (the CMake target does).
 template<Layout L, class F>
 consteval auto dry_run(F f) {
-  auto const cost = detail::priced<L>([&](auto& m) { f.template operator()<dry<wet<L>>>(m); });
-  if (cost.live_bytes() != 0) detail::values_outlive_the_dry_run();   // some value is kept in a place that outlives f
-  return cost;
+  ledger<typename L::mesh_type> m;
+  f.template operator()<dry<wet<L>>>(m);
+  m.unwind_tape(false);
+  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();   // some value is kept in a place that outlives f
+  return m.noted();
 }
 
 /// The price of the first `step()` of a fresh `Program<L>`. What its constructor holds counts in the bytes; its flops and collectives do not.

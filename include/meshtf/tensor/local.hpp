@@ -33,7 +33,7 @@ using fit_verdict = typename fit<X, Y>::type;
 template<class R, class Out, class F, class T0, class L, class... D0, class... Rest>
 constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... rest) {
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
-  static_assert(is_legal<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
+  static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
   auto z = tensor_of<R, L, Out>::uninitialised(x.machine());
   x.machine().map(plan::local, f, z.data(), x.data(), rest.data()...);
   return z;
@@ -43,7 +43,7 @@ constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... re
 template<reduction Op, class Out, class F, class T, class L, class... D0, class... Rest>
 constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... rest) {
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
-  static_assert(is_legal<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
+  static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
   auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().template reduce<Op>(plan::local, f, z.data(), x.data(), rest.data()...);
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over};

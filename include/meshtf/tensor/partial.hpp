@@ -73,6 +73,6 @@ private:
 
 /// The value is still a sum over `Axes`: an operation that is not linear can't be applied to its addends.
 template<class Axes>
-struct is_still_a_sum_over {};
+struct still_a_sum_over {};
 
 }  // namespace meshtf::inline v0

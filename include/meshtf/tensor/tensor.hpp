@@ -15,6 +15,9 @@ namespace detail {
 template<class L>
 inline constexpr bool holds_values = !is_dry<L>;
 
+/// What an operation returns after its assertion has failed, so that the compiler says no more than that.
+struct rejected {};
+
 /// Under a dry layout there is no array to point into.
 template<class L, class T>
 constexpr T* offset(T* data, extent by) {
@@ -32,7 +35,7 @@ constexpr T* offset(T* data, extent by) {
 /// machine.
 template<Element T, Layout L, Dimension... D>
 class tensor {
-  static_assert(is_legal<placement_verdict<L, D...>>, "meshtf: this layout cannot place a tensor of these dimensions");
+  static_assert(accepted<placement_verdict<L, D...>>, "meshtf: this layout cannot place a tensor of these dimensions");
 
 public:
   using element_type = T;
@@ -49,21 +52,26 @@ public:
   constexpr machine_type& machine() const { return *machine_; }
 
   /// This process's part as an xtensor view, row-major in the order of the dimensions. Writing through it counts as writing to the tensor.
-  auto local() {
+  constexpr auto local() {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
-    value_->written();
-    return machine_->view(data(), local_extents<L, shape_type>);
+    if constexpr (detail::holds_values<L>) {
+      value_->written();
+      return machine_->view(data(), local_extents<L, shape_type>);
+    }
   }
-  auto local() const {
+  constexpr auto local() const {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
-    return machine_->view(data(), local_extents<L, shape_type>);
+    if constexpr (detail::holds_values<L>) return machine_->view(data(), local_extents<L, shape_type>);
   }
 
   /// The number that a tensor without dimensions holds.
-  T value() const {
-    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so value() has nothing to return");
+  constexpr T value() const {
+    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so value() has nothing to show");
     static_assert(sizeof...(D) == 0, "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
-    return *data();
+    if constexpr (detail::holds_values<L>)
+      return *data();
+    else
+      return T{};
   }
 
   // ---- what operations are written with
