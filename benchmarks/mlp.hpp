@@ -5,20 +5,20 @@
 
 namespace with_meshtf {
 
-struct batch  : meshtf::dim<256> {};
-struct in     : meshtf::dim<512> {};
+struct batch : meshtf::dim<256> {};
+struct in : meshtf::dim<512> {};
 struct hidden : meshtf::dim<2048> {};
-struct out    : meshtf::dim<512> {};
+struct out : meshtf::dim<512> {};
 
-struct few    : meshtf::dim<8> {};
-struct small  : meshtf::dim<64> {};
+struct few : meshtf::dim<8> {};
+struct small : meshtf::dim<64> {};
 struct middle : meshtf::dim<256> {};
-struct end    : meshtf::dim<64> {};
+struct end : meshtf::dim<64> {};
 
-struct all  : meshtf::axis<2> {};
+struct all : meshtf::axis<2> {};
 struct line : meshtf::mesh<all> {};
 
-struct data_parallel   : meshtf::layout<line, meshtf::split<batch, all>> {};
+struct data_parallel : meshtf::layout<line, meshtf::split<batch, all>> {};
 struct tensor_parallel : meshtf::layout<line, meshtf::split<hidden, all>, meshtf::split<middle, all>> {};
 
 /// relu(x w1) w2, the mean of softmax cross entropy, w -= rate dw.

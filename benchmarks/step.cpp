@@ -86,7 +86,7 @@ with_meshtf::training<L> prepared(meshtf::process_mesh<with_meshtf::line>& m) {
   t.x                    = meshtf::random_uniform<float, L, batch, in>(m, {.seed = 3}, -1, 1);
   constexpr bool split   = meshtf::axes_of<L, batch>::count > 0;
   meshtf::extent const n = t.labels.size, first = split ? m.rank() * n : 0;
-  auto labels            = t.labels.local();
+  auto labels = t.labels.local();
   for (meshtf::extent i = 0; i < n; ++i) labels(i) = by_hand::mlp_step::label(static_cast<int>(first + i), out::size);
   return t;
 }

@@ -1,23 +1,33 @@
-// Dimensions: a name and a size.
+// If it compiles, it passes.
 #include <meshtf/core/dim.hpp>
-#include <meshtf/core/mesh.hpp>
+
+namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<8> {};
-struct memory : dim<8> {};
-struct rows   : axis<8> {};
-struct number {
-  static constexpr extent size = 8;
+struct batch  : dim<512> {};
+struct memory : dim<512> {};
+struct narrow : batch {};
+
+struct impostor {
+  static constexpr extent size = 512;
 };
+struct nameless_size {};
 
-// Two dimensions of one size are two dimensions.
-static_assert(batch::size == 8 && memory::size == 8 && !std::same_as<batch, memory>);
+// a dimension is a name and a size
+static_assert(Dimension<batch> && batch::size == 512);
 
-// A dimension derives from `dim`; a size alone makes none, and an axis is no dimension.
-static_assert(Dimension<batch> && Dimension<memory>);
-static_assert(!Dimension<number> && !Dimension<rows> && !Dimension<int>);
+// two dimensions of one size are two dimensions
+static_assert(!std::same_as<batch, memory>);
 
-// Sizes are counted in 64 bits.
-struct tokens : dim<extent{1} << 40> {};
-static_assert(Dimension<tokens> && tokens::size == 1'099'511'627'776);
+// sizes are as wide as any array can be
+struct vast : dim<(extent{1} << 40)> {};
+static_assert(Dimension<vast> && vast::size == 1'099'511'627'776);
+
+// whoever has a size is no dimension yet: it says so by inheriting
+static_assert(!Dimension<impostor> && !Dimension<nameless_size> && !Dimension<int>);
+
+// what inherits from a dimension is one, and not the same one
+static_assert(Dimension<narrow> && narrow::size == 512 && !std::same_as<narrow, batch>);
+
+}  // namespace

@@ -1,57 +1,78 @@
-// Layouts: which dimension is split over which axes, and which rules make no layout.
+// If it compiles, it passes.
+#include <boost/hana/equal.hpp>
+#include <boost/hana/length.hpp>
+
 #include <meshtf/core/layout.hpp>
 
-#include <boost/hana/length.hpp>
+namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<16> {};
-struct hidden : dim<8>  {};
-struct model  : dim<4>  {};
+struct batch  : dim<8>  {};
+struct hidden : dim<16> {};
+struct out    : dim<4>  {};
 
-struct pods  : axis<2> {};
-struct rows  : axis<2> {};
-struct cols  : axis<4> {};
-struct far   : axis<2> {};
-struct grid  : mesh<pods, rows, cols> {};
+struct pods   : axis<2> {};
+struct rows   : axis<2> {};
+struct cols   : axis<2> {};
+struct planes : axis<2> {};
+struct grid   : mesh<pods, rows, cols> {};
 
-struct whole   : layout<grid> {};
-struct mixed   : layout<grid, split<batch, pods, rows>, split<hidden, cols>> {};
-struct turned  : layout<grid, split<batch, rows, pods>> {};
-struct by_none : layout<grid, split<batch>> {};
+struct replicated : layout<grid> {};
+struct mixed      : layout<grid, split<batch, pods, rows>, split<hidden, cols>> {};
+struct other_way  : layout<grid, split<hidden, cols>, split<batch, rows, pods>> {};
 
-// A dimension is split over the axes of its rule, outermost first; without a rule, or by a rule without axes, over none.
-static_assert(std::same_as<axes_of<mixed, batch>, axes<pods, rows>>);
-static_assert(std::same_as<axes_of<turned, batch>, axes<rows, pods>>);
+// a layout says for each dimension over which axes it is split
+static_assert(Layout<mixed> && is_legal<mixed::rules_verdict> && std::same_as<mixed::mesh_type, grid>);
 static_assert(std::same_as<axes_of<mixed, hidden>, axes<cols>>);
-static_assert(std::same_as<axes_of<mixed, model>, axes<>> && std::same_as<axes_of<whole, batch>, axes<>> && std::same_as<axes_of<by_none, batch>, axes<>>);
 
-// Rules that make a layout are legal, and a layout without rules is one.
-static_assert(is_legal<mixed::rules_verdict> && is_legal<turned::rules_verdict> && is_legal<whole::rules_verdict> && is_legal<by_none::rules_verdict>);
-static_assert(Layout<mixed> && Layout<whole> && !Layout<grid> && !Layout<batch>);
+// several axes in the order in which the rule names them: the first is outermost
+static_assert(std::same_as<axes_of<mixed, batch>, axes<pods, rows>>);
+static_assert(std::same_as<axes_of<other_way, batch>, axes<rows, pods>>);
 
-// One axis may have rules for several dimensions: whether a tensor has two of them is a question of placement.
-struct both : layout<grid, split<batch, rows>, split<hidden, rows>> {};
-static_assert(is_legal<both::rules_verdict>);
+// what has no rule is whole
+static_assert(std::same_as<axes_of<mixed, out>, axes<>> && std::same_as<axes_of<replicated, batch>, axes<>>);
 
-// An axis that the mesh lacks, two rules for one dimension, an axis named twice: each is an objection, never a silent copy on every process.
-struct astray   : layout<grid, split<batch, pods>, split<hidden, far>> {};
-struct doubled  : layout<grid, split<batch, pods>, split<hidden, cols>, split<batch, rows>> {};
-struct stutters : layout<grid, split<hidden, cols, rows, cols>> {};
-static_assert(std::same_as<astray::rules_verdict, axis_is_not_in_mesh<far, hidden, grid>>);
-static_assert(std::same_as<doubled::rules_verdict, two_rules_for_dim<batch>>);
-static_assert(std::same_as<stutters::rules_verdict, axis_splits_dim_twice<cols, hidden>>);
-static_assert(!is_legal<astray::rules_verdict> && !is_legal<doubled::rules_verdict> && !is_legal<stutters::rules_verdict>);
+// the order of the rules means nothing
+static_assert(std::same_as<axes_of<other_way, hidden>, axes_of<mixed, hidden>>);
 
-// Rules are a Hana map from dimensions to axes.
-static_assert(decltype(hana::length(mixed::rules))::value == 2);
-static_assert(decltype(mixed::rules[hana::type_c<hidden>])::type::size == 4);
+// one axis may split two dimensions, as long as no tensor has both
+struct clash : layout<grid, split<batch, rows>, split<hidden, rows>> {};
+static_assert(is_legal<clash::rules_verdict>);
 
-// A dry layout has the rules of the one it is made of, and its name within.
-static_assert(is_dry<dry<mixed>> && !is_dry<mixed>);
-static_assert(Layout<dry<mixed>> && std::same_as<dry<mixed>::mesh_type, grid>);
-static_assert(std::same_as<axes_of<dry<mixed>, batch>, axes<pods, rows>>);
-static_assert(std::same_as<dry<doubled>::rules_verdict, two_rules_for_dim<batch>>);
+// a rule may say that a dimension is whole
+struct said_so : layout<grid, split<batch>> {};
+static_assert(is_legal<said_so::rules_verdict> && std::same_as<axes_of<said_so, batch>, axes<>>);
 
-// `wet` takes it off, and leaves other layouts alone.
+// a layout is a Hana map
+static_assert(hana::length(mixed::rules) == hana::size_c<2>);
+static_assert(decltype(mixed::rules[hana::type_c<hidden>] == hana::type_c<axes<cols>>)::value);
+static_assert(!decltype(hana::contains(mixed::rules, hana::type_c<out>))::value);
+
+// rules that say nothing, or two things, are objected to
+struct stray : layout<grid, split<hidden, cols>, split<batch, planes>> {};
+static_assert(std::same_as<stray::rules_verdict, axis_is_not_in_mesh<planes, batch, grid>>);
+struct twice : layout<grid, split<batch, rows>, split<hidden, cols>, split<batch, cols>> {};
+static_assert(std::same_as<twice::rules_verdict, two_rules_for_dim<batch>>);
+struct stutter : layout<grid, split<hidden, cols>, split<batch, rows, pods, rows>> {};
+static_assert(std::same_as<stutter::rules_verdict, axis_splits_dim_twice<rows, batch>>);
+
+// two rules for one dimension come first, then the rules one after the other
+struct many : layout<grid, split<batch, planes>, split<hidden, rows, rows>, split<hidden, cols>> {};
+static_assert(std::same_as<many::rules_verdict, two_rules_for_dim<hidden>>);
+struct several : layout<grid, split<hidden, rows, rows>, split<batch, planes>> {};
+static_assert(std::same_as<several::rules_verdict, axis_splits_dim_twice<rows, hidden>>);
+
+// such a layout has no rules at all
+static_assert(Layout<stray> && std::same_as<axes_of<stray, hidden>, axes<>>);
+
+// a dry layout has the rules of the layout, and plans can't tell them apart
+static_assert(Layout<dry<mixed>> && is_dry<dry<mixed>> && !is_dry<mixed>);
 static_assert(std::same_as<wet<dry<mixed>>, mixed> && std::same_as<wet<mixed>, mixed>);
+static_assert(std::same_as<axes_of<dry<mixed>, batch>, axes<pods, rows>>);
+static_assert(std::same_as<dry<stray>::rules_verdict, stray::rules_verdict>);
+
+// a dimension, a mesh and a number are no layouts
+static_assert(!Layout<batch> && !Layout<grid> && !Layout<int>);
+
+}  // namespace

@@ -1,29 +1,34 @@
-// Meshes: the processes as a grid with named axes.
-#include <meshtf/core/dim.hpp>
+// If it compiles, it passes.
 #include <meshtf/core/mesh.hpp>
+
+namespace {
 
 using namespace meshtf;
 
-struct pods : axis<2> {};
-struct rows : axis<3> {};
+struct rows : axis<2> {};
 struct cols : axis<4> {};
 struct lone : axis<1> {};
-struct grid : mesh<pods, rows, cols> {};
-struct none : mesh<> {};
-struct batch : dim<4> {};
+struct grid : mesh<rows, cols, lone> {};
+struct cell : mesh<> {};
 
-// A mesh has as many processes as its axes multiply to, and without axes one.
-static_assert(grid::size == 24 && none::size == 1);
-static_assert(Mesh<grid> && Mesh<none> && !Mesh<cols>);
-static_assert(std::same_as<grid::all_axes, axes<pods, rows, cols>>);
+struct length : dim<4> {};
 
-// An axis derives from `axis`; a dimension of its size is none. One process is enough.
-static_assert(MeshAxis<cols> && MeshAxis<lone> && !MeshAxis<batch> && !MeshAxis<grid>);
+// an axis is a name and a number of processes; it is no dimension, and no dimension is an axis
+static_assert(MeshAxis<rows> && rows::size == 2);
+static_assert(!Dimension<rows> && !MeshAxis<length> && !MeshAxis<int>);
 
-// A list of axes knows how many they are, how many processes they join, and which they are.
-static_assert(axes<pods, cols>::count == 2 && axes<pods, cols>::size == 8);
-static_assert(axes<pods, cols>::has<cols> && !axes<pods, cols>::has<rows>);
-static_assert(axes<>::count == 0 && axes<>::size == 1 && !axes<>::has<cols>);
+// a mesh has as many processes as its axes hold together
+static_assert(Mesh<grid> && grid::size == 2 * 4 * 1);
+static_assert(std::same_as<grid::all_axes, axes<rows, cols, lone>>);
 
-// Their order matters: it is that of ranks in a mesh, of parts in a rule.
-static_assert(!std::same_as<axes<pods, cols>, axes<cols, pods>>);
+// without axes it is one process
+static_assert(Mesh<cell> && cell::size == 1);
+static_assert(!Mesh<rows> && !Mesh<int>);
+
+// a list of axes is ordered, and counts axes and processes
+static_assert(axes<cols, rows>::count == 2 && axes<cols, rows>::size == 8);
+static_assert(!std::same_as<axes<cols, rows>, axes<rows, cols>>);
+static_assert(axes<cols>::has<cols> && !axes<cols>::has<rows>);
+static_assert(axes<>::count == 0 && axes<>::size == 1 && !axes<>::has<rows>);
+
+}  // namespace

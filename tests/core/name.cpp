@@ -1,56 +1,46 @@
-// Names: what a type is called in ledgers, messages and files.
-#include <meshtf/core.hpp>
+// If it compiles, it passes.
+#include <meshtf/core/layout.hpp>
+#include <meshtf/core/name.hpp>
+#include <meshtf/core/shape.hpp>
+
+struct batch : meshtf::dim<8> {};
+
+namespace model {
+
+struct hidden : meshtf::dim<16> {};
+
+struct renamed : meshtf::dim<16> {
+  static constexpr std::string_view name = "hidden units";
+};
+
+template<class D>
+struct padded : meshtf::dim<32> {};
+
+}  // namespace model
+
+namespace {
 
 using namespace meshtf;
-using namespace std::literals;
 
-struct batch  : dim<8>  {};
-struct hidden : dim<16> {};
-struct rows   : axis<2> {};
-struct grid   : mesh<rows> {};
-struct mixed  : layout<grid, split<batch, rows>> {};
+struct rows  : axis<2> {};
+struct grid  : mesh<rows> {};
+struct mixed : layout<grid, split<batch, rows>> {};
 
-// A type is called what the program calls it, whatever it is.
-static_assert(name_of<batch>() == "batch"sv);
-static_assert(name_of<rows>() == "rows"sv);
-static_assert(name_of<grid>() == "grid"sv);
-static_assert(name_of<mixed>() == "mixed"sv);
-static_assert(name_of<float>() == "float"sv && name_of<int>() == "int"sv);
+// a name is what stands in the program, without the namespaces around it
+static_assert(name_of<batch>() == "batch" && name_of<model::hidden>() == "hidden" && name_of<rows>() == "rows" && name_of<mixed>() == "mixed");
+static_assert(name_of<float>() == "float" && name_of<int>() == "int");
 
-// Its namespaces, its class and an unnamed namespace are left out.
-namespace text::tokens {
-struct vocab : dim<32> {};
-struct model {
-  struct width : dim<4> {};
-};
-}  // namespace text::tokens
-namespace {
-struct hid_away : dim<2> {};
+// of a template it is the template's, with its arguments
+static_assert(name_of<model::padded<batch>>() == "padded<batch>" && name_of<shape<>>() == "shape<>");
+
+// within a function, too
+constexpr bool names_what_is_local() {
+  struct length : dim<4> {};
+  return name_of<length>() == "length";
 }
-static_assert(name_of<text::tokens::vocab>() == "vocab"sv);
-static_assert(name_of<text::tokens::model::width>() == "width"sv);
-static_assert(name_of<hid_away>() == "hid_away"sv);
+static_assert(names_what_is_local());
 
-// Those of template arguments stay, since two of them may differ in nothing else.
-static_assert(name_of<shape<batch, hidden>>() == "shape<batch, hidden>"sv);
-static_assert(name_of<shape<text::tokens::vocab>>() == "shape<text::tokens::vocab>"sv);
-static_assert(name_of<axes<>>() == "axes<>"sv);
+// a type may say its name itself: files and plots keep it when the type is renamed
+static_assert(name_of<model::renamed>() == "hidden units");
 
-// A member `name` takes precedence: files and plots stay as they are when the type is renamed.
-struct length : dim<4> {
-  static constexpr std::string_view name = "sequence";
-};
-struct heads : dim<4> {
-  static constexpr char const* name = "attention heads";
-};
-static_assert(name_of<length>() == "sequence"sv && name_of<heads>() == "attention heads"sv);
-
-// It is inherited like any other member.
-struct memory : length {};
-static_assert(name_of<memory>() == "sequence"sv);
-
-// A member of that name that is no text is not a name.
-struct channels : dim<3> {
-  static constexpr int name = 3;
-};
-static_assert(name_of<channels>() == "channels"sv);
+}  // namespace

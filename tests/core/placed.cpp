@@ -1,55 +1,70 @@
-// Placed dimensions: a layout as the values that rules work on.
+// If it compiles, it passes.
+#include <algorithm>
+
 #include <meshtf/core/placed.hpp>
+
+namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<16> {};
-struct hidden : dim<12> {};
-struct model  : dim<5>  {};
+struct batch  : dim<24> {};
+struct hidden : dim<16> {};
+struct out    : dim<5>  {};
+struct unit   : dim<16> {};
 
-struct lone : axis<1> {};
-struct rows : axis<2> {};
+struct pods : axis<2> {};
+struct rows : axis<3> {};
 struct cols : axis<4> {};
-struct grid : mesh<lone, rows, cols> {};
+struct lone : axis<1> {};
+struct grid : mesh<pods, rows, cols, lone> {};
 
-struct mixed  : layout<grid, split<batch, rows>, split<hidden, cols>> {};
-struct nested : layout<grid, split<batch, cols, rows>> {};
-struct idle   : layout<grid, split<batch, lone>, split<hidden, lone, cols>> {};
+struct mixed : layout<grid, split<batch, rows, pods>, split<hidden, cols>, split<unit, lone>> {};
 
-using x = shape<batch, hidden, model>;
+constexpr axis_list listed(std::initializer_list<int> numbers) {
+  axis_list list;
+  for (int n : numbers) list.push_back(n);
+  return list;
+}
+constexpr bool are(dim_list const& list, std::initializer_list<int> numbers) { return std::equal(list.begin(), list.end(), numbers.begin(), numbers.end()); }
 
-// A dimension has a size, a number of parts, and its axes by their numbers in the mesh, outermost first.
-static_assert(placed_under<mixed, batch> == placed{.size = 16, .parts = 2, .over = {{1}, 1}});
-static_assert(placed_under<nested, batch> == placed{.size = 16, .parts = 8, .over = {{2, 1}, 2}});
-static_assert(placed_under<mixed, model> == placed{.size = 5});
-static_assert(placed_under<mixed, batch>.local_size() == 8 && placed_under<nested, batch>.local_size() == 2 && placed_under<mixed, model>.local_size() == 5);
+// a dimension under a layout: its size, its parts, and its axes by number, outermost first
+static_assert(placed_under<mixed, batch> == placed{.size = 24, .parts = 6, .over = listed({1, 0})});
+static_assert(placed_under<mixed, batch>.local_size() == 4);
+static_assert(placed_under<mixed, hidden> == placed{.size = 16, .parts = 4, .over = listed({2})});
+static_assert(placed_under<mixed, out> == placed{.size = 5});
 
-// Two orders of axes are two placements, of the same set.
-static_assert(!(axis_list{{2, 1}, 2} == axis_list{{1, 2}, 2}) && axis_list{{2, 1}, 2}.set() == axis_list{{1, 2}, 2}.set());
-static_assert(axis_list{}.set() == 0 && axis_list{{0, 2}, 2}.set() == 0b101);
+// the order of axes matters to a list and not to a set
+static_assert(!(listed({1, 0}) == listed({0, 1})) && listed({1, 0}).set() == listed({0, 1}).set());
+static_assert(!(listed({1}) == listed({1, 0})) && listed({}).set() == 0 && listed({0, 2}).set() == 0b101);
 
-// A shape is a row of them, and one process holds the product of their parts.
-static_assert(placed_dims<mixed, x>.size() == 3 && placed_dims<mixed, x>[1] == placed_under<mixed, hidden>);
-static_assert(local_extents<mixed, x> == std::array<extent, 3>{8, 3, 5} && shard_size<mixed, x> == 8 * 3 * 5);
+// a shape under a layout: what one process holds of it
+static_assert(placed_dims<mixed, shape<out, batch>> == std::array{placed_under<mixed, out>, placed_under<mixed, batch>});
+static_assert(local_extents<mixed, shape<batch, hidden, out>> == std::array<extent, 3>{4, 4, 5});
+static_assert(shard_size<mixed, shape<batch, hidden, out>> == 4 * 4 * 5);
 static_assert(shard_size<mixed, shape<>> == 1 && local_extents<mixed, shape<>>.empty());
 
-// A dry layout places as its twin does.
-static_assert(&placed_under<dry<mixed>, batch> == &placed_under<mixed, batch> && shard_size<dry<mixed>, x> == shard_size<mixed, x>);
+// a layout and its dry twin place alike
+static_assert(placed_under<dry<mixed>, batch> == placed_under<mixed, batch>);
+static_assert(shard_size<dry<mixed>, shape<batch>> == 4 && local_extents<dry<mixed>, shape<batch>> == local_extents<mixed, shape<batch>>);
 
-// Sets of axes are bits in the order of the mesh.
-static_assert(axis_set_of<grid, axes<rows>> == 0b010 && axis_set_of<grid, axes<cols, lone>> == 0b101 && axis_set_of<grid, axes<>> == 0);
-static_assert(split_over<mixed, x> == 0b110 && split_over<mixed, shape<batch, model>> == 0b010 && split_over<mixed, shape<model>> == 0);
+// sets of axes are bits in the order of the mesh
+static_assert(axis_set_of<grid, axes<pods>> == 0b0001 && axis_set_of<grid, axes<cols, pods>> == 0b0101 && axis_set_of<grid, axes<>> == 0);
 
-// An axis of one process joins nobody: it may be in a rule, but it is in no plan.
-static_assert(joining_axes<grid> == 0b110);
-static_assert(placed_under<idle, batch>.parts == 1 && placed_under<idle, batch>.over == axis_list{{0}, 1});
-static_assert(split_over<idle, x> == 0b100 && split_over<idle, shape<batch>> == 0 && shard_size<idle, x> == 16 * 3 * 5);
+// an axis of one process is in no plan
+static_assert(joining_axes<grid> == 0b0111);
+static_assert(split_over<mixed, shape<batch, out>> == 0b0011 && split_over<mixed, shape<batch, hidden>> == 0b0111);
+static_assert(split_over<mixed, shape<unit>> == 0 && split_over<mixed, shape<>> == 0);
+static_assert(placed_under<mixed, unit>.over == listed({3}));
 
-// Axes of a set multiply.
-static_assert(axis_sizes<grid>[0] == 1 && axis_sizes<grid>[1] == 2 && axis_sizes<grid>[2] == 4 && axis_sizes<grid>[3] == 1);
-static_assert(processes_along(axis_sizes<grid>, 0b110) == 8 && processes_along(axis_sizes<grid>, 0b100) == 4 && processes_along(axis_sizes<grid>, 0) == 1);
+// how many processes a set of axes joins
+static_assert(axis_sizes<grid>[0] == 2 && axis_sizes<grid>[2] == 4 && axis_sizes<grid>[3] == 1 && axis_sizes<grid>[max_axes - 1] == 1);
+static_assert(processes_along(axis_sizes<grid>, 0b0110) == 12 && processes_along(axis_sizes<grid>, 0b1111) == 24 && processes_along(axis_sizes<grid>, 0) == 1);
 
-// A tensor's dimensions by their place in a nest of loops.
-constexpr auto inside = dims_within<x, shape<model, batch>>;
-static_assert(inside.count == 2 && inside[0] == 2 && inside[1] == 0);
-static_assert(inside.has(0) && inside.has(2) && !inside.has(1));
+// dimensions by their place in a loop nest, in the order of the tensor
+using nest = shape<batch, hidden, out>;
+static_assert(are(dims_within<nest, shape<out, batch>>, {2, 0}) && are(dims_within<nest, shape<>>, {}));
+static_assert(dims_within<nest, shape<out, batch>>.has(2) && !dims_within<nest, shape<out, batch>>.has(1));
+// one that the nest lacks stands past its end
+static_assert(are(dims_within<nest, shape<unit>>, {3}));
+
+}  // namespace

@@ -1,56 +1,54 @@
-// Shapes: ordered lists of dimensions, and the little algebra on them.
+// If it compiles, it passes.
 #include <meshtf/core/shape.hpp>
+
+namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<8> {};
-struct length : dim<4> {};
-struct heads  : dim<2> {};
-struct key    : dim<3> {};
-struct model  : dim<6> {};
+struct batch  : dim<8>  {};
+struct length : dim<4>  {};
+struct in     : dim<6>  {};
+struct hidden : dim<16> {};
+struct heads  : dim<4>  {};
+struct key    : dim<4>  {};
 
-// A shape has a rank, a size and dimensions; without dimensions it is that of a number.
-static_assert(shape<batch, length, model>::rank == 3 && shape<batch, length, model>::size == 8 * 4 * 6);
-static_assert(shape<>::rank == 0 && shape<>::size == 1);
-static_assert(shape<batch, model>::has<model> && !shape<batch, model>::has<length> && !shape<>::has<batch>);
+using x = shape<batch, length, in>;
 
-// Order is part of a shape: it is the order in memory.
-static_assert(!std::same_as<shape<batch, model>, shape<model, batch>>);
+// a shape is ordered
+static_assert(x::rank == 3 && x::size == 8 * 4 * 6 && x::has<length> && !x::has<hidden>);
+static_assert(!std::same_as<shape<batch, in>, shape<in, batch>>);
+static_assert(shape<>::rank == 0 && shape<>::size == 1 && !shape<>::has<batch>);
 
-// What is left of the first without the second, in the order of the first.
-static_assert(std::same_as<without<shape<batch, length, model>, shape<length>>, shape<batch, model>>);
-static_assert(std::same_as<without<shape<batch, length, model>, shape<model, batch>>, shape<length>>);
-static_assert(std::same_as<without<shape<batch, model>, shape<length>>, shape<batch, model>>);
-static_assert(std::same_as<without<shape<batch, model>, shape<batch, model>>, shape<>>);
-static_assert(std::same_as<without<shape<>, shape<batch>>, shape<>> && std::same_as<without<shape<batch>, shape<>>, shape<batch>>);
+// what is left keeps the order of the left operand
+static_assert(std::same_as<without<x, shape<length>>, shape<batch, in>>);
+static_assert(std::same_as<without<x, shape<in, batch>>, shape<length>>);
+static_assert(std::same_as<without<x, shape<hidden>>, x>);
+static_assert(std::same_as<without<x, x>, shape<>> && std::same_as<without<shape<>, x>, shape<>>);
 
-// What both have, in the order of the first.
-static_assert(std::same_as<common_dims<shape<batch, length, model>, shape<model, batch>>, shape<batch, model>>);
-static_assert(std::same_as<common_dims<shape<model, batch>, shape<batch, length, model>>, shape<model, batch>>);
-static_assert(std::same_as<common_dims<shape<batch>, shape<model>>, shape<>>);
+// so does what is common
+static_assert(std::same_as<common_dims<x, shape<in, hidden, batch>>, shape<batch, in>>);
+static_assert(std::same_as<common_dims<shape<in, hidden, batch>, x>, shape<in, batch>>);
+static_assert(std::same_as<common_dims<x, shape<>>, shape<>>);
 
-// The first, then what the second adds, in the order of the second.
-static_assert(std::same_as<united<shape<batch, model>, shape<length, model, heads>>, shape<batch, model, length, heads>>);
-static_assert(std::same_as<united<shape<batch, model>, shape<model, batch>>, shape<batch, model>>);
-static_assert(std::same_as<united<shape<>, shape<batch>>, shape<batch>> && std::same_as<united<shape<batch>, shape<>>, shape<batch>>);
+// a union is the left operand and then what the right one adds
+static_assert(std::same_as<united<x, shape<in, hidden>>, shape<batch, length, in, hidden>>);
+static_assert(std::same_as<united<shape<in, hidden>, x>, shape<in, hidden, batch, length>>);
+static_assert(std::same_as<united<x, x>, x> && std::same_as<united<shape<>, x>, x>);
 
-// Other dimensions in the place of one: as many as wanted, none too.
-static_assert(std::same_as<replaced<shape<batch, model, length>, model, shape<heads, key>>, shape<batch, heads, key, length>>);
-static_assert(std::same_as<replaced<shape<batch, model>, model, shape<length>>, shape<batch, length>>);
-static_assert(std::same_as<replaced<shape<batch, model>, batch, shape<>>, shape<model>>);
-static_assert(std::same_as<replaced<shape<batch, model>, length, shape<heads>>, shape<batch, model>>);
+// several dimensions take the place of one
+static_assert(std::same_as<replaced<shape<batch, hidden, in>, hidden, shape<heads, key>>, shape<batch, heads, key, in>>);
+static_assert(std::same_as<replaced<shape<batch, hidden>, hidden, shape<in>>, shape<batch, in>>);
+static_assert(std::same_as<replaced<shape<batch, hidden>, length, shape<in>>, shape<batch, hidden>>);
 
-// A broadcast keeps the order of the larger operand, on whichever side it is.
-static_assert(std::same_as<broadcast_shape<shape<batch, length, model>, shape<model>>, shape<batch, length, model>>);
-static_assert(std::same_as<broadcast_shape<shape<model>, shape<batch, length, model>>, shape<batch, length, model>>);
-static_assert(std::same_as<broadcast_shape<shape<batch, model>, shape<batch, length, model>>, shape<batch, length, model>>);
-static_assert(std::same_as<broadcast_shape<shape<>, shape<batch, model>>, shape<batch, model>>);
-static_assert(std::same_as<broadcast_shape<shape<batch, model>, shape<>>, shape<batch, model>>);
+// a broadcast has the order of the larger operand, on whichever side it stands
+static_assert(std::same_as<broadcast_shape<x, shape<in>>, x> && std::same_as<broadcast_shape<shape<in>, x>, x>);
+static_assert(std::same_as<broadcast_shape<x, shape<batch, in>>, x> && std::same_as<broadcast_shape<shape<batch, in>, x>, x>);
+static_assert(std::same_as<broadcast_shape<x, shape<>>, x> && std::same_as<broadcast_shape<shape<>, x>, x>);
 
-// Where neither contains the other in its order, it is the left's dimensions, then the right's new ones.
-static_assert(std::same_as<broadcast_shape<shape<batch>, shape<model>>, shape<batch, model>>);
-static_assert(std::same_as<broadcast_shape<shape<batch, length>, shape<length, model>>, shape<batch, length, model>>);
-static_assert(std::same_as<broadcast_shape<shape<model, batch>, shape<batch, length, model>>, shape<model, batch, length>>);
+// where neither holds the other in its order, the left operand's, then what is new
+static_assert(std::same_as<broadcast_shape<shape<in, batch>, x>, shape<in, batch, length>>);
+static_assert(std::same_as<broadcast_shape<shape<batch>, shape<hidden>>, shape<batch, hidden>>);
+static_assert(std::same_as<broadcast_shape<shape<batch, in>, shape<in, hidden>>, shape<batch, in, hidden>>);
+static_assert(std::same_as<broadcast_shape<shape<in, batch>, shape<batch, in>>, shape<in, batch>>);
 
-// Equal dimensions in another order: the left's.
-static_assert(std::same_as<broadcast_shape<shape<model, batch>, shape<batch, model>>, shape<model, batch>>);
+}  // namespace

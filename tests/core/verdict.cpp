@@ -1,18 +1,27 @@
-// Verdicts: one of them is legal, and of several the first objection counts.
+// If it compiles, it passes.
 #include <meshtf/core/verdict.hpp>
+
+namespace {
 
 using namespace meshtf;
 
-struct too_tall {};
-template<class Name>
-struct too_wide {};
+template<class What>
+struct is_too_long {};
+struct sentence {};
 
-// Whatever is not `legal` is an objection; nobody has to say so.
-static_assert(is_legal<legal> && !is_legal<too_tall> && !is_legal<too_wide<legal>> && !is_legal<legal const>);
+// a verdict is `legal` or an objection
+static_assert(is_legal<legal> && accepted<legal>);
+static_assert(!is_legal<is_too_long<sentence>> && !accepted<is_too_long<sentence>>);
 
-// The first that is not legal.
-static_assert(std::same_as<first_objection<too_tall, too_wide<int>>, too_tall>);
-static_assert(std::same_as<first_objection<legal, too_wide<int>, legal, too_tall>, too_wide<int>>);
+// what is derived from `legal` is not
+struct almost : legal {};
+static_assert(!is_legal<almost>);
 
-// If there is none, legal; no questions, no objection.
+// of several verdicts the first objection counts
+static_assert(std::same_as<first_objection<legal, is_too_long<int>, legal, is_too_long<sentence>>, is_too_long<int>>);
+static_assert(std::same_as<first_objection<is_too_long<sentence>>, is_too_long<sentence>>);
+
+// where nothing is objected to, or nothing asked, it is legal
 static_assert(std::same_as<first_objection<legal, legal>, legal> && std::same_as<first_objection<>, legal>);
+
+}  // namespace

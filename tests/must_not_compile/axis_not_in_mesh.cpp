@@ -3,9 +3,9 @@
 
 struct batch : meshtf::dim<8> {};
 
-struct rows   : meshtf::axis<2> {};
+struct rows : meshtf::axis<2> {};
 struct planes : meshtf::axis<2> {};
-struct grid   : meshtf::mesh<rows> {};
+struct grid : meshtf::mesh<rows> {};
 
 #ifdef FIXED
 struct by_batch : meshtf::layout<grid, meshtf::split<batch, rows>> {};

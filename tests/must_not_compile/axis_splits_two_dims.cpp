@@ -2,7 +2,7 @@
 // error: meshtf: this layout cannot place a tensor of these dimensions
 #include <meshtf/planning.hpp>
 
-struct batch  : meshtf::dim<8> {};
+struct batch : meshtf::dim<8> {};
 struct hidden : meshtf::dim<16> {};
 
 struct rows : meshtf::axis<2> {};

@@ -1,8 +1,8 @@
 // error: 134 <= 100
 #include <meshtf/planning.hpp>
 
-struct batch  : meshtf::dim<8> {};
-struct in     : meshtf::dim<4> {};
+struct batch : meshtf::dim<8> {};
+struct in : meshtf::dim<4> {};
 struct hidden : meshtf::dim<16> {};
 
 struct rows : meshtf::axis<2> {};

@@ -2,7 +2,7 @@
 #include <meshtf/core.hpp>
 
 struct vocab : meshtf::dim<30> {};
-struct wide  : meshtf::dim<32> {};
+struct wide : meshtf::dim<32> {};
 
 struct cols : meshtf::axis<4> {};
 struct grid : meshtf::mesh<cols> {};

@@ -2,8 +2,8 @@
 // error: meshtf: this layout can't contract these operands
 #include <meshtf/planning.hpp>
 
-struct batch  : meshtf::dim<8> {};
-struct in     : meshtf::dim<4> {};
+struct batch : meshtf::dim<8> {};
+struct in : meshtf::dim<4> {};
 struct hidden : meshtf::dim<16> {};
 
 struct rows : meshtf::axis<2> {};

@@ -2,8 +2,8 @@
 // error: meshtf: softmax_cross_entropy can't use these targets
 #include <meshtf/planning.hpp>
 
-struct batch  : meshtf::dim<8> {};
-struct in     : meshtf::dim<4> {};
+struct batch : meshtf::dim<8> {};
+struct in : meshtf::dim<4> {};
 struct hidden : meshtf::dim<16> {};
 
 struct rows : meshtf::axis<2> {};

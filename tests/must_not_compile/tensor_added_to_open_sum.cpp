@@ -2,8 +2,8 @@
 // error: operator+ would count it once per addend: finish(p) + x
 #include <meshtf/planning.hpp>
 
-struct batch  : meshtf::dim<8> {};
-struct in     : meshtf::dim<4> {};
+struct batch : meshtf::dim<8> {};
+struct in : meshtf::dim<4> {};
 struct hidden : meshtf::dim<16> {};
 
 struct rows : meshtf::axis<2> {};

@@ -1,8 +1,8 @@
 // error: meshtf: a tensor under a dry layout has no elements, so value() has nothing to show
 #include <meshtf/planning.hpp>
 
-struct batch  : meshtf::dim<8> {};
-struct in     : meshtf::dim<4> {};
+struct batch : meshtf::dim<8> {};
+struct in : meshtf::dim<4> {};
 struct hidden : meshtf::dim<16> {};
 
 struct rows : meshtf::axis<2> {};

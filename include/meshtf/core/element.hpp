@@ -33,7 +33,9 @@ template<class T>
 concept FloatingElement = Element<T> && std::floating_point<T>;
 
 template<Element T>
-inline constexpr element element_of = std::same_as<T, float> ? element::float32 : std::same_as<T, double> ? element::float64 : element::int32;
+inline constexpr element element_of = std::same_as<T, float>    ? element::float32
+                                      : std::same_as<T, double> ? element::float64
+                                                                : element::int32;
 
 constexpr extent bytes_of(element e) { return e == element::float64 ? 8 : 4; }
 

@@ -51,25 +51,22 @@ struct rule_objection;
 
 template<class M, class Rule, class... A>
 struct rule_objection<M, Rule, axes<A...>>
-    : std::type_identity<first_objection<
-          std::conditional_t<M::all_axes::template has<A>, legal, axis_is_not_in_mesh<A, typename Rule::dimension, M>>...,
-          std::conditional_t<times_named<A, A...> == 1, legal, axis_splits_dim_twice<A, typename Rule::dimension>>...>> {};
+    : std::type_identity<
+          first_objection<std::conditional_t<M::all_axes::template has<A>, legal, axis_is_not_in_mesh<A, typename Rule::dimension, M>>...,
+                          std::conditional_t<times_named<A, A...> == 1, legal, axis_splits_dim_twice<A, typename Rule::dimension>>...>> {};
 
 template<class Dim, class... All>
 using one_rule = std::conditional_t<times_named<Dim, All...> == 1, legal, two_rules_for_dim<Dim>>;
 
 template<class M, class... Rules>
-struct rules_objection
-    : std::type_identity<first_objection<one_rule<typename Rules::dimension, typename Rules::dimension...>...,
-                                               typename rule_objection<M, Rules, typename Rules::over>::type...>> {};
+struct rules_objection : std::type_identity<first_objection<one_rule<typename Rules::dimension, typename Rules::dimension...>...,
+                                                            typename rule_objection<M, Rules, typename Rules::over>::type...>> {};
 
 // A Hana map may not hold a key twice. A layout with such rules has a verdict of its own and places nothing, so its map may be empty.
 template<bool Sound, class... Rules>
 consteval auto map_of_rules() {
-  if constexpr (Sound)
-    return hana::make_map(hana::make_pair(hana::type_c<typename Rules::dimension>, hana::type_c<typename Rules::over>)...);
-  else
-    return hana::make_map();
+  if constexpr (Sound) return hana::make_map(hana::make_pair(hana::type_c<typename Rules::dimension>, hana::type_c<typename Rules::over>)...);
+  else return hana::make_map();
 }
 
 }  // namespace detail
@@ -81,8 +78,8 @@ consteval auto map_of_rules() {
 /// `rules` is a Hana map from a dimension to the axes that split it, outermost first: whatever Hana can do with a map, it can do with a layout.
 template<Mesh M, LayoutRule... Rules>
 struct layout {
-  using mesh_type     = M;
-  using rules_verdict = typename detail::rules_objection<M, Rules...>::type;
+  using mesh_type             = M;
+  using rules_verdict         = typename detail::rules_objection<M, Rules...>::type;
   static constexpr auto rules = detail::map_of_rules<accepted<rules_verdict>, Rules...>();
 };
 
@@ -117,10 +114,8 @@ struct rules_of<dry<L>> : std::type_identity<L> {};
 template<class L, class D>
 consteval auto find_axes() {
   constexpr auto key = hana::type_c<D>;
-  if constexpr (decltype(hana::contains(L::rules, key))::value)
-    return L::rules[key];
-  else
-    return hana::type_c<axes<>>;
+  if constexpr (decltype(hana::contains(L::rules, key))::value) return L::rules[key];
+  else return hana::type_c<axes<>>;
 }
 
 template<class L, class D>

@@ -64,8 +64,7 @@ struct placement<L, shape<D...>> {
       return one_axis_splits_two_dims<decltype(axis(typename L::mesh_type::all_axes{})), pick<fault.first, D...>, pick<fault.second, D...>>{};
     else if constexpr (fault.what == placement_fault::ragged)
       return parts_do_not_divide_dim<pick<fault.first, D...>, dims[fault.first].size, dims[fault.first].parts>{};
-    else
-      return legal{};
+    else return legal{};
   }
 };
 

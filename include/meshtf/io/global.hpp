@@ -5,21 +5,8 @@
 #include <string>
 #include <vector>
 
-#if __has_include(<xtensor/containers/xarray.hpp>)   // since 0.26
-#include <xtensor/containers/xarray.hpp>
-#else
-#include <xtensor/xstorage.hpp>
-// Clang's template template parameters since 19 (P0522) make two partial specialisations of xtensor 0.24 ambiguous.
-#if defined(__clang__) && __clang_major__ >= 19
-template<>
-struct xt::rebind_container<std::ptrdiff_t, xt::svector<std::size_t, 4>> {
-  using type = xt::svector<std::ptrdiff_t, 4>;
-};
-#endif
-#include <xtensor/xarray.hpp>
-#endif
-
 #include <meshtf/core/error.hpp>
+#include <meshtf/kernel/xtensor.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/stale.hpp>
 #include <meshtf/tensor/tensor.hpp>
@@ -46,8 +33,8 @@ tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
   bool fits = whole.dimension() == sizeof...(D);
   for (std::size_t i = 0; fits && i < sizeof...(D); ++i) fits = static_cast<extent>(whole.shape(i)) == extents[i];
   if (!fits)
-    throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " + detail::spelled_extents(extents) + ", got one of " +
-                      detail::spelled_extents(whole.shape()));
+    throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " + detail::spelled_extents(extents) +
+                      ", got one of " + detail::spelled_extents(whole.shape()));
 
   xt::xarray<T, xt::layout_type::row_major> const ordered = whole;
   auto x                                                  = tensor<T, L, D...>::uninitialised(m);
@@ -68,10 +55,8 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   auto const dims         = std::span<placed const>{placed_dims<L, shape<D...>>};
 
   std::vector<T> parts(static_cast<std::size_t>(x.size) * static_cast<std::size_t>(comm.size()));
-  if (over == 0)
-    std::copy_n(x.data(), x.size, parts.data());
-  else
-    m.gather_parts(x.data(), x.size, parts.data(), over);
+  if (over == 0) std::copy_n(x.data(), x.size, parts.data());
+  else m.gather_parts(x.data(), x.size, parts.data(), over);
 
   std::array<std::size_t, sizeof...(D)> const extents{static_cast<std::size_t>(D::size)...};
   auto whole = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);

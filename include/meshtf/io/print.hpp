@@ -4,13 +4,13 @@
 #include <ostream>
 #include <string>
 
+#include <meshtf/io/global.hpp>   // first: see kernel/xtensor.hpp
+
 #if __has_include(<xtensor/io/xio.hpp>)   // since 0.26
 #include <xtensor/io/xio.hpp>
 #else
 #include <xtensor/xio.hpp>
 #endif
-
-#include <meshtf/io/global.hpp>
 
 namespace meshtf::inline v0 {
 

@@ -23,12 +23,12 @@ enum class access : unsigned char { direct, one_value, copied };
 
 /// The two loops that a kernel's blocks are cut from, and how. Decided once a nest.
 struct block_plan {
-  int across = -1;   // the loops' numbers in the nest, -1 if it has so few; rows follow each other across
-  int along  = -1;
-  extent rows = 1, columns = 1;   // turns of the two loops
+  int across  = -1;  // the loops' numbers in the nest, -1 if it has so few; rows follow each other across
+  int along   = -1;
+  extent rows = 1, columns = 1;  // turns of the two loops
   extent block_rows = 1, block_columns = 1;
-  extent strip = 1;   // columns that are done in all rows before the next: where an operand is read across, so that few pages are open
-  bool joined = false;            // a block's rows follow each other without a gap, in every operand: it is one row
+  extent strip = 1;  // columns that are done in all rows before the next: where an operand is read across, so that few pages are open
+  bool joined  = false;  // a block's rows follow each other without a gap, in every operand: it is one row
   std::array<access, max_operands> how{};
   std::array<extent, max_operands> row_stride{}, column_stride{};
 };
@@ -81,7 +81,7 @@ constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batc
   plan.joined = plan.rows > 1 && plan.columns < std::max(width, narrow + 1);
   for (std::size_t k = 0; k <= result; ++k) {
     extent const down = plan.row_stride[k], step = plan.column_stride[k];
-    bool const sums   = k == result && (step == 0 || (down == 0 && plan.rows > 1));
+    bool const sums = k == result && (step == 0 || (down == 0 && plan.rows > 1));
     if (sums ? step <= 1 : step == 1 && (!plan.joined || down == plan.columns)) continue;
     if (k < result && batches && step == 0 && (down == 0 || !plan.joined)) {
       plan.how[k] = access::one_value;
@@ -113,7 +113,7 @@ constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batc
 
 /// A piece of the two loops.
 struct block {
-  extent row, column;   // where it begins
+  extent row, column;  // where it begins
   extent rows, columns;
 };
 
@@ -181,7 +181,7 @@ piece<T> fetch(block_plan const& plan, std::size_t k, block const& b, T const* x
   T const* from = x + b.row * down + b.column * step;
   if (plan.how[k] == access::direct) return {from, down, -1};
 
-  bool const filled = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);   // by an earlier block of this plane
+  bool const filled = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);  // by an earlier block of this plane
   if (plan.how[k] == access::one_value) {
     if (!filled)
       for (extent r = 0; r < (down == 0 ? 1 : b.rows); ++r) std::fill_n(copy.data() + r * width, width, from[r * down]);

@@ -108,10 +108,10 @@ void map_nest(nest_steps const& steps, F f, R* z, T const*... x) {
   if constexpr (detail::in_batches<F, R, T...>)
     if (detail::is_one_row(steps)) return detail::map_row<kernel::lanes<R, Arch>>(steps.turns, f, z, x...);
   detail::walker<Arch, F, R, T...> walk{steps, f, false, x...};
-  auto const& plan       = walk.plan;
-  bool const copied      = plan.how[result] == detail::access::copied;
-  extent const down      = plan.row_stride[result];
-  extent const step      = plan.column_stride[result];
+  auto const& plan  = walk.plan;
+  bool const copied = plan.how[result] == detail::access::copied;
+  extent const down = plan.row_stride[result];
+  extent const step = plan.column_stride[result];
   std::array<R, detail::block_elements> values;
 
   detail::for_each_plane(steps, plan, [&](auto const& at, bool) {
@@ -136,10 +136,10 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
   constexpr std::size_t result = sizeof...(T);
   constexpr bool batches       = detail::in_batches<F, R, T...>;
   detail::walker<Arch, F, R, T...> walk{steps, f, !batches, x...};
-  auto const& plan   = walk.plan;
-  bool const copied  = plan.how[result] == detail::access::copied;
-  extent const down  = plan.row_stride[result];
-  extent const step  = plan.column_stride[result];
+  auto const& plan  = walk.plan;
+  bool const copied = plan.how[result] == detail::access::copied;
+  extent const down = plan.row_stride[result];
+  extent const step = plan.column_stride[result];
   std::array<R, detail::block_elements> values, sums;
 
   // what f gives for the rows of a block, as batches: at once, or out of `values`
@@ -163,13 +163,15 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
       if (copied) {
         walk.evaluate(b, values.data(), b.columns);
         detail::for_each_element<R>(b, down, step, [&](extent from, extent i) {
-          R const value = values[static_cast<std::size_t>(from)];
+          R const value    = values[static_cast<std::size_t>(from)];
           bool const first = fresh && (down != 0 || from < b.columns);
           to[i]            = first ? value : detail::join<Op>(to[i], value);
         });
       } else if (step == 0) {
         auto const rows = rows_of(b);
-        auto const add  = [&](R value, extent r) { to[r * down] = fresh && b.column == 0 && (down != 0 || r == 0) ? value : detail::join<Op>(to[r * down], value); };
+        auto const add  = [&](R value, extent r) {
+          to[r * down] = fresh && b.column == 0 && (down != 0 || r == 0) ? value : detail::join<Op>(to[r * down], value);
+        };
         if (plan.joined && down == 0) add(detail::fold_row<Op, lanes, R>(rows, 0, whole), 0);
         else
           for (extent r = 0; r < b.rows; ++r) add(detail::fold_row<Op, lanes, R>(rows, r, b.columns), r);

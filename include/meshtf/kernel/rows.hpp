@@ -33,9 +33,8 @@ struct batch_rows {
 
   /// The elements from the i-th on of row `r`.
   [[gnu::always_inline]] typename Lanes::batch full(extent r, extent i) const {
-    return [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) {
-      return f(Lanes::load(x[K].at + r * x[K].row + (i & x[K].moves))...);
-    }(std::make_index_sequence<N>{});
+    return [&]<std::size_t... K>(std::index_sequence<K...>)
+               __attribute__((always_inline)) { return f(Lanes::load(x[K].at + r * x[K].row + (i & x[K].moves))...); }(std::make_index_sequence<N>{});
   }
   /// The first `n` elements, fewer than a batch has; the other lanes mean nothing.
   typename Lanes::batch first(extent r, extent n) const {
@@ -69,7 +68,7 @@ void store_rows(Rows const& rows, extent count, extent n, T* z, extent z_stride)
 /// z = rows begin ... end joined (`fresh`), or z joined with them: z is read and written once for all of them.
 template<reduction Op, class Lanes, class T, class Rows>
 void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool fresh) {
-  auto const x = rows;
+  auto const x      = rows;
   auto const joined = [=](auto const& value) __attribute__((always_inline)) {
     auto sum = value(begin);
     extent r = begin + 1;

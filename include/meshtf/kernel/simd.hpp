@@ -29,7 +29,7 @@ namespace kernel {
 /// Kernels carry the architecture as a template argument, so that what two translation units compile for two processors are two functions.
 template<Element T, class Arch>
 struct lanes {
-  using batch                  = T;
+  using batch                = T;
   static constexpr int width = 1;
   static constexpr T load(T const* from) { return *from; }
   static constexpr void store(T const& x, T* to) { *to = x; }
@@ -46,7 +46,7 @@ using default_arch = xsimd::default_arch;
 template<Element T, class Arch>
   requires xsimd::has_simd_register<T, Arch>::value
 struct lanes<T, Arch> {
-  using batch                  = xsimd::batch<T, Arch>;
+  using batch                = xsimd::batch<T, Arch>;
   static constexpr int width = static_cast<int>(batch::size);
   static batch load(T const* from) { return batch::load_unaligned(from); }
   static void store(batch const& x, T* to) { x.store_unaligned(to); }

@@ -23,9 +23,9 @@ template<class Arch = default_arch, class F, class P, class... Q>
   requires(std::same_as<std::remove_const_t<P>, std::remove_const_t<Q>> && ...)
 void transform(extent n, F f, P* p, Q*... q) {
   if constexpr (Vectorised<F>) {
-    using lanes              = kernel::lanes<std::remove_const_t<P>, Arch>;
+    using lanes            = kernel::lanes<std::remove_const_t<P>, Arch>;
     constexpr extent width = lanes::width;
-    auto const store         = []<class X>(auto const& batch, X* to, extent count) {
+    auto const store       = []<class X>(auto const& batch, X* to, extent count) {
       if constexpr (!std::is_const_v<X>) {
         if (count == width) lanes::store(batch, to);
         else detail::store_first<lanes>(batch, to, count);

@@ -1,16 +1,11 @@
-// A view of memory as an array of xtensor. Nothing else in the library includes xtensor.
+// A view of memory as an array of xtensor.
 #pragma once
 
 #include <array>
 #include <cstddef>
 
-#if __has_include(<xtensor/containers/xadapt.hpp>)   // since 0.26
-#include <xtensor/containers/xadapt.hpp>
-#else
-#include <xtensor/xadapt.hpp>
-#endif
-
 #include <meshtf/core/dim.hpp>
+#include <meshtf/kernel/xtensor.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {

@@ -26,10 +26,8 @@ constexpr auto broadcast(char const* name, F const& f, tensor<T, L, X...> const&
 /// Gives `x` the gradient f(dz, ...), summed over the dimensions that `x` lacks.
 template<class T, class L, class... X, class F, class... Z>
 constexpr void pull_back(tensor<T, L, X...> const& x, F const& f, tensor<T, L, Z...> const& dz, auto const&... rest) {
-  if constexpr (std::is_same_v<F, function::identity> && std::is_same_v<shape<X...>, shape<Z...>>)
-    contribute(x, dz);
-  else
-    contribute(x, reduced<reduction::sum, shape<X...>>(f, dz, rest...));
+  if constexpr (std::is_same_v<F, function::identity> && std::is_same_v<shape<X...>, shape<Z...>>) contribute(x, dz);
+  else contribute(x, reduced<reduction::sum, shape<X...>>(f, dz, rest...));
 }
 
 /// Contributes g(dz), or dz itself where g changes nothing.
@@ -38,10 +36,8 @@ struct contributes {
   G g;
   template<class T, class L, class... X>
   constexpr void operator()(tensor<T, L, X...> const& x, tensor<T, L, X...> const& dz, axis_set owed) const {
-    if constexpr (std::is_same_v<G, function::identity>)
-      contribute(x, dz, owed);
-    else
-      contribute(x, each<T, shape<X...>>(g, dz), owed);
+    if constexpr (std::is_same_v<G, function::identity>) contribute(x, dz, owed);
+    else contribute(x, each<T, shape<X...>>(g, dz), owed);
   }
 };
 
@@ -52,10 +48,7 @@ constexpr auto linear(char const* name, F const& f, G const& g, tensor<T, L, X..
   auto z = each<T, shape<X...>>(f, x);
   if (wants_gradient(x)) {
     bool const open = x.gradient_stays_open();
-    record<incoming::open_if_open>(
-        z,
-        [x = x.without_value(), pull = contributes<G>{g}](auto const& dz, axis_set owed) { pull(x, dz, owed); },
-        open);
+    record<incoming::open_if_open>(z, [x = x.without_value(), pull = contributes<G>{g}](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
   }
   return z;
 }
@@ -66,13 +59,13 @@ constexpr auto linear(char const* name, F const& f, partial<tensor<T, L, X...>, 
   auto const& x = p.addend();
   x.machine().enter(name);
   auto z = each<T, shape<X...>>(f, x);
-  if (wants_gradient(x))
-    record(z, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
+  if (wants_gradient(x)) record(z, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
   return partial<tensor<T, L, X...>, Over>{std::move(z), p.owed()};
 }
 
 template<class X, class Y>
-using operands_verdict = first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, typename X::shape_type, typename Y::shape_type>>;
+using operands_verdict =
+    first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, typename X::shape_type, typename Y::shape_type>>;
 
 }  // namespace detail
 

@@ -31,7 +31,10 @@ constexpr auto cast(tensor<T, L, D...> const& x, std::source_location at = std::
     if (detail::wants_gradient(x)) {
       bool const open = x.gradient_stays_open();
       detail::record<detail::incoming::open_if_open>(
-          z, [x = x.without_value()](auto const& dz, axis_set owed) { detail::contribute(x, detail::each<T, shape<D...>>(function::converted<T>{}, dz), owed); },
+          z,
+          [x = x.without_value()](auto const& dz, axis_set owed) {
+            detail::contribute(x, detail::each<T, shape<D...>>(function::converted<T>{}, dz), owed);
+          },
           open);
     }
   return z;

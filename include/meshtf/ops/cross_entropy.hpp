@@ -41,8 +41,8 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
     m.pick(plan::lines, logits.data(), targets.data(), picked);
     m.all_reduce(reduction::sum, both.data(), 2 * n, plan::finished_over);
 
-    auto log_total = tensor_of<T, L, row>::uninitialised(m);
-    auto z         = tensor_of<T, L, row>::uninitialised(m);
+    auto log_total      = tensor_of<T, L, row>::uninitialised(m);
+    auto z              = tensor_of<T, L, row>::uninitialised(m);
     constexpr auto rows = nest_plan<wet<L>, row, row, row>::local;
     m.map(rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
     m.map(rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
@@ -59,7 +59,8 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
 
 template<Dimension Class, class V, class Over, class U, class R, class... Y>
 constexpr V softmax_cross_entropy(partial<V, Over> const& x, tensor<U, R, Y...> const&) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: softmax_cross_entropy is not linear, so it can't take the addends of a sum: finish(logits)");
+  static_assert(accepted<still_a_sum_over<Over>>,
+                "meshtf: softmax_cross_entropy is not linear, so it can't take the addends of a sum: finish(logits)");
   return x.addend();
 }
 

@@ -29,7 +29,7 @@ constexpr auto sum_over(shape<D...>, Tensor const& x, std::source_location at) {
 /// Errors: `einsum_verdict`. Source: Shazeer et al., Mesh-TensorFlow (2018), sections 3.2 and 3.3.
 template<Dimension... Out, class T, class L, class... X, class U, class R, class... Y>
 constexpr auto einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, std::source_location at = std::source_location::current()) {
-  using fit = detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  using fit     = detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
   using verdict = einsum_verdict<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>;
   static_assert(accepted<fit>, "meshtf: the operands of einsum differ in more than their dimensions");
   static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
@@ -63,7 +63,7 @@ constexpr auto einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, 
 /// sum is whole, as it is for any sum's addends.
 template<Dimension... Out, class T, class L, class... X, class U, class R, class... Y>
 constexpr auto partial_einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, std::source_location at = std::source_location::current()) {
-  using fit = detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
+  using fit     = detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>;
   using verdict = einsum_verdict<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>;
   static_assert(accepted<fit>, "meshtf: the operands of partial_einsum differ in more than their dimensions");
   static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
@@ -72,7 +72,8 @@ constexpr auto partial_einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> co
   } else {
     using alone_in_x = detail::summed_in_x_alone<shape<Out...>, shape<X...>, shape<Y...>>;
     using alone_in_y = detail::summed_in_x_alone<shape<Out...>, shape<Y...>, shape<X...>>;
-    static_assert(alone_in_x::rank == 0 && alone_in_y::rank == 0, "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
+    static_assert(alone_in_x::rank == 0 && alone_in_y::rank == 0,
+                  "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
     using loops = typename einsum_plan<wet<L>, shape<Out...>, shape<X...>, shape<Y...>>::loops;
     using owed  = typename detail::remaining_axes<detail::axes_that_split<L, loops>, detail::splitting_axes<L, shape<Out...>>>::type;
 

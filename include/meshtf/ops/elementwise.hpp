@@ -16,8 +16,7 @@ template<class F, class DF, class T, class L, class... X>
 constexpr auto by_operand(char const* name, std::source_location at, F const& f, DF const& df, tensor<T, L, X...> const& x) {
   x.machine().enter(name, at);
   auto z = each<T, shape<X...>>(f, x);
-  if (wants_gradient(x))
-    record(z, [x = keep(x), df](auto const& dz) { contribute(x.target(), each<T, shape<X...>>(df, dz, x.value())); });
+  if (wants_gradient(x)) record(z, [x = keep(x), df](auto const& dz) { contribute(x.target(), each<T, shape<X...>>(df, dz, x.value())); });
   return z;
 }
 
@@ -118,7 +117,8 @@ constexpr V tanh(partial<V, Over> const& x) {
 }
 template<class V, class Over>
 constexpr V sigmoid(partial<V, Over> const& x) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: sigmoid is not linear, so it can't be applied to the addends of a sum: sigmoid(finish(x))");
+  static_assert(accepted<still_a_sum_over<Over>>,
+                "meshtf: sigmoid is not linear, so it can't be applied to the addends of a sum: sigmoid(finish(x))");
   return x.addend();
 }
 template<class V, class Over>

@@ -16,10 +16,8 @@ struct of_elements {
 /// A constant that single precision rounds, as a number or a batch of numbers.
 template<class V>
 constexpr V rounded(double c) {
-  if constexpr (requires { typename V::value_type; })
-    return V(static_cast<typename V::value_type>(c));
-  else
-    return static_cast<V>(c);
+  if constexpr (requires { typename V::value_type; }) return V(static_cast<typename V::value_type>(c));
+  else return static_cast<V>(c);
 }
 
 struct identity : of_elements<0> {

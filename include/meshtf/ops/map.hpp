@@ -21,10 +21,8 @@ struct chained {
   template<class T, class... X>
   constexpr T operator()(T dz, X... x) const {
     auto const slope = df(x...);
-    if constexpr (requires { slope[K]; })
-      return dz * static_cast<T>(slope[K]);
-    else
-      return dz * static_cast<T>(slope);
+    if constexpr (requires { slope[K]; }) return dz * static_cast<T>(slope[K]);
+    else return dz * static_cast<T>(slope);
   }
 };
 

@@ -33,7 +33,7 @@ struct as_whole_of {
 template<class L, class Way, class Whole, class Parts>
 struct reshape_steps {
   static constexpr reshard_steps value = plan_reshard(Way::from, Way::to, 0, axis_sizes<typename L::mesh_type>);
-  using verdict = std::conditional_t<value.fault.what == reshard_fault::none, legal, reshape_would_permute<Whole, Parts>>;
+  using verdict                        = std::conditional_t<value.fault.what == reshard_fault::none, legal, reshape_would_permute<Whole, Parts>>;
 };
 
 template<class S, class Seen = shape<>>

@@ -25,8 +25,8 @@ struct relocation {
 /// it is free, too, and then costs nothing. Gradient: the way back; see `detail::relocate`.
 template<Layout L2, class T, class L, class... D>
 constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
-  using plan   = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
-  using result = tensor<T, detail::dry_as<L, L2>, D...>;
+  using plan    = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
+  using result  = tensor<T, detail::dry_as<L, L2>, D...>;
   using verdict = typename plan::verdict;
   static_assert(accepted<verdict>, "meshtf: reshard can't bring this tensor to that layout");
   if constexpr (!accepted<verdict>) {
@@ -43,13 +43,14 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_l
   constexpr axis_set over = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
   using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>, over>;
   using result            = tensor<T, detail::dry_as<L, L2>, D...>;
-  using verdict = typename plan::verdict;
+  using verdict           = typename plan::verdict;
   static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
     p.machine().enter("reshard", at);
-    return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(p.addend(), p.owed(), reshard_plan<wet<L>, wet<L2>, shape<D...>>::steps);
+    return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(p.addend(), p.owed(),
+                                                                                                   reshard_plan<wet<L>, wet<L2>, shape<D...>>::steps);
   }
 }
 

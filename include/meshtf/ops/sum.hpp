@@ -22,8 +22,7 @@ constexpr auto summed(char const* name, std::source_location at, F const& f, ten
   using out = without<shape<X...>, Gone>;
   x.machine().enter(name, at);
   auto z = finished(reduced<reduction::sum, out>(f, x));
-  if (wants_gradient(x))
-    record(z, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
+  if (wants_gradient(x)) record(z, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
   return z;
 }
 

@@ -45,7 +45,7 @@ public:
 private:
   struct entry {
     entry* next;
-    void const* key;   // where the parameter's storage is: it moves with the parameter
+    void const* key;  // where the parameter's storage is: it moves with the parameter
     void (*destroy)(entry*);
   };
   template<class State>

@@ -20,7 +20,7 @@ inline constexpr extent GiB = 1024 * MiB;
 struct call_site {
   char const* operation = "";
   std::source_location at{};
-  bool backward = false;   // in the operation's gradient
+  bool backward = false;  // in the operation's gradient
 
   constexpr bool has_line() const { return at.line() != 0; }
 };
@@ -28,17 +28,18 @@ struct call_site {
 /// One call to MPI, seen by one process.
 struct collective_call {
   collective kind{};
-  reduction how{};   // of all_reduce and reduce_scatter
+  reduction how{};  // of all_reduce and reduce_scatter
   element type{};
   axis_set over  = 0;
-  extent count   = 0;   // elements of the send buffer
-  extent payload = 0;   // bytes of the send buffer handed to MPI
-  extent sent    = 0;   // bytes that the process sends for it, under the ring model
+  extent count   = 0;  // elements of the send buffer
+  extent payload = 0;  // bytes of the send buffer handed to MPI
+  extent sent    = 0;  // bytes that the process sends for it, under the ring model
   call_site site{};
 
   /// Alike but for the call site.
   friend constexpr bool operator==(collective_call const& a, collective_call const& b) {
-    return a.kind == b.kind && a.how == b.how && a.type == b.type && a.over == b.over && a.count == b.count && a.payload == b.payload && a.sent == b.sent;
+    return a.kind == b.kind && a.how == b.how && a.type == b.type && a.over == b.over && a.count == b.count && a.payload == b.payload &&
+           a.sent == b.sent;
   }
 };
 
@@ -86,7 +87,8 @@ public:
     if (a.count_ != b.count_) return false;
     for (std::size_t i = 0; i < a.count_; ++i)
       if (!(a.calls_[i] == b.calls_[i])) return false;
-    return a.flops_ == b.flops_ && a.elementwise_flops_ == b.elementwise_flops_ && a.parameter_bytes_ == b.parameter_bytes_ && a.peak_bytes_ == b.peak_bytes_;
+    return a.flops_ == b.flops_ && a.elementwise_flops_ == b.elementwise_flops_ && a.parameter_bytes_ == b.parameter_bytes_ &&
+           a.peak_bytes_ == b.peak_bytes_;
   }
 
   // What a machine notes. Not for users: a cost is read.

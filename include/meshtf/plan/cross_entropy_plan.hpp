@@ -34,10 +34,10 @@ constexpr line_steps plan_lines(std::span<placed const> dims, int along) {
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3, parallel cross entropy.
 template<Layout L, class X, class Class, class Targets>
 struct cross_entropy_plan {
-  using result  = without<X, shape<Class>>;
-  using verdict = first_objection<detail::dims_are_in<X, Class>,
-                                  std::conditional_t<std::same_as<result, Targets>, legal, targets_have_other_dims<result, Targets>>,
-                                  placement_verdict_of<L, X>>;
+  using result = without<X, shape<Class>>;
+  using verdict =
+      first_objection<detail::dims_are_in<X, Class>,
+                      std::conditional_t<std::same_as<result, Targets>, legal, targets_have_other_dims<result, Targets>>, placement_verdict_of<L, X>>;
 
   static constexpr line_steps lines       = plan_lines(placed_dims<L, X>, dims_within<X, shape<Class>>[0]);
   static constexpr axis_set finished_over = split_over<L, X> & ~split_over<L, result>;

@@ -34,7 +34,7 @@ consteval auto dry_run(F f) {
   ledger<typename L::mesh_type> m;
   f.template operator()<dry<wet<L>>>(m);
   m.unwind_tape(false);
-  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();   // some value is kept in a place that outlives f
+  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();  // some value is kept in a place that outlives f
   return m.noted();
 }
 

@@ -105,9 +105,9 @@ public:
     if (over == 0) return;
     extent const processes = processes_along(axis_sizes<M>, over);
     if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) return this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
-    extent const part   = n / processes;
-    extent const extra  = exchange_piece(part, extent{sizeof(T)});
-    T* const buffer     = take<T>(extra);
+    extent const part  = n / processes;
+    extent const extra = exchange_piece(part, extent{sizeof(T)});
+    T* const buffer    = take<T>(extra);
     this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
     this->note_collective(collective::all_gather, how, element_of<T>, part, over);
     give(buffer, extra);

@@ -62,9 +62,9 @@ class accounts {
 public:
   using mesh_type = M;
 
-  constexpr accounts()             = default;
-  accounts(accounts const&)        = delete;
-  void operator=(accounts const&)  = delete;
+  constexpr accounts()            = default;
+  accounts(accounts const&)       = delete;
+  void operator=(accounts const&) = delete;
 
   // ---- where we are
   constexpr void enter(char const* operation, std::source_location at = {}) { now_ = {operation, at, false}; }

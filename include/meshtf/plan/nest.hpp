@@ -14,13 +14,13 @@ inline constexpr int max_operands = 5;
 /// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array are one loop, and loops of one turn are none:
 /// a kernel sees as few and as long loops as there can be.
 struct nest_steps {
-  int rank         = 0;   // loops, outermost first
-  int operands     = 0;
-  bool reduces     = false;   // some loop does not move through the result: its turns are joined
-  extent turns     = 1;       // of the innermost body
-  extent results   = 1;       // elements written
+  int rank       = 0;  // loops, outermost first
+  int operands   = 0;
+  bool reduces   = false;  // some loop does not move through the result: its turns are joined
+  extent turns   = 1;  // of the innermost body
+  extent results = 1;  // elements written
   std::array<extent, max_rank> size{};
-  std::array<std::array<extent, max_rank>, max_operands> stride{};   // of an operand along a loop, in elements; 0: it stands still
+  std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
 };
 
 /// Elements from one index of a dimension to the next in a row-major array of dimensions `of`, for each loop of the nest; 0 where it lacks the dimension.
@@ -46,7 +46,7 @@ constexpr nest_steps collapsed(nest_steps const& nest) {
     if (!still) out.results *= n;
     if (n == 1) continue;
     if (still) out.reduces = true;
-    bool joins = out.rank > 0;
+    bool joins      = out.rank > 0;
     auto const last = static_cast<std::size_t>(joins ? out.rank - 1 : 0);
     for (int k = 0; k < nest.operands && joins; ++k) {
       auto const operand = static_cast<std::size_t>(k);

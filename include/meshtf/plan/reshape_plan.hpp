@@ -23,7 +23,7 @@ constexpr bool distribute(placed const& whole, std::span<placed> parts, std::spa
   for (int axis : whole.over) {
     extent const n = axis_sizes[static_cast<std::size_t>(axis)];
     while (at < parts.size() && parts[at].parts == parts[at].size) ++at;
-    if (at == parts.size()) {   // only axes of size 1 can be left
+    if (at == parts.size()) {  // only axes of size 1 can be left
       if (n != 1) return false;
       continue;
     }
@@ -71,8 +71,7 @@ struct reshape_plan {
   using view = detail::dims_by_parts<wet<L>, S, Whole, Parts>;
 
   using verdict = first_objection<std::conditional_t<Parts::size == Whole::size, legal, parts_do_not_multiply_to_dim<Whole, Parts>>,
-                                  placement_verdict_of<L, S>,
-                                  std::conditional_t<view::value.fits, legal, split_runs_across_parts<Whole, Parts>>>;
+                                  placement_verdict_of<L, S>, std::conditional_t<view::value.fits, legal, split_runs_across_parts<Whole, Parts>>>;
 
   /// The parts placed as `Whole` is, and as `L` places them.
   static constexpr auto as_whole = view::value.dims;

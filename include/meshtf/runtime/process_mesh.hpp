@@ -154,12 +154,9 @@ public:
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
     this->note_elementwise(n);
-    if (x_counts && y_counts)
-      kernel::map_nest(detail::one_row<3>(n), detail::addition{}, z, x, y);
-    else if (x_counts || y_counts)
-      copy(n, x_counts ? x : y, z);
-    else
-      fill(n, T{}, z);
+    if (x_counts && y_counts) kernel::map_nest(detail::one_row<3>(n), detail::addition{}, z, x, y);
+    else if (x_counts || y_counts) copy(n, x_counts ? x : y, z);
+    else fill(n, T{}, z);
   }
   template<class T>
   void fill(extent n, T value, T* z) {
@@ -227,9 +224,9 @@ public:
       meshtf::all_reduce(comm, how, data, n);
       return;
     }
-    extent const part   = n / processes;
-    extent const extra  = exchange_piece(part, extent{sizeof(T)});
-    T* const buffer     = take<T>(extra);
+    extent const part  = n / processes;
+    extent const extra = exchange_piece(part, extent{sizeof(T)});
+    T* const buffer    = take<T>(extra);
     this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
     meshtf::reduce_scatter(comm, how, static_cast<T const*>(data), part, buffer, data + comm.rank() * part);
     this->note_collective(collective::all_gather, how, element_of<T>, part, over);
@@ -265,7 +262,7 @@ public:
       case transfer::all_gather: meshtf::all_gather(comm, sent, move.block, arriving); break;
       case transfer::all_to_all: meshtf::all_to_all(comm, sent, move.block, arriving); break;
       case transfer::reduce_scatter: meshtf::reduce_scatter(comm, reduction::sum, sent, move.block, buffer, arriving); break;
-      default: break;   // an all-reduce works in place: `all_reduce`
+      default: break;  // an all-reduce works in place: `all_reduce`
     }
     if (move.unpacks) kernel::map_nest(move.unpack, detail::unchanged{}, z, static_cast<T const*>(received));
     give(scratch, extra);
@@ -305,7 +302,7 @@ private:
     ((stride /= A::size, coordinates_[i++] = world_.rank() / stride % A::size), ...);
 
     for (axis_set over = 0; over < sets_.size(); ++over) {
-      if ((over & ~joining_axes<M>) != 0) continue;   // the same processes as without the axes of size 1
+      if ((over & ~joining_axes<M>) != 0) continue;  // the same processes as without the axes of size 1
       int color = 0;
       i         = 0;
       ((color = color * static_cast<int>(A::size) + static_cast<int>((over >> i & 1) != 0 ? 0 : coordinates_[i]), ++i), ...);
@@ -342,8 +339,8 @@ private:
 /// The cost of all that `f.operator()<L>(m)` does, as it happens: the same figures, in the same order, as `dry_run<L>(f)` promises.
 template<Layout L, class F>
 auto recorded(process_mesh<typename L::mesh_type>& m, F f) {
-  using mesh_type = typename L::mesh_type;
-  auto notes      = std::make_unique<cost<mesh_type>>();
+  using mesh_type               = typename L::mesh_type;
+  auto notes                    = std::make_unique<cost<mesh_type>>();
   cost<mesh_type>* const before = m.note_costs_in(notes.get());
   struct restored {
     process_mesh<mesh_type>& m;

@@ -9,7 +9,8 @@
 namespace meshtf::inline v0 {
 
 /// The first index of each dimension that the process at `coordinates` (one for each axis of the mesh) holds.
-inline std::array<extent, max_rank> first_indices(std::span<placed const> dims, std::span<extent const> coordinates, std::span<extent const> axis_sizes) {
+inline std::array<extent, max_rank> first_indices(std::span<placed const> dims, std::span<extent const> coordinates,
+                                                  std::span<extent const> axis_sizes) {
   std::array<extent, max_rank> first{};
   for (std::size_t d = 0; d < dims.size(); ++d) {
     extent part = 0;

@@ -68,8 +68,7 @@ struct he_normal {
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
-    if constexpr (!is_dry<L>)
-      detail::draw_into(w, normal_distribution{{.seed = seed}, 0, std::sqrt(2 / detail::fans<shape<D...>>::in)});
+    if constexpr (!is_dry<L>) detail::draw_into(w, normal_distribution{{.seed = seed}, 0, std::sqrt(2 / detail::fans<shape<D...>>::in)});
   }
 };
 

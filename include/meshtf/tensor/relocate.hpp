@@ -83,7 +83,7 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
         auto back                = plan_reshard(Plan::to, Plan::from, dz_owes & split, axis_sizes<mesh_type>);
         if (back.fault.what == reshard_fault::none) {
           contribute(x, relocated<operand>(dz, back), dz_owes & ~split);
-        } else {   // the sums do not fit into the way back: they are finished before it
+        } else {  // the sums do not fit into the way back: they are finished before it
           auto whole = dz;
           finish_in_place(whole, dz_owes);
           back = plan_reshard(Plan::to, Plan::from, 0, axis_sizes<mesh_type>);

@@ -76,9 +76,8 @@ constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const&
   }
   auto& m        = x.machine();
   auto const old = std::move(slot.sum);
-  if (old.alone())
-    slot.sum = old;
-  else   // a buffer that others read is not written
+  if (old.alone()) slot.sum = old;
+  else  // a buffer that others read is not written
     slot.sum = tensor<T, L, D...>::uninitialised(m).handle();
   m.add_up(x.size, m.counts(owed & ~slot.owed), m.counts(slot.owed & ~owed), old->data(), g.data(), slot.sum->data());
   slot.owed |= owed;
@@ -90,9 +89,9 @@ constexpr void contribute(Value const& x, open_sum<Value> const& g) {
 }
 
 enum class incoming : unsigned char {
-  finished,      // the gradient is added up before `pull(dz)` sees it
+  finished,  // the gradient is added up before `pull(dz)` sees it
   open_if_open,  // `pull(dz, owed)`: a linear operation on a parameter lets the sum wait, as the parameter does
-  as_it_is,      // `pull(dz, owed)`: the operation itself moves open sums
+  as_it_is,  // `pull(dz, owed)`: the operation itself moves open sums
 };
 
 /// Puts `pull` on the tape: it is given z's gradient when the tape comes back to z, if anything used z.

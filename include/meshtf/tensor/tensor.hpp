@@ -21,10 +21,8 @@ struct rejected {};
 /// Under a dry layout there is no array to point into.
 template<class L, class T>
 constexpr T* offset(T* data, extent by) {
-  if constexpr (is_dry<L>)
-    return data;
-  else
-    return data + by;
+  if constexpr (is_dry<L>) return data;
+  else return data + by;
 }
 
 }  // namespace detail
@@ -68,10 +66,8 @@ public:
   constexpr T value() const {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so value() has nothing to show");
     static_assert(sizeof...(D) == 0, "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
-    if constexpr (detail::holds_values<L>)
-      return *data();
-    else
-      return T{};
+    if constexpr (detail::holds_values<L>) return *data();
+    else return T{};
   }
 
   // ---- what operations are written with
