@@ -5,7 +5,7 @@ namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<512> {};
+struct batch : dim<512> {};
 struct memory : dim<512> {};
 struct narrow : batch {};
 

@@ -16,7 +16,8 @@ static_assert(FloatingElement<float> && FloatingElement<double> && !FloatingElem
 
 // ledgers name them and know their bytes
 static_assert(element_of<float> == element::float32 && element_of<double> == element::float64 && element_of<int> == element::int32);
-static_assert(bytes_of(element_of<float>) == sizeof(float) && bytes_of(element_of<double>) == sizeof(double) && bytes_of(element_of<int>) == sizeof(int));
+static_assert(bytes_of(element_of<float>) == sizeof(float) && bytes_of(element_of<double>) == sizeof(double) &&
+              bytes_of(element_of<int>) == sizeof(int));
 static_assert(to_string(element::float32) == "float" && to_string(element::float64) == "double" && to_string(element::int32) == "int32");
 
 }  // namespace

@@ -8,19 +8,19 @@ namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<8>  {};
+struct batch : dim<8> {};
 struct hidden : dim<16> {};
-struct out    : dim<4>  {};
+struct out : dim<4> {};
 
-struct pods   : axis<2> {};
-struct rows   : axis<2> {};
-struct cols   : axis<2> {};
+struct pods : axis<2> {};
+struct rows : axis<2> {};
+struct cols : axis<2> {};
 struct planes : axis<2> {};
-struct grid   : mesh<pods, rows, cols> {};
+struct grid : mesh<pods, rows, cols> {};
 
 struct replicated : layout<grid> {};
-struct mixed      : layout<grid, split<batch, pods, rows>, split<hidden, cols>> {};
-struct other_way  : layout<grid, split<hidden, cols>, split<batch, rows, pods>> {};
+struct mixed : layout<grid, split<batch, pods, rows>, split<hidden, cols>> {};
+struct other_way : layout<grid, split<hidden, cols>, split<batch, rows, pods>> {};
 
 // a layout says for each dimension over which axes it is split
 static_assert(Layout<mixed> && is_legal<mixed::rules_verdict> && std::same_as<mixed::mesh_type, grid>);

@@ -22,8 +22,8 @@ namespace {
 
 using namespace meshtf;
 
-struct rows  : axis<2> {};
-struct grid  : mesh<rows> {};
+struct rows : axis<2> {};
+struct grid : mesh<rows> {};
 struct mixed : layout<grid, split<batch, rows>> {};
 
 // a name is what stands in the program, without the namespaces around it

@@ -7,10 +7,10 @@ namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<24> {};
+struct batch : dim<24> {};
 struct hidden : dim<16> {};
-struct out    : dim<5>  {};
-struct unit   : dim<16> {};
+struct out : dim<5> {};
+struct unit : dim<16> {};
 
 struct pods : axis<2> {};
 struct rows : axis<3> {};
@@ -25,7 +25,9 @@ constexpr axis_list listed(std::initializer_list<int> numbers) {
   for (int n : numbers) list.push_back(n);
   return list;
 }
-constexpr bool are(dim_list const& list, std::initializer_list<int> numbers) { return std::equal(list.begin(), list.end(), numbers.begin(), numbers.end()); }
+constexpr bool are(dim_list const& list, std::initializer_list<int> numbers) {
+  return std::equal(list.begin(), list.end(), numbers.begin(), numbers.end());
+}
 
 // a dimension under a layout: its size, its parts, and its axes by number, outermost first
 static_assert(placed_under<mixed, batch> == placed{.size = 24, .parts = 6, .over = listed({1, 0})});
@@ -58,7 +60,8 @@ static_assert(placed_under<mixed, unit>.over == listed({3}));
 
 // how many processes a set of axes joins
 static_assert(axis_sizes<grid>[0] == 2 && axis_sizes<grid>[2] == 4 && axis_sizes<grid>[3] == 1 && axis_sizes<grid>[max_axes - 1] == 1);
-static_assert(processes_along(axis_sizes<grid>, 0b0110) == 12 && processes_along(axis_sizes<grid>, 0b1111) == 24 && processes_along(axis_sizes<grid>, 0) == 1);
+static_assert(processes_along(axis_sizes<grid>, 0b0110) == 12 && processes_along(axis_sizes<grid>, 0b1111) == 24 &&
+              processes_along(axis_sizes<grid>, 0) == 1);
 
 // dimensions by their place in a loop nest, in the order of the tensor
 using nest = shape<batch, hidden, out>;

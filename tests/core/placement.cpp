@@ -5,21 +5,21 @@ namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<12> {};
+struct batch : dim<12> {};
 struct hidden : dim<16> {};
-struct out    : dim<4>  {};
+struct out : dim<4> {};
 
-struct rows   : axis<2> {};
-struct five   : axis<5> {};
+struct rows : axis<2> {};
+struct five : axis<5> {};
 struct planes : axis<3> {};
-struct grid   : mesh<rows, five> {};
+struct grid : mesh<rows, five> {};
 
 struct data_parallel : layout<grid, split<batch, rows>> {};
-struct clash         : layout<grid, split<batch, rows>, split<hidden, rows>> {};
-struct uneven        : layout<grid, split<batch, rows, five>> {};
-struct stray         : layout<grid, split<batch, planes>> {};
-struct twice         : layout<grid, split<batch, rows>, split<batch, five>> {};
-struct stutter       : layout<grid, split<batch, rows, rows>> {};
+struct clash : layout<grid, split<batch, rows>, split<hidden, rows>> {};
+struct uneven : layout<grid, split<batch, rows, five>> {};
+struct stray : layout<grid, split<batch, planes>> {};
+struct twice : layout<grid, split<batch, rows>, split<batch, five>> {};
+struct stutter : layout<grid, split<batch, rows, rows>> {};
 
 // a legal layout: split or whole, each axis once
 static_assert(is_legal<placement_verdict<data_parallel, batch, hidden>>);

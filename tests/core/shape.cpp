@@ -5,12 +5,12 @@ namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<8>  {};
-struct length : dim<4>  {};
-struct in     : dim<6>  {};
+struct batch : dim<8> {};
+struct length : dim<4> {};
+struct in : dim<6> {};
 struct hidden : dim<16> {};
-struct heads  : dim<4>  {};
-struct key    : dim<4>  {};
+struct heads : dim<4> {};
+struct key : dim<4> {};
 
 using x = shape<batch, length, in>;
 

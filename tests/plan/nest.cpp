@@ -1,59 +1,58 @@
-// Loop nests: which loops there are, in which order, and how each array moves along them.
+// If it compiles, it passes.
 #include <meshtf/plan/nest.hpp>
+
+namespace {
 
 using namespace meshtf;
 
-// Four loops of 2, 3, 4 and 5 turns; arrays name theirs by number.
-constexpr std::array<extent, 4> loops{2, 3, 4, 5};
-constexpr dim_list nobody{}, all{{0, 1, 2, 3}, 4}, first_three{{0, 1, 2}, 3}, last{{3}, 1}, second{{1}, 1}, middle{{1, 2}, 2}, turned{{3, 0}, 2}, ends{{0, 3}, 2};
-
-template<class... Of>
-constexpr nest_steps nest(Of const&... arrays) {
-  return plan_nest(loops, std::array{arrays...});
+constexpr dim_list dims(std::initializer_list<int> numbers) {
+  dim_list list;
+  for (int n : numbers) list.push_back(n);
+  return list;
 }
 
-// An array is row-major in its own dimensions, and stands still along those it lacks.
-static_assert(strides_of(all, loops)[0] == 60 && strides_of(all, loops)[1] == 20 && strides_of(all, loops)[2] == 5 && strides_of(all, loops)[3] == 1);
-static_assert(strides_of(turned, loops)[3] == 2 && strides_of(turned, loops)[0] == 1 && strides_of(turned, loops)[1] == 0);
-static_assert(strides_of(nobody, loops) == std::array<extent, max_rank>{});
+// loops of the given extents, and arrays by the numbers of theirs
+using extents = std::initializer_list<extent>;
+constexpr nest_steps walk(extents loops, std::initializer_list<dim_list> operands) {
+  return plan_nest(std::span{loops.begin(), loops.size()}, std::span{operands.begin(), operands.size()});
+}
 
-// Equal arrays are one loop over all elements.
-constexpr auto same = nest(all, all, all);
-static_assert(same.rank == 1 && same.size[0] == 120 && same.operands == 3 && same.turns == 120 && same.results == 120 && !same.reduces);
-static_assert(same.stride[0][0] == 1 && same.stride[1][0] == 1 && same.stride[2][0] == 1);
+constexpr std::array<extent, 3> box{8, 3, 5};
 
-// A row added to a matrix: the outer loops are one, along which the row stands still.
-constexpr auto broadcast_row = nest(all, last, all);
-static_assert(broadcast_row.rank == 2 && broadcast_row.size[0] == 24 && broadcast_row.size[1] == 5);
-static_assert(broadcast_row.stride[0][0] == 5 && broadcast_row.stride[1][0] == 0 && broadcast_row.stride[1][1] == 1 && broadcast_row.stride[2][0] == 5);
+// strides of a row-major array; it stands still along what it lacks
+static_assert(strides_of(dims({0, 1, 2}), box)[0] == 15 && strides_of(dims({0, 1, 2}), box)[2] == 1);
+static_assert(strides_of(dims({2, 0}), box)[2] == 8 && strides_of(dims({2, 0}), box)[0] == 1 && strides_of(dims({2, 0}), box)[1] == 0);
 
-// What is broadcast in the middle keeps three loops.
-static_assert(nest(all, second, all).rank == 3 && nest(all, middle, all).rank == 3 && nest(all, middle, all).size[1] == 12);
+// arrays of one order are one loop, whatever their rank
+constexpr auto alike = walk({8, 3, 5}, {dims({0, 1, 2}), dims({0, 1, 2}), dims({0, 1, 2})});
+static_assert(alike.rank == 1 && alike.size[0] == 120 && alike.turns == 120 && alike.results == 120 && alike.operands == 3 && !alike.reduces);
+static_assert(alike.stride[0][0] == 1 && alike.stride[2][0] == 1);
 
-// A sum over the last dimension: the result stands still in the inner loop.
-constexpr auto row_sums = nest(all, first_three);
-static_assert(row_sums.reduces && row_sums.turns == 120 && row_sums.results == 24 && row_sums.rank == 2);
-static_assert(row_sums.stride[1][0] == 1 && row_sums.stride[1][1] == 0);
+// loops of one turn are none
+static_assert(walk({8, 3, 1}, {dims({0, 2, 1}), dims({0, 1, 2})}).rank == 1 && walk({1}, {dims({0}), dims({0})}).rank == 0);
 
-// A sum of everything, and a sum over the outer dimensions, which adds row to row.
-static_assert(nest(all, nobody).rank == 1 && nest(all, nobody).results == 1 && nest(all, nobody).reduces);
-static_assert(nest(all, last).rank == 2 && nest(all, last).size[0] == 24 && nest(all, last).stride[1][0] == 0 && nest(all, last).stride[1][1] == 1);
+// a row added to each row: two loops, in the second operand the outer one stands still
+constexpr auto row = walk({8, 3, 5}, {dims({0, 1, 2}), dims({1, 2}), dims({0, 1, 2})});
+static_assert(row.rank == 2 && row.size[0] == 8 && row.size[1] == 15 && row.stride[1][0] == 0 && row.stride[1][1] == 1 && !row.reduces);
 
-// Dimensions that the largest array lacks are the outermost loops: it is walked through once for each of their turns.
-constexpr auto outer = nest(first_three, last, first_three);
-static_assert(outer.rank == 2 && outer.size[0] == 5 && outer.size[1] == 24);
-static_assert(outer.stride[0][0] == 0 && outer.stride[1][0] == 1 && outer.reduces);
+// a sum over inner dimensions: the result stands still in the inner loop
+constexpr auto inner = walk({8, 3, 5}, {dims({0, 1, 2}), dims({0})});
+static_assert(inner.rank == 2 && inner.size[1] == 15 && inner.stride[1][1] == 0 && inner.reduces && inner.turns == 120 && inner.results == 8);
 
-// A transpose has two loops, in the order of its larger operand: the first of two that are equal.
-constexpr auto transpose = nest(ends, turned);
-static_assert(transpose.rank == 3 - 1 && transpose.size[0] == 2 && transpose.size[1] == 5);
-static_assert(transpose.stride[0][0] == 5 && transpose.stride[0][1] == 1 && transpose.stride[1][0] == 1 && transpose.stride[1][1] == 2);
+// a sum over outer dimensions adds whole rows: it too walks in the order of the operand
+constexpr auto outer = walk({8, 3, 5}, {dims({0, 1, 2}), dims({1, 2})});
+static_assert(outer.rank == 2 && outer.size[0] == 8 && outer.size[1] == 15 && outer.stride[1][0] == 0 && outer.stride[1][1] == 1 && outer.reduces);
 
-// Loops of one turn are none.
-constexpr std::array<extent, 3> thin{1, 7, 1};
-constexpr auto line = plan_nest(thin, std::array{dim_list{{0, 1, 2}, 3}, dim_list{{2, 1}, 2}});
-static_assert(line.rank == 1 && line.size[0] == 7 && line.stride[0][0] == 1 && line.stride[1][0] == 1 && !line.reduces);
+// a sum over one turn reduces nothing
+static_assert(!walk({8, 1}, {dims({0, 1}), dims({0})}).reduces);
 
-// Nor is there one for a number, which is computed once.
-constexpr auto number = plan_nest({}, std::array{nobody, nobody});
-static_assert(number.rank == 0 && number.turns == 1 && number.results == 1 && !number.reduces);
+// a transpose walks in the order of the result
+constexpr auto turned = walk({8, 5}, {dims({0, 1}), dims({1, 0})});
+static_assert(turned.rank == 2 && turned.size[0] == 5 && turned.size[1] == 8 && turned.stride[0][0] == 1 && turned.stride[0][1] == 5 &&
+              turned.stride[1][0] == 8 && turned.stride[1][1] == 1);
+
+// numbers: no loops, one turn
+constexpr auto numbers = walk({}, {dims({}), dims({})});
+static_assert(numbers.rank == 0 && numbers.turns == 1 && numbers.results == 1);
+
+}  // namespace

@@ -1,55 +1,55 @@
-// Elementwise operations and reductions: which are legal, and over which axes a reduction is finished.
+// If it compiles, it passes.
 #include <meshtf/plan/nest_plan.hpp>
+
+namespace {
 
 using namespace meshtf;
 
-struct batch  : dim<8> {};
-struct length : dim<4> {};
-struct hidden : dim<6> {};
-struct memory : dim<6> {};
+struct batch : dim<8> {};
+struct hidden : dim<16> {};
+struct out : dim<6> {};
+struct ragged : dim<7> {};
 
+struct pods : axis<2> {};
 struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct lone : axis<1> {};
-struct grid : mesh<rows, cols, lone> {};
+struct grid : mesh<pods, rows, cols, lone> {};
 
-struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<length, lone>> {};
+struct mixed : layout<grid, split<batch, pods, rows>, split<hidden, cols>, split<out, lone>, split<ragged, cols>> {};
 struct clash : layout<grid, split<batch, rows>, split<hidden, rows>> {};
-struct ragged : layout<grid, split<length, rows, cols>, split<hidden, rows, cols>> {};
 
-constexpr axis_set over_rows = 0b01, over_cols = 0b10;
+constexpr axis_set over_pods_and_rows = 0b0011, over_cols = 0b0100, over_nothing = 0;
 
 using x = shape<batch, hidden>;
 
-// Operands are broadcast to one another by name, whatever their order.
-static_assert(is_legal<elementwise_verdict<mixed, x, x>> && is_legal<elementwise_verdict<mixed, x, shape<hidden>>>);
-static_assert(is_legal<elementwise_verdict<mixed, shape<length>, x>> && is_legal<elementwise_verdict<mixed, shape<>, shape<>>>);
-static_assert(is_legal<elementwise_verdict<mixed, x, shape<hidden, batch>>>);
+// elementwise: every process has all it needs, and works on its part alone
+using sum = nest_plan<mixed, x, x, shape<hidden>>;
+static_assert(is_legal<sum::verdict> && sum::finished_over == over_nothing && sum::local.turns == (8 / 4) * (16 / 2));
+static_assert(is_legal<elementwise_verdict<mixed, x, shape<hidden>>>);
 
-// Two operands that each can be placed may have no place together: no process would hold matching parts.
+// a sum over a split dimension is finished over its axes, all of them; over a whole one it is local
+static_assert(reduce_plan<mixed, x, hidden>::finished_over == over_cols && reduce_plan<mixed, x, batch>::finished_over == over_pods_and_rows);
+static_assert(reduce_plan<mixed, x, batch, hidden>::finished_over == (over_pods_and_rows | over_cols));
+static_assert(reduce_plan<mixed, shape<batch, out>, out>::finished_over == over_nothing);
+static_assert(std::same_as<reduce_plan<mixed, x, batch>::result, shape<hidden>> &&
+              std::same_as<reduce_plan<mixed, x, batch, hidden>::result, shape<>>);
+static_assert(reduce_plan<mixed, x, hidden>::local.turns == 16 && reduce_plan<mixed, x, hidden>::local.results == 2);
+
+// each operand alone is fine under `clash`; together no process has matching parts
 static_assert(is_legal<placement_verdict<clash, batch>> && is_legal<placement_verdict<clash, hidden>>);
 static_assert(std::same_as<elementwise_verdict<clash, shape<batch>, shape<hidden>>, one_axis_splits_two_dims<rows, batch, hidden>>);
-static_assert(std::same_as<elementwise_verdict<ragged, shape<length>, shape<memory, hidden>>, parts_do_not_divide_dim<hidden, 6, 4>>);
+static_assert(std::same_as<elementwise_verdict<clash, shape<hidden>, shape<batch>>, one_axis_splits_two_dims<rows, hidden, batch>>);
 
-// A reduction works along dimensions that its tensor has; along none it changes nothing.
-static_assert(is_legal<reduce_verdict<mixed, x, hidden>> && is_legal<reduce_verdict<mixed, x, hidden, batch>> && is_legal<reduce_verdict<mixed, x>>);
-static_assert(std::same_as<reduce_verdict<mixed, x, length>, dim_is_not_in_tensor<length>>);
-static_assert(std::same_as<reduce_verdict<mixed, x, batch, memory, length>, dim_is_not_in_tensor<memory>>);
-static_assert(std::same_as<reduce_verdict<clash, x, hidden>, one_axis_splits_two_dims<rows, batch, hidden>>);
+// a reduction works along dimensions that the tensor has
+static_assert(is_legal<reduce_verdict<mixed, x, hidden, batch>> && is_legal<reduce_verdict<mixed, x>>);
+static_assert(std::same_as<reduce_verdict<mixed, x, hidden, out>, dim_is_not_in_tensor<out>>);
+static_assert(std::same_as<reduce_verdict<mixed, shape<>, batch>, dim_is_not_in_tensor<batch>>);
 
-// The dimensions that stay keep their order.
-static_assert(std::same_as<reduce_plan<mixed, shape<batch, length, hidden>, length>::result, x>);
-static_assert(std::same_as<reduce_plan<mixed, x, hidden, batch>::result, shape<>>);
+// and of a tensor that there can be
+static_assert(std::same_as<reduce_verdict<mixed, shape<ragged>, ragged>, parts_do_not_divide_dim<ragged, 7, 2>>);
 
-// Where a reduced dimension is split, each process has a part of the result; nothing is finished over the axes of those that stay.
-static_assert(reduce_plan<mixed, x, hidden>::finished_over == over_cols && reduce_plan<mixed, x, batch>::finished_over == over_rows);
-static_assert(reduce_plan<mixed, x, batch, hidden>::finished_over == (over_rows | over_cols));
-static_assert(reduce_plan<mixed, shape<batch, memory>, memory>::finished_over == 0);
+// a layout and its dry twin plan alike
+static_assert(reduce_plan<dry<mixed>, x, hidden>::finished_over == over_cols);
 
-// Nor over an axis of one process.
-static_assert(reduce_plan<mixed, shape<batch, length>, length>::finished_over == 0);
-
-// Each process walks over the parts that it holds: four of eight rows, three of six columns.
-static_assert(reduce_plan<mixed, x, hidden>::local.turns == 4 * 3 && reduce_plan<mixed, x, hidden>::local.results == 4);
-static_assert(nest_plan<mixed, x, x, shape<hidden>>::local.turns == 4 * 3 && nest_plan<mixed, x, x, shape<hidden>>::local.operands == 3);
-static_assert(nest_plan<mixed, x, x, shape<hidden>>::finished_over == 0);
+}  // namespace

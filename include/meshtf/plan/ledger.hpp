@@ -15,7 +15,7 @@ class ledger : public accounts<ledger<M>, M> {
 public:
   static constexpr bool computes = false;
 
-  constexpr ledger() { this->note_in(&cost_); }
+  constexpr ledger() { this->begin_notes(&cost_); }
   constexpr ~ledger() { this->unwind_tape(false); }
 
   /// What has been noted so far.
@@ -27,7 +27,7 @@ public:
   /// Forgets what has been noted; what lives goes on living, and the peak is counted from here.
   constexpr void start_over() {
     cost_ = {};
-    this->note_in(&cost_);
+    this->begin_notes(&cost_);
   }
 
   /// The ledger keeps the books of the process in the first corner of the mesh; all others' are the same.

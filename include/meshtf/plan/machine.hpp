@@ -137,10 +137,16 @@ protected:
   constexpr void note_elementwise(extent n) {
     if (notes_ != nullptr) notes_->note_elementwise(n);
   }
-  /// From here on everything is noted in `notes`; with null, nothing.
-  constexpr cost<M>* note_in(cost<M>* notes) {
-    peak_ = live_;
-    return std::exchange(notes_, notes);
+  /// What is noted, and the peak, before somebody else took notes.
+  struct notes_before {
+    cost<M>* notes;
+    extent peak;
+  };
+  /// From here on everything is noted in `notes`, and the peak is counted anew.
+  constexpr notes_before begin_notes(cost<M>* notes) { return {std::exchange(notes_, notes), std::exchange(peak_, live_)}; }
+  constexpr void end_notes(notes_before const& before) {
+    notes_ = before.notes;
+    if (before.peak > peak_) peak_ = before.peak;
   }
 
 private:

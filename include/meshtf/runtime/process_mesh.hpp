@@ -275,8 +275,8 @@ public:
     kernel::map_nest(back, detail::unchanged{}, z + offset_of(move), x);
   }
 
-  /// From here on everything that happens is noted in `notes`; with null, nothing.
-  cost<M>* note_costs_in(cost<M>* notes) { return this->note_in(notes); }
+  using accounts<process_mesh<M>, M>::begin_notes;
+  using accounts<process_mesh<M>, M>::end_notes;
 
 private:
   template<class... A>
@@ -339,13 +339,13 @@ private:
 /// The cost of all that `f.operator()<L>(m)` does, as it happens: the same figures, in the same order, as `dry_run<L>(f)` promises.
 template<Layout L, class F>
 auto recorded(process_mesh<typename L::mesh_type>& m, F f) {
-  using mesh_type               = typename L::mesh_type;
-  auto notes                    = std::make_unique<cost<mesh_type>>();
-  cost<mesh_type>* const before = m.note_costs_in(notes.get());
+  using mesh_type   = typename L::mesh_type;
+  auto notes        = std::make_unique<cost<mesh_type>>();
+  auto const before = m.begin_notes(notes.get());
   struct restored {
     process_mesh<mesh_type>& m;
-    cost<mesh_type>* before;
-    ~restored() { m.note_costs_in(before); }
+    decltype(before)& outer;
+    ~restored() { m.end_notes(outer); }
   };
   {
     restored const guard{m, before};

@@ -58,6 +58,17 @@ constexpr axis_set axes_of_moves(reshard_steps const& steps) {
   return over;
 }
 
+/// The same for an open sum: what it owes is added up on the way, or before it where it does not fit into the way. `steps` are those of a finished value.
+template<class Result, class Plan, class T, class L, class... D>
+constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
+  if (owed == 0) return relocated<Result>(x, steps);
+  auto const joining = plan_reshard(Plan::from, Plan::to, owed, axis_sizes<typename L::mesh_type>);
+  if (joining.fault.what == reshard_fault::none) return relocated<Result>(x, joining);
+  auto whole = x.without_slot();
+  finish_in_place(whole, owed);
+  return relocated<Result>(whole, steps);
+}
+
 /// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`; `owed` is what x still owes as a partial value.
 ///
 /// The gradient goes the other way and takes its open sums with it: one that is owed over an axis that splits x is reduce-scattered, others stay owed. Where
@@ -65,8 +76,7 @@ constexpr axis_set axes_of_moves(reshard_steps const& steps) {
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   using mesh_type = typename L::mesh_type;
-  auto const sent = owed == 0 ? steps : plan_reshard(Plan::from, Plan::to, owed, axis_sizes<mesh_type>);
-  Result z        = relocated<Result>(x, sent);
+  Result z = relocated_open<Result, Plan>(x, owed, steps);
   if (!wants_gradient(x)) return z;
 
   bool const open = x.gradient_stays_open();
