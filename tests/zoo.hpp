@@ -29,50 +29,51 @@ using namespace meshtf;
 
 // ---- dimensions. `in` and `out` are whole everywhere; hidden = heads x key = group x member = plain_group x plain_member
 
-struct batch  : dim<8>  {};
-struct length : dim<4>  {};
-struct memory : dim<4>  {};
-struct in     : dim<6>  {};
+struct batch : dim<8> {};
+struct length : dim<4> {};
+struct memory : dim<4> {};
+struct in : dim<6> {};
 struct hidden : dim<16> {};
-struct out    : dim<8>  {};
-struct vocab  : dim<8>  {};
-struct heads  : dim<8>  {};
-struct key    : dim<2>  {};
-struct group  : dim<4>  {};
-struct member : dim<4>  {};
-struct plain_group  : dim<4> {};
+struct out : dim<8> {};
+struct vocab : dim<8> {};
+struct heads : dim<8> {};
+struct key : dim<2> {};
+struct group : dim<4> {};
+struct member : dim<4> {};
+struct plain_group : dim<4> {};
 struct plain_member : dim<4> {};
-struct left   : dim<8>  {};   // left, right and even are renamed to one another
-struct right  : dim<8>  {};
-struct even   : dim<8>  {};
+struct left : dim<8> {};   // left, right and even are renamed to one another
+struct right : dim<8> {};
+struct even : dim<8> {};
 
 // ---- meshes and layouts
 
-struct solo   : axis<1> {};
-struct line   : axis<2> {};
-struct rows   : axis<2> {};
-struct cols   : axis<2> {};
-struct wide   : axis<4> {};
+struct solo : axis<1> {};
+struct line : axis<2> {};
+struct rows : axis<2> {};
+struct cols : axis<2> {};
+struct wide : axis<4> {};
 struct planes : axis<2> {};
 
-struct single      : mesh<solo> {};
-struct pair        : mesh<line> {};
-struct two_by_two  : mesh<rows, cols> {};
+struct single : mesh<solo> {};
+struct pair : mesh<line> {};
+struct two_by_two : mesh<rows, cols> {};
 struct two_by_four : mesh<rows, wide> {};
-struct two_cubed   : mesh<planes, rows, cols> {};
+struct two_cubed : mesh<planes, rows, cols> {};
 
 struct alone : layout<single> {};
-struct data  : layout<pair, split<batch, line>, split<right, line>> {};
-struct model : layout<pair, split<hidden, line>, split<vocab, line>, split<heads, line>, split<member, line>, split<left, line>, split<even, line>> {};
-struct mixed : layout<two_by_two, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>, split<left, rows>,
-                      split<even, rows>, split<right, cols>> {};
-struct tall  : layout<two_by_two, split<hidden, cols, rows>, split<vocab, cols, rows>, split<heads, cols, rows>, split<member, rows>, split<left, cols, rows>,
-                      split<even, cols, rows>, split<right, cols>> {};
-struct mixed8 : layout<two_by_four, split<batch, rows>, split<hidden, wide>, split<vocab, wide>, split<heads, wide>, split<member, wide>, split<left, wide>,
-                       split<even, wide>, split<right, rows>> {};
+struct data : layout<pair, split<batch, line>, split<right, line>> {};
+struct model : layout<pair, split<hidden, line>, split<vocab, line>, split<heads, line>, split<member, line>, split<left, line>, split<even, line>> {
+};
+struct mixed : layout<two_by_two, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>,
+                      split<left, rows>, split<even, rows>, split<right, cols>> {};
+struct tall : layout<two_by_two, split<hidden, cols, rows>, split<vocab, cols, rows>, split<heads, cols, rows>, split<member, rows>,
+                     split<left, cols, rows>, split<even, cols, rows>, split<right, cols>> {};
+struct mixed8 : layout<two_by_four, split<batch, rows>, split<hidden, wide>, split<vocab, wide>, split<heads, wide>, split<member, wide>,
+                       split<left, wide>, split<even, wide>, split<right, rows>> {};
 struct spread : layout<two_by_four, split<batch, rows, wide>, split<left, rows, wide>, split<even, rows, wide>, split<right, rows>> {};
-struct solid  : layout<two_cubed, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>,
-                       split<left, planes>, split<even, planes>, split<right, rows, cols>> {};
+struct solid : layout<two_cubed, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>,
+                      split<member, cols>, split<left, planes>, split<even, planes>, split<right, rows, cols>> {};
 
 // Where values are resharded to.
 struct whole1 : layout<single> {};
@@ -80,12 +81,12 @@ struct whole2 : layout<pair> {};
 struct whole4 : layout<two_by_two> {};
 struct whole8 : layout<two_by_four> {};
 struct wholec : layout<two_cubed> {};
-struct out2   : layout<pair, split<out, line>> {};
-struct out4   : layout<two_by_two, split<batch, rows>, split<out, cols>> {};
-struct tall4  : layout<two_by_two, split<out, cols, rows>> {};
-struct out8   : layout<two_by_four, split<batch, rows>, split<out, wide>> {};
-struct outc   : layout<two_cubed, split<batch, planes>, split<out, rows>> {};
-struct turnc  : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
+struct out2 : layout<pair, split<out, line>> {};
+struct out4 : layout<two_by_two, split<batch, rows>, split<out, cols>> {};
+struct tall4 : layout<two_by_two, split<out, cols, rows>> {};
+struct out8 : layout<two_by_four, split<batch, rows>, split<out, wide>> {};
+struct outc : layout<two_cubed, split<batch, planes>, split<out, rows>> {};
+struct turnc : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
 
 /// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split over axes that split hidden in L.
 template<class Whole, class Exchanged, class Scattered>
@@ -96,14 +97,14 @@ struct targets {
 };
 template<class L>
 struct targets_of;
-template<> struct targets_of<alone>  : targets<whole1, whole1, whole1> {};
-template<> struct targets_of<data>   : targets<whole2, model, out2> {};
-template<> struct targets_of<model>  : targets<whole2, data, out2> {};
-template<> struct targets_of<mixed>  : targets<whole4, tall, out4> {};
-template<> struct targets_of<tall>   : targets<whole4, mixed, tall4> {};
+template<> struct targets_of<alone> : targets<whole1, whole1, whole1> {};
+template<> struct targets_of<data> : targets<whole2, model, out2> {};
+template<> struct targets_of<model> : targets<whole2, data, out2> {};
+template<> struct targets_of<mixed> : targets<whole4, tall, out4> {};
+template<> struct targets_of<tall> : targets<whole4, mixed, tall4> {};
 template<> struct targets_of<mixed8> : targets<whole8, spread, out8> {};
 template<> struct targets_of<spread> : targets<whole8, mixed8, out8> {};
-template<> struct targets_of<solid>  : targets<wholec, turnc, outc> {};
+template<> struct targets_of<solid> : targets<wholec, turnc, outc> {};
 
 /// The layout of a tensor, without its dryness.
 template<class X>
@@ -195,7 +196,11 @@ struct bill {
 
   template<class Cost>
   constexpr explicit bill(Cost const& cost)
-      : flops(cost.flops()), elementwise(cost.elementwise_flops()), parameters(cost.parameter_bytes()), peak(cost.peak_bytes()), live(cost.live_bytes()) {
+      : flops(cost.flops()),
+        elementwise(cost.elementwise_flops()),
+        parameters(cost.parameter_bytes()),
+        peak(cost.peak_bytes()),
+        live(cost.live_bytes()) {
     for (auto const& c : cost.collectives()) calls[count++] = {c.kind, c.how, c.type, c.over, c.count, c.payload, c.sent};
   }
 };
@@ -204,8 +209,8 @@ inline void compare(bill const& promised, bill const& counted, std::string const
   INFO("the price under " << where);
   CHECK(promised.count == counted.count);
   for (std::size_t i = 0; i < std::min(promised.count, counted.count); ++i) {
-    INFO("call " << i << ": promised " << to_string(promised.calls[i].kind) << " of " << promised.calls[i].count << " over " << promised.calls[i].over << ", counted "
-                 << to_string(counted.calls[i].kind) << " of " << counted.calls[i].count << " over " << counted.calls[i].over);
+    INFO("call " << i << ": promised " << to_string(promised.calls[i].kind) << " of " << promised.calls[i].count << " over " << promised.calls[i].over
+                 << ", counted " << to_string(counted.calls[i].kind) << " of " << counted.calls[i].count << " over " << counted.calls[i].over);
     CHECK(promised.calls[i] == counted.calls[i]);
   }
   CHECK(promised.flops == counted.flops);

@@ -93,7 +93,6 @@ extent reach(nest_steps const& nest, std::size_t k) {
   return last + 1;
 }
 
-
 /// The nest by map_nest and by plain loops. `N` operands are read.
 template<std::size_t N, class T, class F>
 bool maps(nest_steps const& nest, F f) {
@@ -103,7 +102,7 @@ bool maps(nest_steps const& nest, F f) {
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
     visit(nest, [&](auto const& at) { want[static_cast<std::size_t>(at[N])] = f(x[K][static_cast<std::size_t>(at[K])]...); });
     kernel::map_nest(nest, f, z.data(), x[K].data()...);
-    auto plain = [&](auto const&... a) { return f(a...); };
+    auto plain      = [&](auto const&... a) { return f(a...); };
     bool const same = z == want;
     kernel::map_nest(nest, plain, z.data(), x[K].data()...);
     return same && z == want;
@@ -137,8 +136,9 @@ bool reduces(nest_steps const& nest, F f) {
 
 template<std::size_t N, class T, class F>
 bool reduces_every_way(nest_steps const& nest, F f) {
-  return reduces<N, reduction::sum, false, T>(nest, f) && reduces<N, reduction::sum, true, T>(nest, f) && reduces<N, reduction::max, false, T>(nest, f) &&
-         reduces<N, reduction::max, true, T>(nest, f) && reduces<N, reduction::min, false, T>(nest, f);
+  return reduces<N, reduction::sum, false, T>(nest, f) && reduces<N, reduction::sum, true, T>(nest, f) &&
+         reduces<N, reduction::max, false, T>(nest, f) && reduces<N, reduction::max, true, T>(nest, f) &&
+         reduces<N, reduction::min, false, T>(nest, f);
 }
 
 /// Dims of `loops` in the order of `digits`: list("20") is dimension 2, then 0.

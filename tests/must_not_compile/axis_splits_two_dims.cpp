@@ -15,4 +15,4 @@ struct both : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hid
 struct both : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, rows>> {};
 #endif
 
-constexpr meshtf::extent held = meshtf::tensor<float, both, batch, hidden>::size;
+inline constexpr meshtf::extent held = meshtf::tensor<float, both, batch, hidden>::size;

@@ -22,7 +22,7 @@ struct training {
   }
 };
 
-constexpr auto cost = meshtf::dry_run<training, mixed>();
+inline constexpr auto cost = meshtf::dry_run<training, mixed>();
 #ifdef FIXED
 static_assert(cost.bytes_sent<rows>() <= 1 * meshtf::KiB);
 #else

@@ -15,7 +15,7 @@ struct outer_rows : meshtf::layout<grid, meshtf::split<hidden, rows, cols>> {};
 struct by_cols : meshtf::layout<grid, meshtf::split<hidden, cols>> {};
 struct whole : meshtf::layout<grid> {};
 
-constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+inline constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
   meshtf::tensor<float, meshtf::dry<outer_rows>, hidden> x{m};
 #ifdef FIXED
   auto z = meshtf::reshard<by_cols>(meshtf::reshard<whole>(x));

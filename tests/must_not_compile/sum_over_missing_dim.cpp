@@ -12,7 +12,7 @@ struct grid : meshtf::mesh<rows, cols> {};
 
 struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 
-constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+inline constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
   meshtf::tensor<float, L, batch, hidden> x{m};
 #ifdef FIXED
   auto z = sum<hidden>(x);

@@ -13,7 +13,7 @@ struct grid : meshtf::mesh<rows, cols> {};
 struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 struct rows_only : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
-constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+inline constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
   meshtf::tensor<float, L, batch, hidden> x{m};
   auto y = meshtf::reshard<rows_only>(x);
 #ifdef FIXED

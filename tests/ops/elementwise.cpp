@@ -4,17 +4,20 @@
 using namespace zoo;
 
 TEST_CASE("two tensors of one shape") {
-  check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<batch, hidden>>([](auto const& x, auto const& y) { return std::tuple{x + y, x - y, x * y, x / y}; });
+  check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<batch, hidden>>(
+      [](auto const& x, auto const& y) { return std::tuple{x + y, x - y, x * y, x / y}; });
 }
 
 TEST_CASE("a smaller operand, broadcast: it owes the axes of the dimensions that it lacks") {
-  check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<hidden>, shape<batch>, shape<>>([](auto const& x, auto const& b, auto const& s, auto const& t) {
-    return std::tuple{x + b, s + x, x - t, b - x, x * s, t * x, b * x, x / b, s / x};
-  });
+  check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<hidden>, shape<batch>, shape<>>(
+      [](auto const& x, auto const& b, auto const& s, auto const& t) {
+        return std::tuple{x + b, s + x, x - t, b - x, x * s, t * x, b * x, x / b, s / x};
+      });
 }
 
 TEST_CASE("two operands, each without a dimension of the other") {
-  check_operation<drawn{2, 0.2}, shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& y) { return std::tuple{x + y, y - x, x * y, y / x}; });
+  check_operation<drawn{2, 0.2}, shape<batch, in>, shape<in, hidden>>(
+      [](auto const& x, auto const& y) { return std::tuple{x + y, y - x, x * y, y / x}; });
 }
 
 TEST_CASE("a tensor and a number; images of a parameter stay open") {
@@ -25,7 +28,8 @@ TEST_CASE("a tensor and a number; images of a parameter stay open") {
 }
 
 TEST_CASE("functions of each element: nothing is owed") {
-  check_operation<drawn{0, 2}, shape<batch, hidden>>([](auto const& x) { return std::tuple{exp(x), square(x), tanh(x), sigmoid(x), relu(x), gelu(x)}; });
+  check_operation<drawn{0, 2}, shape<batch, hidden>>(
+      [](auto const& x) { return std::tuple{exp(x), square(x), tanh(x), sigmoid(x), relu(x), gelu(x)}; });
   check_operation<drawn{2, 0.2}, shape<batch, hidden>>([](auto const& x) { return std::tuple{log(x), sqrt(x), rsqrt(x)}; });
 }
 
@@ -44,5 +48,6 @@ TEST_CASE("functions of the user's own, of one operand and of several") {
 }
 
 TEST_CASE("elementwise operations in single precision") {
-  check_operation_in_float<shape<batch, hidden>, shape<hidden>>([](auto const& x, auto const& b) { return std::tuple{gelu(x + b), sigmoid(x * b), exp(-square(x))}; });
+  check_operation_in_float<shape<batch, hidden>, shape<hidden>>(
+      [](auto const& x, auto const& b) { return std::tuple{gelu(x + b), sigmoid(x * b), exp(-square(x))}; });
 }

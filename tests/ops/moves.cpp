@@ -11,16 +11,16 @@ using targets_for = targets_of<layout_of<std::remove_cvref_t<X>>>;
 }  // namespace
 
 TEST_CASE("transpose") {
-  check_operation<shape<batch, in, hidden>>([](auto const& x) { return std::tuple{transpose<hidden, in, batch>(x), transpose<in, batch, hidden>(x)}; });
+  check_operation<shape<batch, in, hidden>>(
+      [](auto const& x) { return std::tuple{transpose<hidden, in, batch>(x), transpose<in, batch, hidden>(x)}; });
 }
 
 TEST_CASE("rename between dimensions that are split alike, split otherwise and whole") {
   check_operation<shape<left, in>, shape<in, right>, shape<in, out>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple{rename<left, even>(x),    // alike
-                      rename<left, right>(x),   // from one axis to another
-                      rename<right, left>(y),
-                      rename<left, out>(x),     // to whole: an all-gather
-                      rename<out, left>(z),     // from whole: a slice
+    return std::tuple{rename<left, even>(x),  // alike
+                      rename<left, right>(x),  // from one axis to another
+                      rename<right, left>(y), rename<left, out>(x),  // to whole: an all-gather
+                      rename<out, left>(z),  // from whole: a slice
                       rename<out, right>(z)};
   });
 }
@@ -39,9 +39,10 @@ TEST_CASE("split_dim in place, and to parts that are placed otherwise") {
 }
 
 TEST_CASE("merge_dims in place, and of parts that are placed otherwise") {
-  check_operation<shape<batch, heads, key>, shape<group, member, in>, shape<batch, plain_group, plain_member>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple{merge_dims<heads, key, hidden>(x), merge_dims<group, member, hidden>(y), merge_dims<plain_group, plain_member, hidden>(z)};
-  });
+  check_operation<shape<batch, heads, key>, shape<group, member, in>, shape<batch, plain_group, plain_member>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{merge_dims<heads, key, hidden>(x), merge_dims<group, member, hidden>(y), merge_dims<plain_group, plain_member, hidden>(z)};
+      });
 }
 
 TEST_CASE("reshard to a layout that splits nothing: the gradient is sliced where nothing is owed, and reduce-scattered where it is") {
@@ -70,10 +71,10 @@ TEST_CASE("a weight is gathered at its use: its gradient is reduce-scattered ove
 
 TEST_CASE("there and back again, and to the layout where it is") {
   check_operation<shape<batch, hidden>>([](auto const& x) {
-    using here     = layout_of<std::remove_cvref_t<decltype(x)>>;
-    using target   = targets_for<decltype(x)>;
-    auto const y   = reshard<typename target::exchanged>(x);
-    auto const z   = reshard<typename target::whole>(y);
+    using here   = layout_of<std::remove_cvref_t<decltype(x)>>;
+    using target = targets_for<decltype(x)>;
+    auto const y = reshard<typename target::exchanged>(x);
+    auto const z = reshard<typename target::whole>(y);
     return std::tuple{reshard<here>(x), reshard<here>(y), reshard<here>(z * z)};
   });
 }

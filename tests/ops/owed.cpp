@@ -3,19 +3,19 @@
 
 using namespace meshtf;
 
-struct batch  : dim<8>  {};
-struct in     : dim<6>  {};
+struct batch : dim<8> {};
+struct in : dim<6> {};
 struct hidden : dim<16> {};
-struct out    : dim<8>  {};
-struct parts  : dim<8>  {};
-struct vocab  : dim<8>  {};
+struct out : dim<8> {};
+struct parts : dim<8> {};
+struct vocab : dim<8> {};
 
 struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
 struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<parts, rows>, split<vocab, cols>> {};
-struct rest  : layout<grid, split<batch, rows>> {};
+struct rest : layout<grid, split<batch, rows>> {};
 struct sharded : layout<grid, split<in, rows>> {};
 
 using L = dry<mixed>;
@@ -29,7 +29,7 @@ struct traces {
   axis_set owed  = 0;
   extent sums    = 0;
   extent gathers = 0, scatters = 0, others = 0;
-  extent bytes   = 0;
+  extent bytes                                                   = 0;
   friend constexpr bool operator==(traces const&, traces const&) = default;
 };
 
@@ -46,11 +46,11 @@ consteval traces under(F const& use) {
     t.owed = gradient(w).owed();
   }
   auto const cost = m.noted();
-  t.sums     = cost.calls<collective::all_reduce>();
-  t.gathers  = cost.calls<collective::all_gather>();
-  t.scatters = cost.calls<collective::reduce_scatter>();
-  t.others   = cost.calls() - t.sums - t.gathers - t.scatters;
-  t.bytes    = cost.bytes_sent();
+  t.sums          = cost.calls<collective::all_reduce>();
+  t.gathers       = cost.calls<collective::all_gather>();
+  t.scatters      = cost.calls<collective::reduce_scatter>();
+  t.others        = cost.calls() - t.sums - t.gathers - t.scatters;
+  t.bytes         = cost.bytes_sent();
   return t;
 }
 template<class... D, class F>
@@ -94,15 +94,19 @@ static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(w); }
 static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(tanh(w)); }) == traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4});
 
 // split to whole: an owed axis that splits the weight is reduce-scattered, others stay owed, and what is not owed is sliced
-static_assert(under<sharded, in, out>([](auto& m, auto const& w) { return einsum<batch, out>(tensor<float, dry<rest>, batch, in>{m}, reshard<rest>(w)); }) ==
-              traces{.owed = nothing, .scatters = 1, .bytes = 4 * 6 * 8 / 2});
-static_assert(of<in, hidden>([](auto& m, auto const& w) { return einsum<batch, hidden>(tensor<float, dry<rest>, batch, in>{m}, reshard<rest>(w)); }) ==
-              owes(over_rows));
+static_assert(under<sharded, in, out>([](auto& m, auto const& w) {
+                return einsum<batch, out>(tensor<float, dry<rest>, batch, in>{m}, reshard<rest>(w));
+              }) == traces{.owed = nothing, .scatters = 1, .bytes = 4 * 6 * 8 / 2});
+static_assert(of<in, hidden>([](auto& m, auto const& w) {
+                return einsum<batch, hidden>(tensor<float, dry<rest>, batch, in>{m}, reshard<rest>(w));
+              }) == owes(over_rows));
 static_assert(of<in, hidden>([](auto&, auto const& w) { return reshard<rest>(w); }) == owes(nothing));
 
 // an open sum: what reaches it is whole
-static_assert(of<batch, hidden>([](auto& m, auto const& x) { return finish(partial_einsum<batch, out>(x, value<hidden, out>{m})); }) == owes(nothing));
-static_assert(of<hidden, out>([](auto& m, auto const& w) { return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, w)); }) == owes(over_rows));
+static_assert(of<batch, hidden>([](auto& m, auto const& x) { return finish(partial_einsum<batch, out>(x, value<hidden, out>{m})); }) ==
+              owes(nothing));
+static_assert(of<hidden, out>([](auto& m, auto const& w) { return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, w)); }) ==
+              owes(over_rows));
 
 // an open sum under another layout: the gradient is gathered, and nothing is owed
 struct scattered : layout<grid, split<batch, rows>, split<out, cols>> {};
@@ -110,10 +114,12 @@ static_assert(of<batch, hidden>([](auto& m, auto const& x) { return reshard<scat
               traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4 * 4});
 
 // an open sum times a tensor: its gradient is computed from addends, so it owes their sum as well
-static_assert(of<batch, out>([](auto& m, auto const& c) { return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, value<hidden, out>{m}) * c); }) ==
-              owes(over_cols));
-static_assert(of<out>([](auto& m, auto const& c) { return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, value<hidden, out>{m}) * c); }) ==
-              owes(over_rows | over_cols));
+static_assert(of<batch, out>([](auto& m, auto const& c) {
+                return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, value<hidden, out>{m}) * c);
+              }) == owes(over_cols));
+static_assert(of<out>([](auto& m, auto const& c) {
+                return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, value<hidden, out>{m}) * c);
+              }) == owes(over_rows | over_cols));
 
 // an open sum plus a tensor
 static_assert(of<batch, out>([](auto& m, auto const& r) {
@@ -140,7 +146,8 @@ static_assert(of<batch, in>([](auto& m, auto const& w) {
 
 // linear images of a parameter stay open as it does: nothing is sent before its owner asks
 static_assert(of<in, hidden>([](auto& m, auto const& w) { return einsum<batch, hidden>(value<batch, in>{m}, -(2 * w) / 3 + 1); }) == owes(over_rows));
-static_assert(of<hidden, in>([](auto& m, auto const& w) { return einsum<batch, hidden>(value<batch, in>{m}, transpose<in, hidden>(w)); }) == owes(over_rows));
+static_assert(of<hidden, in>([](auto& m, auto const& w) { return einsum<batch, hidden>(value<batch, in>{m}, transpose<in, hidden>(w)); }) ==
+              owes(over_rows));
 static_assert(of<in, hidden>([](auto& m, auto const& w) { return einsum<batch, hidden>(tensor<double, L, batch, in>{m}, cast<double>(w)); }) ==
               owes(over_rows));
 

@@ -40,12 +40,13 @@ TEST_CASE("max gives its gradient to all elements that have it") {
 }
 
 TEST_CASE("softmax and log_softmax along dimensions split and whole") {
-  check_operation<shape<batch, hidden>>(
-      [](auto const& x) { return std::tuple{softmax<hidden>(x), softmax<batch>(x), softmax<batch, hidden>(x), log_softmax<hidden>(x), log_softmax<batch>(x)}; });
+  check_operation<shape<batch, hidden>>([](auto const& x) {
+    return std::tuple{softmax<hidden>(x), softmax<batch>(x), softmax<batch, hidden>(x), log_softmax<hidden>(x), log_softmax<batch>(x)};
+  });
 }
 
 TEST_CASE("softmax of huge logits") {
-  auto const f  = [](auto const& x) { return std::tuple{softmax<hidden>(x), log_softmax<hidden>(x), max<hidden>(x)}; };
+  auto const f = [](auto const& x) { return std::tuple{softmax<hidden>(x), log_softmax<hidden>(x), max<hidden>(x)}; };
   check_program(operation<double, decltype(f), drawn{100, 700}, shape<batch, hidden>>{});
 }
 
@@ -80,5 +81,6 @@ TEST_CASE("argmax: the index in the whole, and the first of several") {
 }
 
 TEST_CASE("reductions in single precision") {
-  check_operation_in_float<shape<batch, hidden>>([](auto const& x) { return std::tuple{mean<batch>(x), softmax<hidden>(x), log_softmax<hidden>(x)}; });
+  check_operation_in_float<shape<batch, hidden>>(
+      [](auto const& x) { return std::tuple{mean<batch>(x), softmax<hidden>(x), log_softmax<hidden>(x)}; });
 }

@@ -128,8 +128,8 @@ TEST_CASE("a parameter that nothing used has a gradient of zeros that owes nothi
 TEST_CASE("no gradient goes through stop_gradient, int or no_gradient") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, hidden> w{m, normal{1, 3}};
-    auto const fixed = stop_gradient(exp(w));
-    auto const whole = cast<double>(cast<int>(w));
+    auto const fixed      = stop_gradient(exp(w));
+    auto const whole      = cast<double>(cast<int>(w));
     auto const unrecorded = [&] {
       no_gradient const guard{m};
       return w * 3;

@@ -41,7 +41,7 @@ constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = st
 template<Layout L2, class T, class L, class... D, class Over>
 constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   constexpr axis_set over = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
-  using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;   // of what owes nothing, as a gradient may
+  using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;  // of what owes nothing, as a gradient may
   using result            = tensor<T, detail::dry_as<L, L2>, D...>;
   using verdict           = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict, typename plan::verdict>;
   static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");

@@ -76,7 +76,7 @@ constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, resh
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   using mesh_type = typename L::mesh_type;
-  Result z = relocated_open<Result, Plan>(x, owed, steps);
+  Result z        = relocated_open<Result, Plan>(x, owed, steps);
   if (!wants_gradient(x)) return z;
 
   bool const open = x.gradient_stays_open();

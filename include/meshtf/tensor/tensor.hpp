@@ -15,8 +15,11 @@ namespace detail {
 template<class L>
 inline constexpr bool holds_values = !is_dry<L>;
 
-/// What an operation returns after its assertion has failed, so that the compiler says no more than that.
-struct rejected {};
+/// What an operation returns after its assertion has failed, so that the compiler says no more than that. It has a destructor, as a tensor has: nobody is
+/// warned that a variable is never read.
+struct rejected {
+  constexpr ~rejected() {}
+};
 
 /// Under a dry layout there is no array to point into.
 template<class L, class T>
