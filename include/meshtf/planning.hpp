@@ -7,6 +7,7 @@
 
 #include <meshtf/tensor/tensor.hpp>
 
+#include <meshtf/ops/reshard.hpp>
 #include <meshtf/ops/sum.hpp>
 #include <meshtf/optim/update.hpp>
 
@@ -22,7 +23,6 @@
 #include <meshtf/ops/random.hpp>
 #include <meshtf/ops/rename.hpp>
 #include <meshtf/ops/reshape.hpp>
-#include <meshtf/ops/reshard.hpp>
 #include <meshtf/ops/softmax.hpp>
 #include <meshtf/ops/stop_gradient.hpp>
 #include <meshtf/ops/transpose.hpp>

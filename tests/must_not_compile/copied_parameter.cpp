@@ -1,5 +1,5 @@
 // error: deleted
-// error: parameter
+// error: meshtf::
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};
@@ -12,11 +12,12 @@ struct grid : meshtf::mesh<rows, cols> {};
 
 struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 
-inline constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::parameter<float, L, in, hidden> w{m};
+using weight = meshtf::parameter<float, meshtf::dry<mixed>, in, hidden>;
+
+constexpr void frozen(weight& w) {
 #ifdef FIXED
   auto v = copy(w);
 #else
   auto v = w;
 #endif
-});
+}

@@ -1,5 +1,5 @@
 // error: dims_are_not_neighbours<
-// error: meshtf: merge_dims can't merge these dimensions so
+// error: meshtf: merge_dims can't merge these
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -11,12 +11,19 @@ struct grid : meshtf::mesh<rows, cols> {};
 
 struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 
-inline constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, batch, in> x{m};
+template<meshtf::Layout L>
+struct training {
+  using value = meshtf::tensor<float, L, batch, in>;
+  value x;
+  constexpr explicit training(meshtf::machine<L>& m) : x{m} {}
+  constexpr void step() {
 #ifdef FIXED
-  meshtf::tensor<float, L, batch, in> kept{x};
+    value square = x * x;
 #else
-  auto* kept = new meshtf::tensor<float, L, batch, in>{x};
+    value& square = *new value(x * x);
 #endif
-  (void)kept;
-});
+    square = square + x;
+  }
+};
+
+static_assert(meshtf::dry_run<training, mixed>().peak_bytes() <= 1 * meshtf::KiB);

@@ -43,9 +43,6 @@ struct axis_splits_dim_twice {};
 
 namespace detail {
 
-template<class X, class... All>
-inline constexpr int times_named = (int{std::is_same_v<X, All>} + ... + 0);
-
 template<class M, class Rule, class Over>
 struct rule_objection;
 
@@ -53,10 +50,10 @@ template<class M, class Rule, class... A>
 struct rule_objection<M, Rule, axes<A...>>
     : std::type_identity<
           first_objection<std::conditional_t<M::all_axes::template has<A>, legal, axis_is_not_in_mesh<A, typename Rule::dimension, M>>...,
-                          std::conditional_t<times_named<A, A...> == 1, legal, axis_splits_dim_twice<A, typename Rule::dimension>>...>> {};
+                          std::conditional_t<times_among<A, A...> == 1, legal, axis_splits_dim_twice<A, typename Rule::dimension>>...>> {};
 
 template<class Dim, class... All>
-using one_rule = std::conditional_t<times_named<Dim, All...> == 1, legal, two_rules_for_dim<Dim>>;
+using one_rule = std::conditional_t<times_among<Dim, All...> == 1, legal, two_rules_for_dim<Dim>>;
 
 template<class M, class... Rules>
 struct rules_objection : std::type_identity<first_objection<one_rule<typename Rules::dimension, typename Rules::dimension...>...,

@@ -32,12 +32,20 @@ struct axes {
 /// More axes than this no mesh has: sets of axes are bits of an `axis_set`.
 inline constexpr int max_axes = 8;
 
+namespace detail {
+
+template<class X, class... All>
+inline constexpr int times_among = (int{std::same_as<X, All>} + ... + 0);
+
+}  // namespace detail
+
 /// The processes, as a grid. Ranks are row-major: the last axis is the one whose neighbours have neighbouring ranks.
 ///
 ///     struct grid : meshtf::mesh<rows, cols> {};
 template<MeshAxis... A>
 struct mesh {
   static_assert(sizeof...(A) <= max_axes, "meshtf: a mesh has at most 8 axes");
+  static_assert(((detail::times_among<A, A...> == 1) && ...), "meshtf: a mesh names each axis once");
   using all_axes               = axes<A...>;
   static constexpr extent size = (A::size * ... * extent{1});
 };

@@ -20,11 +20,15 @@ consteval std::string_view spelled() {
 }
 
 consteval std::string_view without_scopes(std::string_view text) {
-  // only the scopes of the outermost name: those of template arguments stay
-  auto const arguments = text.find('<');
-  auto const scope     = text.substr(0, arguments).rfind("::");
-  if (scope != std::string_view::npos) text.remove_prefix(scope + 2);
-  return text;
+  // the last scope of the outermost name: those within its template arguments, or within the arguments of what encloses it, are no scopes of its own
+  int depth        = 0;
+  std::size_t name = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '<' || text[i] == '(') ++depth;
+    if (text[i] == '>' || text[i] == ')') --depth;
+    if (depth == 0 && text.substr(i, 2) == "::") name = i + 2;
+  }
+  return text.substr(name);
 }
 
 template<class T>

@@ -21,6 +21,10 @@ struct dim_appears_twice {};
 template<class Dim, extent Size, extent Parts>
 struct parts_do_not_divide_dim {};
 
+/// A tensor or a loop nest over `Dims` dimensions, of which there may be `Most`.
+template<int Dims, int Most>
+struct too_many_dims {};
+
 /// What is wrong with a placement: the dimensions by their place in the tensor, the axis by its number.
 struct placement_fault {
   enum kind { none, two_dims, ragged } what = none;
@@ -69,7 +73,7 @@ struct placement<L, shape<D...>> {
 };
 
 template<class D, class... All>
-using named_once = std::conditional_t<times_named<D, All...> == 1, legal, dim_appears_twice<D>>;
+using named_once = std::conditional_t<times_among<D, All...> == 1, legal, dim_appears_twice<D>>;
 
 // A layout whose own rules are unsound places nothing, and is not asked where.
 template<class L, class S, class Rules = typename L::rules_verdict>
@@ -78,6 +82,10 @@ struct objection : std::type_identity<Rules> {};
 template<class L, class... D>
 struct objection<L, shape<D...>, legal>
     : std::type_identity<first_objection<named_once<D, D...>..., decltype(placement<L, shape<D...>>::verdict())>> {};
+
+template<class L, class... D>
+  requires(sizeof...(D) > max_rank)
+struct objection<L, shape<D...>, legal> : std::type_identity<too_many_dims<int{sizeof...(D)}, max_rank>> {};
 
 }  // namespace detail
 

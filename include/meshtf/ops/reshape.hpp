@@ -41,10 +41,17 @@ struct but_last;
 template<class Last, class... Seen>
 struct but_last<shape<Last>, shape<Seen...>> {
   using rest = shape<Seen...>;
-  using last = shape<Last>;
+  using last = Last;
 };
 template<class First, class Second, class... Rest, class... Seen>
 struct but_last<shape<First, Second, Rest...>, shape<Seen...>> : but_last<shape<Second, Rest...>, shape<Seen..., First>> {};
+
+template<class S, class Parts>
+struct all_in;
+template<class S, class... P>
+struct all_in<S, shape<P...>> : std::type_identity<dims_are_in<S, P...>> {};
+template<class S, class Parts>
+using all_are_in = typename all_in<S, Parts>::type;
 
 /// The shape with `Parts` merged to `Whole`; the same shape if they do not stand together.
 template<class S, class Parts, class Whole>
@@ -84,24 +91,24 @@ constexpr auto split_dim(tensor<T, L, D...> const& x, std::source_location at = 
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D>
 constexpr auto merge_dims(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   static_assert(sizeof...(More) > 0, "meshtf: merge_dims names the dimensions to merge and then the one they become");
-  return [&]<Dimension... Parts, Dimension Into>(shape<Parts...>, shape<Into>) {
-    using parts   = shape<Parts...>;
-    using merged  = detail::merged_shape<shape<D...>, parts, Into>;
-    using out     = typename merged::type;
-    using plan    = reshape_plan<wet<L>, shape<D...>, Into, parts>;
-    using way     = detail::as_whole_of<plan>;
-    using steps   = detail::reshape_steps<wet<L>, way, Into, parts>;
-    using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, shape<D...>>>;
-    using verdict = first_objection<detail::dims_are_in<shape<D...>, Parts...>, stand, typename plan::verdict, placement_verdict_of<wet<L>, out>,
-                                    typename steps::verdict>;
-    static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these dimensions so");
-    if constexpr (!accepted<verdict>) {
-      return detail::rejected{};
-    } else {
-      x.machine().enter("merge_dims", at);
-      return detail::relocate<tensor_of<T, L, out>, way>(x, 0, steps::value);
-    }
-  }(typename detail::but_last<shape<First, Second, More...>>::rest{}, typename detail::but_last<shape<First, Second, More...>>::last{});
+  using names   = detail::but_last<shape<First, Second, More...>>;
+  using parts   = typename names::rest;
+  using into    = typename names::last;
+  using merged  = detail::merged_shape<shape<D...>, parts, into>;
+  using out     = typename merged::type;
+  using plan    = reshape_plan<wet<L>, shape<D...>, into, parts>;
+  using way     = detail::as_whole_of<plan>;
+  using steps   = detail::reshape_steps<wet<L>, way, into, parts>;
+  using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, shape<D...>>>;
+  using verdict = first_objection<detail::all_are_in<shape<D...>, parts>, stand, typename plan::verdict, placement_verdict_of<wet<L>, out>,
+                                  typename steps::verdict>;
+  static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    x.machine().enter("merge_dims", at);
+    return detail::relocate<tensor_of<T, L, out>, way>(x, 0, steps::value);
+  }
 }
 
 }  // namespace meshtf::inline v0

@@ -64,7 +64,7 @@ private:
     if (!w.slot().sum) return;
     auto& state = states_.template of<means<T, L, D...>>(w);
     {
-      auto const g = finish(gradient(w), at);
+      auto const g = finish(detail::taken_gradient(w), at);
       auto& m      = w.machine();
       m.enter("adam::step", at);
       w.handle()->written();

@@ -19,7 +19,7 @@ struct sgd {
     list.for_each([this, at](auto& w) {
       if (!w.slot().sum) return;
       {
-        auto const g = finish(gradient(w), at);
+        auto const g = finish(detail::taken_gradient(w), at);
         update(w, g, rate, at);
       }
       w.zero_gradient();

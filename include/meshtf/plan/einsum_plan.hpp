@@ -25,7 +25,7 @@ struct einsum_plan<L, shape<Out...>, X, Y> {
   using summed   = without<operands, shape<Out...>>;
   using verdict =
       first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
-                      std::conditional_t<detail::times_named<Out, Out...> == 1, legal, dim_appears_twice<Out>>..., placement_verdict_of<L, loops>>;
+                      std::conditional_t<detail::times_among<Out, Out...> == 1, legal, dim_appears_twice<Out>>..., placement_verdict_of<L, loops>>;
 
   static constexpr contraction_steps local =
       plan_contraction(local_extents<L, loops>, dims_within<loops, X>, dims_within<loops, Y>, dims_within<loops, shape<Out...>>);

@@ -77,8 +77,12 @@ public:
   // ---- memory, in bytes requested
   constexpr extent live_bytes() const { return live_; }
   constexpr extent peak_bytes() const { return peak_; }
-  constexpr extent parameter_bytes() const { return parameters_; }
-  constexpr void count_parameter(extent bytes) { parameters_ += bytes; }
+  /// The most there were since notes began.
+  constexpr extent parameter_bytes() const { return most_parameters_; }
+  constexpr void count_parameter(extent bytes) {
+    parameters_ += bytes;
+    if (parameters_ > most_parameters_) most_parameters_ = parameters_;
+  }
 
   /// Puts `run` on the tape, under the name and line of the operation at work.
   template<class F>
@@ -137,16 +141,19 @@ protected:
   constexpr void note_elementwise(extent n) {
     if (notes_ != nullptr) notes_->note_elementwise(n);
   }
-  /// What is noted, and the peak, before somebody else took notes.
+  /// What is noted, and the peaks, before somebody else took notes.
   struct notes_before {
     cost<M>* notes;
-    extent peak;
+    extent peak, parameters;
   };
-  /// From here on everything is noted in `notes`, and the peak is counted anew.
-  constexpr notes_before begin_notes(cost<M>* notes) { return {std::exchange(notes_, notes), std::exchange(peak_, live_)}; }
+  /// From here on everything is noted in `notes`, and the peaks are counted anew.
+  constexpr notes_before begin_notes(cost<M>* notes) {
+    return {std::exchange(notes_, notes), std::exchange(peak_, live_), std::exchange(most_parameters_, parameters_)};
+  }
   constexpr void end_notes(notes_before const& before) {
     notes_ = before.notes;
     if (before.peak > peak_) peak_ = before.peak;
+    if (before.parameters > most_parameters_) most_parameters_ = before.parameters;
   }
 
 private:
@@ -156,6 +163,7 @@ private:
   extent live_            = 0;
   extent peak_            = 0;
   extent parameters_      = 0;
+  extent most_parameters_ = 0;
   bool records_gradients_ = true;
 };
 

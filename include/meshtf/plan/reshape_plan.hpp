@@ -57,7 +57,7 @@ struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
     constexpr std::array<bool, sizeof...(D)> is_part{shape<P...>::template has<D>...};
     std::size_t next = 0;
     for (std::size_t i = 0; i < out.dims.size(); ++i)
-      if (is_part[i]) out.dims[i] = parts[next++];
+      if (is_part[i] && next < parts.size()) out.dims[i] = parts[next++];  // a shape that names a part twice has a verdict of its own
     return out;
   }();
 };

@@ -58,11 +58,14 @@ public:
     if constexpr (detail::holds_values<L>) {
       value_->written();
       return machine_->view(data(), local_extents<L, shape_type>);
+    } else {
+      return detail::rejected{};
     }
   }
   constexpr auto local() const {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
     if constexpr (detail::holds_values<L>) return machine_->view(data(), local_extents<L, shape_type>);
+    else return detail::rejected{};
   }
 
   /// The number that a tensor without dimensions holds.
