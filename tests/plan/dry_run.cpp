@@ -315,8 +315,10 @@ static_assert(cost.bytes_sent<rows>() <= 4 * meshtf::MiB && cost.peak_bytes() <=
 // two products forward; backward both weights' gradients and the gradient of the hidden units, but not that of the data
 static_assert(cost.flops() == 2 * 256 * 1024 * (784 + 16) + 2 * 256 * 1024 * (784 + 16 + 16));
 
-// the most is alive when the gradient of w1 is finished: beside what the program holds there are both gradients, the sum that is made of one, and the loss
-static_assert(cost.peak_bytes() == (w1 + w2 + x + labels) + (w1 + w2) + w1 + loss);
+// the most is alive when backward comes to the first product: beside what the program holds and the loss there are the gradients of w2, of the hidden units
+// before relu, and of w1; sums are finished where the gradients lie
+constexpr meshtf::extent hidden_units = 4 * 256 * 1024;
+static_assert(cost.peak_bytes() == (w1 + w2 + x + labels) + loss + w2 + hidden_units + w1);
 
 // what stays is what the program holds
 static_assert(cost.live_bytes() == w1 + w2 + x + labels);

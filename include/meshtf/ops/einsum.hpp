@@ -19,6 +19,16 @@ constexpr auto sum_over(shape<D...>, Tensor const& x, std::source_location at) {
   return sum<D...>(x, at);
 }
 
+/// The gradient of z, the product of x and y: dx is the product of dz and y, summed over what x lacks, and dy that of dz and x.
+template<class T, class L, class... Z, class... X, class... Y>
+constexpr void record_product(tensor<T, L, Z...>& z, tensor<T, L, X...> const& x, tensor<T, L, Y...> const& y) {
+  if (!wants_gradient(x, y)) return;
+  record(z, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient())](auto const& dz) {
+    if (x.needs_gradient()) contribute(x.target(), contracted<shape<X...>>(dz, y.value()));
+    if (y.needs_gradient()) contribute(y.target(), contracted<shape<Y...>>(dz, x.value()));
+  });
+}
+
 }  // namespace detail
 
 /// z[Out...] = the sum of x * y over all dimensions but `Out...`, which are named as on the right side of the formula.
@@ -47,11 +57,7 @@ constexpr auto einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, 
     } else {
       x.machine().enter("einsum", at);
       auto z = detail::finished(detail::contracted<shape<Out...>>(x, y));
-      if (detail::wants_gradient(x, y))
-        detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
-          if (x.needs_gradient()) detail::contribute(x.target(), detail::contracted<shape<X...>>(dz, y.value()));
-          if (y.needs_gradient()) detail::contribute(y.target(), detail::contracted<shape<Y...>>(dz, x.value()));
-        });
+      detail::record_product(z, x, y);
       return z;
     }
   }
@@ -79,11 +85,7 @@ constexpr auto partial_einsum(tensor<T, L, X...> const& x, tensor<U, R, Y...> co
 
     x.machine().enter("partial_einsum", at);
     auto z = detail::contracted<shape<Out...>>(x, y);
-    if (detail::wants_gradient(x, y))
-      detail::record(z.value, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient())](auto const& dz) {
-        if (x.needs_gradient()) detail::contribute(x.target(), detail::contracted<shape<X...>>(dz, y.value()));
-        if (y.needs_gradient()) detail::contribute(y.target(), detail::contracted<shape<Y...>>(dz, x.value()));
-      });
+    detail::record_product(z.value, x, y);
     axis_set const open = z.owed;
     return partial<tensor<T, L, Out...>, owed>{std::move(z.value), open};
   }

@@ -1,0 +1,51 @@
+// gather: rows of a table by index, such as the embeddings of tokens.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/plan/gather_plan.hpp>
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The rows of `table` along `V` that `ids` name: the dimensions of the ids, then those of the table but for `V`, in their orders.
+///
+///     auto x = gather<vocab>(embedding, tokens);   // embedding[vocab, model], tokens[batch, length] -> x[batch, length, model]
+///
+/// `ids` hold numbers from 0 to V::size - 1; another ends the program with its place. Local where `V` is whole; where it is split, no row of the table
+/// travels: an all-reduce of the result over its axes. Gradient: dz is added to the rows it came from; it owes the axes of the ids' dimensions.
+template<Dimension V, Element T, class L, class... D, class U, class R, class... I>
+constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const& ids,
+                      std::source_location at = std::source_location::current()) {
+  using plan    = gather_plan<wet<L>, shape<D...>, V, shape<I...>>;
+  using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal, operands_have_different_elements<std::int32_t, U>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, R>>, number, typename plan::verdict>;
+  static_assert(accepted<verdict>, "meshtf: gather can't take these rows of this table");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto& m = table.machine();
+    m.enter("gather", at);
+    auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
+    m.gather_rows(plan::lines, plan::ids, table.data(), ids.data(), z.data());
+    m.all_reduce(reduction::sum, z.data(), z.size, plan::finished_over);
+
+    if constexpr (FloatingElement<T>)
+      if (detail::wants_gradient(table))
+        detail::record(z, [table = table.without_value(), ids = detail::keep(ids)](auto const& dz) {
+          tensor<T, L, D...> sums{dz.machine()};
+          dz.machine().scatter_rows(plan::lines, plan::ids, dz.data(), ids.value().data(), sums.data());
+          detail::contribute(table, sums, plan::table_owes);
+        });
+    return z;
+  }
+}
+
+template<Dimension V, class X, class Over, class U, class R, class... I>
+constexpr X gather(partial<X, Over> const& table, tensor<U, R, I...> const&) {
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: gather takes rows of a finished table: gather<...>(finish(table), ids)");
+  return table.addend();
+}
+
+}  // namespace meshtf::inline v0

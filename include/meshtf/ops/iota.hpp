@@ -1,0 +1,19 @@
+// iota: 0, 1, 2 ... along a dimension.
+#pragma once
+
+#include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The index of each element along `D`; where it is split, each process starts at its own part's. Float counts exactly up to 2^24.
+///
+///     auto position = meshtf::iota<int, L, length>(m);
+template<Element T, Layout L, Dimension D>
+constexpr auto iota(machine<L>& m) {
+  auto z = tensor<T, L, D>::uninitialised(m);
+  m.iota(plan_lines(placed_dims<L, shape<D>>, 0), z.data());
+  return z;
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,86 @@
+// slice: some neighbours along a dimension.
+#pragma once
+
+#include <source_location>
+#include <string>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/name.hpp>
+#include <meshtf/ops/functions.hpp>
+#include <meshtf/ops/reshard.hpp>
+#include <meshtf/plan/slice_plan.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// `Part` before it is split: no layout has a rule for it.
+template<class Part>
+struct whole_part : dim<Part::size> {};
+
+template<class From, class To>
+[[noreturn]] void throw_slice_outside(extent first) {
+  throw software_error("slice of " + std::string{name_of<From>()} + " starts at " + std::to_string(first) + ", expected 0 to " +
+                       std::to_string(From::size - To::size) + ": " + std::string{name_of<To>()} + " takes " + std::to_string(To::size) + " of its " +
+                       std::to_string(From::size) + " elements");
+}
+
+/// The slice where `To` is whole. The gradient stands between zeros, and that of a parameter stays open.
+template<class From, class To, class T, class L, class... D>
+constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
+  using plan = slice_plan<wet<L>, shape<D...>, From, To>;
+  auto& m    = x.machine();
+  auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  m.map(plan::take, function::identity{}, z.data(), offset<L>(x.data(), first * plan::lines.inner));
+  if (wants_gradient(x)) {
+    bool const open = x.gradient_stays_open();
+    record<incoming::open_if_open>(
+        z,
+        [x = x.without_value(), first](auto const& dz, axis_set owed) {
+          tensor<T, L, D...> dx{dz.machine()};
+          dz.machine().map(plan::give, function::identity{}, offset<L>(dx.data(), first * plan::lines.inner), dz.data());
+          contribute(x, dx, owed);
+        },
+        open);
+  }
+  return z;
+}
+
+}  // namespace detail
+
+/// The elements `first` to `first + To::size - 1` of `x` along `From`, as the dimension `To` in its place.
+///
+///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length, model]
+///
+/// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros, a parameter's stays
+/// open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside.
+template<Dimension From, Dimension To, class T, class L, class... D>
+constexpr auto slice(tensor<T, L, D...> const& x, extent first, std::source_location at = std::source_location::current()) {
+  using plan    = slice_plan<wet<L>, shape<D...>, From, To>;
+  using verdict = typename plan::verdict;
+  static_assert(accepted<verdict>, "meshtf: slice can't take this part of this dimension");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    if (first < 0 || first > From::size - To::size) detail::throw_slice_outside<From, To>(first);
+    x.machine().enter("slice", at);
+    if constexpr (placed_under<L, To>.parts == 1) {
+      return detail::sliced<From, To>(x, first);
+    } else {
+      using whole     = detail::whole_part<To>;
+      using cut       = replaced<shape<D...>, From, shape<whole>>;
+      using way       = detail::relocation<wet<L>, cut, wet<L>, typename plan::result>;
+      auto const part = detail::sliced<From, whole>(x, first);
+      return detail::relocate<tensor_of<T, L, typename plan::result>, way>(
+          part, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, typename plan::result>::steps);
+    }
+  }
+}
+
+template<Dimension From, Dimension To, class V, class Over>
+constexpr V slice(partial<V, Over> const& x, extent) {
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: slice takes part of a finished tensor: slice<...>(finish(x), first)");
+  return x.addend();
+}
+
+}  // namespace meshtf::inline v0
