@@ -226,7 +226,7 @@ constexpr auto squared = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   auto loss = sum(square(w));
   backward(loss);
 });
-static_assert(squared.peak_bytes() == 3 * one + 4);
+static_assert(squared.peak_bytes() == 3 * one + 4 && squared.parameter_bytes() == one);
 
 // a program's step: its constructor's bytes count, what the constructor computes and sends does not
 template<Layout L>

@@ -5,9 +5,9 @@
 #include <source_location>
 #include <type_traits>
 
-#include <meshtf/ops/finish.hpp>
+#include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/optim/state.hpp>
-#include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf::inline v0 {
@@ -15,16 +15,16 @@ namespace meshtf::inline v0 {
 namespace function {
 
 template<class T>
-struct adam_update : of_elements<12> {
-  T rate, beta1, beta2, epsilon, correction2;
-  constexpr adam_update(T r, T b1, T b2, T e, T c2) : rate(r), beta1(b1), beta2(b2), epsilon(e), correction2(c2) {}
+struct adam_update : of_elements<13> {
+  T kept, rate, beta1, beta2, epsilon, correction2;   // kept: what decay leaves of a weight
+  constexpr adam_update(T k, T r, T b1, T b2, T e, T c2) : kept(k), rate(r), beta1(b1), beta2(b2), epsilon(e), correction2(c2) {}
 
   template<class V>
   constexpr void operator()(V& w, V& m, V& v, V const& g) const {
     using math::sqrt;
     m = V(beta1) * m + V(1 - beta1) * g;
     v = V(beta2) * v + V(1 - beta2) * g * g;
-    w = w - V(rate) * m / (sqrt(v * V(correction2)) + V(epsilon));
+    w = V(kept) * w - V(rate) * m / (sqrt(v * V(correction2)) + V(epsilon));
   }
 };
 
@@ -39,39 +39,107 @@ public:
   double beta1   = 0.9;
   double beta2   = 0.999;
   double epsilon = 1e-8;
+  /// Gradients are first scaled so that their `global_norm` is at most this, at the price of one more all-reduce of one number; 0: they are not.
+  double max_norm = 0;
+  /// The P elements of a shard that N processes hold alike are updated by ceil(P / N) on each, which has the means of these alone: their gradient is
+  /// reduce-scattered instead of all-reduced, and the new weights are all-gathered. The steps are the same. To be set before the first.
+  /// Source: Rajbhandari and others, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models (2020), stage 1.
+  bool shard_state = false;
 
   constexpr adam() = default;
   constexpr explicit adam(double r, double b1 = 0.9, double b2 = 0.999, double e = 1e-8) : rate(r), beta1(b1), beta2(b2), epsilon(e) {}
 
-  /// Adds up the gradients over the processes that share a parameter (an all-reduce each, over the axes that are owed together), updates, and clears them.
+  /// Adds up the gradients over the processes that share a parameter (over the axes that are owed together), updates, and clears them.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    step_with_decay("adam::step", at, 0, 0, list);
+  }
+
+protected:
+  /// Of the parameters with at least `least_rank` dimensions, 1 - rate * decay remains.
+  template<class... Part>
+  constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank, parameter_list<Part...> const& list) {
     power1_ *= beta1;
     power2_ *= beta2;
     states_.rewind();
-    list.for_each([this, at](auto& w) { this->step_one(w, at); });
+    auto const kept = [=, this](int rank) { return rank >= least_rank ? 1 - rate * decay : 1; };
+    if (max_norm <= 0) {
+      list.for_each([this, name, at, &kept](auto& w) {
+        w.machine().enter(name, at);
+        collect(w);
+        update(w, kept);
+      });
+    } else if constexpr (sizeof...(Part) > 0) {
+      detail::machine_of(list).enter(name, at);
+      clip(list);
+      states_.rewind();
+      list.for_each([this, &kept](auto& w) { update(w, kept); });
+    }
   }
 
 private:
-  template<class T, class L, class... D>
-  struct means {
-    tensor<T, L, D...> first, second;
-    constexpr explicit means(machine<L>& m) : first{m}, second{m} {}
+  template<class T, class L>
+  struct state {
+    using handle = typename tensor<T, L>::handle_type;
+    replica_parts parts;
+    bool collected = false;   // the parameter's slot holds this process's part of the finished gradient
+    handle first, second;
+
+    constexpr state(machine<L>& m, replica_parts const& p) : parts(p), first(handle::make(m, m, p.part())), second(handle::make(m, m, p.part())) {
+      m.fill(p.part(), T{}, first->data());
+      m.fill(p.part(), T{}, second->data());
+    }
   };
 
   template<class T, class L, class... D>
-  constexpr void step_one(parameter<T, L, D...>& w, std::source_location at) {
+  constexpr state<T, L>& state_of(parameter<T, L, D...>& w) {
+    return states_.template of<state<T, L>>(w, parts_of_replicas<L, shape<D...>>(shard_state));
+  }
+
+  /// Puts this process's part of the finished gradient into the slot.
+  template<class T, class L, class... D>
+  constexpr void collect(parameter<T, L, D...>& w) {
+    auto& slot = w.slot();
+    if (!slot.sum) return;
+    auto& s = state_of(w);
+    if (s.collected) return;
+    s.collected = true;
+    if (s.parts.count == 1) return detail::finish_gradient(w);
+    slot.sum  = detail::scattered<L, T>(w.machine(), s.parts, slot.sum, slot.owed);
+    slot.owed = 0;
+  }
+
+  template<class... Part>
+  constexpr void clip(parameter_list<Part...> const& list) {
+    using number = detail::norm_of<parameter_list<Part...>>;
+    detail::norm_sum<typename number::element_type, typename number::layout_type> sum{detail::machine_of(list)};
+    list.for_each([this, &sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+      static_assert(std::is_same_v<tensor<T, L>, number>, "meshtf: parameters whose gradients have one norm have one element type and one layout");
+      if (!w.slot().sum) return;
+      collect(w);
+      auto const& p           = state_of(w).parts;
+      axis_set const replicas = joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>;
+      sum.add(w.slot().sum->data(), p.part(), replicas & ~p.over);
+    });
+    auto const factor = detail::clip_factor(sum.norm(), max_norm);
+    states_.rewind();
+    list.for_each([this, &factor](auto& w) {
+      if (w.slot().sum) detail::scale(w.slot().sum, state_of(w).parts.part(), factor);
+    });
+  }
+
+  template<class T, class L, class... D, class Kept>
+  constexpr void update(parameter<T, L, D...>& w, Kept const& kept) {
     if (!w.slot().sum) return;
-    auto& state = states_.template of<means<T, L, D...>>(w);
-    {
-      auto const g = finish(detail::taken_gradient(w), at);
-      auto& m      = w.machine();
-      m.enter("adam::step", at);
-      w.handle()->written();
-      function::adam_update<T> const f{static_cast<T>(rate / (1 - power1_)), static_cast<T>(beta1), static_cast<T>(beta2), static_cast<T>(epsilon),
-                                       static_cast<T>(1 / (1 - power2_))};
-      m.transform(w.size, f, w.data(), state.first.data(), state.second.data(), g.data());
-    }
+    auto& m = w.machine();
+    auto& s = state_of(w);
+    w.handle()->written();
+    function::adam_update<T> const f{static_cast<T>(kept(int{sizeof...(D)})), static_cast<T>(rate / (1 - power1_)), static_cast<T>(beta1),
+                                     static_cast<T>(beta2), static_cast<T>(epsilon), static_cast<T>(1 / (1 - power2_))};
+    detail::update_parts<L>(m, s.parts, w.data(), [&](T* part) {
+      m.transform(s.parts.part(), f, part, s.first->data(), s.second->data(), static_cast<T const*>(w.slot().sum->data()));
+    });
+    s.collected = false;
     w.zero_gradient();
   }
 

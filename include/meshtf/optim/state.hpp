@@ -27,14 +27,14 @@ public:
   /// Parameters come in the same order every step, so that the next one's state is the next entry.
   constexpr void rewind() { next_ = &first_; }
 
-  /// The state of `w`, made with its machine the first time.
-  template<class State, class Parameter>
-  constexpr State& of(Parameter& w) {
+  /// The state of `w`, made with its machine and `arguments` the first time.
+  template<class State, class Parameter, class... A>
+  constexpr State& of(Parameter& w, A const&... arguments) {
     void const* const key = &*w.handle();
     if (*next_ == nullptr || (*next_)->key != key) {
       entry** at = &first_;
       while (*at != nullptr && (*at)->key != key) at = &(*at)->next;
-      if (*at == nullptr) *at = new entry_of<State>{{nullptr, key, [](entry* e) { delete static_cast<entry_of<State>*>(e); }}, State{w.machine()}};
+      if (*at == nullptr) *at = new entry_of<State>{{nullptr, key, [](entry* e) { delete static_cast<entry_of<State>*>(e); }}, State{w.machine(), arguments...}};
       next_ = at;
     }
     auto& found = static_cast<entry_of<State>&>(**next_);

@@ -1,10 +1,12 @@
 // The ledger: the machine of a dry layout. Nothing is stored, computed or sent; what it would cost is noted.
 #pragma once
 
+#include <meshtf/core/distribution.hpp>
 #include <meshtf/plan/contraction.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
 #include <meshtf/plan/machine.hpp>
 #include <meshtf/plan/nest.hpp>
+#include <meshtf/plan/norm_plan.hpp>
 #include <meshtf/plan/reshard_plan.hpp>
 
 namespace meshtf::inline v0 {
@@ -35,6 +37,7 @@ public:
   constexpr extent coordinate() const {
     return 0;
   }
+  constexpr extent rank_along(axis_set) const { return 0; }
   constexpr bool counts(axis_set) const { return true; }
 
   // ---- memory
@@ -93,11 +96,53 @@ public:
     this->note_elementwise(lines.outer * lines.inner);
   }
   template<class T>
+  constexpr void gather_rows(line_steps const&, extent, T const*, std::int32_t const*, T*) {}
+  template<class T>
+  constexpr void scatter_rows(line_steps const& lines, extent ids, T const*, std::int32_t const*, T*) {
+    this->note_elementwise(ids * lines.outer * lines.inner);
+  }
+  template<class T>
+  constexpr void iota(line_steps const&, T*) {}
+  template<class T>
   constexpr void argmax(line_steps const& lines, T const*, T*, std::int32_t*) {
     this->note_elementwise(lines.outer * lines.along * lines.inner);
   }
   template<class T>
   constexpr void forget_smaller(extent, T const*, T const*, std::int32_t*) {}
+
+  // ---- normalisation, dropout and fused passes
+  template<class T>
+  constexpr void normalise(norm_steps const& steps, double, norm_arrays<T> const&, bool adds) {
+    this->note_elementwise(moments_flops(steps, adds) + normalising_flops(steps));
+  }
+  template<class T>
+  constexpr void row_moments(norm_steps const& steps, norm_arrays<T> const&, double*, bool adds) {
+    this->note_elementwise(moments_flops(steps, adds));
+  }
+  template<class T>
+  constexpr void normalise_by(norm_steps const& steps, double, double const*, norm_arrays<T> const&) {
+    this->note_elementwise(normalising_flops(steps));
+  }
+  template<class T>
+  constexpr void norm_gradient(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const&) {
+    this->note_elementwise(norm_sums_flops(steps, wants) + norm_gradient_flops(steps, wants));
+  }
+  template<class T>
+  constexpr void norm_gradient_sums(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const&, T*) {
+    this->note_elementwise(norm_sums_flops(steps, wants));
+  }
+  template<class T>
+  constexpr void norm_gradient_by(norm_steps const& steps, norm_wishes const& wants, T const*, norm_gradient_arrays<T> const&) {
+    this->note_elementwise(norm_gradient_flops(steps, wants));
+  }
+  template<class F, class T>
+  constexpr void map_rows_and_sum(extent rows, extent n, F const&, T const*, T const*, T const*, T*, T*) {
+    this->note_elementwise(rows * n * (detail::flops_of<F> + 1));
+  }
+  template<class T>
+  constexpr void drop(std::span<placed const>, random_key, double, extent n, T const*, T*) {
+    this->note_elementwise(n);
+  }
 
   // ---- messages
   template<class T>
@@ -105,12 +150,20 @@ public:
     if (over == 0) return;
     extent const processes = processes_along(axis_sizes<M>, over);
     if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) return this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
-    extent const part  = n / processes;
+    extent const part = n / processes;
+    reduce_scatter<T>(how, nullptr, part, nullptr, over);
+    all_gather<T>(nullptr, part, over);
+  }
+  template<class T>
+  constexpr void reduce_scatter(reduction how, T const*, extent part, T*, axis_set over) {
     extent const extra = exchange_piece(part, extent{sizeof(T)});
     T* const buffer    = take<T>(extra);
-    this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
-    this->note_collective(collective::all_gather, how, element_of<T>, part, over);
+    this->note_collective(collective::reduce_scatter, how, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
     give(buffer, extra);
+  }
+  template<class T>
+  constexpr void all_gather(T*, extent part, axis_set over) {
+    this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
   }
   /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>

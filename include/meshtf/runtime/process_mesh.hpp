@@ -17,14 +17,19 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/philox.hpp>
+#include <meshtf/kernel/bias.hpp>
 #include <meshtf/kernel/contract.hpp>
+#include <meshtf/kernel/dropout.hpp>
+#include <meshtf/kernel/gather.hpp>
 #include <meshtf/kernel/nest.hpp>
+#include <meshtf/kernel/norm.hpp>
 #include <meshtf/kernel/pick.hpp>
 #include <meshtf/kernel/transform.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
 #include <meshtf/plan/machine.hpp>
 #include <meshtf/plan/moves.hpp>
+#include <meshtf/plan/norm_plan.hpp>
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/pool.hpp>
 #include <meshtf/runtime/shard.hpp>
@@ -87,6 +92,9 @@ public:
   }
   /// The processes that differ from this one along a set of axes; row-major over the mesh's order.
   boost::mpi::communicator const& along(axis_set over) const { return sets_[over & joining_axes<M>]; }
+
+  /// This process's number among those.
+  extent rank_along(axis_set over) const { return along(over).rank(); }
 
   /// Of several processes that hold the same, exactly the one at coordinate 0 of the axes counts.
   bool counts(axis_set over) const {
@@ -197,6 +205,27 @@ public:
     this->note_elementwise(lines.outer * lines.inner);
     kernel::pick_gradient(lines.outer, lines.along, lines.inner, first_of(lines), scale, dz, index, dx);
   }
+  /// rows = those of the table that `index` names, 0 where another process holds them.
+  template<class T>
+  void gather_rows(line_steps const& lines, extent ids, T const* table, std::int32_t const* index, T* rows) {
+    for (extent i = 0; i < ids; ++i)
+      if (index[i] < 0 || index[i] >= lines.whole)
+        throw data_error("id number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a row from 0 to " +
+                         std::to_string(lines.whole - 1) + ": check the ids");
+    kernel::gather_rows(ids, lines.outer, lines.along, lines.inner, first_of(lines), table, index, rows);
+  }
+  /// Adds `rows` to those of the table that `index` names. It has passed `gather_rows`.
+  template<class T>
+  void scatter_rows(line_steps const& lines, extent ids, T const* rows, std::int32_t const* index, T* table) {
+    this->note_elementwise(ids * lines.outer * lines.inner);
+    kernel::scatter_rows(ids, lines.outer, lines.along, lines.inner, first_of(lines), rows, index, table);
+  }
+  /// z = the index in the whole of each element along a dimension.
+  template<class T>
+  void iota(line_steps const& lines, T* z) {
+    extent const first = first_of(lines);
+    for (extent i = 0; i < lines.along; ++i) z[i] = static_cast<T>(first + i);
+  }
   /// The largest element of each line of x, and its index in the whole.
   template<class T>
   void argmax(line_steps const& lines, T const* x, T* best, std::int32_t* where) {
@@ -212,26 +241,87 @@ public:
       if (best[i] < peak[i]) where[i] = std::numeric_limits<std::int32_t>::max();
   }
 
+  // ---- normalisation, dropout and fused passes
+
+  /// Whole rows; `adds`: something is added to x first.
+  template<class T>
+  void normalise(norm_steps const& steps, double epsilon, norm_arrays<T> const& arrays, bool adds) {
+    this->note_elementwise(moments_flops(steps, adds) + normalising_flops(steps));
+    kernel::normalise(steps, epsilon, arrays);
+  }
+  /// Parts of rows: what is to be summed over processes, and the rest when it is.
+  template<class T>
+  void row_moments(norm_steps const& steps, norm_arrays<T> const& arrays, double* moments, bool adds) {
+    this->note_elementwise(moments_flops(steps, adds));
+    kernel::row_moments(steps, arrays, moments);
+  }
+  template<class T>
+  void normalise_by(norm_steps const& steps, double epsilon, double const* moments, norm_arrays<T> const& arrays) {
+    this->note_elementwise(normalising_flops(steps));
+    kernel::normalise_by(steps, epsilon, moments, arrays);
+  }
+  template<class T>
+  void norm_gradient(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays) {
+    this->note_elementwise(norm_sums_flops(steps, wants) + norm_gradient_flops(steps, wants));
+    kernel::norm_gradient(steps, wants, arrays);
+  }
+  template<class T>
+  void norm_gradient_sums(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays, T* sums) {
+    this->note_elementwise(norm_sums_flops(steps, wants));
+    kernel::norm_gradient_sums(steps, wants, arrays, sums);
+  }
+  template<class T>
+  void norm_gradient_by(norm_steps const& steps, norm_wishes const& wants, T const* sums, norm_gradient_arrays<T> const& arrays) {
+    this->note_elementwise(norm_gradient_flops(steps, wants));
+    kernel::norm_gradient_by(steps, sums, arrays);
+  }
+  /// z = f(dz, x, b) of rows that share b, and its sum over the rows.
+  template<class F, class T>
+  void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
+    this->note_elementwise(rows * n * (detail::flops_of<F> + 1));
+    kernel::map_rows_and_sum(rows, n, f, dz, x, b, z, total);
+  }
+  /// Each element of a shard of placement `dims` is dropped with probability `rate` or else scaled, by where it stands in the whole.
+  template<class T>
+  void drop(std::span<placed const> dims, random_key key, double rate, extent n, T const* x, T* z) {
+    this->note_elementwise(n);
+    philox const random{key.seed, key.stream};
+    auto const threshold = static_cast<std::uint64_t>(rate * 0x1p32);
+    auto const scale     = static_cast<T>(1 / (1 - rate));
+    for_each_run(dims, first_indices(dims, coordinates_, axis_sizes<M>),
+                 [&](extent local, extent whole, extent run) { kernel::drop(random, whole, run, threshold, scale, x + local, z + local); });
+  }
+
   // ---- messages
 
   template<class T>
   void all_reduce(reduction how, T* data, extent n, axis_set over) {
     if (over == 0) return;
-    auto const& comm       = along(over);
     extent const processes = processes_along(axis_sizes<M>, over);
     if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) {
       this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
-      meshtf::all_reduce(comm, how, data, n);
+      meshtf::all_reduce(along(over), how, data, n);
       return;
     }
-    extent const part  = n / processes;
+    extent const part = n / processes;
+    reduce_scatter(how, static_cast<T const*>(data), part, data + rank_along(over) * part, over);
+    all_gather(data, part, over);
+  }
+
+  /// Of the parts of `part` elements each, one for each process along `over`, this process's own is joined over them, into `sum`, which may be that part.
+  template<class T>
+  void reduce_scatter(reduction how, T const* parts, extent part, T* sum, axis_set over) {
     extent const extra = exchange_piece(part, extent{sizeof(T)});
     T* const buffer    = take<T>(extra);
-    this->note_collective(collective::reduce_scatter, how, element_of<T>, n, over);
-    meshtf::reduce_scatter(comm, how, static_cast<T const*>(data), part, buffer, data + comm.rank() * part);
-    this->note_collective(collective::all_gather, how, element_of<T>, part, over);
-    all_gather_in_place(comm, data, part);
+    this->note_collective(collective::reduce_scatter, how, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
+    meshtf::reduce_scatter(along(over), how, parts, part, buffer, sum);
     give(buffer, extra);
+  }
+  /// In place: of the parts of `part` elements each in `whole`, every process along `over` knows its own, and then all.
+  template<class T>
+  void all_gather(T* whole, extent part, axis_set over) {
+    this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
+    all_gather_in_place(along(over), whole, part);
   }
 
   /// The `n` elements of each process along `over`, in the order of ranks.

@@ -1,0 +1,44 @@
+// Rows that share a bias: a function of each element, and its sum over the rows in the same pass.
+#pragma once
+
+#include <algorithm>
+
+#include <meshtf/kernel/simd.hpp>
+
+namespace meshtf::inline v0 {
+namespace kernel {
+
+/// z[r][i] = f(dz[r][i], x[r][i], b[i]) and total[i] = the sum over r of z[r][i]. `f` works on batches too.
+///
+/// Sums run over four rows at a time, so `total` is read and written once for four, and its rounding error grows with a quarter of the rows.
+template<class Arch = default_arch, class F, class T>
+void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
+  using lanes            = kernel::lanes<T, Arch>;
+  constexpr extent width = lanes::width;
+  std::fill_n(total, n, T{});
+  for (extent r = 0; r < rows; r += 4) {
+    extent const count = std::min<extent>(4, rows - r);
+    T const *const from_z = dz + r * n, *const from_x = x + r * n;
+    T* const to = z + r * n;
+    extent i    = 0;
+    for (; i + width <= n; i += width) {
+      auto const bias = lanes::load(b + i);
+      auto const row  = [&](extent k) __attribute__((always_inline)) {
+        auto const y = f(lanes::load(from_z + k * n + i), lanes::load(from_x + k * n + i), bias);
+        lanes::store(y, to + k * n + i);
+        return y;
+      };
+      auto sum = row(0);
+      for (extent k = 1; k < count; ++k) sum = sum + row(k);
+      lanes::store(lanes::load(total + i) + sum, total + i);
+    }
+    for (; i < n; ++i) {
+      T sum{};
+      for (extent k = 0; k < count; ++k) sum += to[k * n + i] = f(from_z[k * n + i], from_x[k * n + i], b[i]);
+      total[i] += sum;
+    }
+  }
+}
+
+}  // namespace kernel
+}  // namespace meshtf::inline v0

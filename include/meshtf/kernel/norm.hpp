@@ -1,0 +1,266 @@
+// Layer norm and RMS norm of rows, and their gradients: each row is read from memory once and stays in the cache for its sweeps.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <type_traits>
+
+#include <meshtf/kernel/simd.hpp>
+#include <meshtf/plan/norm_plan.hpp>
+
+namespace meshtf::inline v0 {
+namespace kernel {
+namespace detail {
+
+/// One element under the names of a batch.
+template<class T>
+struct single {
+  using batch                = T;
+  static constexpr int width = 1;
+  static constexpr T load(T const* from) { return *from; }
+  static constexpr void store(T const& x, T* to) { *to = x; }
+  static constexpr T sum(T const& x) { return x; }
+};
+
+template<std::size_t K>
+using chain = std::integral_constant<std::size_t, K>;
+
+/// f(lanes, i, chain) for all i < n: batches on four chains in turn, since each addition of one waits for the last, then the elements that are left.
+template<class Lanes, class T, class F>
+[[gnu::always_inline]] inline void sweep(extent n, F const& f) {
+  constexpr extent width = Lanes::width;
+  extent i               = 0;
+  for (; i + 4 * width <= n; i += 4 * width)
+    f(Lanes{}, i, chain<0>{}), f(Lanes{}, i + width, chain<1>{}), f(Lanes{}, i + 2 * width, chain<2>{}), f(Lanes{}, i + 3 * width, chain<3>{});
+  for (; i + width <= n; i += width) f(Lanes{}, i, chain<0>{});
+  if constexpr (width > 1)
+    for (; i < n; ++i) f(single<T>{}, i, chain<0>{});
+}
+
+/// A sum that is filled by `sweep`.
+template<class Lanes, class T>
+class row_sum {
+public:
+  template<class X, std::size_t K>
+  [[gnu::always_inline]] void add(X const& x, chain<K>) {
+    if constexpr (std::is_same_v<X, T> && Lanes::width > 1) left_ += x;
+    else part_[K] = part_[K] + x;
+  }
+  T total() const { return Lanes::sum((part_[0] + part_[1]) + (part_[2] + part_[3])) + left_; }
+
+private:
+  using batch = typename Lanes::batch;
+  std::array<batch, 4> part_{batch(T{}), batch(T{}), batch(T{}), batch(T{})};
+  T left_{};
+};
+
+/// Sums of the elements of a row, and of their squares, after `pivot` was taken from each.
+struct spread {
+  double pivot = 0, first = 0, second = 0;
+};
+
+/// One row: `n` elements, `step` apart. Where that is not 1, `Lanes` is `single`.
+///
+/// The mean is taken first and the squares are summed about it, so that no digits cancel where the mean is large; the sum about it corrects what rounding
+/// left of the mean. Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance (1983), "corrected two-pass".
+template<bool Centred, class Lanes, class T, class Step>
+spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
+  row_sum<Lanes, T> total, first, second;
+  sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
+    using lane = decltype(lanes);
+    auto v     = lane::load(x + i * step);
+    if (added != nullptr) {
+      v = v + lane::load(added + i * step);
+      lane::store(v, sum + i * step);
+    }
+    if constexpr (Centred) total.add(v, k);
+    else second.add(v * v, k);
+  });
+  if constexpr (!Centred) return {0, 0, static_cast<double>(second.total())};
+  T const* const from = added != nullptr ? sum : x;
+  T const pivot       = total.total() / static_cast<T>(n);
+  sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
+    using lane   = decltype(lanes);
+    auto const d = lane::load(from + i * step) - typename lane::batch(pivot);
+    first.add(d, k), second.add(d * d, k);
+  });
+  return {static_cast<double>(pivot), static_cast<double>(first.total()), static_cast<double>(second.total())};
+}
+
+template<bool Centred, class Lanes, class T, class Step>
+void normalise_row(extent n, Step step, T const* x, T mean, T rstd, T const* scale, T const* bias, T* z) {
+  sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
+    using lane  = decltype(lanes);
+    using batch = typename lane::batch;
+    auto v      = lane::load(x + i * step);
+    if constexpr (Centred) lane::store((v - batch(mean)) * batch(rstd) * lane::load(scale + i) + lane::load(bias + i), z + i * step);
+    else lane::store(v * batch(rstd) * lane::load(scale + i), z + i * step);
+  });
+}
+
+/// Sums along a row that the gradient of x needs, of g = dz * scale and of g times the normalised x.
+template<class T>
+struct gradient_sums {
+  T of_g{}, of_product{};
+};
+
+/// On its way it adds the row to the gradients of scale and bias, where there are any.
+template<bool Centred, class Lanes, class T, class Step>
+gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, T* dscale, T* dbias) {
+  row_sum<Lanes, T> of_g, of_product;
+  sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
+    using lane  = decltype(lanes);
+    using batch = typename lane::batch;
+    auto y      = lane::load(x + i * step);
+    if constexpr (Centred) y = y - batch(mean);
+    y            = y * batch(rstd);
+    auto const d = lane::load(dz + i * step);
+    auto const g = d * lane::load(scale + i);
+    if constexpr (Centred) of_g.add(g, k);
+    of_product.add(g * y, k);
+    if (dscale != nullptr) lane::store(lane::load(dscale + i) + d * y, dscale + i);
+    if (dbias != nullptr) lane::store(lane::load(dbias + i) + d, dbias + i);
+  });
+  return {of_g.total(), of_product.total()};
+}
+
+/// dx = before + rstd * (g - mean of g - y * mean of g * y) with the normalised y; `sums` are means here.
+template<bool Centred, class Lanes, class T, class Step>
+void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, gradient_sums<T> means, T const* before, T* dx) {
+  sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
+    using lane  = decltype(lanes);
+    using batch = typename lane::batch;
+    auto y      = lane::load(x + i * step);
+    if constexpr (Centred) y = y - batch(mean);
+    y      = y * batch(rstd);
+    auto d = lane::load(dz + i * step) * lane::load(scale + i) - y * batch(means.of_product);
+    if constexpr (Centred) d = d - batch(means.of_g);
+    d = d * batch(rstd);
+    if (before != nullptr) d = d + lane::load(before + i * step);
+    lane::store(d, dx + i * step);
+  });
+}
+
+/// f(centred, lanes, step, row, offset) for each row; `f` is compiled for rows in batches and for rows whose elements lie apart.
+template<class T, class Arch, class F>
+void for_each_row(norm_steps const& s, F const& f) {
+  auto const all = [&](auto centred) {
+    if (s.lines.inner == 1) {
+      for (extent r = 0; r < s.lines.outer; ++r) f(centred, kernel::lanes<T, Arch>{}, std::integral_constant<extent, 1>{}, r, r * s.lines.along);
+      return;
+    }
+    for (extent o = 0; o < s.lines.outer; ++o)
+      for (extent i = 0; i < s.lines.inner; ++i)
+        f(centred, single<T>{}, s.lines.inner, o * s.lines.inner + i, o * s.lines.along * s.lines.inner + i);
+  };
+  if (s.centred) all(std::true_type{});
+  else all(std::false_type{});
+}
+
+template<class T>
+T reciprocal_deviation(double variance, double epsilon) {
+  return static_cast<T>(1 / std::sqrt(std::max(variance, 0.0) + epsilon));
+}
+
+/// `p`, further on by `offset`, where there is an array.
+template<class P>
+P* at(P* p, extent offset) {
+  return p == nullptr ? p : p + offset;
+}
+
+}  // namespace detail
+
+/// Whole rows: statistics and result.
+template<class Arch = default_arch, class T>
+void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
+  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+    constexpr bool c = centred;
+    using lane       = decltype(lanes);
+    extent const n   = s.lines.along;
+    auto const found = detail::spread_of_row<c, lane>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
+    auto const size  = static_cast<double>(n);
+    T const mean     = static_cast<T>(found.pivot + found.first / size);
+    T const rstd     = detail::reciprocal_deviation<T>((found.second - found.first * found.first / size) / size, epsilon);
+    T const* const x = a.added != nullptr ? a.sum : a.x;
+    detail::normalise_row<c, lane>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
+    if constexpr (c) a.mean[row] = mean;
+    a.rstd[row] = rstd;
+  });
+}
+
+/// Parts of rows: the sum of each if they are centred, and the sum of squares. In double: a sum of squares about 0 in the elements' own precision would lose
+/// the variance of float rows whose mean is large.
+template<class Arch = default_arch, class T>
+void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) {
+  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+    extent const n   = s.lines.along;
+    auto const found = detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
+    double const all = static_cast<double>(n) * found.pivot;
+    if constexpr (centred) moments[row] = all + found.first;
+    moments[row + (centred ? s.rows() : 0)] = found.second + found.pivot * (2 * found.first + all);
+  });
+}
+
+/// The rest, when all parts of a row are in its moments.
+template<class Arch = default_arch, class T>
+void normalise_by(norm_steps const& s, double epsilon, double const* moments, norm_arrays<T> const& a) {
+  auto const size  = static_cast<double>(s.lines.whole);
+  T const* const x = a.added != nullptr ? a.sum : a.x;
+  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+    double const mean    = centred ? moments[row] / size : 0;
+    double const squares = moments[row + (centred ? s.rows() : 0)] / size;
+    T const rstd         = detail::reciprocal_deviation<T>(squares - mean * mean, epsilon);
+    detail::normalise_row<centred, decltype(lanes)>(s.lines.along, step, x + offset, static_cast<T>(mean), rstd, a.scale, a.bias, a.z + offset);
+    if constexpr (centred) a.mean[row] = static_cast<T>(mean);
+    a.rstd[row] = rstd;
+  });
+}
+
+/// Parts of rows: the sums that the gradient of x needs of each (the first only if they are centred), and the gradients of scale and bias.
+template<class Arch = default_arch, class T>
+void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, T* sums) {
+  if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});
+  if (wants.bias) std::fill_n(a.dbias, s.lines.along, T{});
+  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+    T const mean     = centred ? a.mean[row] : T{};
+    auto const found = detail::sums_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale,
+                                                                     a.dscale, a.dbias);
+    if (!wants.x) return;
+    if constexpr (centred) sums[row] = found.of_g;
+    sums[row + (centred ? s.rows() : 0)] = found.of_product;
+  });
+}
+
+/// The gradient of x, when all parts of a row are in its sums.
+template<class Arch = default_arch, class T>
+void norm_gradient_by(norm_steps const& s, T const* sums, norm_gradient_arrays<T> const& a) {
+  T const part = T(1) / static_cast<T>(s.lines.whole);
+  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+    T const mean = centred ? a.mean[row] : T{};
+    detail::gradient_sums<T> const means{centred ? sums[row] * part : T{}, sums[row + (centred ? s.rows() : 0)] * part};
+    detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, means,
+                                                      detail::at(a.before, offset), a.dx + offset);
+  });
+}
+
+/// Whole rows: both of these while a row is in the cache.
+template<class Arch = default_arch, class T>
+void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
+  if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});
+  if (wants.bias) std::fill_n(a.dbias, s.lines.along, T{});
+  T const part = T(1) / static_cast<T>(s.lines.along);
+  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+    using lane       = decltype(lanes);
+    T const mean     = centred ? a.mean[row] : T{};
+    T const rstd     = a.rstd[row];
+    auto const found = detail::sums_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale, a.dscale, a.dbias);
+    if (wants.x)
+      detail::gradient_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale,
+                                             detail::gradient_sums<T>{found.of_g * part, found.of_product * part}, detail::at(a.before, offset),
+                                             a.dx + offset);
+  });
+}
+
+}  // namespace kernel
+}  // namespace meshtf::inline v0

@@ -1,0 +1,76 @@
+// bias_gelu: gelu(x + bias) in one pass, and its gradients in one.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/ops/arithmetic.hpp>
+#include <meshtf/ops/functions.hpp>
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+struct gelu_of_sum : of_elements<gelu::flops + 1> {
+  constexpr auto operator()(auto const& x, auto const& y) const { return gelu{}(x + y); }
+};
+struct gelu_of_sum_gradient : of_elements<gelu_gradient::flops + 1> {
+  constexpr auto operator()(auto const& dz, auto const& x, auto const& y) const { return gelu_gradient{}(dz, x + y); }
+};
+
+}  // namespace function
+
+/// `legal`, or the objection to a bias of shape `B` on a tensor of shape `X`: all its dimensions must be the tensor's.
+template<Layout L, class X, class B>
+struct bias_plan;
+
+template<Layout L, class X, class... B>
+struct bias_plan<L, X, shape<B...>> {
+  using rows    = without<X, shape<B...>>;
+  using verdict = first_objection<detail::dims_are_in<X, B...>, elementwise_verdict<L, X, shape<B...>>>;
+
+  /// Rows that share the bias lie one after the other.
+  static constexpr bool innermost  = std::same_as<united<rows, shape<B...>>, X>;
+  static constexpr axis_set owed   = split_over<L, X> & ~split_over<L, shape<B...>>;
+};
+
+/// gelu(x + bias), the bias without some of x's dimensions. It keeps x and not the sum. The gradient of the bias is summed while that of x is computed, if
+/// its dimensions are x's innermost; it owes the axes of the dimensions that it lacks.
+template<FloatingElement T, class L, class... X, class U, class R, class... B>
+constexpr auto bias_gelu(tensor<T, L, X...> const& x, tensor<U, R, B...> const& bias, std::source_location at = std::source_location::current()) {
+  using plan    = bias_plan<wet<L>, shape<X...>, shape<B...>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L>, tensor<U, R>>, typename plan::verdict>;
+  static_assert(accepted<verdict>, "meshtf: bias_gelu can't add this bias");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    x.machine().enter("bias_gelu", at);
+    auto z = detail::each<T, shape<X...>>(function::gelu_of_sum{}, x, bias);
+    if (detail::wants_gradient(x, bias))
+      detail::record(z, [x = detail::keep(x), b = detail::keep(bias)](auto const& dz) {
+        constexpr function::gelu_of_sum_gradient slope{};
+        if constexpr (plan::innermost)
+          if (x.needs_gradient() && b.needs_gradient()) {
+            auto dx = tensor<T, L, X...>::uninitialised(dz.machine());
+            auto db = tensor<T, L, B...>::uninitialised(dz.machine());
+            dz.machine().map_rows_and_sum(x.value().size / db.size, db.size, slope, dz.data(), x.value().data(), b.value().data(), dx.data(), db.data());
+            detail::contribute(x.target(), dx);
+            detail::contribute(b.target(), db, plan::owed);
+            return;
+          }
+        if (x.needs_gradient()) detail::contribute(x.target(), detail::each<T, shape<X...>>(slope, dz, x.value(), b.value()));
+        if (b.needs_gradient()) detail::pull_back(b.target(), slope, dz, x.value(), b.value());
+      });
+    return z;
+  }
+}
+
+template<class V, class Over, class B>
+constexpr V bias_gelu(partial<V, Over> const& x, B const&) {
+  static_assert(accepted<still_a_sum_over<Over>>,
+                "meshtf: bias_gelu is not linear, so it can't be applied to the addends of a sum: bias_gelu(finish(x), bias)");
+  return x.addend();
+}
+
+}  // namespace meshtf::inline v0

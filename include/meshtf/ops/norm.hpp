@@ -1,0 +1,234 @@
+// layer_norm and rms_norm along a dimension that may be split, and a residual sum with its layer norm in one pass.
+#pragma once
+
+#include <concepts>
+#include <source_location>
+#include <utility>
+
+#include <meshtf/plan/norm_plan.hpp>
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+/// What `residual_layer_norm` returns: `auto [h, normed] = residual_layer_norm<model>(x, y, scale, bias);`
+template<class Tensor>
+struct residual_norm {
+  Tensor sum;
+  Tensor norm;
+};
+
+namespace detail {
+
+/// Statistics and result. Parts of rows first tell each other two numbers a row (RMS: one), in double.
+template<class T, class M>
+constexpr void run_norm(M& m, norm_steps const& steps, double epsilon, norm_arrays<T> const& arrays, bool adds) {
+  if (steps.finished_over == 0) {
+    m.normalise(steps, epsilon, arrays, adds);
+    return;
+  }
+  storage<double, M> moments{m, steps.numbers()};
+  m.row_moments(steps, arrays, moments.data(), adds);
+  m.all_reduce(reduction::sum, moments.data(), steps.numbers(), steps.finished_over);
+  m.normalise_by(steps, epsilon, static_cast<double const*>(moments.data()), arrays);
+}
+
+template<class T, class M>
+constexpr void run_norm_gradient(M& m, norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays) {
+  if (steps.finished_over == 0) {
+    m.norm_gradient(steps, wants, arrays);
+    return;
+  }
+  extent const n = wants.x ? steps.numbers() : 0;
+  storage<T, M> sums{m, n};
+  m.norm_gradient_sums(steps, wants, arrays, sums.data());
+  if (!wants.x) return;
+  m.all_reduce(reduction::sum, sums.data(), n, steps.finished_over);
+  m.norm_gradient_by(steps, wants, static_cast<T const*>(sums.data()), arrays);
+}
+
+/// Gives `x` a gradient that `compute(adds, before, dx)` writes: where another one waits already, both are added up in that same pass.
+template<class T, class L, class... D, class F>
+constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& compute) {
+  auto& m    = x.machine();
+  auto& slot = x.slot();
+  if (slot.sum && slot.owed != 0) {   // that one is an open sum, and this one is whole
+    auto dx = tensor<T, L, D...>::uninitialised(m);
+    compute(false, static_cast<T const*>(nullptr), dx.data());
+    contribute(x, dx);
+    return;
+  }
+  if (!slot.sum) {
+    slot.sum = tensor<T, L, D...>::uninitialised(m).handle();
+    compute(false, static_cast<T const*>(nullptr), slot.sum->data());
+    return;
+  }
+  auto const before = std::move(slot.sum);
+  if (before.alone()) slot.sum = before;
+  else  // a buffer that others read is not written
+    slot.sum = tensor<T, L, D...>::uninitialised(m).handle();
+  compute(true, static_cast<T const*>(before->data()), slot.sum->data());
+}
+
+/// The gradients of x (which was normalised), scale and bias, in one pass over dz and x where rows are whole.
+template<class Plan, class X, class Row, class S, class B, class Z>
+constexpr void pull_back_norm(norm_steps const& steps, kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale, B const* bias,
+                              Z const& dz) {
+  using T = typename X::element_type;
+  auto& m = dz.machine();
+  norm_wishes wants{x.needs_gradient(), scale.needs_gradient(), bias != nullptr && bias->needs_gradient()};
+  norm_gradient_arrays<T> arrays{.x = x.value().data(), .rstd = rstd.data(), .scale = scale.value().data(), .dz = dz.data()};
+  if (mean != nullptr) arrays.mean = mean->data();
+
+  storage<T, machine<typename X::layout_type>> none{m, 0};
+  using vector = typename S::handle_type;
+  vector dscale, dbias;
+  if (wants.scale) {
+    dscale        = vector::make(m, m, S::size);
+    arrays.dscale = dscale->data();
+  }
+  if (wants.bias) {
+    dbias        = vector::make(m, m, S::size);
+    arrays.dbias = dbias->data();
+  }
+  if (wants.x)
+    contribute_in_one_pass(x.target(), [&](bool adds, T const* before, T* dx) {
+      wants.adds    = adds;
+      arrays.before = before;
+      arrays.dx     = dx;
+      run_norm_gradient(m, steps, wants, arrays);
+    });
+  else run_norm_gradient(m, steps, wants, arrays);
+  if (wants.scale) contribute(scale.target(), S{m, std::move(dscale)}, Plan::owed_by_scale);
+  if (wants.bias) contribute(*bias, B{m, std::move(dbias)}, Plan::owed_by_scale);
+}
+
+/// The layer norm of x, or of x + y: then `sum` is where that goes.
+template<class Plan, class T, class L, class... X, class S>
+constexpr auto centred_norm(norm_steps const& steps, tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon,
+                            bool adds) {
+  auto& m   = of.machine();
+  auto mean = tensor_of<T, L, typename Plan::row>::uninitialised(m);
+  auto rstd = tensor_of<T, L, typename Plan::row>::uninitialised(m);
+  auto z    = tensor<T, L, X...>::uninitialised(m);
+  norm_arrays<T> arrays{.x = x, .scale = scale.data(), .bias = bias.data(), .mean = mean.data(), .rstd = rstd.data(), .z = z.data()};
+  if (adds) arrays.added = y, arrays.sum = of.data();
+  run_norm(m, steps, epsilon, arrays, adds);
+
+  if (wants_gradient(of, scale, bias))
+    record(z, [steps, x = keep(of), mean, rstd, scale = keep(scale), bias = bias.without_value()](auto const& dz) {
+      pull_back_norm<Plan>(steps, x, &mean, rstd, scale, &bias, dz);
+    });
+  return z;
+}
+
+}  // namespace detail
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance along `Along` (the variance of all elements, not an estimate from them).
+///
+/// One pass over memory where `Along` is whole and innermost. Where it is split, two: processes tell each other the sum and the sum of squares of their part
+/// of each row in one all-reduce, in double, so that the variance of float rows is right even where the mean is a million times the deviation (of double
+/// rows, to 1e-16 times the square of that ratio). The gradient sends one all-reduce of two numbers a row. It keeps x, and mean and deviation of each row.
+/// x's gradient owes nothing; those of scale and bias owe the axes that split the rows.
+/// Source: Ba, Kiros, Hinton, Layer Normalization (2016).
+template<Dimension Along, FloatingElement T, class L, class... X, class S, class B>
+constexpr auto layer_norm(tensor<T, L, X...> const& x, S const& scale, B const& bias, double epsilon = 1e-5,
+                          std::source_location at = std::source_location::current())
+  requires Tensor<S> && Tensor<B>
+{
+  using plan    = norm_plan<wet<L>, shape<X...>, Along>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L>, tensor<typename S::element_type, typename S::layout_type>>,
+                                  detail::fit_verdict<tensor<T, L>, tensor<typename B::element_type, typename B::layout_type>>,
+                                  norm_verdict<wet<L>, shape<X...>, Along, typename S::shape_type, typename B::shape_type>>;
+  static_assert(accepted<verdict>, "meshtf: layer_norm can't work with these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    x.machine().enter("layer_norm", at);
+    auto of                            = x;
+    tensor<T, L, Along> const& by      = scale;   // of a parameter: the tensor that it is
+    tensor<T, L, Along> const& shifted = bias;
+    return detail::centred_norm<plan>(plan::template steps<true>, of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon, false);
+  }
+}
+
+/// x / sqrt(mean of squares + epsilon) * scale along `Along`. Sends what `layer_norm` sends, of one number a row.
+/// Source: Zhang, Sennrich, Root Mean Square Layer Normalization (2019).
+template<Dimension Along, FloatingElement T, class L, class... X, class S>
+constexpr auto rms_norm(tensor<T, L, X...> const& x, S const& scale, double epsilon = 1e-5,
+                        std::source_location at = std::source_location::current())
+  requires Tensor<S>
+{
+  using plan    = norm_plan<wet<L>, shape<X...>, Along>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L>, tensor<typename S::element_type, typename S::layout_type>>,
+                                  norm_verdict<wet<L>, shape<X...>, Along, typename S::shape_type>>;
+  static_assert(accepted<verdict>, "meshtf: rms_norm can't work with these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto& m = x.machine();
+    m.enter("rms_norm", at);
+    using row                     = tensor_of<T, L, typename plan::row>;
+    constexpr norm_steps steps    = plan::template steps<false>;
+    tensor<T, L, Along> const& by = scale;
+    auto rstd                     = row::uninitialised(m);
+    auto z                        = tensor<T, L, X...>::uninitialised(m);
+    detail::run_norm(m, steps, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()}, false);
+
+    if (detail::wants_gradient(x, by))
+      detail::record(z, [x = detail::keep(x), rstd, scale = detail::keep(by)](auto const& dz) {
+        detail::pull_back_norm<plan>(plan::template steps<false>, x, static_cast<row const*>(nullptr), rstd, scale,
+                                     static_cast<tensor<T, L, Along> const*>(nullptr), dz);
+      });
+    return z;
+  }
+}
+
+/// x + y, and its `layer_norm`, in one pass: the same numbers, at the same price in messages. The gradient that the sum has from elsewhere is added to the
+/// norm's in one pass too.
+template<Dimension Along, FloatingElement T, class L, class... X, class U, class R, class... Y, class S, class B>
+constexpr auto residual_layer_norm(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y, S const& scale, B const& bias, double epsilon = 1e-5,
+                                   std::source_location at = std::source_location::current())
+  requires Tensor<S> && Tensor<B>
+{
+  using plan    = norm_plan<wet<L>, shape<X...>, Along>;
+  using addend  = std::conditional_t<std::same_as<shape<X...>, shape<Y...>>, legal, addend_has_other_dims<shape<X...>, shape<Y...>>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L>, tensor<U, R>>, addend,
+                                  detail::fit_verdict<tensor<T, L>, tensor<typename S::element_type, typename S::layout_type>>,
+                                  detail::fit_verdict<tensor<T, L>, tensor<typename B::element_type, typename B::layout_type>>,
+                                  norm_verdict<wet<L>, shape<X...>, Along, typename S::shape_type, typename B::shape_type>>;
+  static_assert(accepted<verdict>, "meshtf: residual_layer_norm can't work with these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto& m = x.machine();
+    m.enter("residual_layer_norm", at);
+    auto sum = tensor<T, L, X...>::uninitialised(m);
+    if (detail::wants_gradient(x, y))
+      detail::record(sum, [x = x.without_value(), y = y.without_value()](auto const& dz) {
+        if (x.needs_gradient()) detail::contribute(x, dz);
+        if (y.needs_gradient()) detail::contribute(y, dz);
+      });
+    tensor<T, L, Along> const& by      = scale;
+    tensor<T, L, Along> const& shifted = bias;
+    auto norm = detail::centred_norm<plan>(plan::template steps<true>, sum, x.data(), y.data(), by, shifted, epsilon, true);
+    return residual_norm<tensor<T, L, X...>>{std::move(sum), std::move(norm)};
+  }
+}
+
+// ---- none of them is linear
+
+template<Dimension Along, class V, class Over, class... Rest>
+constexpr V layer_norm(partial<V, Over> const& x, Rest const&...) {
+  static_assert(accepted<still_a_sum_over<Over>>,
+                "meshtf: layer_norm is not linear, so it can't be applied to the addends of a sum: layer_norm<...>(finish(x), ...)");
+  return x.addend();
+}
+template<Dimension Along, class V, class Over, class... Rest>
+constexpr V rms_norm(partial<V, Over> const& x, Rest const&...) {
+  static_assert(accepted<still_a_sum_over<Over>>,
+                "meshtf: rms_norm is not linear, so it can't be applied to the addends of a sum: rms_norm<...>(finish(x), ...)");
+  return x.addend();
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,142 @@
+// where: of two values, the one that a condition chooses.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/ops/arithmetic.hpp>
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+/// `yes` where the condition is not 0. A choice, not a product: what is not chosen may be NaN or infinite.
+template<class C, class V>
+constexpr V chosen(C const& condition, V const& yes, V const& no) {
+  using math::select;
+  return select(condition != C(0), yes, no);
+}
+
+struct choice : of_elements<1> {
+  template<class C, class V>
+  constexpr V operator()(C const& condition, V const& x, V const& y) const {
+    return chosen(condition, x, y);
+  }
+};
+template<class T>
+struct choice_or_number : of_elements<1> {
+  T number;
+  constexpr explicit choice_or_number(T n) : number(n) {}
+  template<class C, class V>
+  constexpr V operator()(C const& condition, V const& x) const {
+    return chosen(condition, x, V(number));
+  }
+};
+template<class T>
+struct number_or_choice : of_elements<1> {
+  T number;
+  constexpr explicit number_or_choice(T n) : number(n) {}
+  template<class C, class V>
+  constexpr V operator()(C const& condition, V const& y) const {
+    return chosen(condition, V(number), y);
+  }
+};
+
+/// dz where the first was chosen, and where the second was.
+struct where_chosen : of_elements<1> {
+  template<class C, class V>
+  constexpr V operator()(V const& dz, C const& condition) const {
+    return chosen(condition, dz, V(0));
+  }
+};
+struct where_not_chosen : of_elements<1> {
+  template<class C, class V>
+  constexpr V operator()(V const& dz, C const& condition) const {
+    return chosen(condition, V(0), dz);
+  }
+};
+
+}  // namespace function
+
+namespace detail {
+
+/// One of condition and value under another layout, or a layout that can't place them together.
+template<class C, class K, class S, class X, class Out>
+using choice_verdict = first_objection<fit_verdict<tensor<C, typename X::layout_type>, tensor<C, K>>, placement_verdict_of<wet<K>, united<Out, S>>>;
+
+/// f(condition, x): x where it is chosen and a number elsewhere; `df` tells where.
+template<class F, class DF, class C, class K, class... D, class T, class L, class... X>
+constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& df, tensor<C, K, D...> const& condition, tensor<T, L, X...> const& x) {
+  using out     = broadcast_shape<shape<X...>, shape<D...>>;
+  using verdict = choice_verdict<C, K, shape<D...>, tensor<T, L, X...>, out>;
+  static_assert(accepted<verdict>, "meshtf: where can't join these operands");
+  if constexpr (!accepted<verdict>) {
+    return rejected{};
+  } else {
+    x.machine().enter("where", at);
+    auto z = each<T, out>(f, condition, x);
+    if (wants_gradient(x))
+      record(z, [x = x.without_value(), condition = keep(condition.without_slot()), df](auto const& dz) {
+        pull_back(x, df, dz, condition.value());
+      });
+    return z;
+  }
+}
+
+}  // namespace detail
+
+/// x where the condition is not 0, else y. All three are broadcast to one another: to the dimensions of x and y, then the condition's new ones.
+///
+/// The condition holds elements of any type, such as a comparison gives. A number takes the element type of the tensor. Local. What is not chosen has no
+/// influence, be it NaN or infinite, neither on the result nor on a gradient: dx = where(condition, dz, 0), which owes the axes of the dimensions that x
+/// lacks. The condition has no gradient.
+template<class C, class K, class... D, class T, class L, class... X, class U, class R, class... Y>
+constexpr auto where(tensor<C, K, D...> const& condition, tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y,
+                     std::source_location at = std::source_location::current()) {
+  using out     = broadcast_shape<broadcast_shape<shape<X...>, shape<Y...>>, shape<D...>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>,
+                                  detail::choice_verdict<C, K, shape<D...>, tensor<T, L, X...>, out>>;
+  static_assert(accepted<verdict>, "meshtf: where can't join these operands");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    x.machine().enter("where", at);
+    auto z = detail::each<T, out>(function::choice{}, condition, x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(z, [x = x.without_value(), y = y.without_value(), condition = detail::keep(condition.without_slot())](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x, function::where_chosen{}, dz, condition.value());
+        if (y.needs_gradient()) detail::pull_back(y, function::where_not_chosen{}, dz, condition.value());
+      });
+    return z;
+  }
+}
+template<class C, class K, class... D, class T, class L, class... X, Number N>
+constexpr auto where(tensor<C, K, D...> const& condition, tensor<T, L, X...> const& x, N y,
+                     std::source_location at = std::source_location::current()) {
+  return detail::chosen_or_number(at, function::choice_or_number<T>{static_cast<T>(y)}, function::where_chosen{}, condition, x);
+}
+template<class C, class K, class... D, class T, class L, class... Y, Number N>
+constexpr auto where(tensor<C, K, D...> const& condition, N x, tensor<T, L, Y...> const& y,
+                     std::source_location at = std::source_location::current()) {
+  return detail::chosen_or_number(at, function::number_or_choice<T>{static_cast<T>(x)}, function::where_not_chosen{}, condition, y);
+}
+
+// The addends of a sum that is chosen from would have to know what the others choose.
+template<class C, class V, class Over, class Y>
+constexpr V where(C const&, partial<V, Over> const& x, Y const&) {
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: where chooses from finished tensors: where(condition, finish(x), y)");
+  return x.addend();
+}
+template<class C, class K, class... D, class T, class L, class... X, class V, class Over>
+constexpr V where(tensor<C, K, D...> const&, tensor<T, L, X...> const&, partial<V, Over> const& y) {
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: where chooses from finished tensors: where(condition, x, finish(y))");
+  return y.addend();
+}
+template<class V, class Over, class X, class Y>
+constexpr V where(partial<V, Over> const& condition, X const&, Y const&) {
+  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: the condition of where is a finished tensor: where(finish(condition), x, y)");
+  return condition.addend();
+}
+
+}  // namespace meshtf::inline v0

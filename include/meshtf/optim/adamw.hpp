@@ -1,0 +1,31 @@
+// AdamW.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/optim/adam.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Adam with decoupled weight decay: weights shrink by rate * weight_decay of themselves each step, beside what their gradient does.
+///
+/// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all do, as PyTorch's AdamW has it. Any other choice
+/// is two optimizers, each with its own list and its own `weight_decay`.
+/// Source: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019), algorithm 2, with the decay scaled by the rate as in PyTorch.
+class adamw : public adam {
+public:
+  double weight_decay = 0.01;
+  int decayed_rank    = 2;
+
+  constexpr adamw() = default;
+  constexpr explicit adamw(double r, double decay = 0.01, double b1 = 0.9, double b2 = 0.999, double e = 1e-8)
+      : adam(r, b1, b2, e), weight_decay(decay) {}
+
+  /// Adds up the gradients over the processes that share a parameter (over the axes that are owed together), updates, and clears them.
+  template<class... Part>
+  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    step_with_decay("adamw::step", at, weight_decay, decayed_rank, list);
+  }
+};
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,177 @@
+// The norm of all gradients together, and scaling by it.
+#pragma once
+
+#include <ranges>
+#include <source_location>
+#include <type_traits>
+
+#include <meshtf/ops/functions.hpp>
+#include <meshtf/plan/nest.hpp>
+#include <meshtf/tensor/parameters.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+struct into_root : of_elements<1> {
+  template<class V>
+  constexpr void operator()(V& x) const {
+    using math::sqrt;
+    x = sqrt(x);
+  }
+};
+
+/// norm -> min(1, limit / norm); a norm that is not a number stays so.
+template<class T>
+struct into_clip : of_elements<2> {
+  T limit;
+  constexpr explicit into_clip(T l) : limit(l) {}
+  template<class V>
+  constexpr void operator()(V& norm) const {
+    using math::min;
+    norm = min(V(1), V(limit) / norm);
+  }
+};
+
+/// By a number that is known only when the step runs, and in the compiler never.
+template<class T>
+struct scale_by_value : of_elements<1> {
+  T const* by;
+  constexpr explicit scale_by_value(T const* b) : by(b) {}
+  template<class V>
+  constexpr void operator()(V& x) const {
+    x = x * V(*by);
+  }
+};
+
+}  // namespace function
+
+namespace detail {
+
+[[noreturn]] inline void throw_no_parameters() { throw software_error("the norm of the gradients of no parameters: the list is empty"); }
+
+/// The first parameter in a list: its element type and layout are those of the norm.
+template<class Part>
+struct first_parameter : first_parameter<std::ranges::range_value_t<Part>> {};
+template<Parameter Part>
+struct first_parameter<Part> : std::type_identity<Part> {};
+template<class First, class... Rest>
+struct first_parameter<parameter_list<First, Rest...>> : first_parameter<First> {};
+template<HasParameters Part>
+struct first_parameter<Part> : first_parameter<decltype(std::declval<Part&>().parameters())> {};
+
+/// n numbers that become one.
+constexpr nest_steps all_into_one(extent n) {
+  nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .turns = n};
+  if (n > 1) steps.size[0] = n, steps.stride[0][0] = 1;
+  return steps;
+}
+
+/// The norm of elements that lie on many processes. What several hold alike counts on one of them, so one all-reduce of one number joins everything,
+/// wherever the elements are, and gives all processes the same bits.
+template<class T, class L>
+class norm_sum {
+public:
+  constexpr explicit norm_sum(machine<L>& m) : sum_(m) {}
+
+  /// `replicas`: along these axes other processes hold the same elements.
+  constexpr void add(T const* x, extent n, axis_set replicas) {
+    auto& m   = sum_.machine();
+    auto part = tensor<T, L>::uninitialised(m);
+    m.template reduce<reduction::sum>(all_into_one(n), function::square{}, part.data(), x);
+    m.add_up(1, true, m.counts(replicas), sum_.data(), part.data(), sum_.data());
+  }
+
+  constexpr tensor<T, L> norm() {
+    auto& m = sum_.machine();
+    m.all_reduce(reduction::sum, sum_.data(), 1, joining_axes<typename L::mesh_type>);
+    m.transform(1, function::into_root{}, sum_.data());
+    return sum_;
+  }
+
+private:
+  tensor<T, L> sum_;
+};
+
+/// What gradients of the norm `norm` are scaled by, so that theirs is at most `limit`.
+template<class T, class L>
+constexpr tensor<T, L> clip_factor(tensor<T, L> const& norm, double limit) {
+  auto factor = copy(norm);
+  factor.machine().transform(1, function::into_clip<T>{static_cast<T>(limit)}, factor.data());
+  return factor;
+}
+
+/// Multiplies the n elements that `sum` has by `factor`, in place unless others read them.
+template<class T, class L>
+constexpr void scale(typename tensor<T, L>::handle_type& sum, extent n, tensor<T, L> const& factor) {
+  auto& m = factor.machine();
+  if (!sum.alone()) {
+    auto own = tensor<T, L>::handle_type::make(m, m, n);
+    m.copy(n, static_cast<T const*>(sum->data()), own->data());
+    sum = std::move(own);
+  }
+  m.transform(n, function::scale_by_value<T>{factor.data()}, sum->data());
+}
+
+/// Adds up what the gradient of `w` owes; it is a finished one from here on, and whoever asks for it later sends nothing.
+template<class T, class L, class... D>
+constexpr void finish_gradient(parameter<T, L, D...>& w) {
+  auto& slot = w.slot();
+  if (!slot.sum || slot.owed == 0) return;
+  tensor<T, L, D...> g{w.machine(), std::move(slot.sum)};
+  finish_in_place(g, slot.owed);
+  slot.sum  = g.release();
+  slot.owed = 0;
+}
+
+template<class List>
+using norm_of = tensor<typename first_parameter<List>::type::element_type, typename first_parameter<List>::type::layout_type>;
+
+/// The machine of a list that is not empty.
+template<class List>
+constexpr auto& machine_of(List const& list) {
+  typename norm_of<List>::machine_type* m = nullptr;
+  list.for_each([&m](auto& w) { m = &w.machine(); });
+  if (m == nullptr) throw_no_parameters();
+  return *m;
+}
+
+template<class List>
+constexpr norm_of<List> norm_of_gradients(List const& list) {
+  using number = norm_of<List>;
+  norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of(list)};
+  list.for_each([&sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+    static_assert(std::is_same_v<tensor<T, L>, number>, "meshtf: parameters whose gradients have one norm have one element type and one layout");
+    if (!w.slot().sum) return;
+    finish_gradient(w);
+    sum.add(w.slot().sum->data(), w.size, joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>);
+  });
+  return sum.norm();
+}
+
+}  // namespace detail
+
+/// The square root of the sum of the squares of all elements of all gradients: each element counts once, and the norm is the same under every layout. The
+/// gradients are finished first and stay so; then one number is all-reduced. Each parameter stands in the list once.
+template<class First, class... Rest>
+constexpr auto global_norm(parameter_list<First, Rest...> const& list, std::source_location at = std::source_location::current()) {
+  detail::machine_of(list).enter("global_norm", at);
+  return detail::norm_of_gradients(list);
+}
+
+/// Scales all gradients by min(1, limit / norm), so that their `global_norm` is at most `limit`, and returns what it was before.
+/// An optimizer whose state is sharded clips for less by its `max_norm`: gradients that are finished here are not reduce-scattered there.
+template<class First, class... Rest>
+constexpr auto clip_by_global_norm(parameter_list<First, Rest...> const& list, double limit,
+                                   std::source_location at = std::source_location::current()) {
+  detail::machine_of(list).enter("clip_by_global_norm", at);
+  auto norm         = detail::norm_of_gradients(list);
+  auto const factor = detail::clip_factor(norm, limit);
+  list.for_each([&factor](auto& w) {
+    if (w.slot().sum) detail::scale(w.slot().sum, w.size, factor);
+  });
+  return norm;
+}
+
+}  // namespace meshtf::inline v0

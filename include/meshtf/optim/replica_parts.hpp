@@ -1,0 +1,91 @@
+// How the processes that hold the same shard of a parameter divide the work of its update.
+#pragma once
+
+#include <algorithm>
+
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A shard of `size` elements in `count` equal parts, filled up with zeros at the end: part number r is that of rank r along `over`. One part: nothing is
+/// divided.
+struct replica_parts {
+  extent size   = 0;
+  extent count  = 1;
+  axis_set over = 0;
+
+  constexpr extent part() const { return (size + count - 1) / count; }
+  constexpr extent padded_size() const { return part() * count; }
+  constexpr bool is_padded() const { return padded_size() != size; }
+  /// Where part number `rank` begins, and how many of its elements are the shard's.
+  constexpr extent first(extent rank) const { return std::min(rank * part(), size); }
+  constexpr extent held(extent rank) const { return std::min(part(), size - first(rank)); }
+};
+
+/// The parts of a shard of shape `S` over all processes that hold the same; one part if `divided` is false.
+template<Layout L, class S>
+constexpr replica_parts parts_of_replicas(bool divided) {
+  using mesh_type         = typename L::mesh_type;
+  constexpr axis_set over = joining_axes<mesh_type> & ~split_over<L, S>;
+  if (!divided) return {shard_size<L, S>, 1, 0};
+  return {shard_size<L, S>, processes_along(axis_sizes<mesh_type>, over), over};
+}
+
+namespace detail {
+
+/// This process's part of a shard, with its zeros.
+template<class L, class T>
+constexpr void take_part(machine<L>& m, replica_parts const& p, T const* shard, T* part) {
+  extent const rank = m.rank_along(p.over), held = p.held(rank);
+  m.copy(held, offset<L>(shard, p.first(rank)), part);
+  m.fill(p.part() - held, T{}, offset<L>(part, held));
+}
+
+/// This process's part of the gradient `sum`, which is open over `owed`; `sum` is let go.
+///
+/// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it counts on coordinate 0; one that owes nothing is
+/// only cut.
+template<class L, class T, class Handle>
+constexpr Handle scattered(machine<L>& m, replica_parts const& p, Handle& sum, axis_set owed) {
+  Handle part            = Handle::make(m, m, p.part());
+  T const* const shard   = sum->data();
+  axis_set const whole   = p.over & ~owed;
+  bool const as_it_lies  = whole == 0 && !p.is_padded();
+  if (owed == 0) {
+    take_part<L>(m, p, shard, part->data());
+  } else if (as_it_lies) {
+    m.reduce_scatter(reduction::sum, shard, p.part(), part->data(), p.over);
+  } else {
+    Handle const packed = Handle::make(m, m, p.padded_size());
+    if (whole == 0) m.copy(p.size, shard, packed->data());
+    else m.add_up(p.size, m.counts(whole), false, shard, shard, packed->data());
+    m.fill(p.padded_size() - p.size, T{}, offset<L>(packed->data(), p.size));
+    m.reduce_scatter(reduction::sum, static_cast<T const*>(packed->data()), p.part(), part->data(), p.over);
+  }
+  sum = {};
+  return part;
+}
+
+/// `update(part)` changes this process's part of `shard`; then all replicas get all parts.
+template<class L, class T, class Update>
+constexpr void update_parts(machine<L>& m, replica_parts const& p, T* shard, Update const& update) {
+  using handle      = shared<storage<T, machine<L>>, machine<L>>;
+  extent const rank = m.rank_along(p.over);
+  if (p.count == 1) {
+    update(shard);
+  } else if (!p.is_padded()) {
+    update(offset<L>(shard, p.first(rank)));
+    m.all_gather(shard, p.part(), p.over);
+  } else {
+    handle const packed = handle::make(m, m, p.padded_size());
+    T* const mine       = offset<L>(packed->data(), rank * p.part());
+    take_part<L>(m, p, static_cast<T const*>(shard), mine);
+    update(mine);
+    m.all_gather(packed->data(), p.part(), p.over);
+    m.copy(p.size, static_cast<T const*>(packed->data()), shard);
+  }
+}
+
+}  // namespace detail
+
+}  // namespace meshtf::inline v0
