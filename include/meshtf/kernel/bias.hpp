@@ -17,7 +17,7 @@ void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x
   constexpr extent width = lanes::width;
   std::fill_n(total, n, T{});
   for (extent r = 0; r < rows; r += 4) {
-    extent const count = std::min<extent>(4, rows - r);
+    extent const count    = std::min<extent>(4, rows - r);
     T const *const from_z = dz + r * n, *const from_x = x + r * n;
     T* const to = z + r * n;
     extent i    = 0;

@@ -19,8 +19,8 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
   constexpr std::size_t lanes = 16;
   constexpr extent block      = 4 * extent{lanes};
   for (extent k = 0; k < n;) {
-    extent const skip  = (first + k) % block;   // a run may start within a block
-    extent const count = std::min(n - k, block - skip);
+    extent const skip       = (first + k) % block;  // a run may start within a block
+    extent const count      = std::min(n - k, block - skip);
     auto const random_words = random.many<lanes>(static_cast<std::uint64_t>((first + k) / block) * lanes).word;
     std::array<T, std::size_t{block}> factor;
     for (std::size_t w = 0; w < 4; ++w)

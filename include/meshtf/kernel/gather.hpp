@@ -7,19 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <meshtf/kernel/transform.hpp>
+#include <meshtf/kernel/simd.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
-
-namespace detail {
-
-struct added_to {
-  static constexpr bool vectorised = true;
-  constexpr void operator()(auto& sum, auto const& x) const { sum = sum + x; }
-};
-
-}  // namespace detail
 
 /// rows[i][o] = table[o][index[i] - first], or zeros where that is out of range.
 template<Element T>
@@ -38,14 +29,16 @@ void gather_rows(extent ids, extent outer, extent along, extent inner, extent fi
 /// table[o][index[i] - first] += rows[i][o] where that is in range, in the order of the rows: the sums have the same bits every time.
 template<Element T, class Arch = default_arch>
 void scatter_rows(extent ids, extent outer, extent along, extent inner, extent first, T const* rows, std::int32_t const* index, T* table) {
+  using lanes = kernel::lanes<T, Arch>;
   for (extent i = 0; i < ids; ++i, rows += outer * inner) {
     extent const at = index[i] - first;
     if (at < 0 || at >= along) continue;
     for (extent o = 0; o < outer; ++o) {
       T* const sum        = table + (o * along + at) * inner;
       T const* const from = rows + o * inner;
-      if (inner == 1) *sum += *from;
-      else transform<Arch>(inner, detail::added_to{}, sum, from);
+      extent k            = 0;
+      for (; k + lanes::width <= inner; k += lanes::width) lanes::store(lanes::load(sum + k) + lanes::load(from + k), sum + k);
+      for (; k < inner; ++k) sum[k] += from[k];
     }
   }
 }

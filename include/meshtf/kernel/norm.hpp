@@ -151,8 +151,7 @@ void for_each_row(norm_steps const& s, F const& f) {
       return;
     }
     for (extent o = 0; o < s.lines.outer; ++o)
-      for (extent i = 0; i < s.lines.inner; ++i)
-        f(centred, single<T>{}, s.lines.inner, o * s.lines.inner + i, o * s.lines.along * s.lines.inner + i);
+      for (extent i = 0; i < s.lines.inner; ++i) f(centred, single<T>{}, s.lines.inner, o * s.lines.inner + i, o * s.lines.along * s.lines.inner + i);
   };
   if (s.centred) all(std::true_type{});
   else all(std::false_type{});

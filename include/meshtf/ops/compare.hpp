@@ -50,7 +50,8 @@ struct equal : of_elements<1> {
 struct not_equal : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& x, V const& y) const {
-    return as_number<V>(x != y);
+    using math::select;
+    return select(x == y, V(0), V(1));   // also of NaN: xsimd 8's != of AVX-512 finds it equal to everything
   }
 };
 
@@ -107,6 +108,7 @@ constexpr V compared(char const*, std::source_location, F const&, partial<V, Ove
   return x.addend();
 }
 template<class F, class V, class Over, class X>
+  requires(Tensor<X> || Number<X>)
 constexpr V compared(char const*, std::source_location, F const&, X const&, partial<V, Over> const& y) {
   static_assert(accepted<still_a_sum_over<Over>>, "meshtf: the addends of a sum can't be compared: finish(y)");
   return y.addend();

@@ -11,14 +11,30 @@
 
 namespace meshtf::inline v0 {
 
+/// What `softmax_cross_entropy` may add to the plain loss.
+struct cross_entropy_options {
+  /// This share of the target's probability is spread evenly over all classes. Source: Szegedy et al., Rethinking the Inception Architecture (2016).
+  double label_smoothing = 0;
+  /// So many times log(sum(exp(logits))) squared is added: logits stay near where their sum is 1. Source: Chowdhery et al., PaLM (2022), section 5.
+  double z_loss = 0;
+
+  constexpr bool plain() const { return label_smoothing == 0 && z_loss == 0; }
+  /// What each of so many classes gets.
+  template<class T>
+  constexpr T smoothing_of_each(extent classes) const {
+    return static_cast<T>(label_smoothing / static_cast<double>(classes));
+  }
+};
+
 /// log(sum(exp(logits))) - logits[target] along `Class`, one number for each target.
 ///
 /// `targets` hold class numbers from 0 to Class::size - 1, and have the logits' other dimensions in their order; a number outside ends the program with its
 /// place. Where `Class` is split, no logits travel: an all-reduce of the maximum, and one with the sum and the target's logit together. The probabilities are
-/// not stored: gradient dlogits = (exp(logits - log total) - [target]) * dz, which sends nothing and owes nothing.
+/// not stored: gradient dlogits = (exp(logits - log total) - [target]) * dz, which sends nothing and owes nothing. With a label smoothing the second message
+/// holds the sum of the logits too: `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 template<Dimension Class, FloatingElement T, class L, class... X, class U, class R, class... Y>
-constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U, R, Y...> const& targets,
+constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U, R, Y...> const& targets, cross_entropy_options how = {},
                                      std::source_location at = std::source_location::current()) {
   using plan    = cross_entropy_plan<wet<L>, shape<X...>, Class, shape<Y...>>;
   using row     = typename plan::result;
@@ -34,31 +50,46 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
     auto const peak     = detail::maximum<row>(logits);
     constexpr extent n  = tensor_of<T, L, row>::size;
     constexpr auto sums = nest_plan<wet<L>, row, shape<X...>, row>::local;
-    // the sum and the target's logit travel in one message
-    detail::storage<T, machine<L>> both{m, 2 * n};
+    // the sum, the target's logit and the smoothing's sum travel in one message
+    extent const numbers = (how.label_smoothing == 0 ? 2 : 3) * n;
+    detail::storage<T, machine<L>> both{m, numbers};
     m.template reduce<reduction::sum>(sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());
     T* const picked = detail::offset<L>(both.data(), n);
     m.pick(plan::lines, logits.data(), targets.data(), picked);
-    m.all_reduce(reduction::sum, both.data(), 2 * n, plan::finished_over);
+    T* const total = how.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
+    if (how.label_smoothing != 0)
+      m.template reduce<reduction::sum>(nest_plan<wet<L>, row, shape<X...>>::local, function::identity{}, total, logits.data());
+    m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
 
     auto log_total      = tensor_of<T, L, row>::uninitialised(m);
     auto z              = tensor_of<T, L, row>::uninitialised(m);
     constexpr auto rows = nest_plan<wet<L>, row, row, row>::local;
     m.map(rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
-    m.map(rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
+    if (how.plain()) {
+      m.map(rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
+    } else {
+      constexpr auto all = nest_plan<wet<L>, row, row, row, row>::local;
+      function::smoothed_cross_entropy<T> const loss{how.smoothing_of_each<T>(Class::size), static_cast<T>(how.z_loss),
+                                                     static_cast<T>(1 - how.label_smoothing)};
+      m.map(all, loss, z.data(), std::as_const(log_total).data(), static_cast<T const*>(picked), static_cast<T const*>(total));
+    }
 
     if (detail::wants_gradient(logits))
-      detail::record(z, [logits = detail::keep(logits), targets = detail::keep(targets), log_total](auto const& dz) {
-        auto dx = detail::each<T, shape<X...>>(function::cross_entropy_gradient{}, logits.value(), log_total, dz);
-        dx.machine().pick_gradient(plan::lines, T{-1}, dz.data(), targets.value().data(), dx.data());
-        detail::contribute(logits.target(), dx);
+      detail::record(z, [logits = detail::keep(logits), targets = detail::keep(targets), log_total, how](auto const& dz) {
+        auto const pull = [&](auto const& slope) {
+          auto dx = detail::each<T, shape<X...>>(slope, logits.value(), log_total, dz);
+          dx.machine().pick_gradient(plan::lines, static_cast<T>(how.label_smoothing - 1), dz.data(), targets.value().data(), dx.data());
+          detail::contribute(logits.target(), dx);
+        };
+        if (how.plain()) pull(function::cross_entropy_gradient{});
+        else pull(function::smoothed_cross_entropy_gradient<T>{how.smoothing_of_each<T>(Class::size), static_cast<T>(how.z_loss)});
       });
     return z;
   }
 }
 
 template<Dimension Class, class V, class Over, class U, class R, class... Y>
-constexpr V softmax_cross_entropy(partial<V, Over> const& x, tensor<U, R, Y...> const&) {
+constexpr V softmax_cross_entropy(partial<V, Over> const& x, tensor<U, R, Y...> const&, cross_entropy_options = {}) {
   static_assert(accepted<still_a_sum_over<Over>>,
                 "meshtf: softmax_cross_entropy is not linear, so it can't take the addends of a sum: finish(logits)");
   return x.addend();

@@ -138,12 +138,17 @@ struct relu : of_elements<1> {
   }
 };
 /// x * Phi(x) with Phi by tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
+///
+/// (1 + tanh u) / 2 = 1 / (1 + exp(-2u)), and exp is the faster of the two; the gradient loses fewer digits with it, too.
 struct gelu : of_elements<8> {
   template<class V>
+  static constexpr V exponential(V const& x) {   // exp(-2u)
+    using math::exp;
+    return exp(x * (rounded<V>(-2 * 0.7978845608028654) - rounded<V>(2 * 0.7978845608028654 * 0.044715) * x * x));
+  }
+  template<class V>
   constexpr V operator()(V const& x) const {
-    using math::tanh;
-    V const inner = rounded<V>(0.7978845608028654) * (x + rounded<V>(0.044715) * x * x * x);
-    return V(0.5) * x * (V(1) + tanh(inner));
+    return x / (V(1) + exponential(x));
   }
 };
 
@@ -192,11 +197,12 @@ struct relu_gradient : of_elements<1> {
 struct gelu_gradient : of_elements<14> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
-    using math::tanh;
-    V const inner = rounded<V>(0.7978845608028654) * (x + rounded<V>(0.044715) * x * x * x);
-    V const t     = tanh(inner);
-    V const slope = rounded<V>(0.7978845608028654) * (V(1) + rounded<V>(3 * 0.044715) * x * x);
-    return dz * V(0.5) * (V(1) + t + x * (V(1) - t * t) * slope);
+    using math::select;
+    V const e     = gelu::exponential(x);
+    V const phi   = V(1) / (V(1) + e);
+    V const rest  = select(e < V(1), e * phi, V(1) - phi);   // 1 - phi, without cancelling
+    V const slope = rounded<V>(2 * 0.7978845608028654) + rounded<V>(6 * 0.7978845608028654 * 0.044715) * x * x;
+    return dz * (phi + x * phi * rest * slope);
   }
 };
 
@@ -234,6 +240,26 @@ struct log_plus : of_elements<2> {
   constexpr auto operator()(auto const& total, auto const& peak) const {
     using math::log;
     return log(total) + peak;
+  }
+};
+template<class T>
+struct smoothed_cross_entropy : of_elements<6> {
+  T smoothing, z_loss;   // smoothing: of each class
+  T target;              // what is left for the target
+  constexpr smoothed_cross_entropy(T s, T z, T t) : smoothing(s), z_loss(z), target(t) {}
+  template<class V>
+  constexpr V operator()(V const& log_total, V const& picked, V const& total) const {
+    return log_total - V(target) * picked - V(smoothing) * total + V(z_loss) * log_total * log_total;
+  }
+};
+template<class T>
+struct smoothed_cross_entropy_gradient : of_elements<7> {   // without the target's own
+  T smoothing, z_loss;
+  constexpr smoothed_cross_entropy_gradient(T s, T z) : smoothing(s), z_loss(z) {}
+  template<class V>
+  constexpr V operator()(V const& logit, V const& log_total, V const& dz) const {
+    using math::exp;
+    return dz * (exp(logit - log_total) * (V(1) + V(2) * V(z_loss) * log_total) - V(smoothing));
   }
 };
 struct cross_entropy_gradient : of_elements<3> {   // without the target's own -1

@@ -16,8 +16,7 @@ namespace meshtf::inline v0 {
 /// `ids` hold numbers from 0 to V::size - 1; another ends the program with its place. Local where `V` is whole; where it is split, no row of the table
 /// travels: an all-reduce of the result over its axes. Gradient: dz is added to the rows it came from; it owes the axes of the ids' dimensions.
 template<Dimension V, Element T, class L, class... D, class U, class R, class... I>
-constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const& ids,
-                      std::source_location at = std::source_location::current()) {
+constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const& ids, std::source_location at = std::source_location::current()) {
   using plan    = gather_plan<wet<L>, shape<D...>, V, shape<I...>>;
   using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal, operands_have_different_elements<std::int32_t, U>>;
   using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, R>>, number, typename plan::verdict>;

@@ -80,7 +80,6 @@ constexpr void pull_back_norm(norm_steps const& steps, kept<X> const& x, Row con
   norm_gradient_arrays<T> arrays{.x = x.value().data(), .rstd = rstd.data(), .scale = scale.value().data(), .dz = dz.data()};
   if (mean != nullptr) arrays.mean = mean->data();
 
-  storage<T, machine<typename X::layout_type>> none{m, 0};
   using vector = typename S::handle_type;
   vector dscale, dbias;
   if (wants.scale) {
@@ -146,7 +145,7 @@ constexpr auto layer_norm(tensor<T, L, X...> const& x, S const& scale, B const& 
   } else {
     x.machine().enter("layer_norm", at);
     auto of                            = x;
-    tensor<T, L, Along> const& by      = scale;   // of a parameter: the tensor that it is
+    tensor<T, L, Along> const& by      = scale;  // of a parameter: the tensor that it is
     tensor<T, L, Along> const& shifted = bias;
     return detail::centred_norm<plan>(plan::template steps<true>, of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon, false);
   }
@@ -155,8 +154,7 @@ constexpr auto layer_norm(tensor<T, L, X...> const& x, S const& scale, B const& 
 /// x / sqrt(mean of squares + epsilon) * scale along `Along`. Sends what `layer_norm` sends, of one number a row.
 /// Source: Zhang, Sennrich, Root Mean Square Layer Normalization (2019).
 template<Dimension Along, FloatingElement T, class L, class... X, class S>
-constexpr auto rms_norm(tensor<T, L, X...> const& x, S const& scale, double epsilon = 1e-5,
-                        std::source_location at = std::source_location::current())
+constexpr auto rms_norm(tensor<T, L, X...> const& x, S const& scale, double epsilon = 1e-5, std::source_location at = std::source_location::current())
   requires Tensor<S>
 {
   using plan    = norm_plan<wet<L>, shape<X...>, Along>;
@@ -211,7 +209,7 @@ constexpr auto residual_layer_norm(tensor<T, L, X...> const& x, tensor<U, R, Y..
       });
     tensor<T, L, Along> const& by      = scale;
     tensor<T, L, Along> const& shifted = bias;
-    auto norm = detail::centred_norm<plan>(plan::template steps<true>, sum, x.data(), y.data(), by, shifted, epsilon, true);
+    auto norm                          = detail::centred_norm<plan>(plan::template steps<true>, sum, x.data(), y.data(), by, shifted, epsilon, true);
     return residual_norm<tensor<T, L, X...>>{std::move(sum), std::move(norm)};
   }
 }

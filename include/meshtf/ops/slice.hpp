@@ -71,8 +71,8 @@ constexpr auto slice(tensor<T, L, D...> const& x, extent first, std::source_loca
       using cut       = replaced<shape<D...>, From, shape<whole>>;
       using way       = detail::relocation<wet<L>, cut, wet<L>, typename plan::result>;
       auto const part = detail::sliced<From, whole>(x, first);
-      return detail::relocate<tensor_of<T, L, typename plan::result>, way>(
-          part, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, typename plan::result>::steps);
+      return detail::relocate<tensor_of<T, L, typename plan::result>, way>(part, 0,
+                                                                           renaming_reshard_plan<wet<L>, cut, wet<L>, typename plan::result>::steps);
     }
   }
 }

@@ -15,7 +15,7 @@ namespace function {
 template<class C, class V>
 constexpr V chosen(C const& condition, V const& yes, V const& no) {
   using math::select;
-  return select(condition != C(0), yes, no);
+  return select(condition == C(0), no, yes);
 }
 
 struct choice : of_elements<1> {
@@ -61,15 +61,15 @@ struct where_not_chosen : of_elements<1> {
 
 namespace detail {
 
-/// One of condition and value under another layout, or a layout that can't place them together.
-template<class C, class K, class S, class X, class Out>
-using choice_verdict = first_objection<fit_verdict<tensor<C, typename X::layout_type>, tensor<C, K>>, placement_verdict_of<wet<K>, united<Out, S>>>;
+/// `legal`, or the objection to a condition under the layout `K` that chooses from values under `L`, in a nest of shape `Out`.
+template<class K, class L, class Out>
+using choice_verdict = first_objection<fit_verdict<tensor<int, L>, tensor<int, K>>, placement_verdict_of<L, Out>>;
 
 /// f(condition, x): x where it is chosen and a number elsewhere; `df` tells where.
 template<class F, class DF, class C, class K, class... D, class T, class L, class... X>
 constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& df, tensor<C, K, D...> const& condition, tensor<T, L, X...> const& x) {
   using out     = broadcast_shape<shape<X...>, shape<D...>>;
-  using verdict = choice_verdict<C, K, shape<D...>, tensor<T, L, X...>, out>;
+  using verdict = choice_verdict<K, L, out>;
   static_assert(accepted<verdict>, "meshtf: where can't join these operands");
   if constexpr (!accepted<verdict>) {
     return rejected{};
@@ -77,9 +77,7 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
     x.machine().enter("where", at);
     auto z = each<T, out>(f, condition, x);
     if (wants_gradient(x))
-      record(z, [x = x.without_value(), condition = keep(condition.without_slot()), df](auto const& dz) {
-        pull_back(x, df, dz, condition.value());
-      });
+      record(z, [x = x.without_value(), condition = keep(condition.without_slot()), df](auto const& dz) { pull_back(x, df, dz, condition.value()); });
     return z;
   }
 }
@@ -95,8 +93,7 @@ template<class C, class K, class... D, class T, class L, class... X, class U, cl
 constexpr auto where(tensor<C, K, D...> const& condition, tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y,
                      std::source_location at = std::source_location::current()) {
   using out     = broadcast_shape<broadcast_shape<shape<X...>, shape<Y...>>, shape<D...>>;
-  using verdict = first_objection<detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>,
-                                  detail::choice_verdict<C, K, shape<D...>, tensor<T, L, X...>, out>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>, detail::choice_verdict<K, L, out>>;
   static_assert(accepted<verdict>, "meshtf: where can't join these operands");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
@@ -123,13 +120,14 @@ constexpr auto where(tensor<C, K, D...> const& condition, N x, tensor<T, L, Y...
 }
 
 // The addends of a sum that is chosen from would have to know what the others choose.
-template<class C, class V, class Over, class Y>
+template<Tensor C, class V, class Over, class Y>
 constexpr V where(C const&, partial<V, Over> const& x, Y const&) {
   static_assert(accepted<still_a_sum_over<Over>>, "meshtf: where chooses from finished tensors: where(condition, finish(x), y)");
   return x.addend();
 }
-template<class C, class K, class... D, class T, class L, class... X, class V, class Over>
-constexpr V where(tensor<C, K, D...> const&, tensor<T, L, X...> const&, partial<V, Over> const& y) {
+template<Tensor C, class X, class V, class Over>
+  requires(Tensor<X> || Number<X>)
+constexpr V where(C const&, X const&, partial<V, Over> const& y) {
   static_assert(accepted<still_a_sum_over<Over>>, "meshtf: where chooses from finished tensors: where(condition, x, finish(y))");
   return y.addend();
 }

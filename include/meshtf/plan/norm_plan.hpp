@@ -85,8 +85,7 @@ struct norm_plan {
 
 /// `legal`, or the objection to a normalisation along `Along` of a tensor of shape `X`, with a scale and biases of the shapes `Scale...`.
 template<Layout L, class X, class Along, class... Scale>
-using norm_verdict =
-    first_objection<typename norm_plan<L, X, Along>::verdict,
-                    std::conditional_t<std::same_as<Scale, shape<Along>>, legal, scale_has_other_dims<shape<Along>, Scale>>...>;
+using norm_verdict = first_objection<typename norm_plan<L, X, Along>::verdict,
+                                     std::conditional_t<std::same_as<Scale, shape<Along>>, legal, scale_has_other_dims<shape<Along>, Scale>>...>;
 
 }  // namespace meshtf::inline v0

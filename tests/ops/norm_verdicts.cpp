@@ -1,0 +1,68 @@
+// Verdicts and prices of norms, bias_gelu and dropout.
+#include <meshtf/planning.hpp>
+
+using namespace meshtf;
+
+struct batch : dim<8> {};
+struct in : dim<6> {};
+struct hidden : dim<16> {};
+
+struct rows : axis<2> {};
+struct cols : axis<2> {};
+struct grid : mesh<rows, cols> {};
+struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>> {};
+struct data : layout<grid, split<batch, rows>> {};
+struct clash : layout<grid, split<batch, rows>, split<hidden, rows>> {};
+
+using h = shape<batch, hidden>;
+using v = shape<hidden>;
+
+static_assert(is_legal<norm_verdict<mixed, h, hidden, v, v>>);
+static_assert(is_legal<norm_verdict<mixed, h, batch, shape<batch>>>);
+static_assert(std::same_as<norm_verdict<mixed, h, in, v, v>, dim_is_not_in_tensor<in>>);
+static_assert(std::same_as<norm_verdict<mixed, h, hidden, v, shape<batch>>, scale_has_other_dims<v, shape<batch>>>);
+static_assert(std::same_as<norm_verdict<mixed, h, hidden, h>, scale_has_other_dims<v, h>>);
+static_assert(std::same_as<norm_verdict<clash, h, hidden, v>, one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(!is_legal<addend_has_other_dims<h, v>>);
+
+static_assert(is_legal<bias_verdict<mixed, h, v>> && is_legal<bias_verdict<mixed, h, shape<>>> && is_legal<bias_verdict<mixed, h, h>>);
+static_assert(std::same_as<bias_verdict<mixed, h, shape<in>>, dim_is_not_in_tensor<in>>);
+static_assert(std::same_as<bias_verdict<clash, h, v>, one_axis_splits_two_dims<rows, batch, hidden>>);
+
+// ---- what they send
+
+template<class L>
+inline constexpr auto norm_cost = dry_run<L>([]<Layout D>(machine<D>& m) {
+  parameter<float, D, batch, hidden> x{m, normal{1}};
+  parameter<float, D, hidden> scale{m, constant{1}}, bias{m, zeros{}};
+  auto const loss = sum(layer_norm<hidden>(x, scale, bias));
+  backward(loss);
+});
+// Nothing but the loss where rows are whole.
+static_assert(norm_cost<data>.template calls<collective::all_reduce>() == 1);
+static_assert(norm_cost<data>.template payload<cols>() == 0);
+// Where they are split: of each of four rows two doubles on the way there, two floats on the way back, and the loss.
+static_assert(norm_cost<mixed>.template calls<collective::all_reduce>() == 3);
+static_assert(norm_cost<mixed>.template payload<cols>() == 4 * 2 * 8 + 4 * 2 * 4 + 4);
+
+template<class L>
+inline constexpr auto rms_cost = dry_run<L>([]<Layout D>(machine<D>& m) {
+  parameter<float, D, batch, hidden> x{m, normal{1}};
+  parameter<float, D, hidden> scale{m, constant{1}};
+  auto const loss = sum(rms_norm<hidden>(x, scale));
+  backward(loss);
+});
+static_assert(rms_cost<mixed>.template payload<cols>() == 4 * 8 + 4 * 4 + 4);
+
+// The gradients of scale and bias are sums over the rows of each process.
+static_assert(norm_plan<mixed, h, hidden>::owed_by_scale == axis_set_of<grid, axes<rows>>);
+static_assert(norm_plan<mixed, h, batch>::owed_by_scale == axis_set_of<grid, axes<cols>>);
+
+// Dropout keeps nothing for its gradient: the result, the gradient that arrives and its own.
+inline constexpr auto dropped = dry_run<data>([]<Layout D>(machine<D>& m) {
+  parameter<float, D, batch, hidden> x{m, normal{1}};
+  auto const loss = sum(dropout(x, 0.5, {.seed = 1}));
+  backward(loss);
+});
+static_assert(dropped.peak_bytes() <= 3 * 4 * 16 * 4 + 16);
+static_assert(dropped.payload<cols>() == 0 && dropped.payload<rows>() == 4);

@@ -1,0 +1,54 @@
+// If it compiles, it passes.
+#include <meshtf/plan/gather_plan.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+struct batch : dim<8> {};
+struct length : dim<6> {};
+struct vocab : dim<32> {};
+struct model : dim<16> {};
+
+struct rows : axis<2> {};
+struct cols : axis<2> {};
+struct solo : axis<1> {};
+struct grid : mesh<rows, cols, solo> {};
+
+struct by_batch : layout<grid, split<batch, rows>, split<length, solo>> {};
+struct by_vocab : layout<grid, split<batch, rows>, split<vocab, solo, cols>> {};
+struct by_model : layout<grid, split<batch, rows>, split<model, cols>> {};
+struct clash : layout<grid, split<batch, rows>, split<vocab, rows>> {};
+struct clash_of_model : layout<grid, split<batch, rows>, split<model, rows>> {};
+
+using table = shape<vocab, model>;
+using ids   = shape<batch, length>;
+
+// the dimensions of the ids, then those of the table but for the rows
+template<class Table, class Ids>
+using result = typename gather_plan<by_batch, Table, vocab, Ids>::result;
+static_assert(std::same_as<result<table, ids>, shape<batch, length, model>>);
+static_assert(std::same_as<result<shape<model, vocab>, shape<batch>>, shape<batch, model>>);
+static_assert(std::same_as<result<shape<vocab>, shape<>>, shape<>>);
+
+static_assert(is_legal<gather_verdict<by_vocab, table, vocab, ids>>);
+static_assert(std::same_as<gather_verdict<by_batch, table, batch, ids>, dim_is_not_in_tensor<batch>>);
+static_assert(std::same_as<gather_verdict<by_batch, table, vocab, shape<batch, model>>, ids_have_dims_of_table<shape<model>>>);
+static_assert(std::same_as<gather_verdict<by_batch, table, vocab, shape<model, vocab>>, ids_have_dims_of_table<shape<vocab, model>>>);
+
+// where the ids and the table would be split over one axis, no process has the rows of its own ids
+static_assert(std::same_as<gather_verdict<clash, table, vocab, ids>, one_axis_splits_two_dims<rows, batch, vocab>>);
+static_assert(std::same_as<gather_verdict<clash_of_model, table, vocab, ids>, one_axis_splits_two_dims<rows, batch, model>>);
+
+// rows that are split are finished over their axes; the table's gradient owes those of the ids, and an axis of size 1 is in no plan
+constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>, over_cols = axis_set_of<grid, axes<cols>>;
+template<class L>
+using plan = gather_plan<L, table, vocab, ids>;
+static_assert(plan<by_batch>::finished_over == 0 && plan<by_batch>::table_owes == over_rows);
+static_assert(plan<by_vocab>::finished_over == over_cols && plan<by_vocab>::table_owes == over_rows);
+static_assert(plan<by_model>::finished_over == 0 && plan<by_model>::table_owes == over_rows);
+static_assert(gather_plan<by_vocab, table, vocab, shape<length>>::table_owes == 0);
+
+static_assert(plan<by_vocab>::ids == 4 * 6 && plan<by_vocab>::lines.along == 16 && plan<by_vocab>::lines.whole == 32);
+
+}  // namespace
