@@ -66,14 +66,14 @@ protected:
     if (max_norm <= 0) {
       list.for_each([this, name, at, &kept](auto& w) {
         w.machine().enter(name, at);
-        collect(w);
-        update(w, kept);
+        this->collect(w);
+        this->update(w, kept);
       });
     } else if constexpr (sizeof...(Part) > 0) {
       detail::machine_of(list).enter(name, at);
       clip(list);
       states_.rewind();
-      list.for_each([this, &kept](auto& w) { update(w, kept); });
+      list.for_each([this, &kept](auto& w) { this->update(w, kept); });
     }
   }
 
@@ -82,7 +82,7 @@ private:
   struct state {
     using handle = typename tensor<T, L>::handle_type;
     replica_parts parts;
-    bool collected = false;   // the parameter's slot holds this process's part of the finished gradient
+    bool collected = false;  // the parameter's slot holds this process's part of the finished gradient
     handle first, second;
 
     constexpr state(machine<L>& m, replica_parts const& p) : parts(p), first(handle::make(m, m, p.part())), second(handle::make(m, m, p.part())) {
@@ -114,17 +114,16 @@ private:
     using number = detail::norm_of<parameter_list<Part...>>;
     detail::norm_sum<typename number::element_type, typename number::layout_type> sum{detail::machine_of(list)};
     list.for_each([this, &sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
-      static_assert(std::is_same_v<tensor<T, L>, number>, "meshtf: parameters whose gradients have one norm have one element type and one layout");
       if (!w.slot().sum) return;
-      collect(w);
-      auto const& p           = state_of(w).parts;
+      this->collect(w);
+      auto const& p           = this->state_of(w).parts;
       axis_set const replicas = joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>;
       sum.add(w.slot().sum->data(), p.part(), replicas & ~p.over);
     });
     auto const factor = detail::clip_factor(sum.norm(), max_norm);
     states_.rewind();
     list.for_each([this, &factor](auto& w) {
-      if (w.slot().sum) detail::scale(w.slot().sum, state_of(w).parts.part(), factor);
+      if (w.slot().sum) detail::scale(w.slot().sum, this->state_of(w).parts.part(), factor);
     });
   }
 
@@ -134,8 +133,12 @@ private:
     auto& m = w.machine();
     auto& s = state_of(w);
     w.handle()->written();
-    function::adam_update<T> const f{static_cast<T>(kept(int{sizeof...(D)})), static_cast<T>(rate / (1 - power1_)), static_cast<T>(beta1),
-                                     static_cast<T>(beta2), static_cast<T>(epsilon), static_cast<T>(1 / (1 - power2_))};
+    function::adam_update<T> const f{static_cast<T>(kept(int{sizeof...(D)})),
+                                     static_cast<T>(rate / (1 - power1_)),
+                                     static_cast<T>(beta1),
+                                     static_cast<T>(beta2),
+                                     static_cast<T>(epsilon),
+                                     static_cast<T>(1 / (1 - power2_))};
     detail::update_parts<L>(m, s.parts, w.data(), [&](T* part) {
       m.transform(s.parts.part(), f, part, s.first->data(), s.second->data(), static_cast<T const*>(w.slot().sum->data()));
     });

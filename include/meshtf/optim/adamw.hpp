@@ -9,8 +9,8 @@ namespace meshtf::inline v0 {
 
 /// Adam with decoupled weight decay: weights shrink by rate * weight_decay of themselves each step, beside what their gradient does.
 ///
-/// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all do, as PyTorch's AdamW has it. Any other choice
-/// is two optimizers, each with its own list and its own `weight_decay`.
+/// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all do, as PyTorch's AdamW has it. Any other
+/// choice is two optimizers, each with its own list and its own `weight_decay`.
 /// Source: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019), algorithm 2, with the decay scaled by the rate as in PyTorch.
 class adamw : public adam {
 public:

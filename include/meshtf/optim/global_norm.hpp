@@ -5,6 +5,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include <meshtf/ops/cast.hpp>
 #include <meshtf/ops/functions.hpp>
 #include <meshtf/plan/nest.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -34,14 +35,14 @@ struct into_clip : of_elements<2> {
   }
 };
 
-/// By a number that is known only when the step runs, and in the compiler never.
-template<class T>
+/// Elements of type `T` by a number that is known only when the step runs, and in the compiler never.
+template<class T, class By>
 struct scale_by_value : of_elements<1> {
-  T const* by;
-  constexpr explicit scale_by_value(T const* b) : by(b) {}
+  By const* by;
+  constexpr explicit scale_by_value(By const* b) : by(b) {}
   template<class V>
   constexpr void operator()(V& x) const {
-    x = x * V(*by);
+    x = x * V(static_cast<T>(*by));
   }
 };
 
@@ -51,7 +52,7 @@ namespace detail {
 
 [[noreturn]] inline void throw_no_parameters() { throw software_error("the norm of the gradients of no parameters: the list is empty"); }
 
-/// The first parameter in a list: its element type and layout are those of the norm.
+/// The first parameter in a list: its element type and layout are those of the norm. All are on one machine.
 template<class Part>
 struct first_parameter : first_parameter<std::ranges::range_value_t<Part>> {};
 template<Parameter Part>
@@ -76,11 +77,13 @@ public:
   constexpr explicit norm_sum(machine<L>& m) : sum_(m) {}
 
   /// `replicas`: along these axes other processes hold the same elements.
-  constexpr void add(T const* x, extent n, axis_set replicas) {
+  template<class U>
+  constexpr void add(U const* x, extent n, axis_set replicas) {
     auto& m   = sum_.machine();
-    auto part = tensor<T, L>::uninitialised(m);
+    auto part = tensor<U, L>::uninitialised(m);
     m.template reduce<reduction::sum>(all_into_one(n), function::square{}, part.data(), x);
-    m.add_up(1, true, m.counts(replicas), sum_.data(), part.data(), sum_.data());
+    if constexpr (std::is_same_v<T, U>) join(part, replicas);
+    else join(each<T, shape<>>(function::converted<T>{}, part), replicas);
   }
 
   constexpr tensor<T, L> norm() {
@@ -91,6 +94,11 @@ public:
   }
 
 private:
+  constexpr void join(tensor<T, L> const& part, axis_set replicas) {
+    auto& m = sum_.machine();
+    m.add_up(1, true, m.counts(replicas), static_cast<T const*>(sum_.data()), part.data(), sum_.data());
+  }
+
   tensor<T, L> sum_;
 };
 
@@ -103,15 +111,16 @@ constexpr tensor<T, L> clip_factor(tensor<T, L> const& norm, double limit) {
 }
 
 /// Multiplies the n elements that `sum` has by `factor`, in place unless others read them.
-template<class T, class L>
-constexpr void scale(typename tensor<T, L>::handle_type& sum, extent n, tensor<T, L> const& factor) {
-  auto& m = factor.machine();
+template<class Handle, class T, class L>
+constexpr void scale(Handle& sum, extent n, tensor<T, L> const& factor) {
+  using element = std::remove_pointer_t<decltype(sum->data())>;
+  auto& m       = factor.machine();
   if (!sum.alone()) {
-    auto own = tensor<T, L>::handle_type::make(m, m, n);
-    m.copy(n, static_cast<T const*>(sum->data()), own->data());
+    auto own = Handle::make(m, m, n);
+    m.copy(n, static_cast<element const*>(sum->data()), own->data());
     sum = std::move(own);
   }
-  m.transform(n, function::scale_by_value<T>{factor.data()}, sum->data());
+  m.transform(n, function::scale_by_value<element, T>{factor.data()}, sum->data());
 }
 
 /// Adds up what the gradient of `w` owes; it is a finished one from here on, and whoever asks for it later sends nothing.
@@ -142,7 +151,6 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
   using number = norm_of<List>;
   norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of(list)};
   list.for_each([&sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
-    static_assert(std::is_same_v<tensor<T, L>, number>, "meshtf: parameters whose gradients have one norm have one element type and one layout");
     if (!w.slot().sum) return;
     finish_gradient(w);
     sum.add(w.slot().sum->data(), w.size, joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>);
@@ -152,8 +160,8 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
 
 }  // namespace detail
 
-/// The square root of the sum of the squares of all elements of all gradients: each element counts once, and the norm is the same under every layout. The
-/// gradients are finished first and stay so; then one number is all-reduced. Each parameter stands in the list once.
+/// The square root of the sum of the squares of all elements of all gradients: each element counts once, and the norm is the same under every
+/// layout. The gradients are finished first and stay so; then one number is all-reduced. Each parameter stands in the list once.
 template<class First, class... Rest>
 constexpr auto global_norm(parameter_list<First, Rest...> const& list, std::source_location at = std::source_location::current()) {
   detail::machine_of(list).enter("global_norm", at);

@@ -7,8 +7,8 @@
 
 namespace meshtf::inline v0 {
 
-/// A shard of `size` elements in `count` equal parts, filled up with zeros at the end: part number r is that of rank r along `over`. One part: nothing is
-/// divided.
+/// A shard of `size` elements in `count` equal parts, filled up with zeros at the end: part number r is that of rank r along `over`. One part:
+/// nothing is divided.
 struct replica_parts {
   extent size   = 0;
   extent count  = 1;
@@ -43,14 +43,14 @@ constexpr void take_part(machine<L>& m, replica_parts const& p, T const* shard, 
 
 /// This process's part of the gradient `sum`, which is open over `owed`; `sum` is let go.
 ///
-/// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it counts on coordinate 0; one that owes nothing is
-/// only cut.
+/// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it counts on coordinate 0; one that owes
+/// nothing is only cut.
 template<class L, class T, class Handle>
 constexpr Handle scattered(machine<L>& m, replica_parts const& p, Handle& sum, axis_set owed) {
-  Handle part            = Handle::make(m, m, p.part());
-  T const* const shard   = sum->data();
-  axis_set const whole   = p.over & ~owed;
-  bool const as_it_lies  = whole == 0 && !p.is_padded();
+  Handle part           = Handle::make(m, m, p.part());
+  T const* const shard  = sum->data();
+  axis_set const whole  = p.over & ~owed;
+  bool const as_it_lies = whole == 0 && !p.is_padded();
   if (owed == 0) {
     take_part<L>(m, p, shard, part->data());
   } else if (as_it_lies) {

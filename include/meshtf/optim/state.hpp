@@ -34,7 +34,8 @@ public:
     if (*next_ == nullptr || (*next_)->key != key) {
       entry** at = &first_;
       while (*at != nullptr && (*at)->key != key) at = &(*at)->next;
-      if (*at == nullptr) *at = new entry_of<State>{{nullptr, key, [](entry* e) { delete static_cast<entry_of<State>*>(e); }}, State{w.machine(), arguments...}};
+      if (*at == nullptr)
+        *at = new entry_of<State>{{nullptr, key, [](entry* e) { delete static_cast<entry_of<State>*>(e); }}, State{w.machine(), arguments...}};
       next_ = at;
     }
     auto& found = static_cast<entry_of<State>&>(**next_);

@@ -19,8 +19,8 @@ constexpr double first_quadrant_cosine(double x) {
 
 }  // namespace detail
 
-/// Up in a line to `peak`, which step number `warmup_steps - 1` has (steps count from 0; the first is not at rate 0), then down half a cosine to `floor`,
-/// which holds from step `total_steps` on.
+/// Up in a line to `peak`, which step number `warmup_steps - 1` has (steps count from 0; the first is not at rate 0), then down half a cosine to
+/// `floor`, which holds from step `total_steps` on.
 ///
 ///     meshtf::warmup_cosine schedule{.peak = 1e-3, .warmup_steps = 100, .total_steps = 5000, .floor = 1e-4};
 ///     opt.rate = schedule(step);
@@ -38,7 +38,7 @@ struct warmup_cosine {
     constexpr double half_pi = 1.57079632679489661923;
     double const done        = static_cast<double>(step - warmup_steps) / static_cast<double>(total_steps - warmup_steps);
     double const cosine      = detail::first_quadrant_cosine(half_pi * done);
-    return floor + (peak - floor) * cosine * cosine;   // (1 + cos 2x) / 2 = cos(x) squared
+    return floor + (peak - floor) * cosine * cosine;  // (1 + cos 2x) / 2 = cos(x) squared
   }
 };
 

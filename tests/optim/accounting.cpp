@@ -1,0 +1,50 @@
+// AdamW with sharded state, clipped: promised by the compiler = counted by the ledger of a run = seen by MPI.
+#include "../accounting/mlp.hpp"
+
+namespace accounting {
+
+namespace {
+
+struct sharded_adamw : meshtf::adamw {
+  constexpr explicit sharded_adamw(double r) : adamw(r) {
+    shard_state = true;
+    max_norm    = 0.1;
+  }
+};
+
+struct clipped_adamw : meshtf::adamw {
+  constexpr explicit clipped_adamw(double r) : adamw(r) { max_norm = 0.1; }
+};
+
+template<meshtf::Layout L>
+using by_sharded_adamw = training<float, sharded_adamw, L>;
+template<meshtf::Layout L>
+using by_clipped_adamw = training<float, clipped_adamw, L>;
+
+template<meshtf::Layout L>
+void check() {
+  costs_what_was_promised<by_sharded_adamw, L>();
+  costs_what_was_promised<by_clipped_adamw, L>();
+}
+
+}  // namespace
+
+TEST_CASE("AdamW on 1 process costs what was promised", "[1]") { check<replicated>(); }
+
+TEST_CASE("AdamW, sharded and clipped, costs on 2 processes what was promised", "[2]") {
+  check<data>();
+  check<model>();
+}
+
+TEST_CASE("AdamW, sharded and clipped, costs on 4 processes what was promised", "[4]") {
+  check<mixed>();
+  check<two_axes>();
+}
+
+TEST_CASE("AdamW, sharded and clipped, costs on 8 processes what was promised", "[8]") {
+  check<wide_mixed>();
+  check<wide_two_axes>();
+  check<cubic>();
+}
+
+}  // namespace accounting
