@@ -22,7 +22,7 @@ inline std::int64_t part_begin(std::int64_t n, int processes, int rank) { return
 
 /// Sums the part of the calling process over all processes, in place; the other parts stay as they are. `scratch` holds a `piece`.
 ///
-/// MPI_Reduce_scatter_block of Open MPI 4.1 takes 7 to 11 times as long.
+/// MPI_Reduce_scatter_block of Open MPI 4.1 takes several times as long.
 inline void reduce_scatter(MPI_Comm comm, float* data, std::int64_t n, float* scratch) {
   int rank = 0, size = 1;
   MPI_Comm_rank(comm, &rank);

@@ -55,7 +55,8 @@ constexpr extent exchange_piece(extent part, extent element_bytes) {
 }
 
 /// Whether an all-reduce is made as a pairwise reduce-scatter and an all-gather: where the array is long and has a part for each process. The two hand over and
-/// send as many bytes as the one; from some MiB on they take a third of the time of Open MPI 4.1's MPI_Allreduce (docs/benchmarks.md).
+/// send as many bytes as the one; from some MiB on they take less time than Open MPI 4.1's MPI_Allreduce
+/// (docs/decisions.md).
 constexpr bool reduces_in_parts(extent count, extent element_bytes, extent processes) {
   constexpr extent long_array = 4 * 1024 * 1024;
   return count * element_bytes >= long_array && count % processes == 0;

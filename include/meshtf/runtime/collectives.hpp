@@ -118,8 +118,8 @@ void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_ea
 /// Array number `rank` of `parts`, joined over the processes, in `sum`, which may be that array; nothing else of `parts` changes. `buffer` holds
 /// `exchange_piece(n, sizeof(T))` elements.
 ///
-/// Pairwise exchanges, joined in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI 4.1 takes 7 to
-/// 11 times as long.
+/// Pairwise exchanges, joined in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI 4.1 takes
+/// several times as long (docs/decisions.md).
 template<Element T>
 void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer, T* sum) {
   int const rank = comm.rank(), size = comm.size();
