@@ -11,8 +11,16 @@
 #include <meshtf/ops/sum.hpp>
 #include <meshtf/optim/update.hpp>
 
+#include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/feed_forward.hpp>
+#include <meshtf/nn/linear.hpp>
+#include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/self_attention.hpp>
+#include <meshtf/nn/streams.hpp>
+#include <meshtf/nn/transformer.hpp>
 #include <meshtf/ops/argmax.hpp>
 #include <meshtf/ops/arithmetic.hpp>
+#include <meshtf/ops/attention.hpp>
 #include <meshtf/ops/bias_gelu.hpp>
 #include <meshtf/ops/cast.hpp>
 #include <meshtf/ops/compare.hpp>

@@ -1,39 +1,49 @@
-// The zoo: eight meshes and layouts that between them split each dimension of a perceptron over no axis, one and two.
+// The zoo: eight meshes and layouts that between them split each dimension of a perceptron, and of a Transformer, over no axis, one and two.
 #pragma once
 
 #include <meshtf/meshtf.hpp>
 
 namespace accounting {
 
+// clang-format off
+using meshtf::split;
+
 struct batch : meshtf::dim<16> {};
-struct in : meshtf::dim<12> {};
-struct hidden : meshtf::dim<16> {};
-struct inner : meshtf::dim<8> {};
+
+struct in      : meshtf::dim<12> {};   // the perceptron
+struct hidden  : meshtf::dim<16> {};   // also the Transformer's
+struct inner   : meshtf::dim<8>  {};
 struct classes : meshtf::dim<24> {};
 
-struct one_process : meshtf::mesh<> {};
-struct replicated : meshtf::layout<one_process> {};
+struct length : meshtf::dim<6>  {};    // the Transformer
+struct vocab  : meshtf::dim<24> {};
+struct width  : meshtf::dim<12> {};
+struct heads  : meshtf::dim<4>  {};
+struct key    : meshtf::dim<3>  {};
 
-struct all : meshtf::axis<2> {};
-struct line : meshtf::mesh<all> {};
-struct data : meshtf::layout<line, meshtf::split<batch, all>> {};
-struct model : meshtf::layout<line, meshtf::split<hidden, all>, meshtf::split<classes, all>> {};
-
-struct rows : meshtf::axis<2> {};
-struct cols : meshtf::axis<2> {};
-struct square_grid : meshtf::mesh<rows, cols> {};
-struct mixed : meshtf::layout<square_grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>, meshtf::split<classes, cols>> {};
-struct two_axes : meshtf::layout<square_grid, meshtf::split<hidden, rows, cols>, meshtf::split<classes, rows, cols>> {};
-
-struct few : meshtf::axis<2> {};
-struct many : meshtf::axis<4> {};
-struct grid : meshtf::mesh<few, many> {};
-struct wide_mixed : meshtf::layout<grid, meshtf::split<batch, few>, meshtf::split<hidden, many>, meshtf::split<classes, many>> {};
-struct wide_two_axes : meshtf::layout<grid, meshtf::split<batch, many, few>> {};   // the outer part over the mesh's inner axis
-
+struct all    : meshtf::axis<2> {};
+struct rows   : meshtf::axis<2> {};
+struct cols   : meshtf::axis<2> {};
+struct few    : meshtf::axis<2> {};
+struct many   : meshtf::axis<4> {};
 struct planes : meshtf::axis<2> {};
-struct cube : meshtf::mesh<planes, rows, cols> {};
-struct cubic : meshtf::layout<cube, meshtf::split<batch, planes>, meshtf::split<in, cols>, meshtf::split<hidden, rows>, meshtf::split<inner, cols>,
-                              meshtf::split<classes, rows>> {};
+
+struct one_process : meshtf::mesh<> {};
+struct line        : meshtf::mesh<all> {};
+struct square_grid : meshtf::mesh<rows, cols> {};
+struct grid        : meshtf::mesh<few, many> {};
+struct cube        : meshtf::mesh<planes, rows, cols> {};
+
+struct replicated    : meshtf::layout<one_process> {};
+struct data          : meshtf::layout<line, split<batch, all>> {};
+struct model         : meshtf::layout<line, split<hidden, all>, split<classes, all>, split<heads, all>, split<vocab, all>> {};
+struct mixed         : meshtf::layout<square_grid, split<batch, rows>, split<hidden, cols>, split<classes, cols>, split<heads, cols>, split<vocab, cols>> {};
+struct two_axes      : meshtf::layout<square_grid, split<hidden, rows, cols>, split<classes, rows, cols>, split<heads, cols, rows>,
+                                      split<vocab, rows, cols>> {};
+struct wide_mixed    : meshtf::layout<grid, split<batch, few>, split<hidden, many>, split<classes, many>, split<heads, many>, split<vocab, many>> {};
+struct wide_two_axes : meshtf::layout<grid, split<batch, many, few>> {};   // the outer part over the mesh's inner axis
+struct cubic         : meshtf::layout<cube, split<batch, planes>, split<in, cols>, split<hidden, rows>, split<inner, cols>, split<classes, rows>,
+                                      split<width, cols>, split<heads, rows>, split<vocab, rows>> {};
+// clang-format on
 
 }  // namespace accounting

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/core/distribution.hpp>
+#include <meshtf/plan/attention_plan.hpp>
 #include <meshtf/plan/contraction.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
 #include <meshtf/plan/machine.hpp>
@@ -74,6 +75,22 @@ public:
     T* const scratch = take<T>(steps.scratch);
     this->note_flops(steps.flops);
     give(scratch, steps.scratch);
+  }
+  template<class T>
+  constexpr void attend(attention_steps const& steps, double, T const*, T const*, T const*, T*, T*) {
+    extent const n   = attention_scratch(steps);
+    T* const scratch = take<T>(n);
+    this->note_flops(2 * steps.product_flops());
+    this->note_elementwise(steps.softmax_flops());
+    give(scratch, n);
+  }
+  template<class T>
+  constexpr void attention_gradient(attention_steps const& steps, attention_wishes const& wants, double, attention_gradient_arrays<T> const&) {
+    extent const n   = attention_gradient_scratch(steps);
+    T* const scratch = take<T>(n);
+    this->note_flops(attention_gradient_flops(steps, wants));
+    this->note_elementwise(steps.softmax_flops());
+    give(scratch, n);
   }
   template<class F, class... P>
   constexpr void transform(extent n, F const&, P*...) {

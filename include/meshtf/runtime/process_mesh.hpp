@@ -17,6 +17,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/philox.hpp>
+#include <meshtf/kernel/attention.hpp>
 #include <meshtf/kernel/bias.hpp>
 #include <meshtf/kernel/contract.hpp>
 #include <meshtf/kernel/dropout.hpp>
@@ -152,6 +153,24 @@ public:
     this->note_flops(steps.flops);
     kernel::contract(steps, x, y, z, scratch);
     give(scratch, steps.scratch);
+  }
+  template<class T>
+  void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, T* log_total) {
+    extent const n   = attention_scratch(steps);
+    T* const scratch = take<T>(n);
+    this->note_flops(2 * steps.product_flops());
+    this->note_elementwise(steps.softmax_flops());
+    kernel::attend(steps, scale, q, k, v, z, log_total, scratch);
+    give(scratch, n);
+  }
+  template<class T>
+  void attention_gradient(attention_steps const& steps, attention_wishes const& wants, double scale, attention_gradient_arrays<T> const& arrays) {
+    extent const n   = attention_gradient_scratch(steps);
+    T* const scratch = take<T>(n);
+    this->note_flops(attention_gradient_flops(steps, wants));
+    this->note_elementwise(steps.softmax_flops());
+    kernel::attention_gradient(steps, scale, arrays, scratch);
+    give(scratch, n);
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {

@@ -1,7 +1,10 @@
 // Lists of parameters, for optimizers and whatever else walks a model.
 #pragma once
 
+#include <cstddef>
 #include <ranges>
+#include <string>
+#include <type_traits>
 
 #include <boost/hana/basic_tuple.hpp>
 #include <boost/hana/for_each.hpp>
@@ -9,6 +12,22 @@
 #include <meshtf/tensor/parameter.hpp>
 
 namespace meshtf::inline v0 {
+
+template<class... Part>
+class parameter_list;
+
+/// A parameter, a model or a range of models, under a name; `named` makes it.
+template<class Part>
+struct named_part {
+  char const* name;
+  Part* part;
+};
+
+/// `part` under a name, which is a literal: `parameters(named("scale", scale), named("bias", bias))`.
+template<class Part>
+constexpr named_part<Part> named(char const* name, Part& part) {
+  return {name, &part};
+}
 
 namespace detail {
 
@@ -32,28 +51,70 @@ constexpr void visit_parameters(Part& part, F const& f) {
   }
 }
 
+/// The same, with the name of each: those of the models it stands in, joined by dots. A part without a name is called by its number.
+template<class Part, class F>
+void visit_named(Part& part, std::string const& name, F const& f) {
+  if constexpr (Parameter<Part>) {
+    f(name, part);
+  } else if constexpr (HasParameters<Part>) {
+    part.parameters().for_each_named(f, name);
+  } else {
+    std::size_t i = 0;
+    for (auto& element : part) visit_named(element, name + "." + std::to_string(i++), f);
+  }
+}
+
+template<class Part>
+inline constexpr bool is_named = false;
+template<class Part>
+inline constexpr bool is_named<named_part<Part>> = true;
+
+template<class Part>
+constexpr named_part<Part> as_named(Part& part) {
+  return {nullptr, &part};
+}
+template<class Part>
+constexpr named_part<Part> as_named(named_part<Part>& part) {
+  return part;
+}
 }  // namespace detail
 
 /// The parameters of a program, in the order in which they were named. It refers to them, so it must not outlive them.
 template<class... Part>
 class parameter_list {
 public:
-  constexpr explicit parameter_list(Part&... part) : parts_{&part...} {}
+  constexpr explicit parameter_list(named_part<Part> const&... part) : parts_{part...} {}
 
   /// Calls `f` with each parameter, in order: a layer that a model has twelve times is compiled once.
   template<class F>
   constexpr void for_each(F const& f) const {
-    hana::for_each(parts_, [&f](auto* part) { detail::visit_parameters(*part, f); });
+    hana::for_each(parts_, [&f](auto const& p) { detail::visit_parameters(*p.part, f); });
+  }
+
+  /// Calls `f` with the name and each parameter, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout.
+  template<class F>
+  void for_each_named(F const& f, std::string const& prefix = {}) const {
+    std::size_t i = 0;
+    hana::for_each(parts_, [&](auto const& p) {
+      std::string const own = p.name != nullptr ? std::string{p.name} : std::to_string(i);
+      ++i;
+      detail::visit_named(*p.part, prefix.empty() ? own : prefix + "." + own, f);
+    });
   }
 
 private:
-  hana::basic_tuple<Part*...> parts_;
+  hana::basic_tuple<named_part<Part>...> parts_;
 };
 
-/// Parameters, models (which have a member `parameters()`) and ranges of these, as one list.
 template<class... Part>
-constexpr parameter_list<Part...> parameters(Part&... part) {
-  return parameter_list<Part...>{part...};
+parameter_list(named_part<Part> const&...) -> parameter_list<Part...>;
+
+/// Parameters, models (which have a member `parameters()`) and ranges of these, as one list; each may be `named("...", it)`.
+template<class... Part>
+constexpr auto parameters(Part&&... part)
+  requires((std::is_lvalue_reference_v<Part> || detail::is_named<Part>) && ...)
+{
+  return parameter_list{detail::as_named(part)...};
 }
 
 /// Forgets all gradients; optimizers do so at the end of `step`.

@@ -1,0 +1,32 @@
+// Embeddings: a trained vector for each id.
+#pragma once
+
+#include <meshtf/nn/linear.hpp>
+#include <meshtf/ops/gather.hpp>
+
+namespace meshtf::inline v0::nn {
+
+/// The row of a trained table that each id names: the result has the dimensions of the ids, then `Model`.
+///
+/// Where `Vocab` is split, each process looks up the rows it has, and one all-reduce joins them. Used the other way, `logits(x)` multiplies with the same table:
+/// the tied softmax of Press, Wolf, Using the Output Embedding to Improve Language Models (2017).
+template<FloatingElement T, Layout L, Dimension Vocab, Dimension Model>
+struct embedding {
+  parameter<T, L, Vocab, Model> table;
+
+  template<class Initialiser>
+  constexpr embedding(machine<L>& m, Initialiser const& initialiser) : table{m, initialiser} {}
+
+  template<class Ids>
+  constexpr auto operator()(Ids const& ids, std::source_location at = std::source_location::current()) const {
+    return gather<Vocab>(table, ids, at);
+  }
+  /// A score for each id: x's dimensions, with `Vocab` at the end in the place of `Model`.
+  template<class X>
+  constexpr auto logits(X const& x, std::source_location at = std::source_location::current()) const {
+    return detail::product(united<without<typename X::shape_type, shape<Model>>, shape<Vocab>>{}, x, table, at);
+  }
+  constexpr auto parameters() { return meshtf::parameters(table); }
+};
+
+}  // namespace meshtf::inline v0::nn

@@ -1,0 +1,84 @@
+// Linear layers: a product with a trained matrix, with and without a bias.
+#pragma once
+
+#include <meshtf/ops/arithmetic.hpp>
+#include <meshtf/ops/einsum.hpp>
+#include <meshtf/tensor/initialiser.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+namespace meshtf::inline v0::nn {
+
+namespace detail {
+
+using namespace meshtf::detail;
+
+/// A dimension, or a shape of several, as a shape.
+template<class D>
+struct as_shape : std::type_identity<shape<D>> {};
+template<class... D>
+struct as_shape<shape<D...>> : std::type_identity<shape<D...>> {};
+template<class D>
+using shape_of = typename as_shape<D>::type;
+
+template<class T, class L, class S>
+struct parameter_of_shape;
+template<class T, class L, class... D>
+struct parameter_of_shape<T, L, shape<D...>> : std::type_identity<parameter<T, L, D...>> {};
+/// A parameter of elements `T` and shape `S`.
+template<class T, class L, class S>
+using parameter_of = typename parameter_of_shape<T, L, S>::type;
+
+template<class... Out, class X, class W>
+constexpr auto product(shape<Out...>, X const& x, W const& w, std::source_location at) {
+  return einsum<Out...>(x, w, at);
+}
+
+}  // namespace detail
+
+/// x times a matrix: the dimensions `In` of x are summed, and `Out` stand at the end of the result. Each is a dimension or a `shape` of several.
+///
+/// Where `In` is split, the result is finished by one all-reduce over its axes; where `Out` is split, the gradient of x is.
+template<FloatingElement T, Layout L, class In, class Out>
+struct projection {
+  using in  = detail::shape_of<In>;
+  using out = detail::shape_of<Out>;
+
+  detail::parameter_of<T, L, united<in, out>> weight;
+
+  /// `initialiser` gives the weight, as `normal{seed, 0.02}`.
+  template<class Initialiser>
+  constexpr projection(machine<L>& m, Initialiser const& initialiser) : weight{m, initialiser} {}
+
+  template<class X>
+  constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
+    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("weight", weight)); }
+};
+
+/// The same, plus a bias along `Out` that starts at zero.
+template<FloatingElement T, Layout L, class In, class Out>
+struct linear {
+  using in  = detail::shape_of<In>;
+  using out = detail::shape_of<Out>;
+
+  detail::parameter_of<T, L, united<in, out>> weight;
+  detail::parameter_of<T, L, out> bias;
+
+  template<class Initialiser>
+  constexpr linear(machine<L>& m, Initialiser const& initialiser) : weight{m, initialiser}, bias{m} {}
+
+  /// The product alone, for those who add the bias in a pass with something else.
+  template<class X>
+  constexpr auto without_bias(X const& x, std::source_location at = std::source_location::current()) const {
+    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
+  }
+  template<class X>
+  constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
+    auto const y = without_bias(x, at);
+    return y + bias;
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("weight", weight), named("bias", bias)); }
+};
+
+}  // namespace meshtf::inline v0::nn

@@ -1,0 +1,46 @@
+// Normalisation layers.
+#pragma once
+
+#include <meshtf/ops/norm.hpp>
+#include <meshtf/tensor/initialiser.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+namespace meshtf::inline v0::nn {
+
+/// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and bias, which starts at 0.
+template<FloatingElement T, Layout L, Dimension Along>
+struct layer_norm {
+  parameter<T, L, Along> scale;
+  parameter<T, L, Along> bias;
+  double epsilon = 1e-5;
+
+  constexpr explicit layer_norm(machine<L>& m) : scale{m, constant{1}}, bias{m} {}
+
+  template<class X>
+  constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
+    return meshtf::layer_norm<Along>(x, scale, bias, epsilon, at);
+  }
+  /// `auto [sum, normed] = norm(x, y)`: x + y and its norm, in one pass.
+  template<class X>
+  constexpr auto operator()(X const& x, X const& y, std::source_location at = std::source_location::current()) const {
+    return residual_layer_norm<Along>(x, y, scale, bias, epsilon, at);
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("scale", scale), named("bias", bias)); }
+};
+
+/// `meshtf::rms_norm` along `Along` with a trained scale that starts at 1.
+template<FloatingElement T, Layout L, Dimension Along>
+struct rms_norm {
+  parameter<T, L, Along> scale;
+  double epsilon = 1e-5;
+
+  constexpr explicit rms_norm(machine<L>& m) : scale{m, constant{1}} {}
+
+  template<class X>
+  constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
+    return meshtf::rms_norm<Along>(x, scale, epsilon, at);
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("scale", scale)); }
+};
+
+}  // namespace meshtf::inline v0::nn

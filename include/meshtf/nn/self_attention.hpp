@@ -1,0 +1,38 @@
+// Causal multi-head self-attention.
+#pragma once
+
+#include <meshtf/nn/linear.hpp>
+#include <meshtf/nn/streams.hpp>
+#include <meshtf/ops/attention.hpp>
+
+namespace meshtf::inline v0::nn {
+
+/// Every position along `Length` looks at itself and those before it, with `Heads` heads of `Key` elements each.
+///
+/// x has `Length` and `Model`, and so has the result. Split `Heads` for model parallelism: queries, keys and values need no message, the projection back to
+/// `Model` one all-reduce; backward, the gradients of x through all three pay one together.
+/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Shoeybi et al., Megatron-LM (2019), section 3.
+template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Heads, Dimension Key>
+struct self_attention {
+  linear<T, L, Model, shape<Heads, Key>> query, key, value;
+  linear<T, L, shape<Heads, Key>, Model> output;
+
+  /// Weights start normal with `stddev`, those of the projection back with `output_stddev`.
+  constexpr self_attention(machine<L>& m, streams& seeds, double stddev, double output_stddev)
+      : query{m, normal{seeds.next(), stddev}},
+        key{m, normal{seeds.next(), stddev}},
+        value{m, normal{seeds.next(), stddev}},
+        output{m, normal{seeds.next(), output_stddev}} {}
+
+  template<class X>
+  constexpr auto operator()(X const& x) const {
+    auto const q = query(x);
+    auto const k = key(x);
+    auto const v = value(x);
+    auto const z = attention<Length, Length, Key>(q, k, v, {.causal = true});
+    return output(z);
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("query", query), named("key", key), named("value", value), named("output", output)); }
+};
+
+}  // namespace meshtf::inline v0::nn

@@ -1,0 +1,20 @@
+// Streams of random numbers: what the parameters of a model start from.
+#pragma once
+
+#include <cstdint>
+
+#include <meshtf/core/dim.hpp>
+
+namespace meshtf::inline v0::nn {
+
+/// Hands out a seed for each parameter of a model, in the order of construction: two models of one seed start alike, two parameters never do.
+class streams {
+public:
+  constexpr explicit streams(std::uint64_t seed = 0) : next_(seed << 32) {}
+  constexpr std::uint64_t next() { return next_++; }
+
+private:
+  std::uint64_t next_;
+};
+
+}  // namespace meshtf::inline v0::nn

@@ -1,0 +1,157 @@
+// A Transformer language model: decoder only, norms first.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/feed_forward.hpp>
+#include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/self_attention.hpp>
+#include <meshtf/ops/cross_entropy.hpp>
+#include <meshtf/ops/sum.hpp>
+
+namespace meshtf::inline v0::nn {
+
+/// The dimensions of a Transformer. A model's own struct inherits them and may say otherwise how many layers it has and whether the softmax is tied:
+///
+///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = 4; };
+template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Heads, Dimension Key, Dimension Hidden>
+struct transformer_dims {
+  using length = Length;
+  using vocab  = Vocab;
+  using model  = Model;
+  using heads  = Heads;
+  using key    = Key;
+  using hidden = Hidden;
+
+  static constexpr int layers = 6;
+  static constexpr bool tied  = true;   // scores are products with the embedding
+};
+
+/// The residual stream and what a block has yet to add to it: the next norm does both in one pass.
+template<class Tensor>
+struct residual {
+  Tensor stream;
+  Tensor branch;
+};
+
+/// Self-attention and feed-forward, each on the norm of the stream, each added to it.
+/// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019), 2.3.
+template<FloatingElement T, Layout L, class Dims>
+struct transformer_block {
+  using length = typename Dims::length;
+  using model  = typename Dims::model;
+
+  layer_norm<T, L, model> norm1;
+  self_attention<T, L, length, model, typename Dims::heads, typename Dims::key> attention;
+  layer_norm<T, L, model> norm2;
+  feed_forward<T, L, model, typename Dims::hidden> feed;
+
+  constexpr transformer_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
+      : norm1{m}, attention{m, seeds, stddev, output_stddev}, norm2{m}, feed{m, seeds, stddev, output_stddev} {}
+
+  template<class X>
+  constexpr residual<X> operator()(X const& x) const {
+    auto const normed = norm1(x);
+    return branches(x, normed);
+  }
+  template<class X>
+  constexpr residual<X> operator()(residual<X> const& before) const {
+    auto const r = norm1(before.stream, before.branch);
+    return branches(r.sum, r.norm);
+  }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2), named("feed_forward", feed));
+  }
+
+private:
+  template<class X>
+  constexpr residual<X> branches(X const& x, X const& normed) const {
+    auto const a = attention(normed);
+    auto r       = norm2(x, a);
+    auto f       = feed(r.norm);
+    return {std::move(r.sum), std::move(f)};
+  }
+};
+
+namespace detail {
+
+/// What is there only if the softmax has a matrix of its own.
+template<bool There, class Layer>
+struct layer_if {
+  Layer layer;
+  template<class Initialiser>
+  constexpr layer_if(auto& m, Initialiser const& initialiser) : layer{m, initialiser} {}
+};
+template<class Layer>
+struct layer_if<false, Layer> {
+  constexpr layer_if(auto&, auto const&) {}
+};
+
+template<class Block, std::size_t... I, class... A>
+constexpr std::array<Block, sizeof...(I)> stack(std::index_sequence<I...>, A&... arguments) {
+  return {(void(I), Block{arguments...})...};
+}
+
+}  // namespace detail
+
+/// Scores for the next id at every position: embeddings of ids and of learned positions, `Dims::layers` blocks, a last norm, and the product with the embedding
+/// (or, not tied, with a matrix of its own).
+///
+/// `net(ids)`: ids of integers with `length` and any batch dimensions, to scores with `vocab` at the end. One source for every layout: split the batch for data
+/// parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay whole. Layers of one model are one type: its
+/// compile time does not depend on how many there are.
+/// Initial values as in GPT-2: normal with 0.02, and 0.02 / sqrt(2 layers) where a branch joins the stream.
+/// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al., Mesh-TensorFlow (2018), section 4, for the layouts.
+template<FloatingElement T, Layout L, class Dims>
+struct transformer {
+  using length = typename Dims::length;
+  using vocab  = typename Dims::vocab;
+  using model  = typename Dims::model;
+  using block  = transformer_block<T, L, Dims>;
+
+  embedding<T, L, vocab, model> tokens;
+  parameter<T, L, length, model> positions;
+  std::array<block, std::size_t{Dims::layers}> blocks;
+  layer_norm<T, L, model> norm;
+  detail::layer_if<!Dims::tied, projection<T, L, model, vocab>> output;
+
+  constexpr transformer(machine<L>& m, std::uint64_t seed) : transformer(m, streams{seed}) {}
+  constexpr transformer(machine<L>& m, streams seeds)
+      : tokens{m, normal{seeds.next(), stddev}},
+        positions{m, normal{seeds.next(), stddev}},
+        blocks{detail::stack<block>(std::make_index_sequence<std::size_t{Dims::layers}>{}, m, seeds, stddev, output_stddev)},
+        norm{m},
+        output{m, normal{seeds.next(), stddev}} {}
+
+  template<class Ids>
+  constexpr auto operator()(Ids const& ids) const {
+    auto const found = tokens(ids);
+    auto const x     = found + positions;
+    auto r           = blocks[0](x);
+    for (std::size_t i = 1; i < blocks.size(); ++i) r = blocks[i](r);
+    auto const last = norm(r.stream, r.branch);
+    if constexpr (Dims::tied) return tokens.logits(last.norm);
+    else return output.layer(last.norm);
+  }
+
+  constexpr auto parameters() {
+    if constexpr (Dims::tied)
+      return meshtf::parameters(named("tokens", tokens.table), named("positions", positions), named("blocks", blocks), named("norm", norm));
+    else
+      return meshtf::parameters(named("tokens", tokens.table), named("positions", positions), named("blocks", blocks), named("norm", norm),
+                                named("output", output.layer));
+  }
+
+private:
+  static constexpr double stddev        = 0.02;
+  static constexpr double output_stddev = [] {  // 0.02 / sqrt(2 layers), by Newton's steps: std::sqrt is no constant in C++20
+    double const n = 2.0 * Dims::layers;
+    double root    = n;
+    for (int i = 0; i < 40; ++i) root = (root + n / root) / 2;
+    return stddev / root;
+  }();
+};
+
+}  // namespace meshtf::inline v0::nn
