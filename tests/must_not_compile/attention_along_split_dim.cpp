@@ -1,0 +1,21 @@
+// error: attention_along_split_dim<length, meshtf::v0::axes<rows>
+// error: meshtf: attention can't work with these operands
+#include <meshtf/planning.hpp>
+
+struct length : meshtf::dim<8> {};
+struct heads : meshtf::dim<2> {};
+struct key : meshtf::dim<4> {};
+
+struct rows : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows> {};
+
+#ifdef FIXED
+struct model : meshtf::layout<grid, meshtf::split<heads, rows>> {};
+#else
+struct model : meshtf::layout<grid, meshtf::split<length, rows>> {};
+#endif
+
+inline constexpr auto cost = meshtf::dry_run<model>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+  meshtf::tensor<float, L, length, heads, key> q{m}, k{m}, v{m};
+  auto z = attention<length, length, key>(q, k, v, {.causal = true});
+});
