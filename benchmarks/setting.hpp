@@ -35,7 +35,7 @@ inline options read(int argc, char** argv) {
                             : name == "--rounds" ? std::from_chars(value.data(), end, o.rounds).ptr == end && o.rounds > 0
                                                  : false;
     if (!understood || value.empty())
-      throw std::invalid_argument{"expected [--rounds N] [--json FILE] [--only TEXT], got '" + name + " " + value + "'"};
+      throw meshtf::usage_error{"expected [--rounds N] [--json FILE] [--only TEXT], got '" + name + " " + value + "'"};
   }
   return o;
 }

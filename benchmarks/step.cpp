@@ -137,9 +137,6 @@ int main(int argc, char** argv) {
   } catch (meshtf::usage_error const& e) {   // on every process
     if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
     status = e.exit_status();
-  } catch (std::invalid_argument const& e) {  // on every process
-    if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = 64;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "benchmarks: %s\n", e.what());
     MPI_Abort(MPI_COMM_WORLD, 70);

@@ -192,12 +192,13 @@ struct bill {
   };
   std::array<line_of_bill, room> calls{};
   std::size_t count = 0;
-  extent flops = 0, elementwise = 0, parameters = 0, peak = 0, live = 0;
+  extent flops = 0, elementwise = 0, touched = 0, parameters = 0, peak = 0, live = 0;
 
   template<class Cost>
   constexpr explicit bill(Cost const& cost)
       : flops(cost.flops()),
         elementwise(cost.elementwise_flops()),
+        touched(cost.bytes_touched()),
         parameters(cost.parameter_bytes()),
         peak(cost.peak_bytes()),
         live(cost.live_bytes()) {
@@ -215,6 +216,7 @@ inline void compare(bill const& promised, bill const& counted, std::string const
   }
   CHECK(promised.flops == counted.flops);
   CHECK(promised.elementwise == counted.elementwise);
+  CHECK(promised.touched == counted.touched);
   CHECK(promised.parameters == counted.parameters);
   CHECK(promised.peak == counted.peak);
   CHECK(promised.live == counted.live);

@@ -91,6 +91,7 @@ std::string difference(meshtf::cost<M> const& promised, meshtf::cost<M> const& c
   };
   return figure("calls", promised.calls(), counted.calls()) + figure("flops", promised.flops(), counted.flops()) +
          figure("elementwise flops", promised.elementwise_flops(), counted.elementwise_flops()) +
+         figure("bytes touched", promised.bytes_touched(), counted.bytes_touched()) +
          figure("parameter bytes", promised.parameter_bytes(), counted.parameter_bytes()) +
          figure("peak", promised.peak_bytes(), counted.peak_bytes()) + figure("live", promised.live_bytes(), counted.live_bytes());
 }

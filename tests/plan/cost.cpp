@@ -65,12 +65,12 @@ static_assert(sum_over_rows == changed([](auto& call) { call.site = {"sum", std:
 // and if they compute and hold the same, whatever is still alive
 consteval bill with(extent flops, extent elementwise, extent live, extent peak, extent parameters) {
   bill b;
-  b.note_flops(flops);
-  b.note_elementwise(elementwise);
+  b.note(work{.flops = flops, .elementwise = elementwise, .bytes = 7});
   b.note_memory(live, peak, parameters);
   return b;
 }
-static_assert(with(1, 2, 3, 4, 5).flops() == 1 && with(1, 2, 3, 4, 5).elementwise_flops() == 2 && with(1, 2, 3, 4, 5).live_bytes() == 3);
+static_assert(with(1, 2, 3, 4, 5).flops() == 1 && with(1, 2, 3, 4, 5).elementwise_flops() == 2 && with(1, 2, 3, 4, 5).live_bytes() == 3 &&
+              with(1, 2, 3, 4, 5).bytes_touched() == 7);
 static_assert(with(1, 2, 3, 4, 5).peak_bytes() == 4 && with(1, 2, 3, 4, 5).parameter_bytes() == 5);
 static_assert(with(1, 2, 3, 4, 5) == with(1, 2, 0, 4, 5));
 static_assert(!(with(1, 2, 3, 4, 5) == with(0, 2, 3, 4, 5)) && !(with(1, 2, 3, 4, 5) == with(1, 0, 3, 4, 5)));

@@ -4,22 +4,27 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
+#include <meshtf/core/math.hpp>
+#include <meshtf/kernel/simd.hpp>
+#include <meshtf/kernel/small_gemm.hpp>
 #include <meshtf/plan/attention_plan.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
 namespace detail {
 
+static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0 && attention_span % attention_block == 0);
+
 /// Calls `f` with where each operand of a pair begins.
 template<class F>
-void for_each_pair(nest_steps const& pairs, F f) {
+void for_each_pair(nest_steps const& pairs, F const& f) {
   std::array<extent, max_rank> turn{};
   std::array<extent, 5> at{};
   for (;;) {
     f(at);
-    int loop = pairs.rank;
-    for (;;) {
+    for (int loop = pairs.rank;;) {
       if (loop == 0) return;
       auto const i     = static_cast<std::size_t>(--loop);
       bool const wraps = ++turn[i] == pairs.size[i];
@@ -30,76 +35,351 @@ void for_each_pair(nest_steps const& pairs, F f) {
   }
 }
 
-constexpr double attention_scale(attention_steps const& s, double scale) { return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(s.depth)); }
+/// A part of an operand: positions of one pair, as they lie in memory.
+template<class T>
+struct positions {
+  T* at;
+  extent position, element;
 
-/// Positions of the memory that query `i` looks at.
-constexpr extent seen_by(attention_steps const& s, extent i) { return s.causal ? std::min(i + 1, s.memories) : s.memories; }
+  positions from(extent i) const { return {at + i * position, position, element}; }
+};
+
+/// Attention of one process, and its gradient. Each pair's operands are packed: rows without gaps, of a length that needs no edges, zeros where nothing is.
+///
+/// Scores are worked on with the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes at
+/// once, and queries are all that must be transposed. Where the block is on the mask's diagonal it is worked on in strips, of which most of what is hidden is
+/// left out.
+/// Source: Dao et al., FlashAttention (2022): maximum and sum are kept up to date over pieces of the memory; the gradient computes the weights again.
+template<class T, class Arch>
+class attention_work {
+public:
+  attention_work(attention_steps const& steps, double scale, T* scratch)
+      : s_{steps},
+        factor_{static_cast<T>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))},
+        depth_{attention_padded(steps.depth)},
+        memories_{attention_padded(steps.memories)},
+        columns_{std::min(attention_block, attention_padded(steps.queries))},
+        free_{scratch} {}
+
+  void forward(T const* q, T const* k, T const* v, T* z, T* log_total) {
+    using enum attention_steps::operand;
+    T* const keys      = take(memories_ * depth_);
+    T* const values    = take(memories_ * depth_);
+    T* const queries   = take(depth_ * columns_);   // transposed
+    T* const sums      = take(columns_ * depth_);
+    T* const weights   = take(std::min(attention_span, memories_) * columns_);
+    T* const most      = take(columns_);
+    T* const total     = take(columns_);
+    T* const shrinking = take(columns_);
+
+    for_each_pair(s_.pairs, [&](auto const& at) {
+      pack(s_.memories, part(k, key, at), T(1), keys);
+      pack(s_.memories, part(v, value, at), T(1), values);
+      for (extent first = 0; first < s_.queries; first += attention_block) {
+        extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
+        pack_transposed(rows, part(q, query, at).from(first), factor_, queries);
+        for (extent j = 0; j < seen; j += attention_span) {
+          extent const count = std::min(attention_span, seen - j);
+          extent const open  = s_.causal ? std::clamp<extent>(first - j, 0, count) : count;   // rows before the diagonal
+          scores(open, false, keys + j * depth_, queries, weights);
+          scores(count - open, true, keys + (j + open) * depth_, queries, weights + open * columns_);
+          weigh(open, count - open, j == 0, weights, most, total, shrinking);
+          if (j > 0) scale_rows(rows, shrinking, sums);
+          mix(rows, open, false, weights, values + j * depth_, sums, j > 0);
+          mix(rows, count - open, true, weights + open * columns_, values + (j + open) * depth_, sums, j > 0 || open > 0);
+        }
+        finish(rows, most, total, part(log_total, row, at).from(first));
+        unpack(rows, sums, total, part(z, result, at).from(first));
+      }
+    });
+  }
+
+  void backward(attention_gradient_arrays<T> const& a) {
+    using enum attention_steps::operand;
+    bool const of_scores = a.dquery != nullptr || a.dkey != nullptr;
+    extent const tile    = std::min(attention_block, memories_);
+    T* const keys        = take(memories_ * depth_);
+    T* const values      = take(memories_ * depth_);
+    T* const dkeys       = take(memories_ * depth_);
+    T* const dvalues     = take(memories_ * depth_);
+    T* const queries     = take(columns_ * depth_);
+    T* const queries_t   = take(depth_ * columns_);
+    T* const dresults    = take(columns_ * depth_);
+    T* const dresults_t  = take(depth_ * columns_);
+    T* const dqueries    = take(columns_ * depth_);
+    T* const weights     = take(tile * columns_);
+    T* const dscores     = take(tile * columns_);
+    T* const shift       = take(columns_);
+    T* const mean        = take(columns_);
+
+    for_each_pair(s_.pairs, [&](auto const& at) {
+      pack(s_.memories, part(a.key, key, at), T(1), keys);
+      if (of_scores) pack(s_.memories, part(a.value, value, at), T(1), values);
+      for (extent first = 0; first < s_.queries; first += attention_block) {
+        extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
+        auto const q = part(a.query, query, at).from(first), dz = part(a.dresult, result, at).from(first);
+        pack_transposed(rows, q, factor_, queries_t);
+        pack(rows, dz, T(1), dresults);
+        fetch(rows, part(a.log_total, row, at).from(first), shift);
+        if (of_scores) {
+          pack(rows, q, factor_, queries);
+          pack_transposed(rows, dz, T(1), dresults_t);
+          products_of_rows(rows, dresults, part(a.result, result, at).from(first), mean);
+        }
+        for (extent j = 0; j < seen; j += attention_block) {
+          extent const count  = std::min(attention_block, seen - j);
+          bool const diagonal = s_.causal && j == first, again = s_.causal ? !diagonal : first > 0;
+          scores(count, diagonal, keys + j * depth_, queries_t, weights);
+          if (of_scores) scores(count, diagonal, values + j * depth_, dresults_t, dscores);
+          weigh_again(count, diagonal, of_scores, shift, mean, weights, dscores);
+          if (a.dvalue != nullptr) collect(rows, count, diagonal, weights, dresults, dvalues + j * depth_, again);
+          if (a.dkey != nullptr) collect(rows, count, diagonal, dscores, queries, dkeys + j * depth_, again);
+          if (a.dquery != nullptr) mix(rows, count, diagonal, dscores, keys + j * depth_, dqueries, j > 0);
+        }
+        if (a.dquery != nullptr) unpack(rows, dqueries, factor_, part(a.dquery, query, at).from(first));
+      }
+      extent const seen = seen_from(0, s_.queries);
+      if (a.dkey != nullptr) unpack_memory(seen, dkeys, part(a.dkey, key, at));
+      if (a.dvalue != nullptr) unpack_memory(seen, dvalues, part(a.dvalue, value, at));
+    });
+  }
+
+private:
+  using lanes                   = kernel::lanes<T, Arch>;
+  using batch                   = typename lanes::batch;
+  static constexpr extent width = lanes::width;
+
+  T* take(extent n) {
+    T* const p = free_;
+    free_ += n;
+    return p;
+  }
+
+  template<class P>
+  positions<P> part(P* all, std::size_t operand, std::array<extent, 5> const& at) const {
+    return {all + at[operand], s_.position[operand], s_.element[operand]};
+  }
+
+  /// Positions of the memory that some of the queries first, ..., first + rows - 1 look at.
+  extent seen_from(extent first, extent rows) const { return s_.causal ? std::min(first + rows, s_.memories) : s_.memories; }
+
+  /// f(from, n): strips of a block on the diagonal, else the whole block.
+  template<class F>
+  static void for_each_strip(bool diagonal, extent rows, F const& f) {
+    for (extent i = 0, n = diagonal ? tile_grain : rows; i < rows; i += n) f(i, std::min(n, rows - i));
+  }
+
+  // Products of packed matrices. On the diagonal, row j of the weights is of use from column j on only.
+
+  /// weights[j, i] = keys[j] . queries[i]; from `queries` transposed.
+  void scores(extent count, bool diagonal, T const* keys, T const* queries, T* weights) const {
+    for_each_strip(diagonal, count, [&](extent j, extent n) {
+      small_product<lanes>(attention_padded(n), columns_ - j, s_.depth, left_matrix<T>{keys + j * depth_, depth_, 1},
+                           row_matrix<T const>{queries + j, columns_}, row_matrix<T>{weights + j * columns_ + j, columns_}, false);
+    });
+  }
+
+  /// sums[i] (+)= sum over j of weights[j, i] * values[j].
+  void mix(extent rows, extent count, bool diagonal, T const* weights, T const* values, T* sums, bool add) const {
+    if (count == 0) return;
+    for_each_strip(diagonal, rows, [&](extent i, extent n) {
+      small_product<lanes>(attention_padded(n), depth_, diagonal ? std::min(count, i + n) : count, left_matrix<T>{weights + i, 1, columns_},
+                           row_matrix<T const>{values, depth_}, row_matrix<T>{sums + i * depth_, depth_}, add);
+    });
+  }
+
+  /// sums[j] (+)= sum over i of weights[j, i] * from[i].
+  void collect(extent rows, extent count, bool diagonal, T const* weights, T const* from, T* sums, bool add) const {
+    for_each_strip(diagonal, count, [&](extent j, extent n) {
+      small_product<lanes>(attention_padded(n), depth_, rows - j, left_matrix<T>{weights + j * columns_ + j, columns_, 1},
+                           row_matrix<T const>{from + j * depth_, depth_}, row_matrix<T>{sums + j * depth_, depth_}, add);
+    });
+  }
+
+  // Passes over the weights: a batch of columns after the other, down all rows.
+
+  /// Calls f(row, hides) for the rows that the columns c, ..., c + width - 1 need: `hides(x, y)` is y in the lanes that don't see the row and x in the others.
+  template<class F>
+  [[gnu::always_inline]] static void for_each_diagonal_row(extent c, extent count, F const& f) {
+    using math::select;
+    static constexpr auto numbers = [] {
+      std::array<T, tile_grain> n{};
+      for (std::size_t i = 0; i < n.size(); ++i) n[i] = static_cast<T>(i);
+      return n;
+    }();
+    extent const whole = std::min(count, c + 1), end = std::min(count, c / tile_grain * tile_grain + tile_grain);
+    batch const lane = lanes::load(numbers.data());
+    for (extent r = 0; r < whole; ++r) f(r, [](batch const& x, batch const&) { return x; });
+    for (extent r = whole; r < end; ++r) f(r, [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<T>(r - c)), x, y); });
+  }
+
+  /// Scores become weights, exp(score - maximum), of which the sum is taken: `open` rows that all columns see, then `count` rows of the diagonal. `most` and
+  /// `total` hold those of earlier pieces of the memory unless it `begins`; `shrinking` is what these pieces must be multiplied with now.
+  void weigh(extent open, extent count, bool begins, T* weights, T* most, T* total, T* shrinking) const {
+    using math::exp, math::max, math::select;
+    for (extent c = 0; c < columns_; c += width) {
+      T* const top      = weights + c;
+      T* const diagonal = top + open * columns_;
+      batch const before = begins ? batch(-std::numeric_limits<T>::infinity()) : lanes::load(most + c);
+      std::array<batch, 4> high{before, before, before, before};
+      extent r = 0;
+      for (; r + 4 <= open; r += 4)
+        unrolled<4>([&](auto n) __attribute__((always_inline)) { high[n] = max(high[n], lanes::load(top + (r + static_cast<extent>(n())) * columns_)); });
+      for (; r < open; ++r) high[0] = max(high[0], lanes::load(top + r * columns_));
+      for_each_diagonal_row(c, count, [&](extent d, auto const& hides) { high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0])); });
+      batch const now = max(max(high[0], high[1]), max(high[2], high[3]));
+      // where all is -infinity so far, there is nothing to weigh, but a later piece may have more
+      batch const from = select(now == batch(-std::numeric_limits<T>::infinity()), batch(T{}), now);
+
+      std::array<batch, 4> sum{batch(T{}), batch(T{}), batch(T{}), batch(T{})};
+      auto const weight = [&](T* at, std::size_t n) __attribute__((always_inline)) {
+        batch const w = exp(lanes::load(at) - from);
+        sum[n]        = sum[n] + w;
+        lanes::store(w, at);
+      };
+      for (r = 0; r + 4 <= open; r += 4) unrolled<4>([&](auto n) __attribute__((always_inline)) { weight(top + (r + static_cast<extent>(n())) * columns_, n); });
+      for (; r < open; ++r) weight(top + r * columns_, 0);
+      for_each_diagonal_row(c, count, [&](extent d, auto const& hides) {
+        T* const at   = diagonal + d * columns_;
+        batch const w = hides(exp(lanes::load(at) - from), batch(T{}));
+        sum[0]        = sum[0] + w;
+        lanes::store(w, at);
+      });
+      batch all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      if (!begins) {
+        batch const less = exp(before - from);
+        lanes::store(less, shrinking + c);
+        all = all + less * lanes::load(total + c);
+      }
+      lanes::store(all, total + c);
+      lanes::store(now, most + c);
+    }
+  }
+
+  /// Scores become weights again, and what was in `dscores`, the gradients of the weights, become gradients of the scores.
+  void weigh_again(extent count, bool diagonal, bool of_scores, T const* shift, T const* mean, T* weights, T* dscores) const {
+    using math::exp;
+    for (extent c = 0; c < columns_; c += width) {
+      batch const by = lanes::load(shift + c), middle = of_scores ? lanes::load(mean + c) : batch(T{});
+      auto const weight = [&](extent r, auto const& hides) __attribute__((always_inline)) {
+        T* const at   = weights + r * columns_ + c;
+        T* const d    = dscores + r * columns_ + c;
+        batch const w = hides(exp(lanes::load(at) - by), batch(T{}));
+        lanes::store(w, at);
+        if (of_scores) lanes::store(hides(w * (lanes::load(d) - middle), batch(T{})), d);
+      };
+      if (diagonal) for_each_diagonal_row(c, count, weight);
+      else
+        for (extent r = 0; r < count; ++r) weight(r, [](batch const& x, batch const&) { return x; });
+    }
+  }
+
+  // Rows of the operands and packed rows.
+
+  /// to[e] = from[e] * factor, `n` elements; those of `from` and `to` lie apart.
+  static void copy_row(extent n, T const* from, extent from_step, T factor, T* to, extent to_step) {
+    extent e = 0;
+    if (from_step == 1 && to_step == 1)
+      for (; e + width <= n; e += width) lanes::store(lanes::load(from + e) * batch(factor), to + e);
+    for (; e < n; ++e) to[e * to_step] = from[e * from_step] * factor;
+  }
+
+  /// Rows of `depth_` elements; at least the rows of a tile.
+  void pack(extent count, positions<T const> const& from, T factor, T* to) const {
+    for (extent i = 0; i < count; ++i) {
+      copy_row(s_.depth, from.at + i * from.position, from.element, factor, to + i * depth_, 1);
+      std::fill_n(to + i * depth_ + s_.depth, depth_ - s_.depth, T{});
+    }
+    std::fill_n(to + count * depth_, (attention_padded(count) - count) * depth_, T{});
+  }
+
+  void pack_transposed(extent count, positions<T const> const& from, T factor, T* to) const {
+    for (extent first = 0; first < s_.depth; first += tile_grain)
+      for (extent i = 0; i < count; ++i)
+        copy_row(std::min(tile_grain, s_.depth - first), from.at + i * from.position + first * from.element, from.element, factor,
+                 to + first * columns_ + i, columns_);
+    if (count < columns_)
+      for (extent e = 0; e < s_.depth; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, T{});
+  }
+
+  /// One number a query.
+  void fetch(extent count, positions<T const> const& from, T* to) const {
+    for (extent i = 0; i < count; ++i) to[i] = from.at[i * from.position];
+    std::fill_n(to + count, columns_ - count, T{});
+  }
+
+  void unpack(extent count, T const* from, T factor, positions<T> const& to) const {
+    for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factor, to.at + i * to.position, to.element);
+  }
+  void unpack(extent count, T const* from, T const* factors, positions<T> const& to) const {
+    for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factors[i], to.at + i * to.position, to.element);
+  }
+
+  /// The gradient of a memory of which `seen` positions were looked at.
+  void unpack_memory(extent seen, T const* from, positions<T> const& to) const {
+    unpack(seen, from, T(1), to);
+    for (extent j = seen; j < s_.memories; ++j)
+      for (extent e = 0; e < s_.depth; ++e) to.at[j * to.position + e * to.element] = T{};
+  }
+
+  void scale_rows(extent rows, T const* factors, T* sums) const {
+    for (extent i = 0; i < rows; ++i) copy_row(depth_, sums + i * depth_, 1, factors[i], sums + i * depth_, 1);
+  }
+
+  /// Log of the totals to memory; the totals become what the sums are multiplied with.
+  void finish(extent rows, T const* most, T* total, positions<T> const& to) const {
+    using math::log;
+    for (extent c = 0; c < columns_; c += width) {
+      batch const all = lanes::load(total + c);
+      std::array<T, lanes::width> found;
+      lanes::store(lanes::load(most + c) + log(all), found.data());
+      lanes::store(batch(T(1)) / all, total + c);
+      for (extent i = c; i < std::min(rows, c + width); ++i) to.at[i * to.position] = found[static_cast<std::size_t>(i - c)];
+    }
+  }
+
+  /// to[i] = packed[i] . y[i].
+  void products_of_rows(extent count, T const* packed, positions<T const> const& y, T* to) const {
+    for (extent i = 0; i < count; ++i) {
+      T const* const a = packed + i * depth_;
+      T const* const b = y.at + i * y.position;
+      std::array<batch, 2> sum{batch(T{}), batch(T{})};
+      extent e = 0;
+      if (y.element == 1) {
+        for (; e + 2 * width <= s_.depth; e += 2 * width)
+          unrolled<2>([&](auto n) __attribute__((always_inline)) {
+            extent const at = e + static_cast<extent>(n()) * width;
+            sum[n]          = times_plus(lanes::load(a + at), lanes::load(b + at), sum[n]);
+          });
+      }
+      T total = lanes::sum(sum[0] + sum[1]);
+      for (; e < s_.depth; ++e) total += a[e] * b[e * y.element];
+      to[i] = total;
+    }
+    std::fill_n(to + count, columns_ - count, T{});
+  }
+
+  attention_steps const& s_;
+  T factor_;
+  extent depth_, memories_, columns_;   // padded; `columns_` are those of a block of queries
+  T* free_;
+};
 
 }  // namespace detail
 
-template<class T>
-void attend(attention_steps const& s, double scale, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {
-  using enum attention_steps::operand;
-  T const factor = static_cast<T>(detail::attention_scale(s, scale));
-  auto const at  = [&](std::size_t o, extent i, extent e) { return i * s.position[o] + e * s.element[o]; };
-  detail::for_each_pair(s.pairs, [&](auto const& from) {
-    for (extent i = 0; i < s.queries; ++i) {
-      extent const seen = detail::seen_by(s, i);
-      for (extent j = 0; j < seen; ++j) {
-        T sum{};
-        for (extent e = 0; e < s.depth; ++e) sum += q[from[query] + at(query, i, e)] * k[from[key] + at(key, j, e)];
-        scratch[j] = sum * factor;
-      }
-      T const most = *std::max_element(scratch, scratch + seen);
-      T total{};
-      for (extent j = 0; j < seen; ++j) total += scratch[j] = std::exp(scratch[j] - most);
-      log_total[from[row] + i * s.position[row]] = most + std::log(total);
-      for (extent e = 0; e < s.depth; ++e) {
-        T sum{};
-        for (extent j = 0; j < seen; ++j) sum += scratch[j] * v[from[value] + at(value, j, e)];
-        z[from[result] + at(result, i, e)] = sum / total;
-      }
-    }
-  });
+/// z = softmax(scale * q k) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0 means
+/// 1 / sqrt(depth). `scratch` holds `attention_scratch(steps)` elements; z and log_total overlap nothing.
+///
+/// What is not a number in a value that the mask hides can come out in the sixteen queries before it.
+template<class Arch = default_arch, class T>
+void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {
+  detail::attention_work<T, Arch>(steps, scale, scratch).forward(q, k, v, z, log_total);
 }
 
-template<class T>
-void attention_gradient(attention_steps const& s, double scale, attention_gradient_arrays<T> const& a, T* scratch) {
-  using enum attention_steps::operand;
-  T const factor = static_cast<T>(detail::attention_scale(s, scale));
-  auto const at  = [&](std::size_t o, extent i, extent e) { return i * s.position[o] + e * s.element[o]; };
-  detail::for_each_pair(s.pairs, [&](auto const& from) {
-    for (extent j = 0; j < s.memories; ++j)
-      for (extent e = 0; e < s.depth; ++e) {
-        if (a.dkey != nullptr) a.dkey[from[key] + at(key, j, e)] = T{};
-        if (a.dvalue != nullptr) a.dvalue[from[value] + at(value, j, e)] = T{};
-      }
-    for (extent i = 0; i < s.queries; ++i) {
-      extent const seen = detail::seen_by(s, i);
-      T const shift     = a.log_total[from[row] + i * s.position[row]];
-      T mean{};
-      for (extent e = 0; e < s.depth; ++e) mean += a.dresult[from[result] + at(result, i, e)] * a.result[from[result] + at(result, i, e)];
-      for (extent j = 0; j < seen; ++j) {
-        T score{}, change{};
-        for (extent e = 0; e < s.depth; ++e) {
-          score += a.query[from[query] + at(query, i, e)] * a.key[from[key] + at(key, j, e)];
-          change += a.dresult[from[result] + at(result, i, e)] * a.value[from[value] + at(value, j, e)];
-        }
-        T const weight = std::exp(score * factor - shift);
-        scratch[j]     = weight * (change - mean) * factor;
-        for (extent e = 0; e < s.depth; ++e) {
-          if (a.dvalue != nullptr) a.dvalue[from[value] + at(value, j, e)] += weight * a.dresult[from[result] + at(result, i, e)];
-          if (a.dkey != nullptr) a.dkey[from[key] + at(key, j, e)] += scratch[j] * a.query[from[query] + at(query, i, e)];
-        }
-      }
-      if (a.dquery == nullptr) continue;
-      for (extent e = 0; e < s.depth; ++e) {
-        T sum{};
-        for (extent j = 0; j < seen; ++j) sum += scratch[j] * a.key[from[key] + at(key, j, e)];
-        a.dquery[from[query] + at(query, i, e)] = sum;
-      }
-    }
-  });
+/// Gradients of q, k and v, those that are not null, from what `attend` found. `scratch` holds `attention_gradient_scratch(steps)` elements.
+template<class Arch = default_arch, class T>
+void attention_gradient(attention_steps const& steps, double scale, attention_gradient_arrays<T> const& arrays, T* scratch) {
+  detail::attention_work<T, Arch>(steps, scale, scratch).backward(arrays);
 }
 
 }  // namespace kernel

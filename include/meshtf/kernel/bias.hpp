@@ -19,9 +19,9 @@ void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x
   for (extent r = 0; r < rows; r += 4) {
     extent const count    = std::min<extent>(4, rows - r);
     T const *const from_z = dz + r * n, *const from_x = x + r * n;
-    T* const to = z + r * n;
-    extent i    = 0;
-    for (; i + width <= n; i += width) {
+    T* const to        = z + r * n;
+    extent const whole = n - n % width;
+    for (extent i = 0; i < whole; i += width) {
       auto const bias = lanes::load(b + i);
       auto const row  = [&](extent k) __attribute__((always_inline)) {
         auto const y = f(lanes::load(from_z + k * n + i), lanes::load(from_x + k * n + i), bias);
@@ -32,7 +32,7 @@ void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x
       for (extent k = 1; k < count; ++k) sum = sum + row(k);
       lanes::store(lanes::load(total + i) + sum, total + i);
     }
-    for (; i < n; ++i) {
+    for (extent i = whole; i < n; ++i) {
       T sum{};
       for (extent k = 0; k < count; ++k) sum += to[k * n + i] = f(from_z[k * n + i], from_x[k * n + i], b[i]);
       total[i] += sum;

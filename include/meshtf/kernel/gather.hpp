@@ -36,9 +36,9 @@ void scatter_rows(extent ids, extent outer, extent along, extent inner, extent f
     for (extent o = 0; o < outer; ++o) {
       T* const sum        = table + (o * along + at) * inner;
       T const* const from = rows + o * inner;
-      extent k            = 0;
-      for (; k + lanes::width <= inner; k += lanes::width) lanes::store(lanes::load(sum + k) + lanes::load(from + k), sum + k);
-      for (; k < inner; ++k) sum[k] += from[k];
+      extent const whole  = inner - inner % lanes::width;
+      for (extent k = 0; k < whole; k += lanes::width) lanes::store(lanes::load(sum + k) + lanes::load(from + k), sum + k);
+      for (extent k = whole; k < inner; ++k) sum[k] += from[k];
     }
   }
 }

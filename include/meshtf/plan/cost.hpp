@@ -9,6 +9,7 @@
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/placed.hpp>
 #include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/work.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -72,6 +73,8 @@ public:
   constexpr extent flops() const { return flops_; }
   /// Of everything else: one for each arithmetic step of an elementwise function, a function like exp counting as one.
   constexpr extent elementwise_flops() const { return elementwise_flops_; }
+  /// Of the arrays that kernels read and write, each counted once a pass: the least that travels between memory and processor where nothing stays in cache.
+  constexpr extent bytes_touched() const { return bytes_touched_; }
   /// Of the parameters' shards.
   constexpr extent parameter_bytes() const { return parameter_bytes_; }
   /// The most that lived at once: tensors, what the tape keeps of them, gradients, optimizer state, packing and message buffers.
@@ -87,8 +90,8 @@ public:
     if (a.count_ != b.count_) return false;
     for (std::size_t i = 0; i < a.count_; ++i)
       if (!(a.calls_[i] == b.calls_[i])) return false;
-    return a.flops_ == b.flops_ && a.elementwise_flops_ == b.elementwise_flops_ && a.parameter_bytes_ == b.parameter_bytes_ &&
-           a.peak_bytes_ == b.peak_bytes_;
+    return a.flops_ == b.flops_ && a.elementwise_flops_ == b.elementwise_flops_ && a.bytes_touched_ == b.bytes_touched_ &&
+           a.parameter_bytes_ == b.parameter_bytes_ && a.peak_bytes_ == b.peak_bytes_;
   }
 
   // What a machine notes. Not for users: a cost is read.
@@ -96,8 +99,11 @@ public:
     if (count_ == Capacity) throw "meshtf: this program makes more collectives than cost<M> holds (4096)";
     calls_[count_++] = call;
   }
-  constexpr void note_flops(extent n) { flops_ += n; }
-  constexpr void note_elementwise(extent n) { elementwise_flops_ += n; }
+  constexpr void note(work const& w) {
+    flops_ += w.flops;
+    elementwise_flops_ += w.elementwise;
+    bytes_touched_ += w.bytes;
+  }
   constexpr void note_memory(extent live, extent peak, extent parameters) {
     live_bytes_      = live;
     peak_bytes_      = peak;
@@ -120,6 +126,7 @@ private:
   std::size_t count_        = 0;
   extent flops_             = 0;
   extent elementwise_flops_ = 0;
+  extent bytes_touched_     = 0;
   extent parameter_bytes_   = 0;
   extent peak_bytes_        = 0;
   extent live_bytes_        = 0;

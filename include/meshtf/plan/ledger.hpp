@@ -2,13 +2,10 @@
 #pragma once
 
 #include <meshtf/core/distribution.hpp>
-#include <meshtf/plan/attention_plan.hpp>
-#include <meshtf/plan/contraction.hpp>
-#include <meshtf/plan/cross_entropy_plan.hpp>
 #include <meshtf/plan/machine.hpp>
 #include <meshtf/plan/nest.hpp>
-#include <meshtf/plan/norm_plan.hpp>
 #include <meshtf/plan/reshard_plan.hpp>
+#include <meshtf/plan/work.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -64,101 +61,113 @@ public:
   // ---- arithmetic
   template<class F, class R, class... T>
   constexpr void map(nest_steps const& steps, F const&, R*, T const*...) {
-    this->note_elementwise(steps.turns * detail::flops_of<F>);
+    this->note(work_of::map<F, R, T...>(steps));
   }
   template<reduction Op, class F, class R, class... T>
   constexpr void reduce(nest_steps const& steps, F const&, R*, T const*...) {
-    this->note_elementwise(steps.turns * (detail::flops_of<F> + 1));
+    this->note(work_of::reduce<F, R, T...>(steps));
   }
   template<class T>
   constexpr void contract(contraction_steps const& steps, T const*, T const*, T*) {
+    this->note(work_of::contract<T>(steps));
     T* const scratch = take<T>(steps.scratch);
-    this->note_flops(steps.flops);
     give(scratch, steps.scratch);
   }
   template<class T>
   constexpr void attend(attention_steps const& steps, double, T const*, T const*, T const*, T*, T*) {
+    this->note(work_of::attend<T>(steps));
     extent const n   = attention_scratch(steps);
     T* const scratch = take<T>(n);
-    this->note_flops(2 * steps.product_flops());
-    this->note_elementwise(steps.softmax_flops());
     give(scratch, n);
   }
   template<class T>
   constexpr void attention_gradient(attention_steps const& steps, attention_wishes const& wants, double, attention_gradient_arrays<T> const&) {
+    this->note(work_of::attention_gradient<T>(steps, wants));
     extent const n   = attention_gradient_scratch(steps);
     T* const scratch = take<T>(n);
-    this->note_flops(attention_gradient_flops(steps, wants));
-    this->note_elementwise(steps.softmax_flops());
     give(scratch, n);
   }
   template<class F, class... P>
   constexpr void transform(extent n, F const&, P*...) {
-    this->note_elementwise(n * detail::flops_of<F>);
+    this->note(work_of::transform<F, P...>(n));
   }
   template<class T>
   constexpr void add_up(extent n, bool, bool, T const*, T const*, T*) {
-    this->note_elementwise(n);
+    this->note(work_of::add_up<T>(n));
   }
   template<class T>
-  constexpr void fill(extent, T, T*) {}
+  constexpr void fill(extent n, T, T*) {
+    this->note(work_of::fill<T>(n));
+  }
   template<class T>
-  constexpr void copy(extent, T const*, T*) {}
+  constexpr void copy(extent n, T const*, T*) {
+    this->note(work_of::copy<T>(n));
+  }
   template<class T, class Distribution>
-  constexpr void draw(std::span<placed const>, Distribution const&, T*) {}
+  constexpr void draw(std::span<placed const> dims, Distribution const&, T*) {
+    this->note(work_of::draw<T>(dims));
+  }
   template<class T>
-  constexpr void pick(line_steps const&, T const*, std::int32_t const*, T*) {}
+  constexpr void pick(line_steps const& lines, T const*, std::int32_t const*, T*) {
+    this->note(work_of::pick<T>(lines));
+  }
   template<class T>
   constexpr void pick_gradient(line_steps const& lines, T, T const*, std::int32_t const*, T*) {
-    this->note_elementwise(lines.outer * lines.inner);
+    this->note(work_of::pick_gradient<T>(lines));
   }
   template<class T>
-  constexpr void gather_rows(line_steps const&, extent, T const*, std::int32_t const*, T*) {}
+  constexpr void gather_rows(line_steps const& lines, extent ids, T const*, std::int32_t const*, T*) {
+    this->note(work_of::gather_rows<T>(lines, ids));
+  }
   template<class T>
   constexpr void scatter_rows(line_steps const& lines, extent ids, T const*, std::int32_t const*, T*) {
-    this->note_elementwise(ids * lines.outer * lines.inner);
+    this->note(work_of::scatter_rows<T>(lines, ids));
   }
   template<class T>
-  constexpr void iota(line_steps const&, T*) {}
+  constexpr void iota(line_steps const& lines, T*) {
+    this->note(work_of::iota<T>(lines));
+  }
   template<class T>
   constexpr void argmax(line_steps const& lines, T const*, T*, std::int32_t*) {
-    this->note_elementwise(lines.outer * lines.along * lines.inner);
+    this->note(work_of::argmax<T>(lines));
   }
   template<class T>
-  constexpr void forget_smaller(extent, T const*, T const*, std::int32_t*) {}
+  constexpr void forget_smaller(extent n, T const*, T const*, std::int32_t*) {
+    this->note(work_of::forget_smaller<T>(n));
+  }
 
   // ---- normalisation, dropout and fused passes
   template<class T>
   constexpr void normalise(norm_steps const& steps, double, norm_arrays<T> const&, bool adds) {
-    this->note_elementwise(moments_flops(steps, adds) + normalising_flops(steps));
+    this->note(work_of::normalise<T>(steps, adds));
   }
   template<class T>
   constexpr void row_moments(norm_steps const& steps, norm_arrays<T> const&, double*, bool adds) {
-    this->note_elementwise(moments_flops(steps, adds));
+    this->note(work_of::row_moments<T>(steps, adds));
   }
   template<class T>
   constexpr void normalise_by(norm_steps const& steps, double, double const*, norm_arrays<T> const&) {
-    this->note_elementwise(normalising_flops(steps));
+    this->note(work_of::normalise_by<T>(steps));
   }
   template<class T>
   constexpr void norm_gradient(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const&) {
-    this->note_elementwise(norm_sums_flops(steps, wants) + norm_gradient_flops(steps, wants));
+    this->note(work_of::norm_gradient<T>(steps, wants));
   }
   template<class T>
   constexpr void norm_gradient_sums(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const&, T*) {
-    this->note_elementwise(norm_sums_flops(steps, wants));
+    this->note(work_of::norm_gradient_sums<T>(steps, wants));
   }
   template<class T>
   constexpr void norm_gradient_by(norm_steps const& steps, norm_wishes const& wants, T const*, norm_gradient_arrays<T> const&) {
-    this->note_elementwise(norm_gradient_flops(steps, wants));
+    this->note(work_of::norm_gradient_by<T>(steps, wants));
   }
   template<class F, class T>
   constexpr void map_rows_and_sum(extent rows, extent n, F const&, T const*, T const*, T const*, T*, T*) {
-    this->note_elementwise(rows * n * (detail::flops_of<F> + 1));
+    this->note(work_of::map_rows_and_sum<F, T>(rows, n));
   }
   template<class T>
   constexpr void drop(std::span<placed const>, random_key, double, extent n, T const*, T*) {
-    this->note_elementwise(n);
+    this->note(work_of::drop<T>(n));
   }
 
   // ---- messages

@@ -40,13 +40,6 @@ struct tape_entry {
 
 namespace detail {
 
-/// Arithmetic steps of an elementwise function: what it says, else one.
-template<class F>
-inline constexpr extent flops_of = 1;
-template<class F>
-  requires requires { F::flops; }
-inline constexpr extent flops_of<F> = F::flops;
-
 /// An entry with what an operation's gradient needs.
 template<class Machine, class F>
 struct tape_entry_of : tape_entry {
@@ -135,11 +128,8 @@ protected:
     extent const bytes = count * bytes_of(type);
     notes_->note({kind, how, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_});
   }
-  constexpr void note_flops(extent n) {
-    if (notes_ != nullptr) notes_->note_flops(n);
-  }
-  constexpr void note_elementwise(extent n) {
-    if (notes_ != nullptr) notes_->note_elementwise(n);
+  constexpr void note(work const& w) {
+    if (notes_ != nullptr) notes_->note(w);
   }
   /// What is noted, and the peaks, before somebody else took notes.
   struct notes_before {

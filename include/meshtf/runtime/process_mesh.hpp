@@ -27,12 +27,12 @@
 #include <meshtf/kernel/pick.hpp>
 #include <meshtf/kernel/transform.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
-#include <meshtf/plan/cross_entropy_plan.hpp>
 #include <meshtf/plan/machine.hpp>
 #include <meshtf/plan/moves.hpp>
-#include <meshtf/plan/norm_plan.hpp>
+#include <meshtf/plan/work.hpp>
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/pool.hpp>
+#include <meshtf/runtime/profile.hpp>
 #include <meshtf/runtime/shard.hpp>
 
 namespace meshtf::inline v0 {
@@ -71,7 +71,10 @@ public:
 
   explicit process_mesh(boost::mpi::communicator const& world) { build(world, typename M::all_axes{}); }
   explicit process_mesh(MPI_Comm world) : process_mesh(boost::mpi::communicator{world, boost::mpi::comm_attach}) {}
-  ~process_mesh() { this->unwind_tape(false); }
+  ~process_mesh() {
+    this->unwind_tape(false);
+    if (profile_ && rank() == 0) profile_->print(name_of<M>());
+  }
 
   boost::mpi::communicator const& world() const { return world_; }
   int rank() const { return world_.rank(); }
@@ -139,64 +142,65 @@ public:
 
   template<class F, class R, class... T>
   void map(nest_steps const& steps, F const& f, R* z, T const*... x) {
-    this->note_elementwise(steps.turns * detail::flops_of<F>);
+    auto const span = this->does(work_of::map<F, R, T...>(steps));
     kernel::map_nest(steps, f, z, x...);
   }
   template<reduction Op, class F, class R, class... T>
   void reduce(nest_steps const& steps, F const& f, R* z, T const*... x) {
-    this->note_elementwise(steps.turns * (detail::flops_of<F> + 1));
+    auto const span = this->does(work_of::reduce<F, R, T...>(steps));
     kernel::reduce_nest<Op>(steps, f, z, x...);
   }
   template<class T>
   void contract(contraction_steps const& steps, T const* x, T const* y, T* z) {
+    auto const span  = this->does(work_of::contract<T>(steps));
     T* const scratch = take<T>(steps.scratch);
-    this->note_flops(steps.flops);
     kernel::contract(steps, x, y, z, scratch);
     give(scratch, steps.scratch);
   }
   template<class T>
   void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, T* log_total) {
+    auto const span  = this->does(work_of::attend<T>(steps));
     extent const n   = attention_scratch(steps);
     T* const scratch = take<T>(n);
-    this->note_flops(2 * steps.product_flops());
-    this->note_elementwise(steps.softmax_flops());
     kernel::attend(steps, scale, q, k, v, z, log_total, scratch);
     give(scratch, n);
   }
   template<class T>
   void attention_gradient(attention_steps const& steps, attention_wishes const& wants, double scale, attention_gradient_arrays<T> const& arrays) {
+    auto const span  = this->does(work_of::attention_gradient<T>(steps, wants));
     extent const n   = attention_gradient_scratch(steps);
     T* const scratch = take<T>(n);
-    this->note_flops(attention_gradient_flops(steps, wants));
-    this->note_elementwise(steps.softmax_flops());
     kernel::attention_gradient(steps, scale, arrays, scratch);
     give(scratch, n);
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
-    this->note_elementwise(n * detail::flops_of<F>);
+    auto const span = this->does(work_of::transform<F, P...>(n));
     kernel::transform(n, f, p...);
   }
   /// z = x and y added up, each only if it counts. z may be x.
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
-    this->note_elementwise(n);
+    auto const span = this->does(work_of::add_up<T>(n));
     if (x_counts && y_counts) kernel::map_nest(detail::one_row<3>(n), detail::addition{}, z, x, y);
-    else if (x_counts || y_counts) copy(n, x_counts ? x : y, z);
-    else fill(n, T{}, z);
+    else if (!x_counts && !y_counts) kernel::fill(n, T{}, z);
+    else if (T const* const from = x_counts ? x : y; from != z) std::copy_n(from, n, z);
   }
   template<class T>
   void fill(extent n, T value, T* z) {
+    auto const span = this->does(work_of::fill<T>(n));
     kernel::fill(n, value, z);
   }
   template<class T>
   void copy(extent n, T const* x, T* z) {
+    auto const span = this->does(work_of::copy<T>(n));
     if (x != z) std::copy_n(x, n, z);
   }
 
   /// Random values of a shard of placement `dims`, by where each element stands in the whole.
   template<class T>
   void draw(std::span<placed const> dims, uniform_distribution const& how, T* z) {
+    auto const span = this->does(work_of::draw<T>(dims));
     philox const random{how.key.seed, how.key.stream};
     for_each_run(dims, first_indices(dims, coordinates_, axis_sizes<M>), [&](extent local, extent whole, extent n) {
       fill_uniform(random, whole, n, static_cast<T>(how.low), static_cast<T>(how.high), z + local);
@@ -204,6 +208,7 @@ public:
   }
   template<class T>
   void draw(std::span<placed const> dims, normal_distribution const& how, T* z) {
+    auto const span = this->does(work_of::draw<T>(dims));
     philox const random{how.key.seed, how.key.stream};
     for_each_run(dims, first_indices(dims, coordinates_, axis_sizes<M>), [&](extent local, extent whole, extent n) {
       fill_normal(random, whole, n, static_cast<T>(how.mean), static_cast<T>(how.stddev), z + local);
@@ -213,6 +218,7 @@ public:
   /// z = the element of each line of x that `index` names, 0 where another process holds it.
   template<class T>
   void pick(line_steps const& lines, T const* x, std::int32_t const* index, T* z) {
+    auto const span = this->does(work_of::pick<T>(lines));
     for (extent i = 0; i < lines.outer * lines.inner; ++i)
       if (index[i] < 0 || index[i] >= lines.whole)
         throw data_error("target number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a class from 0 to " +
@@ -221,12 +227,13 @@ public:
   }
   template<class T>
   void pick_gradient(line_steps const& lines, T scale, T const* dz, std::int32_t const* index, T* dx) {
-    this->note_elementwise(lines.outer * lines.inner);
+    auto const span = this->does(work_of::pick_gradient<T>(lines));
     kernel::pick_gradient(lines.outer, lines.along, lines.inner, first_of(lines), scale, dz, index, dx);
   }
   /// rows = those of the table that `index` names, 0 where another process holds them.
   template<class T>
   void gather_rows(line_steps const& lines, extent ids, T const* table, std::int32_t const* index, T* rows) {
+    auto const span = this->does(work_of::gather_rows<T>(lines, ids));
     for (extent i = 0; i < ids; ++i)
       if (index[i] < 0 || index[i] >= lines.whole)
         throw data_error("id number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a row from 0 to " +
@@ -236,19 +243,20 @@ public:
   /// Adds `rows` to those of the table that `index` names. It has passed `gather_rows`.
   template<class T>
   void scatter_rows(line_steps const& lines, extent ids, T const* rows, std::int32_t const* index, T* table) {
-    this->note_elementwise(ids * lines.outer * lines.inner);
+    auto const span = this->does(work_of::scatter_rows<T>(lines, ids));
     kernel::scatter_rows(ids, lines.outer, lines.along, lines.inner, first_of(lines), rows, index, table);
   }
   /// z = the index in the whole of each element along a dimension.
   template<class T>
   void iota(line_steps const& lines, T* z) {
+    auto const span    = this->does(work_of::iota<T>(lines));
     extent const first = first_of(lines);
     for (extent i = 0; i < lines.along; ++i) z[i] = static_cast<T>(first + i);
   }
   /// The largest element of each line of x, and its index in the whole.
   template<class T>
   void argmax(line_steps const& lines, T const* x, T* best, std::int32_t* where) {
-    this->note_elementwise(lines.outer * lines.along * lines.inner);
+    auto const span = this->does(work_of::argmax<T>(lines));
     kernel::argmax(lines.outer, lines.along, lines.inner, x, best, where);
     auto const first = static_cast<std::int32_t>(first_of(lines));
     for (extent i = 0; i < lines.outer * lines.inner; ++i) where[i] += first;
@@ -256,6 +264,7 @@ public:
   /// Where `best` is not the peak of all processes, `where` names no element.
   template<class T>
   void forget_smaller(extent n, T const* best, T const* peak, std::int32_t* where) {
+    auto const span = this->does(work_of::forget_smaller<T>(n));
     for (extent i = 0; i < n; ++i)
       if (best[i] < peak[i]) where[i] = std::numeric_limits<std::int32_t>::max();
   }
@@ -265,45 +274,45 @@ public:
   /// Whole rows; `adds`: something is added to x first.
   template<class T>
   void normalise(norm_steps const& steps, double epsilon, norm_arrays<T> const& arrays, bool adds) {
-    this->note_elementwise(moments_flops(steps, adds) + normalising_flops(steps));
+    auto const span = this->does(work_of::normalise<T>(steps, adds));
     kernel::normalise(steps, epsilon, arrays);
   }
   /// Parts of rows: what is to be summed over processes, and the rest when it is.
   template<class T>
   void row_moments(norm_steps const& steps, norm_arrays<T> const& arrays, double* moments, bool adds) {
-    this->note_elementwise(moments_flops(steps, adds));
+    auto const span = this->does(work_of::row_moments<T>(steps, adds));
     kernel::row_moments(steps, arrays, moments);
   }
   template<class T>
   void normalise_by(norm_steps const& steps, double epsilon, double const* moments, norm_arrays<T> const& arrays) {
-    this->note_elementwise(normalising_flops(steps));
+    auto const span = this->does(work_of::normalise_by<T>(steps));
     kernel::normalise_by(steps, epsilon, moments, arrays);
   }
   template<class T>
   void norm_gradient(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays) {
-    this->note_elementwise(norm_sums_flops(steps, wants) + norm_gradient_flops(steps, wants));
+    auto const span = this->does(work_of::norm_gradient<T>(steps, wants));
     kernel::norm_gradient(steps, wants, arrays);
   }
   template<class T>
   void norm_gradient_sums(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays, T* sums) {
-    this->note_elementwise(norm_sums_flops(steps, wants));
+    auto const span = this->does(work_of::norm_gradient_sums<T>(steps, wants));
     kernel::norm_gradient_sums(steps, wants, arrays, sums);
   }
   template<class T>
   void norm_gradient_by(norm_steps const& steps, norm_wishes const& wants, T const* sums, norm_gradient_arrays<T> const& arrays) {
-    this->note_elementwise(norm_gradient_flops(steps, wants));
+    auto const span = this->does(work_of::norm_gradient_by<T>(steps, wants));
     kernel::norm_gradient_by(steps, sums, arrays);
   }
   /// z = f(dz, x, b) of rows that share b, and its sum over the rows.
   template<class F, class T>
   void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
-    this->note_elementwise(rows * n * (detail::flops_of<F> + 1));
+    auto const span = this->does(work_of::map_rows_and_sum<F, T>(rows, n));
     kernel::map_rows_and_sum(rows, n, f, dz, x, b, z, total);
   }
   /// Each element of a shard of placement `dims` is dropped with probability `rate` or else scaled, by where it stands in the whole.
   template<class T>
   void drop(std::span<placed const> dims, random_key key, double rate, extent n, T const* x, T* z) {
-    this->note_elementwise(n);
+    auto const span = this->does(work_of::drop<T>(n));
     philox const random{key.seed, key.stream};
     auto const threshold = static_cast<std::uint64_t>(rate * 0x1p32);
     auto const scale     = static_cast<T>(1 / (1 - rate));
@@ -319,6 +328,7 @@ public:
     extent const processes = processes_along(axis_sizes<M>, over);
     if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) {
       this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
+      auto const span = sends(n * extent{sizeof(T)});
       meshtf::all_reduce(along(over), how, data, n);
       return;
     }
@@ -333,6 +343,7 @@ public:
     extent const extra = exchange_piece(part, extent{sizeof(T)});
     T* const buffer    = take<T>(extra);
     this->note_collective(collective::reduce_scatter, how, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
+    auto const span = sends(part * extent{sizeof(T)} * (processes_along(axis_sizes<M>, over) - 1));
     meshtf::reduce_scatter(along(over), how, parts, part, buffer, sum);
     give(buffer, extra);
   }
@@ -340,6 +351,7 @@ public:
   template<class T>
   void all_gather(T* whole, extent part, axis_set over) {
     this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
+    auto const span = sends(part * extent{sizeof(T)});
     all_gather_in_place(along(over), whole, part);
   }
 
@@ -347,6 +359,7 @@ public:
   template<class T>
   void gather_parts(T const* part, extent n, T* whole, axis_set over) {
     this->note_collective(collective::all_gather, reduction::sum, element_of<T>, n, over);
+    auto const span = sends(n * extent{sizeof(T)});
     meshtf::all_gather(along(over), part, n, whole);
   }
 
@@ -360,6 +373,7 @@ public:
     extent const extra = scratch_of(move, extent{sizeof(T)});
     T* const scratch   = take<T>(extra);
     this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);
+    auto const span   = sends(move.send * extent{sizeof(T)});
     auto const& comm  = along(move.over);
     T* const packed   = scratch;
     T* const received = scratch + (move.packs ? move.send : 0);
@@ -425,6 +439,13 @@ private:
     ((axes_[hana::type_c<A>] = along(axis_set_of<M, axes<A>>)), ...);
   }
 
+  /// Notes what is done, and watches the clock until the end of the scope if somebody wants to know.
+  profile::span does(work const& w) {
+    this->note(w);
+    return profile_ ? profile_->watch(w, this->now()) : profile::span{};
+  }
+  profile::span sends(extent bytes) { return profile_ ? profile_->watch({.kind = "message", .bytes = bytes}, this->now()) : profile::span{}; }
+
   extent first_of(line_steps const& lines) const {
     extent part = 0;
     for (int a : lines.over) part = part * axis_sizes<M>[static_cast<std::size_t>(a)] + coordinates_[static_cast<std::size_t>(a)];
@@ -443,6 +464,7 @@ private:
   std::array<boost::mpi::communicator, (std::size_t{1} << M::all_axes::count)> sets_;
   std::array<extent, max_axes> coordinates_{};
   pool pool_;
+  std::unique_ptr<profile> profile_ = profile::if_wanted();
 };
 
 /// The cost of all that `f.operator()<L>(m)` does, as it happens: the same figures, in the same order, as `dry_run<L>(f)` promises.

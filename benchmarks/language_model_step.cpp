@@ -6,7 +6,6 @@
 #include "timing.hpp"
 
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -38,7 +37,15 @@ struct training {
   meshtf::adamw opt{3e-4, 0.1};
   meshtf::tensor<int, L, batch, length> ids, targets;
 
-  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.shard_state = true; }
+  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+    opt.shard_state = true;
+    ids             = random_ids(m, 2);
+    targets         = random_ids(m, 3);
+  }
+
+  static constexpr auto random_ids(meshtf::machine<L>& m, std::uint64_t seed) {
+    return cast<int>(meshtf::random_uniform<float, L, batch, length>(m, {.seed = seed}, 0, vocab::size));
+  }
 
   constexpr auto step() {
     auto loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
@@ -75,11 +82,12 @@ void measure(bench::options const& options, std::string const& what) {
   bench::report report{MPI_COMM_WORLD};
   double resident = 0;
   {
-    training<L> t{m};
-    std::vector<bench::variant> variants{{"meshtf", [&] { t.step(); }, false}};
-    for (int i = 0; i < 3; ++i) t.step();  // what is allocated is allocated
+    training<L> program{m};
+    std::vector<bench::variant> variants{{"meshtf", [&] { program.step(); }, false}};
+    for (int i = 0; i < 3; ++i) program.step();  // what is allocated is allocated
     auto const blocks = m.memory().blocks();
-    resident          = peak_resident();
+    double const mine = peak_resident();
+    MPI_Allreduce(&mine, &resident, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     product sgemm;
     for (int i = 0; i < 10; ++i) sgemm();
     variants.push_back({"sgemm 1024^3",
@@ -98,45 +106,22 @@ void measure(bench::options const& options, std::string const& what) {
       if (t.raw) return bench::report::extras{{"gflops_a_core", 1e-9 * product::flops / bench::median(t)}};
       return bench::report::extras{{"gflops_a_core", 1e-9 * flops / bench::median(t)},
                                    {"share_of_sgemm", flops / product::flops / bench::compare(t, timings[1]).of_rounds},
-                                   {"share_of_best_sgemm", flops / bench::median(t) / rate}};
+                                   {"share_of_best_sgemm", flops / bench::median(t) / rate},
+                                   {"resident_MB", resident / 1e6},
+                                   {"promised_peak_MB", static_cast<double>(price.peak_bytes()) / 1e6},
+                                   {"sent_MB", static_cast<double>(price.bytes_sent()) / 1e6}};
     });
   }
-  double all = 0;
-  MPI_Allreduce(&resident, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  report.say("  peak resident memory of all processes " + std::to_string(static_cast<int>(all / 1e6)) +
-             " MB, promised by the compiler of tensors in one " + std::to_string(price.peak_bytes() / 1'000'000) + " MB; sent by one " +
-             std::to_string(price.bytes_sent() / 1'000'000) + " MB a step");
+  report.say("  resident: the most memory of all processes; promised_peak: what the compiler says of one process's tensors; sent: by one, each step");
   report.write(options.json);
-}
-
-void run(int argc, char** argv) {
-  auto options = bench::read(argc, argv);
-  bench::settle();
-  int processes = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &processes);
-  if (processes == 1) measure<alone>(options, "language model step, 1 process");
-  else if (options.only == "tensor") measure<tensor_parallel>(options, "language model step, tensor parallel");
-  else measure<data_parallel>(options, "language model step, data parallel");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 0, rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    run(argc, argv);
-  } catch (meshtf::usage_error const& e) {  // on every process
-    if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = e.exit_status();
-  } catch (std::invalid_argument const& e) {  // on every process
-    if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = 64;
-  } catch (std::exception const& e) {
-    std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    MPI_Abort(MPI_COMM_WORLD, 70);
-  }
-  MPI_Finalize();
-  return status;
+  meshtf::environment env{argc, argv};
+  auto const options = bench::read(argc, argv);
+  if (env.world().size() == 1) measure<alone>(options, "language model step, 1 process");
+  else if (options.only == "tensor") measure<tensor_parallel>(options, "language model step, tensor parallel");
+  else measure<data_parallel>(options, "language model step, data parallel");
 }

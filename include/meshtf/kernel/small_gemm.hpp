@@ -1,0 +1,99 @@
+// Products of small matrices that lie in the cache: what a GEMM library does after it has packed, for callers who have packed already.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <meshtf/core/placed.hpp>
+#include <meshtf/kernel/simd.hpp>
+
+namespace meshtf::inline v0 {
+namespace kernel {
+namespace detail {
+
+/// Rows and columns of small products come in multiples of this: whole tiles of every processor, so no tile has an edge.
+inline constexpr extent tile_grain = 16;
+
+/// f(0), f(1), ..., f(N - 1) with the number as a type: what it indexes can lie in registers, at every level of optimisation.
+template<std::size_t N, class F>
+[[gnu::always_inline]] inline void unrolled(F const& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>)
+      __attribute__((always_inline)) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<N>{});
+}
+
+/// a * b + c in one instruction where there is one: it is written as one expression of the processor's own type, which every compiler may contract.
+template<class Batch>
+[[gnu::always_inline]] inline Batch times_plus(Batch const& a, Batch const& b, Batch const& c) {
+  if constexpr (requires(typename Batch::register_type r) { r * r + r; }) {
+    using native = typename Batch::register_type;
+    return Batch(static_cast<native>(a) * static_cast<native>(b) + static_cast<native>(c));
+  } else {
+    return a * b + c;
+  }
+}
+
+/// A matrix of which elements are read one at a time: from row to row, and along a row.
+template<class T>
+struct left_matrix {
+  T const* at;
+  extent row, step;
+};
+
+/// A matrix whose rows are contiguous.
+template<class T>
+struct row_matrix {
+  T* at;
+  extent row;
+};
+
+/// `Rows` x `Columns` batches of C = A B, or C += A B, over all k: the sums stay in registers.
+template<std::size_t Rows, std::size_t Columns, class Lanes, class T>
+void product_tile(extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<T> c, bool add) {
+  using batch            = typename Lanes::batch;
+  constexpr extent width = Lanes::width;
+  std::array<batch, Rows * Columns> sum;
+  unrolled<Rows * Columns>([&](auto i) __attribute__((always_inline)) { sum[i] = batch(T{}); });
+  for (extent p = 0; p < k; ++p, a.at += a.step, b.at += b.row) {
+    std::array<batch, Columns> right;
+    unrolled<Columns>([&](auto j) __attribute__((always_inline)) { right[j] = Lanes::load(b.at + static_cast<extent>(j()) * width); });
+    unrolled<Rows>([&](auto i) __attribute__((always_inline)) {
+      batch const left(a.at[static_cast<extent>(i()) * a.row]);
+      unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
+        constexpr std::size_t to = i() * Columns + j();
+        sum[to]                  = times_plus(left, right[j], sum[to]);
+      });
+    });
+  }
+  unrolled<Rows>([&](auto i) __attribute__((always_inline)) {
+    unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
+      T* const to      = c.at + static_cast<extent>(i()) * c.row + static_cast<extent>(j()) * width;
+      batch const& mine = sum[i() * Columns + j()];
+      Lanes::store(add ? Lanes::load(to) + mine : mine, to);
+    });
+  });
+}
+
+/// C = A B, or C += A B, of m x k and k x n matrices; m and n are multiples of `tile_grain`.
+template<class Lanes, class T>
+void small_product(extent m, extent n, extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<T> c, bool add) {
+  // Sums in registers: 16 batches where there are 32 registers, 8 where there are 16. A batch of 64 bytes is the sign of 32.
+  constexpr extent width = Lanes::width, rows = width * static_cast<extent>(sizeof(T)) == 64 ? 8 : 4, columns = 2 * width;
+  static_assert(tile_grain % rows == 0 && (tile_grain % columns == 0 || columns == 2 * tile_grain));
+  extent j = 0;
+  for (; j + columns <= n; j += columns)
+    for (extent i = 0; i < m; i += rows)
+      product_tile<rows, 2, Lanes>(k, left_matrix<T>{a.at + i * a.row, a.row, a.step}, row_matrix<T const>{b.at + j, b.row},
+                                   row_matrix<T>{c.at + i * c.row + j, c.row}, add);
+  if constexpr (columns > tile_grain)
+    if (j < n)
+      for (extent i = 0; i < m; i += rows)
+        product_tile<rows, 1, Lanes>(k, left_matrix<T>{a.at + i * a.row, a.row, a.step}, row_matrix<T const>{b.at + j, b.row},
+                                     row_matrix<T>{c.at + i * c.row + j, c.row}, add);
+}
+
+}  // namespace detail
+}  // namespace kernel
+}  // namespace meshtf::inline v0
