@@ -2,8 +2,12 @@
 #pragma once
 
 #include <meshtf/data/batches.hpp>
+#include <meshtf/data/byte_tokenizer.hpp>
 #include <meshtf/data/idx.hpp>
 #include <meshtf/data/labelled_images.hpp>
+#include <meshtf/data/text.hpp>
+#include <meshtf/data/windows.hpp>
+#include <meshtf/io/checkpoint.hpp>
 #include <meshtf/io/global.hpp>
 #include <meshtf/io/print.hpp>
 #include <meshtf/planning.hpp>

@@ -24,6 +24,7 @@
 #include <meshtf/ops/bias_gelu.hpp>
 #include <meshtf/ops/cast.hpp>
 #include <meshtf/ops/compare.hpp>
+#include <meshtf/ops/concat.hpp>
 #include <meshtf/ops/cross_entropy.hpp>
 #include <meshtf/ops/dropout.hpp>
 #include <meshtf/ops/einsum.hpp>
@@ -38,6 +39,7 @@
 #include <meshtf/ops/random.hpp>
 #include <meshtf/ops/rename.hpp>
 #include <meshtf/ops/reshape.hpp>
+#include <meshtf/ops/sample.hpp>
 #include <meshtf/ops/slice.hpp>
 #include <meshtf/ops/softmax.hpp>
 #include <meshtf/ops/stop_gradient.hpp>

@@ -4,19 +4,19 @@
 #include <meshtf/planning.hpp>
 
 struct start : meshtf::dim<2> {};
-struct remainder : meshtf::dim<6> {};
+struct ending : meshtf::dim<6> {};
 struct length : meshtf::dim<8> {};
 struct model : meshtf::dim<16> {};
 
 struct rows : meshtf::axis<2> {};
 struct grid : meshtf::mesh<rows> {};
 
-struct by_length : meshtf::layout<grid, meshtf::split<remainder, rows>> {};
+struct by_length : meshtf::layout<grid, meshtf::split<ending, rows>> {};
 struct by_model : meshtf::layout<grid, meshtf::split<model, rows>> {};
 
 inline constexpr auto cost = meshtf::dry_run<by_length>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
   meshtf::tensor<float, L, start, model> prefix{m};
-  meshtf::tensor<float, L, remainder, model> rest{m};
+  meshtf::tensor<float, L, ending, model> rest{m};
 #ifdef FIXED
   auto x = concat<length>(meshtf::reshard<by_model>(prefix), meshtf::reshard<by_model>(rest));
 #else

@@ -13,7 +13,8 @@
 
 namespace meshtf::inline v0::nn {
 
-/// The dimensions of a Transformer. A model's own struct inherits them and may say otherwise how many layers it has and whether the softmax is tied:
+/// The dimensions of a Transformer. A model's own struct inherits them and may say otherwise how many layers it has, whether the softmax is tied, and how
+/// large its weights start:
 ///
 ///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = 4; };
 template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Heads, Dimension Key, Dimension Hidden>
@@ -25,8 +26,9 @@ struct transformer_dims {
   using key    = Key;
   using hidden = Hidden;
 
-  static constexpr int layers = 6;
-  static constexpr bool tied  = true;   // scores are products with the embedding
+  static constexpr int layers    = 6;
+  static constexpr double stddev = 0.02;  // a narrow model learns sooner with more: about 0.7 / sqrt(model)
+  static constexpr bool tied     = true;  // scores are products with the embedding
 };
 
 /// The residual stream and what a block has yet to add to it: the next norm does both in one pass.
@@ -102,7 +104,7 @@ constexpr std::array<Block, sizeof...(I)> stack(std::index_sequence<I...>, A&...
 /// `net(ids)`: ids of integers with `length` and any batch dimensions, to scores with `vocab` at the end. One source for every layout: split the batch for data
 /// parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay whole. Layers of one model are one type: its
 /// compile time does not depend on how many there are.
-/// Initial values as in GPT-2: normal with 0.02, and 0.02 / sqrt(2 layers) where a branch joins the stream.
+/// Initial values as in GPT-2: normal with `Dims::stddev`, and that by sqrt(2 layers) where a branch joins the stream.
 /// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al., Mesh-TensorFlow (2018), section 4, for the layouts.
 template<FloatingElement T, Layout L, class Dims>
 struct transformer {
@@ -145,8 +147,8 @@ struct transformer {
   }
 
 private:
-  static constexpr double stddev        = 0.02;
-  static constexpr double output_stddev = [] {  // 0.02 / sqrt(2 layers), by Newton's steps: std::sqrt is no constant in C++20
+  static constexpr double stddev        = Dims::stddev;
+  static constexpr double output_stddev = [] {  // stddev / sqrt(2 layers), by Newton's steps: std::sqrt is no constant in C++20
     double const n = 2.0 * Dims::layers;
     double root    = n;
     for (int i = 0; i < 40; ++i) root = (root + n / root) / 2;

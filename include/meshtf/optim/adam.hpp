@@ -1,6 +1,7 @@
 // Adam.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <source_location>
 #include <type_traits>
@@ -53,6 +54,32 @@ public:
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     step_with_decay("adam::step", at, 0, 0, list);
+  }
+
+  // ---- what checkpoints are written with
+
+  static constexpr char const* kind = "adam";
+  /// The arrays that it keeps of each parameter which has had a gradient.
+  static constexpr std::array array_names{"first", "second"};
+
+  /// f(name, x) for each number that its steps have changed.
+  template<class Self, class F>
+  static constexpr void for_each_number(Self& self, F const& f) {
+    f("power1", self.power1_);
+    f("power2", self.power2_);
+  }
+  /// f(name, handle, parts) for each of its arrays of `w`, if it has them: this process's part of a shard.
+  template<class T, class L, class... D, class F>
+  constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
+    if (auto const* const s = states_.template find<state<T, L>>(w)) {
+      f(array_names[0], s->first, s->parts);
+      f(array_names[1], s->second, s->parts);
+    }
+  }
+  /// Makes its arrays of `w`, all zeros, as the first step would.
+  template<class T, class L, class... D>
+  constexpr void make_arrays(parameter<T, L, D...>& w) {
+    state_of(w);
   }
 
 protected:

@@ -1,6 +1,7 @@
 // Stochastic gradient descent.
 #pragma once
 
+#include <array>
 #include <source_location>
 
 #include <meshtf/ops/finish.hpp>
@@ -25,6 +26,18 @@ struct sgd {
       w.zero_gradient();
     });
   }
+
+  // ---- what checkpoints are written with: nothing to keep
+
+  static constexpr char const* kind = "sgd";
+  static constexpr std::array<char const*, 0> array_names{};
+
+  template<class Self, class F>
+  static constexpr void for_each_number(Self&, F const&) {}
+  template<class Parameter, class F>
+  constexpr void for_each_array(Parameter const&, F const&) const {}
+  template<class Parameter>
+  constexpr void make_arrays(Parameter const&) {}
 };
 
 }  // namespace meshtf::inline v0

@@ -43,6 +43,15 @@ public:
     return found.state;
   }
 
+  /// The state of `w`; null if it has none yet.
+  template<class State, class Parameter>
+  constexpr State const* find(Parameter const& w) const {
+    void const* const key = &*w.handle();
+    for (entry const* e = first_; e != nullptr; e = e->next)
+      if (e->key == key) return &static_cast<entry_of<State> const*>(e)->state;
+    return nullptr;
+  }
+
 private:
   struct entry {
     entry* next;

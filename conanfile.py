@@ -1,0 +1,78 @@
+# The Conan recipe of meshtf: headers, and the CMake files that find what they need.
+#
+#   conan create . -pr:a tests/package/conan_profile --no-remote
+#   conan create . -pr:a tests/package/conan_profile --no-remote -o "&:runtime=False"
+#
+# The libraries come from Conan, or from the machine where the profile names them under [platform_requires].
+import os
+import re
+
+from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
+from conan.tools.build import check_min_compiler_version, check_min_cppstd
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load
+
+required_conan_version = ">=2.22"                               # check_min_compiler_version
+
+
+class MeshtfConan(ConanFile):
+    name = "meshtf"
+    description = "Tensors on a mesh of processes, planned by the compiler"
+    license = "BSL-1.0"
+    topics = ("tensor", "mpi", "machine-learning", "metaprogramming", "header-only")
+    package_type = "header-library"
+    implements = ["auto_header_only"]                           # one package for all compilers: the same bytes
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"runtime": [True, False]}                        # changes what is required, not what is packed
+    default_options = {"runtime": True}
+    exports_sources = "CMakeLists.txt", "include/*", "LICENSE"
+    no_copy_source = True
+    test_package_folder = "tests/package"
+
+    def set_version(self):
+        text = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
+        self.version = re.search(r"project\(meshtf VERSION (\d+\.\d+\.\d+)", text).group(1)
+
+    # oneDNN, which Conan's index lacks, is found by CMake where the machine has it; xsimd comes with xtensor.
+    def requirements(self):
+        if self.options.runtime:
+            self.requires("boost/[>=1.74 <2]", options={"header_only": False, "without_mpi": False, "without_serialization": False})
+            self.requires("openmpi/[>=4.1 <6]")
+            self.requires("xtensor/[>=0.24 <0.28]")
+            self.requires("openblas/[>=0.3.20 <0.4]")
+            self.requires("zlib/[>=1.2.11 <2]")
+            self.requires("jansson/[>=2.13 <3]")
+        else:
+            self.requires("boost/[>=1.74 <2]", options={"header_only": True})
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+        check_min_compiler_version(self, [("gcc", "12", "C++20 in constant evaluation"), ("clang", "16", "C++20 in constant evaluation")])
+        for dependency in self.dependencies.values():           # what the machine has is not among them: CMake asks for that
+            if self.options.runtime and dependency.ref.name == "boost" and dependency.options.get_safe("without_mpi"):
+                raise ConanInvalidConfiguration(
+                    "meshtf needs Boost.MPI: -o boost/*:without_mpi=False, or the machine's Boost through [platform_requires] in the profile")
+
+    def layout(self):
+        cmake_layout(self)
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        for part in "TESTS", "EXAMPLES", "BENCHMARKS":          # who only packs looks for no library
+            toolchain.cache_variables[f"MESHTF_{part}"] = False
+        toolchain.user_presets_path = False
+        toolchain.generate()
+
+    def build(self):
+        CMake(self).configure()
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        CMake(self).install()
+
+    def package_info(self):
+        self.cpp_info.set_property("cmake_find_mode", "none")   # our own meshtf-config.cmake is the one to find
+        self.cpp_info.builddirs = [os.path.join("share", "cmake", "meshtf")]
+        self.cpp_info.bindirs = []
+        self.cpp_info.libdirs = []

@@ -1,0 +1,321 @@
+// Trains a Transformer on a text, byte by byte: one source, any layout, its price known to the compiler.
+//
+// First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised.
+// Then training under one of them, how well the model knows a part of the text that it has not seen, and a continuation of a line.
+// For four processes: examples/processes 4 build/release/examples/language_model_tiny
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <unistd.h>
+
+#include <meshtf/data/text.hpp>
+#include <meshtf/data/windows.hpp>
+#include <meshtf/io/checkpoint.hpp>
+#include <meshtf/meshtf.hpp>
+#include <meshtf/ops/sample.hpp>
+
+#include "language_model_options.hpp"
+
+#ifndef MODEL_SIZE
+#define MODEL_SIZE tiny  // one size a program: sizes are types, and each is compiled for five layouts
+#endif
+
+namespace {
+
+// ---- the model ------------------------------------------------------------------------------------------------------------------------------------
+
+/// What a size is, and how it learns.
+struct model_size {
+  char const* name;
+  int layers;
+  meshtf::extent model, heads, key, length, batch;
+  double stddev;  // of the initial weights
+  double rate;  // the learning rate after the warm-up
+  long steps;
+};
+// clang-format off
+//                                layers  width  heads  key  length  batch  stddev   rate   steps
+constexpr model_size tiny {"tiny",     2,   128,     4,  32,    256,     8,   0.06,  4e-3,   2400};
+constexpr model_size small{"small",    4,   256,     4,  64,    256,    16,   0.05,  2e-3,   4000};
+constexpr model_size base {"base",     6,   384,     6,  64,    256,    16,   0.04,  1e-3,   6000};
+// clang-format on
+constexpr model_size size = MODEL_SIZE;
+
+// clang-format off
+struct batch  : meshtf::dim<size.batch>     {};   // dimensions: a name and a size
+struct length : meshtf::dim<size.length>    {};
+struct vocab  : meshtf::dim<meshtf::byte_tokenizer::vocabulary> {};
+struct model  : meshtf::dim<size.model>     {};
+struct heads  : meshtf::dim<size.heads>     {};
+struct key    : meshtf::dim<size.key>       {};
+struct hidden : meshtf::dim<4 * size.model> {};
+
+struct rows : meshtf::axis<2> {};                 // the machine: four processes as a square
+struct cols : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows, cols> {};
+
+namespace under {                                 // a layout and a dimension may have one name
+using meshtf::split;
+struct replicated : meshtf::layout<grid> {};
+struct data       : meshtf::layout<grid, split<batch, rows>> {};
+struct model      : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct two_axes   : meshtf::layout<grid, split<batch, rows, cols>> {};   // data parallel on all four: a quarter of the batch each
+}  // namespace under
+// clang-format on
+
+struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  static constexpr int layers    = size.layers;
+  static constexpr double stddev = size.stddev;
+};
+
+template<meshtf::Layout L>
+struct training {
+  meshtf::nn::transformer<float, L, dims> net;
+  meshtf::adamw opt{size.rate, 0.1, 0.9, 0.95};
+  meshtf::tensor<int, L, batch, length> ids, targets;
+
+  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1) : net{m, seed}, ids{m}, targets{m} {
+    opt.max_norm    = 1;
+    opt.shard_state = true;  // processes that hold the same weights keep a part of their means each
+  }
+
+  constexpr auto losses() const { return meshtf::softmax_cross_entropy<vocab>(net(ids), targets); }
+
+  constexpr auto step() {
+    auto loss = mean(losses());
+    backward(loss);
+    opt.step(parameters(net));  // adds the gradients up over the processes that share a parameter
+    return loss;
+  }
+};
+
+constexpr meshtf::warmup_cosine schedule(long steps) {
+  return {.peak = size.rate, .warmup_steps = std::min(steps / 10, 200L), .total_steps = steps, .floor = size.rate / 20};
+}
+
+// ---- what it costs --------------------------------------------------------------------------------------------------------------------------------
+
+using clock = std::chrono::steady_clock;
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+/// printf, by one process for all.
+[[gnu::format(printf, 2, 3)]] void say(meshtf::process_mesh<grid> const& m, char const* format, ...) {
+  if (m.rank() != 0) return;
+  std::va_list values;
+  va_start(values, format);
+  std::vprintf(format, values);
+  va_end(values);
+  std::fflush(stdout);
+}
+
+template<class L>
+std::string const name{meshtf::name_of<L>()};
+
+template<class... L>
+struct layouts {
+  static std::vector<std::string> names() { return {name<L>...}; }
+
+  /// f.operator()<L>() for the layout of that name, for all of them if it is empty.
+  template<class F>
+  static void visit(std::string const& wanted, F f) {
+    ((wanted.empty() || wanted == name<L> ? f.template operator()<L>() : void()), ...);
+  }
+};
+using all_layouts = layouts<under::replicated, under::data, under::model, under::mixed, under::two_axes>;
+
+constexpr std::size_t trial_steps = 5;
+using trial                       = std::array<float, trial_steps>;  // the loss of each step
+
+/// A few steps under one layout, and its row of the table.
+template<meshtf::Layout L>
+trial try_out(meshtf::process_mesh<grid>& m, meshtf::text const& text, std::uint64_t seed) {
+  static constexpr auto promised = meshtf::dry_run<training, L>();  // the step, run by the compiler
+
+  training<L> t{m, seed};
+  t.opt.rate = size.rate / 10;
+  meshtf::random_windows windows{text, seed};
+  trial losses{};
+  windows.next(t.ids, t.targets);
+  auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { losses[0] = t.step().value(); });  // the same step, as it happens
+
+  m.world().barrier();  // the time of all processes, not of the one that is ahead
+  auto const start = clock::now();
+  for (std::size_t i = 1; i < trial_steps; ++i) {
+    windows.next(t.ids, t.targets);
+    losses[i] = t.step().value();
+  }
+  m.world().barrier();
+  double const seconds = seconds_since(start) / (trial_steps - 1);
+
+  say(m, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(), promised.template bytes_sent<rows>(),
+      counted.template bytes_sent<rows>(), promised.template bytes_sent<cols>(), counted.template bytes_sent<cols>(), seconds);
+  if (!(counted == promised))  // every call in its order, arithmetic, memory
+    throw meshtf::software_error("expected a step under " + name<L> + " to cost what the compiler promised, got other figures");
+  return losses;
+}
+
+/// Every step's loss is the same under every layout, up to the rounding of sums.
+void check_equal(std::vector<trial> const& trials) {
+  for (auto const& losses : trials)
+    for (std::size_t i = 0; i < trial_steps; ++i)
+      if (!(std::abs(losses[i] / trials[0][i] - 1) <= 1e-5f))
+        throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials[0][i]) + " and " +
+                                     std::to_string(losses[i]) + " in step " + std::to_string(i + 1));
+}
+
+void compare_layouts(meshtf::process_mesh<grid>& m, meshtf::text const& text, options const& chosen) {
+  auto const seed = static_cast<std::uint64_t>(chosen.seed.value_or(1));
+  say(m, "                        bytes a step along rows  bytes a step along cols   seconds\n");
+  say(m, "layout          loss    promised        counted    promised      counted    a step\n");
+  std::vector<trial> trials;
+  all_layouts::visit(chosen.layout, [&]<class L>() { trials.push_back(try_out<L>(m, text, seed)); });
+  check_equal(trials);
+  if (trials.size() > 1) say(m, "The losses are equal under all layouts, and what was counted is what the compiler promised.\n");
+}
+
+// ---- training -------------------------------------------------------------------------------------------------------------------------------------
+
+constexpr long tokens_a_step = batch::size * length::size;  // a token is a byte, a byte is a character of an English text
+
+double bits(double loss) { return loss / std::log(2.0); }
+
+/// The mean loss over every byte of the text but the first, which nothing comes before: each counts once, under every layout.
+template<meshtf::Layout L>
+double evaluate(training<L>& t, meshtf::text const& held_out) {
+  meshtf::no_gradient guard{t.ids.machine()};
+  meshtf::tensor<float, L, batch, length> weights{t.ids.machine()};  // 0 for what fills up the last batch
+  meshtf::windows_in_order windows{held_out};
+  double total = 0;
+  while (windows.next(t.ids, t.targets, weights)) total += sum(t.losses() * weights).value();
+  return total / static_cast<double>(windows.count());
+}
+
+/// What the model writes after `prompt`. Each byte comes from a pass over those before it.
+template<meshtf::Layout L>
+std::string continuation(training<L>& t, std::string const& prompt, std::size_t bytes, std::uint64_t seed) {
+  auto& m = t.ids.machine();
+  meshtf::no_gradient guard{m};
+  meshtf::tensor<int, L, length> ids{m};
+  meshtf::tensor<int, L> last{m};
+  std::string text = prompt;
+  while (text.size() < prompt.size() + bytes) {
+    auto const first = text.size() - std::min<std::size_t>(text.size(), length::size);
+    auto const known = meshtf::byte_tokenizer::encode(std::string_view{text}.substr(first));
+    std::copy(known.begin(), known.end(), ids.data());
+    *last.data()      = static_cast<int>(known.size()) - 1;
+    auto const scores = gather<length>(t.net(ids), last);
+    auto const next   = meshtf::sample<vocab>(scores, {.seed = seed, .stream = text.size()}, 0.8).value();
+    text += meshtf::byte_tokenizer::decode(std::array{next});
+  }
+  for (char& c : text)
+    if (c != '\n' && (c < ' ' || c > '~')) c = '?';
+  return text;
+}
+
+/// Continues a training: the model, the optimizer and the place in the text become those of the checkpoint.
+template<meshtf::Layout L>
+meshtf::training_position resume(training<L>& t, options const& chosen) {
+  auto const at     = meshtf::load(parameters(t.net), t.opt, chosen.resume);
+  auto const behind = std::to_string(at.step);
+  if (chosen.seed && at.seed != static_cast<std::uint64_t>(*chosen.seed))
+    throw meshtf::usage_error("expected --seed " + std::to_string(at.seed) + ", that of the training in " + chosen.resume + ", got " +
+                              std::to_string(*chosen.seed) + ": leave --seed out");
+  if (at.step >= static_cast<std::uint64_t>(chosen.steps))
+    throw meshtf::usage_error("expected more --steps than the " + behind + " that the training in " + chosen.resume + " has behind it, got " +
+                              std::to_string(chosen.steps) + ": for example --steps " + std::to_string(2 * at.step));
+  return at;
+}
+
+template<meshtf::Layout L>
+void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, options const& chosen) {
+  auto const steps = chosen.steps;
+  meshtf::training_position at{.step = 0, .seed = static_cast<std::uint64_t>(chosen.seed.value_or(1))};
+  training<L> t{m, at.seed};
+  if (!chosen.resume.empty()) at = resume(t, chosen);
+  auto const first = static_cast<long>(at.step);
+  meshtf::random_windows windows{text.training, at.seed};
+  windows.seek(first);
+
+  say(m, "\ntraining under %s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(), first + 1, steps, tokens_a_step);
+  auto const rate      = schedule(steps);
+  long const save_pace = std::clamp(steps / 10, 1L, 500L);
+  auto const start     = clock::now();
+  for (long step = first; step < steps;) {
+    windows.next(t.ids, t.targets);
+    t.opt.rate      = rate(step);
+    auto const loss = t.step();
+    ++step;
+    if (step % 10 == 0 || step == steps) {
+      double const a_step = seconds_since(start) / static_cast<double>(step - first), x = loss.value();
+      say(m, "step %6ld  loss %.5f  %.3f bits per character  %7.0f tokens/s  %5.0f s left\n", step, x, bits(x),
+          static_cast<double>(tokens_a_step) / a_step, a_step * static_cast<double>(steps - step));
+    }
+    if (!chosen.save.empty() && (step % save_pace == 0 || step == steps)) {
+      at.step = static_cast<std::uint64_t>(step);
+      meshtf::save(parameters(t.net), t.opt, at, chosen.save);
+    }
+  }
+  if (!chosen.save.empty()) say(m, "saved in %s\n", chosen.save.c_str());
+
+  auto const loss = evaluate(t, text.held_out);
+  say(m, "\nheld-out text: loss %.5f, %.3f bits per character (all of its %ld characters)\n", loss, bits(loss),
+      static_cast<long>(text.held_out.size()) - 1);
+  say(m, "\n%s\n", continuation(t, "And God said", 300, at.seed).c_str());
+}
+
+// ---- what is given --------------------------------------------------------------------------------------------------------------------------------
+
+meshtf::text_parts read_parts(std::string const& path) {
+  auto const whole      = meshtf::read_text(path);
+  constexpr long enough = 2 * (length::size + 1);  // a window to train with and some bytes to hold out
+  if (whole.size() < enough)
+    throw meshtf::data_error("expected a text of at least " + std::to_string(enough) + " bytes, got " + std::to_string(whole.size()) + " in " + path +
+                             ": take a longer one");
+  auto parts = meshtf::split_text(whole);
+  parts.held_out.bytes.insert(0, 1, parts.training.bytes.back());  // a byte is predicted from one before it: so the first one is, too
+  return parts;
+}
+
+/// A folder that checkpoints can't go to is refused. One process looks.
+void check_folder(options const& chosen, bool here) {
+  namespace fs = std::filesystem;
+  if (!here || chosen.save.empty()) return;
+  std::error_code failed;
+  fs::create_directories(chosen.save, failed);
+  if (failed || access(chosen.save.c_str(), W_OK | X_OK) != 0)
+    throw meshtf::unavailable("expected a folder that can be written after --save, got '" + chosen.save +
+                              "': " + (failed ? failed.message() : "permission denied") + ": name another one");
+  if (!chosen.resume.empty() && fs::equivalent(chosen.save, chosen.resume, failed)) return;
+  for (auto const& entry : fs::directory_iterator{chosen.save, failed})
+    if (entry.path().extension() == ".safetensors")
+      throw meshtf::usage_error("expected a folder without checkpoints after --save, got " + chosen.save + " with " +
+                                entry.path().filename().string() + ": go on from there (--resume " + chosen.save + "), or name another folder");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  meshtf::environment env{argc, argv};  // MPI is up, and an error becomes one line and an exit status
+  auto const chosen = read_options(argc, argv, all_layouts::names(), size.name, size.steps);
+  if (chosen.help) {
+    if (env.world().rank() == 0) std::fputs(usage(size.name, size.steps).c_str(), stdout);
+    return 0;
+  }
+  meshtf::process_mesh<grid> m{env.world()};  // four processes, or a sentence that says so
+
+  auto const text = meshtf::agreed(m.world(), [&] { return read_parts(chosen.data); });
+  meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });  // now, and not after an hour of training
+  if (chosen.resume.empty()) compare_layouts(m, text.training, chosen);
+  all_layouts::visit(chosen.layout.empty() ? name<under::mixed> : chosen.layout, [&]<class L>() { train<L>(m, text, chosen); });
+}

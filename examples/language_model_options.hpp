@@ -1,0 +1,56 @@
+// The command line of language_model.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+
+inline std::string usage(std::string const& size, long steps) {
+  return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--save DIR] [--resume DIR]\n\n" +
+         "  --steps N       training steps (default: " + std::to_string(steps) + R"()
+  --layout NAME   one layout alone (default: a few steps under all of them, then training under mixed)
+  --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
+  --seed N        of the initial parameters and the order of the text (default: 1)
+  --size NAME     that of this program: other sizes are other programs
+  --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
+  --resume DIR    go on from the newest checkpoint there, with the same --steps and --data
+  --help          this text
+)";
+}
+
+struct options {
+  long steps;                        // the default is that of the size
+  std::string layout       = {};     // empty: all
+  std::string data         = "build/data/kjv.txt";
+  std::optional<long> seed = {};     // 1, or that of the checkpoint
+  std::string save = {}, resume = {};   // empty: not
+  bool help = false;
+};
+
+/// Errors: `usage_error`, on every process alike.
+inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts, std::string const& size, long steps) {
+  options chosen{steps};
+  auto const folder = [](std::string const& option, std::string const& name) {
+    if (name.empty()) throw meshtf::usage_error("expected a folder after " + option + ", got '': for example " + option + " build/checkpoint");
+    return name;
+  };
+  chosen.help = for_each_option(
+      argc, argv, "--steps, --layout, --data, --seed, --size, --save, --resume or --help", [&](std::string const& option, auto const& next) {
+        if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
+        else if (option == "--layout") chosen.layout = one_of(layouts, next());
+        else if (option == "--data") chosen.data = next();
+        else if (option == "--seed") chosen.seed = whole_number(option, next(), 0);
+        else if (option == "--save") chosen.save = folder(option, next());
+        else if (option == "--resume") chosen.resume = folder(option, next());
+        else if (option == "--size") {
+          if (auto const wanted = next(); wanted != size)
+            throw meshtf::usage_error("expected --size " + size + ", which this program was compiled for, got '" + wanted +
+                                      "': a size is a program of its own, which examples/demo builds: for example --size small");
+        } else return false;
+        return true;
+      });
+  return chosen;
+}

@@ -1,0 +1,45 @@
+// The byte tokenizer: every byte of a text is a token, and its value is its id.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/error.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Text to ids and back. There is no text that it can't spell and nothing to train: a character outside ASCII is several tokens.
+///
+///     struct vocab : meshtf::dim<meshtf::byte_tokenizer::vocabulary> {};
+struct byte_tokenizer {
+  static constexpr extent vocabulary = 256;
+
+  /// From 0 to 255, whether or not `char` has a sign.
+  static constexpr std::int32_t id_of(char byte) { return static_cast<unsigned char>(byte); }
+
+  static std::vector<std::int32_t> encode(std::string_view text) {
+    std::vector<std::int32_t> ids;
+    ids.reserve(text.size());
+    for (char const byte : text) ids.push_back(id_of(byte));
+    return ids;
+  }
+
+  /// Errors: `data_error` if an id is no byte.
+  static std::string decode(std::span<std::int32_t const> ids) {
+    std::string text;
+    text.reserve(ids.size());
+    for (auto const id : ids) {
+      if (id < 0 || id >= vocabulary)
+        throw data_error("expected ids from 0 to " + std::to_string(vocabulary - 1) + ", got " + std::to_string(id) + " as number " +
+                         std::to_string(text.size()) + ": they are no bytes, decode them with the vocabulary that they are of");
+      text.push_back(static_cast<char>(static_cast<unsigned char>(id)));
+    }
+    return text;
+  }
+};
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,102 @@
+// Text: one to train or test with, in memory, and the part of it that is held out.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/error.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A text as bytes. The same on every process: what differs is the part of each batch that a process takes.
+struct text {
+  std::string name;   // the file, for messages
+  std::string bytes;
+
+  extent size() const { return static_cast<extent>(bytes.size()); }
+};
+
+/// More bytes than this `read_text` does not take: every process keeps all of them.
+inline constexpr extent largest_text = extent{1} << 32;
+
+namespace detail {
+
+[[noreturn]] inline void throw_no_text(std::string const& path, int reason) {
+  throw no_input("expected to read the text " + path + ", got: " + std::strerror(reason) + ": name a file that is there and that you may read");
+}
+
+}  // namespace detail
+
+/// Reads a whole file, as it is.
+///
+/// Every process reads it; one that fails must not leave the others waiting: `agreed(world, [&] { return read_text(path); })`. So it is a regular file: of a
+/// pipe each process would get another part.
+/// Errors: `no_input` if it can't be read; `data_error` if it is empty, a directory, a device or a pipe, or larger than `largest_text`. Both name the file.
+inline text read_text(std::string const& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  auto const kind = fs::status(path, failed).type();
+  if (failed || kind == fs::file_type::not_found) detail::throw_no_text(path, failed ? failed.value() : ENOENT);
+  if (kind == fs::file_type::directory) throw data_error("expected " + path + " to be a file of text, got a directory: name a file in it");
+  if (kind != fs::file_type::regular)
+    throw data_error("expected " + path +
+                     " to be a regular file, since every process reads it, got a device or a pipe: write its text to a file first");
+  if (auto const size = fs::file_size(path, failed); !failed && size > static_cast<std::uintmax_t>(largest_text))
+    throw data_error("expected " + path + " to have at most " + std::to_string(largest_text) + " bytes, since every process keeps all of them, got " +
+                     std::to_string(size) + ": take a part of it (head -c)");
+
+  struct closes {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, closes> const file{std::fopen(path.c_str(), "rb")};
+  if (!file) detail::throw_no_text(path, errno);
+  text read{path, {}};
+  for (std::size_t have = 0;;) {  // until its end, whatever size it says: a file may grow, and some that the system makes up say 0
+    read.bytes.resize(std::max(2 * have, std::size_t{1} << 20));
+    errno          = 0;
+    auto const got = std::fread(read.bytes.data() + have, 1, read.bytes.size() - have, file.get());
+    if (std::ferror(file.get()) != 0) detail::throw_no_text(path, errno);
+    have += got;
+    if (have < read.bytes.size()) {
+      read.bytes.resize(have);
+      break;
+    }
+  }
+  if (read.bytes.empty()) throw data_error("expected text in " + path + ", got an empty file: name another one");
+  read.bytes.shrink_to_fit();
+  return read;
+}
+
+/// A text in two: what is trained with, and what is kept from training.
+struct text_parts {
+  text training;
+  text held_out;
+};
+
+/// Holds out the last `share` of a text, rounded to millionths; `text_parts` has both. The cut is counted in whole bytes, so it is the same on every machine.
+///
+/// Errors: `usage_error` unless 0 < share < 1, `data_error` if one part would be empty.
+inline text_parts split_text(text const& whole, double share = 0.05) {
+  if (!(share > 0 && share < 1))
+    throw usage_error("expected a held-out share of more than 0 and less than 1, got " + std::to_string(share) +
+                      ": 0.05 holds out the last twentieth");
+  extent const million = 1'000'000, size = whole.size();
+  extent const held = static_cast<extent>(std::llround(share * 1e6));
+  // size * held / million, without a product that overflows
+  extent const last = size / million * held + size % million * held / million;
+  if (last == 0 || last == size)
+    throw data_error("expected " + whole.name + " to be long enough to hold out " + std::to_string(held) + " millionths of it, got " +
+                     std::to_string(size) + " bytes: take a longer text, or another share");
+  auto const cut = static_cast<std::size_t>(size - last);
+  return {{whole.name + " without its held-out end", whole.bytes.substr(0, cut)}, {"the held-out end of " + whole.name, whole.bytes.substr(cut)}};
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,129 @@
+// Windows: neighbouring bytes of a text to predict the next byte from. Every process takes the part that its tensors hold.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include <meshtf/core/philox.hpp>
+#include <meshtf/data/byte_tokenizer.hpp>
+#include <meshtf/data/text.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/runtime/shard.hpp>
+#include <meshtf/tensor/tensor.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Batches of windows without end, for training. Where window b of step s starts is drawn from (seed, s, b) and nothing else: the same whole batches under
+/// every layout, and a run goes on from any step. Nothing is sent, nothing is allocated.
+///
+///     meshtf::random_windows windows{training, seed};
+///     for (...) { windows.next(ids, targets); ... }
+///     windows.seek(checkpoint_step);   // as if so many had been taken
+///
+/// The text outlives it. Philox's streams from 2^63 on are drawn from: those that initialisers and dropout count from 0 share no number with it, whatever
+/// their seed.
+class random_windows {
+public:
+  explicit random_windows(text const& from, std::uint64_t seed = 0) : text_{from}, seed_{seed} {}
+  explicit random_windows(text const&&, std::uint64_t = 0) = delete;
+
+  /// Fills this process's part of the next batch: each window is `Length` bytes, its targets are the bytes that follow each of them.
+  ///
+  /// Errors: `data_error` if the text is shorter than a window and the byte after it.
+  template<class L, class Batch, class Length>
+  void next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets) {
+    extent const starts = text_.size() - Length::size;
+    if (starts < 1)
+      throw data_error("expected at least " + std::to_string(Length::size + 1) + " bytes, a window of " + std::to_string(Length::size) +
+                       " and the byte after it, got " + std::to_string(text_.size()) + " in " + text_.name +
+                       ": take a longer text, or compile for shorter windows");
+    constexpr auto dims   = placed_dims<L, shape<Batch, Length>>;
+    constexpr extent rows = dims[0].local_size(), columns = dims[1].local_size();
+    auto const first = first_indices(dims, ids.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+    philox const random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step_)};
+
+    ids.handle()->written();
+    targets.handle()->written();
+    for (extent row = 0; row < rows; ++row) {
+      auto const start  = static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
+      char const* bytes = text_.bytes.data() + std::min(start, starts - 1) + first[1];
+      for (extent k = row * columns; k < (row + 1) * columns; ++k) {
+        ids.data()[k]     = byte_tokenizer::id_of(*bytes++);
+        targets.data()[k] = byte_tokenizer::id_of(*bytes);
+      }
+    }
+    ++step_;
+  }
+
+  /// The number of the step that comes next, from 0.
+  extent step() const { return step_; }
+
+  /// Errors: `software_error` if `step` is negative.
+  void seek(extent step) {
+    if (step < 0)
+      throw software_error("expected a step from 0 on, got " + std::to_string(step) + ": steps are counted from the start of the training");
+    step_ = step;
+  }
+
+private:
+  text const& text_;
+  std::uint64_t seed_;
+  extent step_ = 0;
+};
+
+/// All of a text once, for evaluation: every byte but the first, which nothing comes before, is a target exactly once. Windows follow one another, so a byte
+/// is predicted from those before it in its window.
+///
+/// What is left of the last batch has weight 0, id 0 and target 0. The exact mean under any layout, batch and number of processes is the sum of
+/// `loss * weights` over all batches by `count()`:
+///
+///     meshtf::windows_in_order test{held_out};
+///     while (test.next(ids, targets, weights)) total += sum(losses(ids, targets) * weights).value();
+///     auto bits = total / double(test.count()) / std::log(2.0);
+///
+/// The text outlives it. Errors: `data_error` if the text has less than two bytes.
+class windows_in_order {
+public:
+  explicit windows_in_order(text const& from) : text_{from} {
+    if (from.size() < 2)
+      throw data_error("expected at least 2 bytes, one to predict and one before it, got " + std::to_string(from.size()) + " in " + from.name +
+                       ": take a longer text");
+  }
+  explicit windows_in_order(text const&&) = delete;
+
+  /// Fills this process's part of the next batch; false after the last one. Nothing is sent, nothing is allocated.
+  template<FloatingElement T, class L, class Batch, class Length>
+  bool next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets, tensor<T, L, Batch, Length>& weights) {
+    if (at_ >= count()) return false;
+    constexpr auto dims = placed_dims<L, shape<Batch, Length>>;
+    auto const first    = first_indices(dims, ids.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+
+    ids.handle()->written();
+    targets.handle()->written();
+    weights.handle()->written();
+    for_each_run(dims, first, [&](extent local, extent whole, extent n) {
+      extent const from = at_ + whole;  // windows of a batch follow one another, so an index in the batch is one in the text
+      extent const real = std::clamp<extent>(count() - from, 0, n);
+      for (extent k = 0; k < real; ++k) {
+        ids.data()[local + k]     = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k)]);
+        targets.data()[local + k] = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k + 1)]);
+      }
+      std::fill_n(ids.data() + local + real, n - real, 0);
+      std::fill_n(targets.data() + local + real, n - real, 0);
+      std::fill_n(weights.data() + local, real, T{1});
+      std::fill_n(weights.data() + local + real, n - real, T{0});
+    });
+    at_ += Batch::size * Length::size;
+    return true;
+  }
+
+  /// Targets in the whole text.
+  extent count() const { return text_.size() - 1; }
+
+private:
+  text const& text_;
+  extent at_ = 0;  // the first byte of the next batch
+};
+
+}  // namespace meshtf::inline v0

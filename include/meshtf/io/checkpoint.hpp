@@ -1,0 +1,596 @@
+// Checkpoints: save(parameters, optimizer, position, folder) and load, under any layout and number of processes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <meshtf/io/safetensors.hpp>
+#include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/runtime/shard.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+namespace meshtf::inline v0 {
+
+/// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, of the order that `seed` gives.
+struct training_position {
+  std::uint64_t step = 0;
+  std::uint64_t seed = 0;
+
+  friend constexpr bool operator==(training_position const&, training_position const&) = default;
+};
+
+namespace detail {
+
+/// Stands where there is no optimizer; and shows what each one offers here.
+struct no_optimizer {
+  static constexpr char const* kind = "";
+  static constexpr std::array<char const*, 0> array_names{};
+
+  template<class Self, class F>
+  static constexpr void for_each_number(Self&, F const&) {}
+  template<class Parameter, class F>
+  constexpr void for_each_array(Parameter const&, F const&) const {}
+  template<class Parameter>
+  constexpr void make_arrays(Parameter const&) {}
+};
+
+template<class Optimizer>
+concept KeptInCheckpoints = requires {
+  Optimizer::kind;
+  Optimizer::array_names;
+};
+
+template<class List>
+using layout_of_list = typename norm_of<List>::layout_type;
+
+#if MESHTF_WITH_JANSSON
+
+// ---- the folder
+
+inline constexpr std::string_view checkpoint_format = "meshtf 1", checkpoint_suffix = ".safetensors", optimizer_prefix = "optimizer.";
+
+/// "step-00000200.safetensors"
+inline std::string checkpoint_name(std::uint64_t step) {
+  std::string const digits = std::to_string(step);
+  return "step-" + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits + std::string{checkpoint_suffix};
+}
+
+template<class Number>
+std::optional<Number> parsed(std::string_view text) {
+  Number number{};
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
+}
+
+/// The steps of the checkpoints in a folder, in ascending order. `left_over`: the files of saves that were cut off.
+inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over = nullptr) {
+  struct closes {
+    void operator()(DIR* d) const { closedir(d); }
+  };
+  std::unique_ptr<DIR, closes> const opened{opendir(folder.c_str())};
+  if (!opened) throw no_input("expected " + folder + " to be a folder of checkpoints, got: " + std::strerror(errno));
+  constexpr std::string_view prefix = "step-", cut_off = ".partial";
+  std::vector<std::uint64_t> steps;
+  while (dirent const* const entry = readdir(opened.get())) {
+    std::string_view name   = entry->d_name;
+    bool const is_left_over = name.ends_with(cut_off);
+    if (is_left_over) name.remove_suffix(cut_off.size());
+    if (!name.starts_with(prefix) || !name.ends_with(checkpoint_suffix)) continue;
+    auto const step = parsed<std::uint64_t>(name.substr(prefix.size(), name.size() - prefix.size() - checkpoint_suffix.size()));
+    if (!step || checkpoint_name(*step) != name) continue;
+    if (!is_left_over) steps.push_back(*step);
+    else if (left_over != nullptr) left_over->push_back(folder + "/" + entry->d_name);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+/// Makes the folder if it isn't there, and removes what saves that were cut off have left in it. Returns the name of the new file.
+inline std::string room_for_checkpoint(std::string const& folder, std::uint64_t step) {
+  if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    throw unavailable("expected to make the folder " + folder + ", got: " + std::strerror(errno));
+  std::vector<std::string> left_over;
+  auto const steps = saved_steps(folder, &left_over);
+  if (!steps.empty() && steps.back() > step)
+    throw usage_error("expected " + folder + " to hold no checkpoint later than the one to be saved, of step " + std::to_string(step) + ", got " +
+                      checkpoint_name(steps.back()) + ": load it and go on from there, or save to another folder");
+  for (auto const& path : left_over) unlink(path.c_str());
+  return folder + "/" + checkpoint_name(step);
+}
+
+/// Leaves the two newest.
+inline void remove_old_checkpoints(std::string const& folder) {
+  auto steps = saved_steps(folder);
+  for (std::size_t i = 0; i + 2 < steps.size(); ++i) unlink((folder + "/" + checkpoint_name(steps[i])).c_str());
+}
+
+struct found_checkpoint {
+  std::string path, remedy;
+};
+
+/// `path` itself if it is a file, the newest one in it if it is a folder.
+inline found_checkpoint find_checkpoint(std::string const& path) {
+  struct stat about{};
+  if (stat(path.c_str(), &about) != 0) throw no_input("expected a checkpoint at " + path + ", got: " + std::strerror(errno));
+  if (!S_ISDIR(about.st_mode)) return {path, "take another copy of it"};
+  auto const steps = saved_steps(path);
+  if (steps.empty()) throw no_input("expected a checkpoint (" + checkpoint_name(0) + " or later) in " + path + ", got none: save one there first");
+  std::string const newest = path + "/" + checkpoint_name(steps.back());
+  if (steps.size() == 1) return {newest, "and no other is in the folder"};
+  return {newest, "delete it to load the one before it, " + checkpoint_name(steps[steps.size() - 2])};
+}
+
+// ---- what a checkpoint holds
+
+/// The name of an optimizer's array of a parameter.
+inline std::string state_name(char const* what, std::string const& parameter) { return std::string{optimizer_prefix} + what + "." + parameter; }
+
+/// An array to save or to load: a parameter, or what an optimizer keeps of one. Its shape is a value, so what handles it is compiled once for a mesh.
+template<class T, class M>
+struct kept_array {
+  std::string name;
+  std::span<placed const> dims;
+  axis_set over;
+  shared<storage<T, process_mesh<M>>, process_mesh<M>> data;
+  replica_parts parts;  // `data` is the part of this process
+  std::size_t parameter;  // its number, or that of the one it belongs to
+  char const* what;  // the optimizer's name for it; null: it is the parameter itself
+
+  safetensors_array described() const {
+    safetensors_array array;
+    array.type = safetensors_type(element_of<T>);
+    for (placed const& d : dims) array.extents.push_back(d.size);
+    return array;
+  }
+};
+
+/// The arrays of a program. In a file the larger elements come first, so that each array begins at a multiple of its element's size.
+template<class M>
+struct kept_arrays {
+  std::vector<kept_array<double, M>> doubles;
+  std::vector<kept_array<float, M>> floats;
+  std::size_t parameters = 0;
+
+  template<class F>
+  void for_each(F const& f) const {
+    for (auto const& array : doubles) f(array);
+    for (auto const& array : floats) f(array);
+  }
+  template<class T>
+  void add(kept_array<T, M> array) {
+    if constexpr (std::is_same_v<T, double>) doubles.push_back(std::move(array));
+    else floats.push_back(std::move(array));
+  }
+};
+
+template<class List>
+using mesh_of_list = typename layout_of_list<List>::mesh_type;
+
+template<class List, class Optimizer>
+kept_arrays<mesh_of_list<List>> arrays_of(List const& list, Optimizer const& opt) {
+  using mesh_type = mesh_of_list<List>;
+  kept_arrays<mesh_type> arrays;
+  list.for_each_named([&]<class T, class L, class... D>(std::string const& name, parameter<T, L, D...>& w) {
+    std::span<placed const> const dims = placed_dims<L, shape<D...>>;
+    constexpr axis_set over            = split_over<L, shape<D...>>;
+    std::size_t const number           = arrays.parameters++;
+    arrays.add(kept_array<T, mesh_type>{name, dims, over, w.handle(), {.size = w.size}, number, nullptr});
+    opt.for_each_array(w, [&](char const* what, auto const& data, replica_parts const& parts) {
+      arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
+    });
+  });
+  return arrays;
+}
+
+/// The machine of a list that is not empty.
+template<class List>
+auto& machine_of_parameters(List const& list) {
+  typename norm_of<List>::machine_type* m = nullptr;
+  list.for_each([&m](auto& w) { m = &w.machine(); });
+  if (m == nullptr) throw software_error("a checkpoint of no parameters: the list is empty");
+  return *m;
+}
+
+/// Names that mean something else in a file, and names given twice, are refused.
+template<class M>
+void check_names(kept_arrays<M> const& arrays) {
+  std::vector<std::string> names;
+  arrays.for_each([&](auto const& array) {
+    if (array.what != nullptr) return;
+    if (array.name.starts_with(optimizer_prefix) || array.name == "__metadata__")
+      throw software_error("expected no parameter to be called '" + array.name +
+                           "', which means something else in a checkpoint: give it another name");
+    names.push_back(array.name);
+  });
+  std::sort(names.begin(), names.end());
+  if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    throw software_error("expected parameters of different names, got two that are called '" + *twice +
+                         "': name them, parameters(named(\"a\", a), ...)");
+}
+
+inline std::string spelled_number(double x) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};  // as many digits as bring the same number back
+}
+
+template<class Optimizer>
+std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer const& opt, training_position const* position) {
+  std::vector<std::pair<std::string, std::string>> about{{"format", std::string{checkpoint_format}}};
+  if (position != nullptr) {
+    about.emplace_back("step", std::to_string(position->step));
+    about.emplace_back("seed", std::to_string(position->seed));
+  }
+  if (*Optimizer::kind != '\0') about.emplace_back("optimizer", Optimizer::kind);
+  Optimizer::for_each_number(opt, [&](char const* name, double x) { about.emplace_back(std::string{optimizer_prefix} + name, spelled_number(x)); });
+  return about;
+}
+
+// ---- saving
+
+/// All elements of an array, in the order of the whole, on process 0; nothing on the others, which hand over their parts.
+template<class T, class M>
+std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
+  auto const gather = [&m](std::vector<T> const& part, axis_set over) {
+    std::vector<T> all(part.size() * static_cast<std::size_t>(m.along(over).size()));
+    m.gather_parts(part.data(), static_cast<extent>(part.size()), all.data(), over);
+    return all;
+  };
+  extent const size = array.parts.size;
+  std::vector<T> parts(array.data->data(), array.data->data() + array.parts.part());
+  if (array.parts.count > 1) parts = gather(parts, array.parts.over);
+  parts.resize(static_cast<std::size_t>(size));  // without the zeros at the end
+  if (array.over != 0) parts = gather(parts, array.over);
+  if (m.rank() != 0 || array.over == 0) return parts;
+
+  std::vector<T> whole(parts.size());
+  constexpr auto sizes = axis_sizes<M>;
+  for (extent part = 0; part * size < static_cast<extent>(parts.size()); ++part) {
+    std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major over the mesh's order
+    extent left = part;
+    for (std::size_t a = max_axes; a-- > 0;)
+      if ((array.over >> a & 1) != 0) at[a] = left % sizes[a], left /= sizes[a];
+    for_each_run(array.dims, first_indices(array.dims, at, sizes),
+                 [&](extent local, extent to, extent n) { std::copy_n(parts.data() + part * size + local, n, whole.data() + to); });
+  }
+  return whole;
+}
+
+/// Process 0 writes the file that `where()` names there, and calls `done()` there at the end. The others hand over their parts, whatever happens on it.
+template<class M, class Where, class Done>
+void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::pair<std::string, std::string>> const& about,
+                      Where const& where, Done const& done) {
+  bool const first = m.rank() == 0;
+  check_names(arrays);
+  std::vector<std::pair<std::string, safetensors_array>> described;
+  arrays.for_each([&](auto const& array) { described.emplace_back(array.name, array.described()); });
+  std::optional<safetensors_writer> file;
+  agreed(m.world(), [&] {
+    if (first) file.emplace(where(), about, described);
+  });
+  std::exception_ptr caught;
+  auto const unless_failed = [&](auto const& write) {
+    if (!first || caught) return;
+    try {
+      write();
+    } catch (...) {
+      caught = std::current_exception();
+      file.reset();   // what there is of it fills the disk no longer
+    }
+  };
+  arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
+    auto const whole = gathered(m, array);
+    unless_failed([&] { file->write(whole.data(), whole.size() * sizeof(T)); });
+  });
+  unless_failed([&] {
+    file->commit();
+    done();
+  });
+  agree(m.world(), caught);
+}
+
+// ---- loading
+
+/// What process 0 tells the others of a file: where it stands, the optimizer's numbers, and of which parameters it has the optimizer's arrays.
+struct checkpoint_contents {
+  training_position position;
+  std::vector<double> numbers;
+  std::vector<std::int32_t> kept;
+};
+
+/// Compares what a file holds with what is to be loaded.
+class checkpoint_check {
+public:
+  explicit checkpoint_check(safetensors_reader const& file) : path_{file.path()}, header_{file.header()} {}
+
+  template<class Number>
+  Number number(std::string const& key) const {
+    auto const text = header_.metadata.find(key);
+    if (text == header_.metadata.end()) throw data_error("expected the metadata of " + path_ + " to have '" + key + "', got none: " + other);
+    auto const found = parsed<Number>(text->second);
+    if (!found)
+      throw data_error("expected the metadata of " + path_ + " to have a number as '" + key + "', got '" + spelled_text(text->second) +
+                       "': " + other);
+    return *found;
+  }
+  bool has(std::string const& key) const { return header_.metadata.contains(key); }
+  std::string text(std::string const& key) const {
+    auto const found = header_.metadata.find(key);
+    return found == header_.metadata.end() ? "" : found->second;
+  }
+
+  void format(bool of_training) const {
+    std::string const format = text("format");
+    bool const ours          = format.starts_with("meshtf ");
+    if (format != checkpoint_format && (of_training || ours))
+      throw data_error("expected the metadata of " + path_ + " to have the format '" + std::string{checkpoint_format} + "', got '" +
+                       spelled_text(format) + "': " + (ours ? "load it with the version that saved it" : other));
+  }
+  void optimizer(std::string const& expected) const {
+    if (std::string const found = text("optimizer"); found != expected)
+      throw data_error("expected " + path_ + " to hold the state of the optimizer " + expected + ", got " +
+                       (found.empty() ? "none" : "that of " + spelled_text(found)) + ": load(parameters, path) takes the parameters alone");
+  }
+
+  bool holds(std::string const& name) const { return header_.arrays.contains(name); }
+  /// Throws if the array is there and another than expected.
+  void expects(std::string const& name, safetensors_array const& expected) {
+    names_.push_back(name);
+    if (!holds(name)) {
+      if (missing_.empty()) missing_ = "'" + name + "', " + spelled_array(expected);
+      return;
+    }
+    auto const& found = header_.arrays.at(name);
+    if (found.extents != expected.extents || found.type != expected.type)
+      throw data_error("expected '" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
+                       (found.extents != expected.extents ? ": make the model of the sizes that it was saved with"
+                                                          : ": make the parameters of that type, or convert the file"));
+  }
+  /// Throws if something expected is missing, or something is there that nobody expects; the optimizer's arrays count if `all`.
+  void finish(bool all) {
+    std::sort(names_.begin(), names_.end());
+    std::string surplus;
+    for (auto const& [name, array] : header_.arrays)
+      if (surplus.empty() && (all || !name.starts_with(optimizer_prefix)) && !std::binary_search(names_.begin(), names_.end(), name))
+        surplus = "'" + spelled_text(name) + "', " + spelled_array(array);
+    std::string const remedy = ": load it into the model that it was saved from, or give the parameters the names that they had";
+    if (!missing_.empty())
+      throw data_error("expected " + missing_ + ", in " + path_ + ", got no array of that name" +
+                       (surplus.empty() ? "" : " but " + surplus + ", which this model has not") + remedy);
+    if (!surplus.empty()) throw data_error("expected nothing in " + path_ + " but what this model has, got " + surplus + remedy);
+  }
+
+  static constexpr char const* other = "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
+
+private:
+  std::string const& path_;
+  safetensors_header const& header_;
+  std::vector<std::string> names_;
+  std::string missing_;
+};
+
+template<class Optimizer, class M>
+checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays<M> const& parameters, Optimizer const& opt) {
+  constexpr bool of_training = *Optimizer::kind != '\0';
+  checkpoint_check check{file};
+  checkpoint_contents contents;
+  check.format(of_training);
+  if (of_training || check.has("step")) contents.position = {check.number<std::uint64_t>("step"), check.number<std::uint64_t>("seed")};
+  if (of_training) check.optimizer(Optimizer::kind);
+  Optimizer::for_each_number(
+      opt, [&](char const* name, double) { contents.numbers.push_back(check.number<double>(std::string{optimizer_prefix} + name)); });
+
+  contents.kept.resize(parameters.parameters);
+  parameters.for_each([&](auto const& array) {
+    check.expects(array.name, array.described());
+    bool kept = false;  // all arrays of the optimizer, or none
+    for (char const* const what : Optimizer::array_names) kept = check.holds(state_name(what, array.name)) || kept;
+    contents.kept[array.parameter] = kept ? 1 : 0;
+    if (kept)
+      for (char const* const what : Optimizer::array_names) check.expects(state_name(what, array.name), array.described());
+  });
+  check.finish(of_training);
+  return contents;
+}
+
+/// This process's part of the array whose elements are `whole`.
+template<class T, class M>
+void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const& array) {
+  auto const fill = [&](T* shard) {
+    for_each_run(array.dims, first_indices(array.dims, m.coordinates(), axis_sizes<M>),
+                 [&](extent local, extent at, extent n) { std::copy_n(whole + at, n, shard + local); });
+  };
+  array.data->written();
+  if (array.parts.count == 1) return fill(array.data->data());
+  std::vector<T> shard(static_cast<std::size_t>(array.parts.size));
+  fill(shard.data());
+  extent const rank = m.rank_along(array.parts.over), held = array.parts.held(rank);
+  T* const end = std::copy_n(shard.data() + array.parts.first(rank), held, array.data->data());
+  std::fill_n(end, array.parts.part() - held, T{});
+}
+
+/// Those of process 0.
+template<class Values>
+void tell_all(boost::mpi::communicator const& world, Values& values) {
+  meshtf::broadcast(world, values.data(), static_cast<extent>(values.size()), 0);
+}
+
+template<class M>
+void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept, safetensors_reader const* file) {
+  std::exception_ptr caught;
+  arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
+    if (array.what != nullptr && kept[array.parameter] == 0) {  // it had no gradient yet when it was saved
+      std::fill_n(array.data->data(), array.parts.part(), T{});
+      return;
+    }
+    extent size = 1;
+    for (placed const& d : array.dims) size *= d.size;
+    std::vector<T> whole(static_cast<std::size_t>(size));
+    if (file != nullptr && !caught) {
+      try {
+        file->read(file->header().arrays.at(array.name), whole.data());
+      } catch (...) {
+        caught = std::current_exception();
+      }
+    }
+    tell_all(m.world(), whole);
+    take_from_whole(m, static_cast<T const*>(whole.data()), array);
+  });
+  agree(m.world(), caught);
+}
+
+/// Process 0 reads; the others get what they need of it.
+template<class List, class Optimizer>
+training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path) {
+  auto& m               = machine_of_parameters(list);
+  auto const& world     = m.world();
+  auto const parameters = arrays_of(list, no_optimizer{});
+  check_names(parameters);
+  std::optional<safetensors_reader> file;
+  checkpoint_contents contents;
+  Optimizer::for_each_number(opt, [&](char const*, double) { contents.numbers.push_back(0); });
+  contents.kept.resize(parameters.parameters);
+  agreed(world, [&] {
+    if (m.rank() != 0) return;
+    auto const [name, remedy] = find_checkpoint(path);
+    file.emplace(name, remedy);
+    contents = checked_contents(*file, parameters, opt);
+    file->verify();  // so that nothing is changed if the file is damaged
+  });
+  auto words = std::bit_cast<std::array<std::int32_t, sizeof(training_position) / sizeof(std::int32_t)>>(contents.position);
+  tell_all(world, words);
+  tell_all(world, contents.numbers);
+  tell_all(world, contents.kept);
+
+  std::size_t number = 0;
+  list.for_each([&](auto& w) {
+    if (contents.kept[number++] != 0) opt.make_arrays(w);
+  });
+  read_arrays(m, arrays_of(list, opt), contents.kept, file ? &*file : nullptr);
+  number = 0;
+  Optimizer::for_each_number(opt, [&](char const*, double& x) { x = contents.numbers[number++]; });
+  return std::bit_cast<training_position>(words);
+}
+
+// ---- where there are elements to save
+
+template<class List, class Optimizer>
+consteval bool can_be_kept() {
+  static_assert(!is_dry<layout_of_list<List>>,
+                "meshtf: parameters under a dry layout have no elements, so there is nothing to save and no place to load into");
+  static_assert(KeptInCheckpoints<Optimizer>, "meshtf: this optimizer does not say what a checkpoint keeps of it: see the last members of adam");
+  return !is_dry<layout_of_list<List>> && KeptInCheckpoints<Optimizer>;
+}
+
+/// In a folder, as the checkpoint of a position, or without one as the file `path`.
+template<class List, class Optimizer>
+void save_to(List const& list, Optimizer const& opt, training_position const* position, std::string const& path) {
+  if constexpr (can_be_kept<List, Optimizer>())
+    write_checkpoint(
+        machine_of_parameters(list), arrays_of(list, opt), about_checkpoint(opt, position),
+        [&] { return position != nullptr ? room_for_checkpoint(path, position->step) : path; },
+        [&] {
+          if (position != nullptr) remove_old_checkpoints(path);
+        });
+}
+
+template<class List, class Optimizer>
+training_position load_from(List const& list, Optimizer& opt, std::string const& path) {
+  if constexpr (can_be_kept<List, Optimizer>()) return read_checkpoint(list, opt, path);
+  else return {};
+}
+
+#else
+
+template<class... Arguments>
+training_position save_to(Arguments const&...) {
+  static_assert(sizeof...(Arguments) == 0,
+                "meshtf: checkpoints need the library jansson: apt install libjansson-dev, and configure again; "
+                "without CMake: -DMESHTF_WITH_JANSSON=1 -ljansson");
+  return {};
+}
+
+template<class... Arguments>
+training_position load_from(Arguments const&... arguments) {
+  return save_to(arguments...);
+}
+
+#endif
+
+}  // namespace detail
+
+/// Saves parameters, the state of their optimizer and the position of training as the newest checkpoint in `folder`, which is made if it isn't there.
+///
+///     meshtf::save(parameters(net), opt, {.step = step, .seed = seed}, "run1");
+///     auto const position = meshtf::load(parameters(net), opt, "run1");
+///
+/// Every process calls it, between two steps. Process 0 writes one safetensors file, `folder`/step-00000200.safetensors: the parameters as whole arrays by
+/// their names in the list, the optimizer's arrays as "optimizer.first.NAME" ..., and as metadata the position and the optimizer's numbers. It depends
+/// on no layout. One array at a time is gathered: that much memory is needed.
+///
+/// The file gets its name when all of it is on the disk, so a job that is killed, or a disk that fills up, leaves the earlier ones as they are. The two newest
+/// stay, older ones are removed after that: a folder is for one run, and needs room for three. A checkpoint of the same step is replaced.
+/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if the folder holds a later step,
+/// which belongs to another run; `software_error` if two parameters have one name.
+template<class First, class... Rest, class Optimizer>
+void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position, std::string const& folder) {
+  detail::save_to(list, opt, &position, folder);
+}
+
+/// The same of a program that has no optimizer, or one that needs nothing of its own.
+template<class First, class... Rest>
+void save(parameter_list<First, Rest...> const& list, training_position const& position, std::string const& folder) {
+  detail::save_to(list, detail::no_optimizer{}, &position, folder);
+}
+
+/// Saves parameters alone as the safetensors file `path`. If there is one of this name it stays as it is until the new one is whole.
+template<class First, class... Rest>
+void save(parameter_list<First, Rest...> const& list, std::string const& path) {
+  training_position const* const none = nullptr;
+  detail::save_to(list, detail::no_optimizer{}, none, path);
+}
+
+/// Loads what `save` has saved: the newest checkpoint if `path` is a folder, or the one that it names. Returns the position of training.
+///
+/// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may be others than they were: each process takes its part.
+/// Under the same layout training goes on with the same bits. Settings of the optimizer (its rate ...) are the program's and stay what they are.
+/// Process 0 alone reads the file, and hands one array at a time to all.
+///
+/// All names, shapes and element types, and the checksum of the file, are compared before anything is changed. Without zlib no checksum is written or
+/// compared: a damaged header is found, damaged elements are not.
+/// Errors, the same on all processes: `no_input` if there is none or it can't be read; `data_error` if the file is damaged, of another kind, or from another
+/// model. The newest is never passed over in silence: to go on from the one before it, delete it.
+template<class First, class... Rest, class Optimizer>
+training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
+  return detail::load_from(list, opt, path);
+}
+
+/// Loads parameters alone, of a checkpoint or of any safetensors file that holds their names and nothing else. Without a position in the file it is 0.
+template<class First, class... Rest>
+training_position load(parameter_list<First, Rest...> const& list, std::string const& path) {
+  detail::no_optimizer none;
+  return detail::load_from(list, none, path);
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,79 @@
+// sample: ids drawn from softmax(logits / temperature).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <source_location>
+#include <string>
+#include <utility>
+
+#include <meshtf/core/distribution.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/ops/argmax.hpp>
+#include <meshtf/ops/functions.hpp>
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/partial.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+/// logit / temperature + g, or that times the temperature, which has its largest at the same place: whichever can't overflow. g = -log(-log(1 - u)) is
+/// Gumbel's distribution if u is uniform in [0, 1).
+///
+/// One number at a time, in double: what a library computes of a batch of numbers may differ in its last bit from what it computes of one, and where two
+/// scores are that close, layouts would draw different ids.
+struct gumbel_score {
+  static constexpr extent flops = 6;
+  double temperature;
+
+  double operator()(auto const& logit, double u) const {
+    // large values of g are near u = 0, where a double has the most room; at 0 itself, which comes once in 2^53, g would be infinite
+    double const g = -std::log(-std::log1p(-std::max(u, 0x1p-54)));
+    auto const x   = static_cast<double>(logit);
+    return temperature <= 1 ? x + temperature * g : x / temperature + g;
+  }
+};
+
+}  // namespace function
+
+/// For each element of the other dimensions an index along `Along`, drawn with the probabilities softmax<Along>(logits / temperature).
+///
+///     auto next = sample<vocab>(logits, {.seed = seed, .stream = step}, 0.8);   // logits[batch, vocab] -> next[batch]
+///
+/// Result: int. Temperature 1 draws from softmax(logits), a lower one prefers what is likely, and 0 is argmax<Along>(logits). What is drawn depends on the
+/// logits, the key and an element's index in the whole tensor: the same ids under every layout, also where `Along` is split, where it sends what argmax sends
+/// of a tensor of double. A logit of minus infinity is never drawn if another is finite. Give every call a key of its own. No gradient.
+/// Errors: `usage_error`, on all processes alike, if the temperature is negative, infinite or not a number.
+/// Source: Gumbel, Statistical Theory of Extreme Values (1954); Maddison, Tarlow, Minka, A* Sampling (2014), section 2.
+template<Dimension Along, FloatingElement T, class L, class... D>
+constexpr auto sample(tensor<T, L, D...> const& logits, random_key key, double temperature,
+                      std::source_location at = std::source_location::current()) {
+  using verdict = reduce_verdict<wet<L>, shape<D...>, Along>;
+  static_assert(accepted<verdict>, "meshtf: sample can't draw along this dimension");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    if (!(temperature >= 0 && temperature <= std::numeric_limits<double>::max()))
+      throw usage_error("expected a temperature of 0 or more, got " + std::to_string(temperature) +
+                        ": 0 takes the likeliest, 1 draws with the model's own probabilities");
+    if (temperature == 0) return argmax<Along>(logits, at);
+    auto& m = logits.machine();
+    m.enter("sample", at);
+    auto score = tensor<double, L, D...>::uninitialised(m);
+    m.draw(placed_dims<L, shape<D...>>, uniform_distribution{key, 0, 1}, score.data());
+    m.map(nest_plan<wet<L>, shape<D...>, shape<D...>, shape<D...>>::local, function::gumbel_score{temperature}, score.data(), logits.data(),
+          std::as_const(score).data());
+    return argmax<Along>(score, at);
+  }
+}
+
+template<Dimension Along, class V, class Over>
+constexpr V sample(partial<V, Over> const& logits, random_key, double) {
+  static_assert(accepted<still_a_sum_over<Over>>,
+                "meshtf: sample is not linear, so it can't take the addends of a sum: sample<...>(finish(logits), ...)");
+  return logits.addend();
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,83 @@
+// What a concatenation along a dimension will do, decided before it runs.
+#pragma once
+
+#include <meshtf/plan/slice_plan.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A part of a concatenation has exactly one dimension that not all parts have, the one that it brings in: `Part` has `Own`. Parts of the same dimensions are
+/// told apart by a rename.
+template<class Part, class Own>
+struct part_brings_other_than_one_dim {};
+
+/// With the new dimension in the place of its own, a part is `Given`, but the first one is `Expected`.
+template<class Expected, class Given>
+struct parts_have_other_dims {};
+
+/// The parts of `Dim` have `Sum` elements together.
+template<class Dim, extent Sum>
+struct parts_do_not_add_up_to_dim {};
+
+/// `Dim`, which is joined or made by a concatenation, is split over `Axes`: reshard the parts to a layout in which it is whole first.
+template<class Dim, class Axes>
+struct concatenated_dim_is_split {};
+
+namespace detail {
+
+template<class All, class... X>
+struct dims_of_all : std::type_identity<All> {};
+
+template<class All, class First, class... Rest>
+struct dims_of_all<All, First, Rest...> : dims_of_all<common_dims<All, First>, Rest...> {};
+
+template<class L, class D>
+using is_whole = std::conditional_t<placed_under<L, D>.parts == 1, legal, concatenated_dim_is_split<D, axes_of<L, D>>>;
+
+/// Some part does not bring in one dimension.
+template<class L, class Along, class Common, class... X>
+struct concatenation {
+  using verdict = first_objection<std::conditional_t<without<X, Common>::rank == 1, legal, part_brings_other_than_one_dim<X, without<X, Common>>>...>;
+};
+
+template<class L, class Along, class Common, class First, class... Rest>
+  requires((without<First, Common>::rank == 1) && ... && (without<Rest, Common>::rank == 1))
+struct concatenation<L, Along, Common, First, Rest...> {
+  template<class Part>
+  using own = typename front<without<Part, Common>>::type;
+  template<class Part>
+  using joined = replaced<Part, own<Part>, shape<Along>>;
+
+  using result                = joined<First>;
+  static constexpr extent sum = (own<First>::size + ... + own<Rest>::size);
+  using same_dims = first_objection<std::conditional_t<std::is_same_v<joined<Rest>, result>, legal, parts_have_other_dims<result, joined<Rest>>>...>;
+  using adds_up   = std::conditional_t<sum == Along::size, legal, parts_do_not_add_up_to_dim<Along, sum>>;
+  using verdict   = first_objection<same_dims, adds_up, placement_verdict_of<L, First>, placement_verdict_of<L, Rest>..., is_whole<L, own<First>>,
+                                    is_whole<L, own<Rest>>..., is_whole<L, Along>, placement_verdict_of<L, result>>;
+};
+
+}  // namespace detail
+
+/// Parts of the shapes `X...` one after the other along `Along`, which takes the place of the dimension that each of them brings in. All of these dimensions
+/// are whole, so every process joins what it holds.
+template<Layout L, class Along, class... X>
+struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_all<X...>::type, X...> {
+  using base = detail::concatenation<L, Along, typename detail::dims_of_all<X...>::type, X...>;
+
+  template<class Part>
+  static constexpr extent size_of = base::template own<Part>::size;
+
+  static constexpr line_steps lines() {
+    return plan_lines(placed_dims<L, typename base::result>, dims_within<typename base::result, shape<Along>>[0]);
+  }
+  /// From a part to its place in the result, and back.
+  template<class Part>
+  static constexpr nest_steps put = plan_unslice(lines(), size_of<Part>);
+  template<class Part>
+  static constexpr nest_steps take = plan_slice(lines(), size_of<Part>);
+};
+
+/// `legal`, or the objection to `concat<Along>` of tensors of the shapes `X...`.
+template<Layout L, class Along, class... X>
+using concat_verdict = typename concat_plan<L, Along, X...>::verdict;
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,89 @@
+#!/bin/bash
+# The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL (the sources, and two built programs).
+#
+#   ```cpp            stands line by line in a file of examples/, include/meshtf/ or tests/must_not_compile/
+#   ```text           in the README: is what LAYOUTS prints; in the tutorial: stands line by line in what TUTORIAL prints
+#   ```text FILE      words that this file of tests/must_not_compile/ expects from the compiler; a line may end in ... before they do
+#   `folder/file.hpp` is there: under the root, include/meshtf/ or the document's folder; links to files too
+#   `folder/file.hpp: name, name`   each of the names is in that file
+#   `name`            in docs/walk.md: is in the sources
+# Other blocks (sh, cmake, console) are not compared.
+set -u
+root=$1 layouts=$2 tutorial=$3
+work=$(mktemp -d) || exit 69
+trap 'rm -rf "$work"' EXIT
+cd "$root" || exit 66
+status=0
+bad() { echo "$1"; status=1; }
+
+# "N<TAB>LINE" for each line of the Nth block of that kind; LINE of an empty block is its fence's second word.
+blocks() { awk -v kind="$2" '/^```/ {if (on) {on = 0; next} n += (on = ($0 == "```" kind)); if (!on) on = 2; next} on == 1 {print n "\t" $0}' "$1"; }
+block() { blocks "$1" "$2" | awk -F'\t' -v n="$3" '$1 == n' | cut -f2-; }
+numbers() { blocks "$1" "$2" | cut -f1 | uniq; }
+
+# Does one of the files hold these lines, one after the other?
+holds() {
+  awk 'NR == FNR {want[++n] = $0; next} FNR == 1 {m = 0; split("", have)} {have[++m] = $0; if (m >= n && $0 == want[n]) {for (k = 1; k <= n && have[m - n + k] == want[k]; ++k); if (k > n) {found = 1; exit}}}
+       END {exit !found}' "$@"
+}
+
+mapfile -t sources < <(find examples include/meshtf tests/must_not_compile \( -name '*.cpp' -o -name '*.hpp' \) -type f)
+documents=(README.md docs/*.md)
+
+for document in "${documents[@]}"; do
+  for n in $(numbers "$document" cpp); do
+    block "$document" cpp "$n" >"$work/block"
+    holds "$work/block" "${sources[@]}" || bad "$document: C++ block $n stands in no source as it is: $(head -1 "$work/block")"
+  done
+done
+
+# ---- what the compiler says of mistakes
+
+while IFS=: read -r document fence; do
+  file=${fence#'```text '}
+  block "$document" "text $file" 1 | sed 's/\.\.\.$//' >"$work/words"
+  while IFS= read -r words; do
+    grep -qxF "// $words" "$file" 2>/dev/null || bad "$document: the compiler is not expected to say this: '$words': see the first lines of $file"
+  done <"$work/words"
+done < <(grep -H '^```text .' "${documents[@]}")
+
+# ---- what programs print
+
+run() { "$root/examples/processes" 4 "$@" | sed 's/ *$//'; return "${PIPESTATUS[0]}"; }
+run "$layouts" >"$work/layouts" || bad "examples/layouts failed"
+block README.md text 1 | sed 's/ *$//' | diff - "$work/layouts" || bad "README.md: its table (<) is not what examples/layouts prints (>)"
+if [ -n "$(numbers docs/tutorial.md text)" ]; then
+  run "$tutorial" "$work/checkpoints" >"$work/tutorial" || bad "examples/tutorial failed"
+  for n in $(numbers docs/tutorial.md text); do
+    block docs/tutorial.md text "$n" | sed 's/ *$//' >"$work/block"
+    holds "$work/block" "$work/tutorial" || bad "docs/tutorial.md: text block $n is not what examples/tutorial prints: $(head -1 "$work/block")"
+  done
+fi
+
+# ---- files and names
+
+# The words in backticks outside of blocks, one a line; a pair may not span lines.
+quoted() { awk '/^```/ {on = !on; next} !on' "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u; }
+place() {   # place FILE DOCUMENT: where it is
+  for folder in . include/meshtf "$(dirname "$2")"; do
+    [ -e "$folder/$1" ] && { echo "$folder/$1"; return; }
+  done
+  return 1
+}
+for document in "${documents[@]}"; do
+  while IFS= read -r words; do
+    if [[ $words =~ ^([a-z_]+/)+[a-z_0-9]+\.(hpp|cpp|sh|md)(:.*)?$ ]]; then
+      file=${words%%:*} names=${words#"$file"}
+      where=$(place "$file" "$document") || { bad "$document: there is no file $file"; continue; }
+      for name in $(tr ':,' '  ' <<<"$names"); do
+        grep -qwF -- "$name" "$where" || bad "$document: '$name' is not in $file"
+      done
+    elif [[ $document == docs/walk.md && $words =~ ^[a-z_0-9]+(::[a-z_0-9]+)*$ ]]; then
+      grep -rqwF -- "${words##*::}" include examples tests benchmarks || bad "$document: '$words' is nowhere in the sources"
+    fi
+  done < <(quoted "$document")
+  for link in $(grep -oE '\]\([^)#]+' "$document" | cut -c3- | grep -v '^https\?:'); do
+    [ -e "$(dirname "$document")/$link" ] || bad "$document: there is no $link to link to"
+  done
+done
+exit $status

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Python reads what meshtf saves: read.py COMMAND [ARGUMENT...] runs the command with a folder as its last argument (it is
+tests/io/written.cpp on 4 processes), and compares the checkpoint in it with what must be there.
+
+The file is read as the format is published (https://github.com/huggingface/safetensors), with nothing but the standard library, and, where
+it is installed, with the package safetensors too. Exit status: 0 all is well, 1 it is not."""
+import array
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+
+def read(path):
+    """{name: (type, shape, elements)} and the metadata."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        data = file.read()
+    about = header.pop("__metadata__")
+    end = 0
+    arrays = {}
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        first, last = entry["data_offsets"]
+        elements = array.array({"F32": "f", "F64": "d"}[entry["dtype"]], data[first:last])
+        assert first == end and first % elements.itemsize == 0, (name, entry)
+        end = last
+        arrays[name] = (entry["dtype"], entry["shape"], list(elements))
+    assert end == len(data), (end, len(data))
+    return arrays, about
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(sys.argv[1:] + [folder], check=True)
+        assert os.listdir(folder) == ["step-00000012.safetensors"], os.listdir(folder)
+        path = os.path.join(folder, "step-00000012.safetensors")
+        arrays, about = read(path)
+
+        single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
+        quarters = lambda n: [k / 4 for k in range(n)]
+        expected = {
+            "layer.weight": ("F32", [6, 8], quarters(48)),
+            "layer.bias": ("F64", [8], quarters(8)),
+            "t": ("F32", [], [0.75]),
+            # one step with the gradient 0.5: (1 - 0.9) * 0.5 and (1 - 0.999) * 0.5 * 0.5 in single precision
+            "optimizer.first.layer.weight": ("F32", [6, 8], [single(single(1 - single(0.9)) * 0.5)] * 48),
+            "optimizer.second.layer.weight": ("F32", [6, 8], [single(single(1 - single(0.999)) * 0.25)] * 48),
+        }
+        assert sorted(arrays) == sorted(expected), sorted(arrays)
+        for name, (kind, shape, elements) in expected.items():
+            assert arrays[name][:2] == (kind, shape), (name, arrays[name])
+            if name.startswith("optimizer."):
+                assert all(abs(x - y) <= 1e-6 * y for x, y in zip(arrays[name][2], elements)), (name, arrays[name])
+            else:
+                assert arrays[name][2] == elements, (name, arrays[name])
+        checksum = about.pop("crc32", None)
+        if checksum is not None:   # of all after the first 8 bytes, with zeros in its own place
+            with open(path, "rb") as file:
+                rest = file.read()[8:].replace(b'"crc32":"%s"' % checksum.encode(), b'"crc32":"00000000"', 1)
+            assert "%08x" % zlib.crc32(rest) == checksum, checksum
+        assert about == {"format": "meshtf 1", "step": "12", "seed": "34", "optimizer": "adam", "optimizer.power1": "0.9",
+                         "optimizer.power2": "0.999"}, about
+
+        try:
+            from safetensors import safe_open
+            from safetensors.numpy import load_file
+        except ImportError:
+            print("read with the standard library; the package safetensors is not installed")
+            return
+        loaded = load_file(path)
+        assert sorted(loaded) == sorted(expected), sorted(loaded)
+        for name, (kind, shape, elements) in arrays.items():
+            assert list(loaded[name].shape) == shape and loaded[name].reshape(-1).tolist() == elements, name
+            assert str(loaded[name].dtype) == {"F32": "float32", "F64": "float64"}[kind], name
+        with safe_open(path, "numpy") as file:
+            assert file.metadata()["step"] == "12", file.metadata()
+        print("read with the standard library and with the package safetensors")
+
+
+main()

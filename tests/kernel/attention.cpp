@@ -1,0 +1,312 @@
+// Attention in one process: every shape, order of dimensions and mask against a plain triple loop, gradients against its formula and finite differences.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include <meshtf/kernel/attention.hpp>
+
+#include "catch.hpp"
+
+using namespace meshtf;
+
+namespace {
+
+enum dims : int { batch, heads, length, memory, depth };
+using sizes = std::array<extent, 5>;
+using order = std::vector<int>;
+
+/// An attention as its plan sees it. The memory's operands have the query's order, with `memory` in the place of `length`, unless they are given.
+struct problem {
+  sizes size{};
+  bool causal  = false;
+  double scale = 0;
+  order q{batch, length, heads, depth}, k{batch, memory, heads, depth}, v{batch, memory, heads, depth}, row{batch, length, heads};
+
+  extent count(order const& of) const {
+    extent n = 1;
+    for (int d : of) n *= size[static_cast<std::size_t>(d)];
+    return n;
+  }
+  /// Where an element lies.
+  std::size_t at(order const& of, sizes const& index) const {
+    extent i = 0;
+    for (int d : of) i = i * size[static_cast<std::size_t>(d)] + index[static_cast<std::size_t>(d)];
+    return static_cast<std::size_t>(i);
+  }
+  attention_steps steps() const {
+    auto const list = [](order const& of) {
+      dim_list l;
+      for (int d : of) l.push_back(d);
+      return l;
+    };
+    return detail::plan_attention(size, {list(q), list(k), list(v), list(q), list(row)}, length, memory, depth, causal);
+  }
+};
+
+template<class T>
+std::vector<T> drawn(extent n, unsigned seed, double spread = 1) {
+  std::mt19937 bits{seed};
+  std::normal_distribution<double> normal{0, spread};
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& x : v) x = static_cast<T>(normal(bits));
+  return v;
+}
+
+template<class T>
+constexpr double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-12;
+
+template<class T>
+void near(char const* what, std::vector<T> const& found, std::vector<double> const& expected, double within = tolerance<T>) {
+  INFO(what);
+  REQUIRE(found.size() == expected.size());
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    double const error = std::abs(static_cast<double>(found[i]) - expected[i]);
+    worst              = error <= worst ? worst : error;   // NaN stays
+    largest            = std::max(largest, std::abs(expected[i]));
+  }
+  INFO("largest " << largest);
+  CHECK(worst <= within * std::max(largest, 0.1));   // some true gradients are 0: differences of what is about 1
+}
+
+/// The truth, in double.
+struct by_loops {
+  std::vector<double> z, log_total, dq, dk, dv;
+
+  by_loops(problem const& p, std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v, std::vector<double> const& dz)
+      : z(q.size()), log_total(static_cast<std::size_t>(p.count(p.row))), dq(q.size()), dk(k.size()), dv(v.size()) {
+    double const scale = p.scale != 0 ? p.scale : 1 / std::sqrt(static_cast<double>(p.size[depth]));
+    std::vector<double> weight(static_cast<std::size_t>(p.size[memory])), dweight(weight);
+    sizes i{};
+    for (i[batch] = 0; i[batch] < p.size[batch]; ++i[batch])
+      for (i[heads] = 0; i[heads] < p.size[heads]; ++i[heads])
+        for (i[length] = 0; i[length] < p.size[length]; ++i[length]) {
+          extent const seen = p.causal ? std::min(i[length] + 1, p.size[memory]) : p.size[memory];
+          auto const sweep  = [&](auto const& f) {
+            for (i[memory] = 0; i[memory] < seen; ++i[memory]) f(weight[static_cast<std::size_t>(i[memory])], dweight[static_cast<std::size_t>(i[memory])]);
+          };
+          auto const along = [&](auto const& f) {
+            for (i[depth] = 0; i[depth] < p.size[depth]; ++i[depth]) f(p.at(p.q, i), p.at(p.k, i), p.at(p.v, i));
+          };
+          double most = -std::numeric_limits<double>::infinity(), total = 0, mean = 0;
+          sweep([&](double& w, double& dw) {
+            w = dw = 0;
+            along([&](std::size_t iq, std::size_t ik, std::size_t iv) { w += scale * q[iq] * k[ik], dw += dz[iq] * v[iv]; });
+            most = std::max(most, w);
+          });
+          sweep([&](double& w, double&) { total += w = std::exp(w - most); });
+          log_total[p.at(p.row, i)] = most + std::log(total);
+          sweep([&](double& w, double& dw) { w /= total, mean += w * dw; });
+          sweep([&](double& w, double& dw) {
+            double const ds = w * (dw - mean) * scale;
+            along([&](std::size_t iq, std::size_t ik, std::size_t iv) {
+              z[iq] += w * v[iv], dv[iv] += w * dz[iq], dq[iq] += ds * k[ik], dk[ik] += ds * q[iq];
+            });
+          });
+        }
+  }
+};
+
+/// Memory that says where somebody wrote too far, and where nobody wrote: what is not written stays NaN.
+template<class T>
+struct guarded {
+  static constexpr std::size_t margin = 64;
+  std::vector<T> all;
+
+  explicit guarded(extent n) : all(static_cast<std::size_t>(n) + 2 * margin, std::numeric_limits<T>::quiet_NaN()) {
+    std::fill_n(all.begin(), margin, T(7)), std::fill_n(all.end() - margin, margin, T(7));
+  }
+  T* data() { return all.data() + margin; }
+  std::vector<T> values() const { return {all.begin() + margin, all.end() - margin}; }
+  bool whole() const {
+    auto const is_seven = [](T x) { return x == T(7); };
+    return std::all_of(all.begin(), all.begin() + margin, is_seven) && std::all_of(all.end() - margin, all.end(), is_seven);
+  }
+};
+
+template<class T>
+struct by_kernel {
+  std::vector<T> z, log_total, dq, dk, dv;
+
+  /// `wants`: bit 0 the query's, 1 the key's, 2 the value's gradient.
+  by_kernel(problem const& p, std::vector<T> const& q, std::vector<T> const& k, std::vector<T> const& v, std::vector<T> const& dz, int wants = 7) {
+    auto const s = p.steps();
+    guarded<T> result(p.count(p.q)), rows(p.count(p.row)), dquery(p.count(p.q)), dkey(p.count(p.k)), dvalue(p.count(p.v));
+    guarded<T> scratch(attention_scratch(s)), gradient_scratch(attention_gradient_scratch(s));
+    kernel::attend(s, p.scale, q.data(), k.data(), v.data(), result.data(), rows.data(), scratch.data());
+    attention_gradient_arrays<T> const arrays{q.data(),
+                                              k.data(),
+                                              v.data(),
+                                              result.data(),
+                                              rows.data(),
+                                              dz.data(),
+                                              wants & 1 ? dquery.data() : nullptr,
+                                              wants & 2 ? dkey.data() : nullptr,
+                                              wants & 4 ? dvalue.data() : nullptr};
+    kernel::attention_gradient(s, p.scale, arrays, gradient_scratch.data());
+    CHECK((result.whole() && rows.whole() && scratch.whole()));
+    CHECK((dquery.whole() && dkey.whole() && dvalue.whole() && gradient_scratch.whole()));
+    z = result.values(), log_total = rows.values(), dq = dquery.values(), dk = dkey.values(), dv = dvalue.values();
+  }
+};
+
+template<class T>
+struct inputs {
+  std::vector<T> q, k, v, dz;
+
+  explicit inputs(problem const& p, double spread = 1)
+      : q(drawn<T>(p.count(p.q), 1, spread)), k(drawn<T>(p.count(p.k), 2)), v(drawn<T>(p.count(p.v), 3)), dz(drawn<T>(p.count(p.q), 4)) {}
+
+  static std::vector<double> in_double(std::vector<T> const& x) { return {x.begin(), x.end()}; }
+  by_loops truth(problem const& p) const { return {p, in_double(q), in_double(k), in_double(v), in_double(dz)}; }
+};
+
+template<class T>
+void check_attention(problem const& p, double spread = 1, double within = tolerance<T>) {
+  INFO("batch " << p.size[batch] << ", heads " << p.size[heads] << ", queries " << p.size[length] << ", memories " << p.size[memory] << ", depth "
+                << p.size[depth] << (p.causal ? ", causal" : "") << ", scale " << p.scale << ", spread " << spread);
+  inputs<T> const x(p, spread);
+  by_loops const expected = x.truth(p);
+  by_kernel<T> const found(p, x.q, x.k, x.v, x.dz);
+  near("result", found.z, expected.z, within);
+  near("log of the total", found.log_total, expected.log_total, within);
+  near("gradient of the query", found.dq, expected.dq, within);
+  near("gradient of the key", found.dk, expected.dk, within);
+  near("gradient of the value", found.dv, expected.dv, within);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("attention of every length and depth", "", float, double) {
+  for (extent const n : {1, 3, 5, 16, 31, 64, 65, 100, 130, 197})
+    for (extent const d : {1, 2, 5, 8, 16, 24, 64, 70})
+      for (bool const causal : {false, true}) check_attention<TestType>({{1, 2, n, n, d}, causal});
+}
+
+TEMPLATE_TEST_CASE("attention to a memory of another length", "", float, double) {
+  for (auto const& [queries, memories] : {std::array<extent, 2>{1, 3}, {1, 200}, {3, 1}, {70, 3}, {65, 130}, {130, 65}, {200, 64}, {64, 96}, {2, 1000}, {330, 290}})
+    for (extent const d : {2, 5, 32})
+      for (bool const causal : {false, true}) check_attention<TestType>({{2, 1, queries, memories, d}, causal});
+}
+
+TEMPLATE_TEST_CASE("attention of tensors in every order of dimensions", "", float, double) {
+  std::array<order, 5> const queries{order{batch, heads, length, depth}, order{heads, length, batch, depth}, order{batch, length, depth, heads},
+                                     order{depth, length, heads, batch}, order{length, batch, heads, depth}};
+  auto const memories = [](order of) {
+    std::replace(of.begin(), of.end(), int{length}, int{memory});
+    return of;
+  };
+  for (auto const& q : queries)
+    for (auto const& k : queries)
+      for (bool const causal : {false, true}) {
+        problem p{{2, 3, 37, causal ? 37 : 21, 9}, causal};
+        p.q = q, p.k = memories(k), p.v = memories(queries[2]);
+        p.row = q;
+        std::erase(p.row, int{depth});
+        INFO("order of the query's " << q[0] << q[1] << q[2] << q[3] << ", of the key's " << k[0] << k[1] << k[2] << k[3]);
+        check_attention<TestType>(p);
+      }
+}
+
+TEMPLATE_TEST_CASE("attention with a scale of its own, and with weights that are nearly all on one position", "", float, double) {
+  double const loose = std::is_same_v<TestType, float> ? 2e-4 : 1e-11;   // the scores are large, and so are their rounding errors
+  for (bool const causal : {false, true}) {
+    check_attention<TestType>({{2, 2, 70, 70, 16}, causal, 0.7});
+    check_attention<TestType>({{2, 2, 70, 70, 16}, causal, -0.3});
+    check_attention<TestType>({{1, 2, 70, 70, 16}, causal}, 100, loose);
+  }
+}
+
+TEMPLATE_TEST_CASE("gradients that nobody wants are left alone, the others have the same bits", "", float, double) {
+  for (bool const causal : {false, true}) {
+    problem const p{{2, 2, 67, 67, 12}, causal};
+    inputs<TestType> const x(p);
+    by_kernel<TestType> const all(p, x.q, x.k, x.v, x.dz);
+    for (int wants = 0; wants < 8; ++wants) {
+      INFO("wants " << wants);
+      by_kernel<TestType> const some(p, x.q, x.k, x.v, x.dz, wants);
+      auto const untouched = [](auto const& y) { return std::all_of(y.begin(), y.end(), [](TestType e) { return std::isnan(e); }); };
+      CHECK((wants & 1 ? some.dq == all.dq : untouched(some.dq)));
+      CHECK((wants & 2 ? some.dk == all.dk : untouched(some.dk)));
+      CHECK((wants & 4 ? some.dv == all.dv : untouched(some.dv)));
+    }
+  }
+}
+
+TEST_CASE("gradients of attention are what finite differences say") {
+  for (bool const causal : {false, true}) {
+    problem const p{{1, 2, 7, 7, 3}, causal, 0.9};
+    inputs<double> const x(p);
+    by_kernel<double> const found(p, x.q, x.k, x.v, x.dz);
+    auto const value = [&](std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v) {
+      auto const z = by_kernel<double>(p, q, k, v, x.dz, 0).z;
+      double total = 0;
+      for (std::size_t i = 0; i < z.size(); ++i) total += z[i] * x.dz[i];
+      return total;
+    };
+    auto const differences = [&](std::vector<double> const& of, auto const& f) {
+      double const h = 1e-5;
+      std::vector<double> slope;
+      for (std::size_t i = 0; i < of.size(); ++i) {
+        auto up = of, down = of;
+        up[i] += h, down[i] -= h;
+        slope.push_back((f(up) - f(down)) / (2 * h));
+      }
+      return slope;
+    };
+    near("query", found.dq, differences(x.q, [&](auto const& q) { return value(q, x.k, x.v); }), 1e-8);
+    near("key", found.dk, differences(x.k, [&](auto const& k) { return value(x.q, k, x.v); }), 1e-8);
+    near("value", found.dv, differences(x.v, [&](auto const& v) { return value(x.q, x.k, v); }), 1e-8);
+  }
+}
+
+TEMPLATE_TEST_CASE("scores that are huge, infinitely small or no numbers", "", float, double) {
+  using T = TestType;
+  for (bool const causal : {false, true})
+    for (extent const n : {5, 70}) {
+      INFO("length " << n << (causal ? ", causal" : ""));
+      problem const p{{1, 1, n, n, 4}, causal};
+      inputs<T> x(p);
+      auto const element = [](std::vector<T>& of, extent position, extent e) -> T& { return of[static_cast<std::size_t>(4 * position + e)]; };
+      auto const finite  = [](std::vector<T> const& y) { return std::all_of(y.begin(), y.end(), [](T e) { return std::isfinite(e); }); };
+
+      // scores from -1e8 to 1e8
+      auto large = x;
+      for (T& e : large.q) e *= T(1e4);
+      for (T& e : large.k) e *= T(1e4);
+      by_kernel<T> const of_large(p, large.q, large.k, large.v, large.dz);
+      CHECK((finite(of_large.z) && finite(of_large.log_total) && finite(of_large.dq) && finite(of_large.dk) && finite(of_large.dv)));
+
+      // a score of -inf weighs nothing: nobody looks at position 2 then but itself
+      auto hidden = x;
+      for (extent i = 0; i < n; ++i) element(hidden.q, i, 0) = 1;
+      element(hidden.k, 2, 0) = -std::numeric_limits<T>::infinity();
+      by_kernel<T> const of_hidden(p, hidden.q, hidden.k, hidden.v, hidden.dz, 4);
+      CHECK(finite(of_hidden.z));
+      for (extent e = 0; e < 4; ++e) CHECK(of_hidden.dv[static_cast<std::size_t>(8 + e)] == 0);
+
+      // what is not a number in a query is none in its row, and only there
+      auto strange            = x;
+      element(strange.q, 3, 1) = std::numeric_limits<T>::quiet_NaN();
+      by_kernel<T> const of_strange(p, strange.q, strange.k, strange.v, strange.dz), of_all(p, x.q, x.k, x.v, x.dz);
+      for (extent i = 0; i < n; ++i)
+        for (extent e = 0; e < 4; ++e) {
+          auto const at = static_cast<std::size_t>(4 * i + e);
+          CHECK((i == 3 ? std::isnan(of_strange.z[at]) && std::isnan(of_strange.dq[at]) : of_strange.z[at] == of_all.z[at]));
+          if (!causal || i <= 3) CHECK((std::isnan(of_strange.dk[at]) && std::isnan(of_strange.dv[at])));
+        }
+      CHECK(std::isnan(of_strange.log_total[3]));
+
+      // in a key or a value: in all that look at it
+      for (bool const in_key : {true, false}) {
+        auto broken                            = x;
+        element(in_key ? broken.k : broken.v, 1, 2) = std::numeric_limits<T>::quiet_NaN();
+        by_kernel<T> const of_broken(p, broken.q, broken.k, broken.v, broken.dz);
+        for (extent i = 1; i < n; ++i) CHECK(std::isnan(of_broken.z[static_cast<std::size_t>(4 * i + 2)]));
+      }
+    }
+}

@@ -1,0 +1,56 @@
+// If it compiles, it passes.
+#include <meshtf/plan/concat_plan.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+struct batch : dim<8> {};
+struct head : dim<2> {};
+struct middle : dim<3> {};
+struct tail : dim<5> {};
+struct rest : dim<4> {};
+struct length : dim<10> {};
+struct twelve : dim<12> {};
+struct model : dim<16> {};
+
+struct rows : axis<2> {};
+struct solo : axis<1> {};
+struct grid : mesh<rows, solo> {};
+
+struct by_batch : layout<grid, split<batch, rows>, split<length, solo>> {};
+struct by_length : layout<grid, split<length, rows>> {};
+struct by_rest : layout<grid, split<rest, rows, solo>> {};
+struct clash : layout<grid, split<batch, rows>, split<model, rows>> {};
+
+template<class... D>
+using s = shape<D...>;
+template<class L, class... X>
+using verdict = concat_verdict<L, length, X...>;
+
+// the new dimension stands where that of the parts stood
+using three = concat_plan<by_batch, length, s<batch, head, model>, s<batch, middle, model>, s<batch, tail, model>>;
+static_assert(is_legal<three::verdict> && std::same_as<three::result, s<batch, length, model>>);
+static_assert(std::same_as<concat_plan<by_batch, twelve, s<model, length>, s<model, head>>::result, s<model, twelve>>);
+// a dimension may come in twice, but not from all parts
+static_assert(is_legal<concat_verdict<by_batch, twelve, s<tail>, s<tail>, s<head>>>);   // an axis of size 1 splits nothing
+static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<batch, tail>>, part_brings_other_than_one_dim<s<batch, tail>, s<>>>);
+static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<tail>>, part_brings_other_than_one_dim<s<tail>, s<>>>);
+static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<model, rest>>, part_brings_other_than_one_dim<s<batch, tail>, s<batch, tail>>>);
+
+static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<middle, batch>>, parts_have_other_dims<s<batch, length>, s<length, batch>>>);
+static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<batch, rest>>, parts_do_not_add_up_to_dim<length, 9>>);
+static_assert(std::same_as<concat_verdict<by_length, batch, s<batch, tail>, s<batch, middle>>, dim_appears_twice<batch>>);
+static_assert(std::same_as<verdict<by_length, s<tail>, s<middle>, s<head>>, concatenated_dim_is_split<length, axes<rows>>>);
+static_assert(std::same_as<concat_verdict<by_rest, batch, s<tail>, s<rest>>, parts_do_not_add_up_to_dim<batch, 9>>);
+static_assert(std::same_as<concat_verdict<by_rest, batch, s<rest>, s<head>, s<head>>, concatenated_dim_is_split<rest, axes<rows, solo>>>);
+static_assert(std::same_as<verdict<clash, s<batch, tail, model>, s<batch, middle, model>, s<batch, head, model>>,
+                           one_axis_splits_two_dims<rows, batch, model>>);
+
+// for each of four of the batch, whole lines of a part
+constexpr nest_steps put = three::put<s<batch, middle, model>>;
+static_assert(put.rank == 2 && put.size[0] == 4 && put.size[1] == 3 * 16 && put.stride[0][0] == 3 * 16 && put.stride[1][0] == 10 * 16);
+constexpr nest_steps take = three::take<s<batch, middle, model>>;
+static_assert(take.stride[0][0] == 10 * 16 && take.stride[1][0] == 3 * 16);
+
+}  // namespace
