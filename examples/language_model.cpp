@@ -44,10 +44,10 @@ struct model_size {
   long steps;
 };
 // clang-format off
-//                                layers  width  heads  key  length  batch  stddev   rate   steps
-constexpr model_size tiny {"tiny",     2,   128,     4,  32,    256,     8,   0.06,  4e-3,   2400};
-constexpr model_size small{"small",    4,   256,     4,  64,    256,    16,   0.05,  2e-3,   4000};
-constexpr model_size base {"base",     6,   384,     6,  64,    256,    16,   0.04,  1e-3,   6000};
+//                                                 layers  width  heads  key  length  batch  stddev   rate   steps
+[[maybe_unused]] constexpr model_size tiny {"tiny",     2,   128,     4,  32,    256,     8,   0.06,  4e-3,   2400};
+[[maybe_unused]] constexpr model_size small{"small",    4,   256,     4,  64,    256,    16,   0.05,  2e-3,   4000};
+[[maybe_unused]] constexpr model_size base {"base",     6,   384,     6,  64,    256,    16,   0.04,  1e-3,   6000};
 // clang-format on
 constexpr model_size size = MODEL_SIZE;
 
@@ -256,7 +256,7 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
     t.opt.rate      = rate(step);
     auto const loss = t.step();
     ++step;
-    if (step % 10 == 0 || step == steps) {
+    if (step % chosen.every == 0 || step == steps) {
       double const a_step = seconds_since(start) / static_cast<double>(step - first), x = loss.value();
       say(m, "step %6ld  loss %.5f  %.3f bits per character  %7.0f tokens/s  %5.0f s left\n", step, x, bits(x),
           static_cast<double>(tokens_a_step) / a_step, a_step * static_cast<double>(steps - step));

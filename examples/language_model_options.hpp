@@ -9,11 +9,12 @@
 #include "options.hpp"
 
 inline std::string usage(std::string const& size, long steps) {
-  return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--save DIR] [--resume DIR]\n\n" +
+  return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--save DIR] [--resume DIR]\n\n" +
          "  --steps N       training steps (default: " + std::to_string(steps) + R"()
   --layout NAME   one layout alone (default: a few steps under all of them, then training under mixed)
   --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
   --seed N        of the initial parameters and the order of the text (default: 1)
+  --every N       a line of progress every N steps (default: 10)
   --size NAME     that of this program: other sizes are other programs
   --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
   --resume DIR    go on from the newest checkpoint there, with the same --steps and --data
@@ -25,6 +26,7 @@ struct options {
   long steps;                        // the default is that of the size
   std::string layout       = {};     // empty: all
   std::string data         = "build/data/kjv.txt";
+  long every               = 10;
   std::optional<long> seed = {};     // 1, or that of the checkpoint
   std::string save = {}, resume = {};   // empty: not
   bool help = false;
@@ -38,11 +40,12 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
     return name;
   };
   chosen.help = for_each_option(
-      argc, argv, "--steps, --layout, --data, --seed, --size, --save, --resume or --help", [&](std::string const& option, auto const& next) {
+      argc, argv, "--steps, --layout, --data, --seed, --every, --size, --save, --resume or --help", [&](std::string const& option, auto const& next) {
         if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
         else if (option == "--layout") chosen.layout = one_of(layouts, next());
         else if (option == "--data") chosen.data = next();
         else if (option == "--seed") chosen.seed = whole_number(option, next(), 0);
+        else if (option == "--every") chosen.every = whole_number(option, next(), 1);
         else if (option == "--save") chosen.save = folder(option, next());
         else if (option == "--resume") chosen.resume = folder(option, next());
         else if (option == "--size") {

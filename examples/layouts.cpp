@@ -1,5 +1,5 @@
-// One program under several layouts: what a step of a Transformer language model sends, holds and computes, as the compiler promised it and as four processes
-// then counted it.
+// One program under several layouts: what a step of a Transformer language model sends, holds and computes, as the compiler promised it and as four
+// processes then counted it.
 //
 // examples/processes 4 build/release/examples/layouts
 #include <cmath>
@@ -65,6 +65,20 @@ constexpr auto layer = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machi
   feed_forward(x, up, down);
 });
 static_assert(layer.calls() == 1 && layer.calls<meshtf::collective::all_reduce>() == 1 && layer.bytes_sent<rows>() == 0);
+
+// What docs/walk.md says of its second line.
+using second = meshtf::einsum_plan<mixed, meshtf::shape<batch, length, model>, meshtf::shape<batch, length, hidden>, meshtf::shape<hidden, model>>;
+static_assert(std::same_as<second::verdict, meshtf::legal>);
+static_assert(second::local.by_gemm && second::local.m == 8 * 64 && second::local.n == 128 && second::local.k == 256);
+static_assert(second::local.batch.turns == 1 && second::local.scratch == 0);  // one call, and nothing is copied for it
+static_assert(second::finished_over == meshtf::axis_set_of<grid, meshtf::axes<cols>>);
+
+// What the README says of later steps.
+template<meshtf::Layout L>
+struct later : training<L> {
+  constexpr explicit later(meshtf::machine<L>& m) : training<L>{m} { this->step(); }
+};
+static_assert(meshtf::dry_run<later, mixed>().peak_bytes() == cost.peak_bytes() + 2 * cost.parameter_bytes());
 
 void print(std::string const& layout, char const* figures, auto const& price) {
   std::printf("%-14s  %-8s  %10ld  %10ld  %10ld  %10ld", layout.c_str(), figures, price.template bytes_sent<rows>(),

@@ -222,7 +222,7 @@ int examine(training<L>& t) {
   return right;
 }
 
-void run(meshtf::process_mesh<grid>& m, std::string const& folder) {
+void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& folder) {
   auto const text = meshtf::split_text(some_lines(2000));  // the last twentieth is kept from training
   training<mixed> t{m};
   train(t, text.training, 400);

@@ -16,7 +16,7 @@ cd "$root" || exit 66
 status=0
 bad() { echo "$1"; status=1; }
 
-# "N<TAB>LINE" for each line of the Nth block of that kind; LINE of an empty block is its fence's second word.
+# "N<TAB>LINE" for each line of the Nth block of that kind.
 blocks() { awk -v kind="$2" '/^```/ {if (on) {on = 0; next} n += (on = ($0 == "```" kind)); if (!on) on = 2; next} on == 1 {print n "\t" $0}' "$1"; }
 block() { blocks "$1" "$2" | awk -F'\t' -v n="$3" '$1 == n' | cut -f2-; }
 numbers() { blocks "$1" "$2" | cut -f1 | uniq; }
@@ -62,8 +62,9 @@ fi
 
 # ---- files and names
 
-# The words in backticks outside of blocks, one a line; a pair may not span lines.
-quoted() { awk '/^```/ {on = !on; next} !on' "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u; }
+prose() { awk '/^```/ {on = !on; next} !on' "$1"; }
+# The words in backticks, one a line; a pair may not span lines.
+quoted() { prose "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u; }
 place() {   # place FILE DOCUMENT: where it is
   for folder in . include/meshtf "$(dirname "$2")"; do
     [ -e "$folder/$1" ] && { echo "$folder/$1"; return; }
@@ -82,7 +83,7 @@ for document in "${documents[@]}"; do
       grep -rqwF -- "${words##*::}" include examples tests benchmarks || bad "$document: '$words' is nowhere in the sources"
     fi
   done < <(quoted "$document")
-  for link in $(grep -oE '\]\([^)#]+' "$document" | cut -c3- | grep -v '^https\?:'); do
+  for link in $(prose "$document" | grep -oE '\]\([^)#]+' | cut -c3- | grep -v '^https\?:'); do
     [ -e "$(dirname "$document")/$link" ] || bad "$document: there is no $link to link to"
   done
 done

@@ -277,7 +277,8 @@ std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
   return whole;
 }
 
-/// Process 0 writes the file that `where()` names there, and calls `done()` there at the end. The others hand over their parts, whatever happens on it.
+/// Process 0 writes the file that `where()` names there, and calls `done()` there at the end. The others hand over their parts, whatever happens
+/// on it.
 template<class M, class Where, class Done>
 void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::pair<std::string, std::string>> const& about,
                       Where const& where, Done const& done) {
@@ -296,7 +297,7 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vec
       write();
     } catch (...) {
       caught = std::current_exception();
-      file.reset();   // what there is of it fills the disk no longer
+      file.reset();  // what there is of it fills the disk no longer
     }
   };
   arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
@@ -545,14 +546,15 @@ training_position load_from(Arguments const&... arguments) {
 ///     meshtf::save(parameters(net), opt, {.step = step, .seed = seed}, "run1");
 ///     auto const position = meshtf::load(parameters(net), opt, "run1");
 ///
-/// Every process calls it, between two steps. Process 0 writes one safetensors file, `folder`/step-00000200.safetensors: the parameters as whole arrays by
-/// their names in the list, the optimizer's arrays as "optimizer.first.NAME" ..., and as metadata the position and the optimizer's numbers. It depends
-/// on no layout. One array at a time is gathered: that much memory is needed.
+/// Every process calls it, between two steps. Process 0 writes one safetensors file, `folder`/step-00000200.safetensors: the parameters as whole
+/// arrays by their names in the list, the optimizer's arrays as "optimizer.first.NAME" ..., and as metadata the position and the optimizer's
+/// numbers. It depends on no layout. One array at a time is gathered: that much memory is needed.
 ///
-/// The file gets its name when all of it is on the disk, so a job that is killed, or a disk that fills up, leaves the earlier ones as they are. The two newest
-/// stay, older ones are removed after that: a folder is for one run, and needs room for three. A checkpoint of the same step is replaced.
-/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if the folder holds a later step,
-/// which belongs to another run; `software_error` if two parameters have one name.
+/// The file gets its name when all of it is on the disk, so a job that is killed, or a disk that fills up, leaves the earlier ones as they are.
+/// The two newest stay, older ones are removed after that: a folder is for one run, and needs room for three. A checkpoint of the same step is
+/// replaced.
+/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if the folder holds a later
+/// step, which belongs to another run; `software_error` if two parameters have one name.
 template<class First, class... Rest, class Optimizer>
 void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position, std::string const& folder) {
   detail::save_to(list, opt, &position, folder);
@@ -573,20 +575,21 @@ void save(parameter_list<First, Rest...> const& list, std::string const& path) {
 
 /// Loads what `save` has saved: the newest checkpoint if `path` is a folder, or the one that it names. Returns the position of training.
 ///
-/// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may be others than they were: each process takes its part.
-/// Under the same layout training goes on with the same bits. Settings of the optimizer (its rate ...) are the program's and stay what they are.
-/// Process 0 alone reads the file, and hands one array at a time to all.
+/// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may be others than they were: each process takes
+/// its part. Under the same layout training goes on with the same bits. Settings of the optimizer (its rate ...) are the program's and stay what
+/// they are. Process 0 alone reads the file, and hands one array at a time to all.
 ///
-/// All names, shapes and element types, and the checksum of the file, are compared before anything is changed. Without zlib no checksum is written or
-/// compared: a damaged header is found, damaged elements are not.
-/// Errors, the same on all processes: `no_input` if there is none or it can't be read; `data_error` if the file is damaged, of another kind, or from another
-/// model. The newest is never passed over in silence: to go on from the one before it, delete it.
+/// All names, shapes and element types, and the checksum of the file, are compared before anything is changed. Without zlib no checksum is written
+/// or compared: a damaged header is found, damaged elements are not.
+/// Errors, the same on all processes: `no_input` if there is none or it can't be read; `data_error` if the file is damaged, of another kind, or
+/// from another model. The newest is never passed over in silence: to go on from the one before it, delete it.
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);
 }
 
-/// Loads parameters alone, of a checkpoint or of any safetensors file that holds their names and nothing else. Without a position in the file it is 0.
+/// Loads parameters alone, of a checkpoint or of any safetensors file that holds their names and nothing else. Without a position in the file it
+/// is 0.
 template<class First, class... Rest>
 training_position load(parameter_list<First, Rest...> const& list, std::string const& path) {
   detail::no_optimizer none;

@@ -106,8 +106,8 @@ inline json integers(std::vector<std::uint64_t> const& numbers) {
   return array;
 }
 
-/// What comes after the header is one array after the other, in the order of `arrays`; sets their places. Padded with spaces, so that the arrays begin at a
-/// multiple of 8 bytes.
+/// What comes after the header is one array after the other, in the order of `arrays`; sets their places. Padded with spaces, so that the arrays
+/// begin at a multiple of 8 bytes.
 inline std::string safetensors_header_text(std::vector<std::pair<std::string, std::string>> const& metadata,
                                            std::vector<std::pair<std::string, safetensors_array>>& arrays) {
   auto const root = made(json_object());

@@ -44,11 +44,12 @@ struct positions {
   positions from(extent i) const { return {at + i * position, position, element}; }
 };
 
-/// Attention of one process, and its gradient. Each pair's operands are packed: rows without gaps, of a length that needs no edges, zeros where nothing is.
+/// Attention of one process, and its gradient. Each pair's operands are packed: rows without gaps, of a length that needs no edges, zeros where nothing
+/// is.
 ///
-/// Scores are worked on with the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes at
-/// once, and queries are all that must be transposed. Where the block is on the mask's diagonal it is worked on in strips, of which most of what is hidden is
-/// left out.
+/// Scores are worked on with the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes
+/// at once, and queries are all that must be transposed. Where the block is on the mask's diagonal it is worked on in strips, of which most of what is
+/// hidden is left out.
 /// Source: Dao et al., FlashAttention (2022): maximum and sum are kept up to date over pieces of the memory; the gradient computes the weights again.
 template<class T, class Arch>
 class attention_work {
@@ -65,7 +66,7 @@ public:
     using enum attention_steps::operand;
     T* const keys      = take(memories_ * depth_);
     T* const values    = take(memories_ * depth_);
-    T* const queries   = take(depth_ * columns_);   // transposed
+    T* const queries   = take(depth_ * columns_);  // transposed
     T* const sums      = take(columns_ * depth_);
     T* const weights   = take(std::min(attention_span, memories_) * columns_);
     T* const most      = take(columns_);
@@ -80,7 +81,7 @@ public:
         pack_transposed(rows, part(q, query, at).from(first), factor_, queries);
         for (extent j = 0; j < seen; j += attention_span) {
           extent const count = std::min(attention_span, seen - j);
-          extent const open  = s_.causal ? std::clamp<extent>(first - j, 0, count) : count;   // rows before the diagonal
+          extent const open  = s_.causal ? std::clamp<extent>(first - j, 0, count) : count;  // rows before the diagonal
           scores(open, false, keys + j * depth_, queries, weights);
           scores(count - open, true, keys + (j + open) * depth_, queries, weights + open * columns_);
           weigh(open, count - open, j == 0, weights, most, total, shrinking);
@@ -89,7 +90,7 @@ public:
           mix(rows, count - open, true, weights + open * columns_, values + (j + open) * depth_, sums, j > 0 || open > 0);
         }
         finish(rows, most, total, part(log_total, row, at).from(first));
-        unpack(rows, sums, total, part(z, result, at).from(first));
+        unpack(rows, sums, [&](extent i) { return total[i]; }, part(z, result, at).from(first));
       }
     });
   }
@@ -136,7 +137,7 @@ public:
           if (a.dkey != nullptr) collect(rows, count, diagonal, dscores, queries, dkeys + j * depth_, again);
           if (a.dquery != nullptr) mix(rows, count, diagonal, dscores, keys + j * depth_, dqueries, j > 0);
         }
-        if (a.dquery != nullptr) unpack(rows, dqueries, factor_, part(a.dquery, query, at).from(first));
+        if (a.dquery != nullptr) unpack(rows, dqueries, [&](extent) { return factor_; }, part(a.dquery, query, at).from(first));
       }
       extent const seen = seen_from(0, s_.queries);
       if (a.dkey != nullptr) unpack_memory(seen, dkeys, part(a.dkey, key, at));
@@ -145,9 +146,12 @@ public:
   }
 
 private:
+  // What is long is not inlined: the compiler would make copies of it, which take long to compile and gain nothing.
+
   using lanes                   = kernel::lanes<T, Arch>;
   using batch                   = typename lanes::batch;
   static constexpr extent width = lanes::width;
+  static constexpr extent ahead = 16;  // rows that are asked for before their turn
 
   T* take(extent n) {
     T* const p = free_;
@@ -198,7 +202,8 @@ private:
 
   // Passes over the weights: a batch of columns after the other, down all rows.
 
-  /// Calls f(row, hides) for the rows that the columns c, ..., c + width - 1 need: `hides(x, y)` is y in the lanes that don't see the row and x in the others.
+  /// Calls f(row, hides) for the rows that the columns c, ..., c + width - 1 need: `hides(x, y)` is y in the lanes that don't see the row and x in the
+  /// others.
   template<class F>
   [[gnu::always_inline]] static void for_each_diagonal_row(extent c, extent count, F const& f) {
     using math::select;
@@ -213,20 +218,22 @@ private:
     for (extent r = whole; r < end; ++r) f(r, [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<T>(r - c)), x, y); });
   }
 
-  /// Scores become weights, exp(score - maximum), of which the sum is taken: `open` rows that all columns see, then `count` rows of the diagonal. `most` and
-  /// `total` hold those of earlier pieces of the memory unless it `begins`; `shrinking` is what these pieces must be multiplied with now.
-  void weigh(extent open, extent count, bool begins, T* weights, T* most, T* total, T* shrinking) const {
+  /// Scores become weights, exp(score - maximum), of which the sum is taken: `open` rows that all columns see, then `count` rows of the diagonal. `most`
+  /// and `total` hold those of earlier pieces of the memory unless it `begins`; `shrinking` is what these pieces must be multiplied with now.
+  [[gnu::noinline]] void weigh(extent open, extent count, bool begins, T* weights, T* most, T* total, T* shrinking) const {
     using math::exp, math::max, math::select;
     for (extent c = 0; c < columns_; c += width) {
-      T* const top      = weights + c;
-      T* const diagonal = top + open * columns_;
+      T* const top       = weights + c;
+      T* const diagonal  = top + open * columns_;
       batch const before = begins ? batch(-std::numeric_limits<T>::infinity()) : lanes::load(most + c);
       std::array<batch, 4> high{before, before, before, before};
       extent r = 0;
       for (; r + 4 <= open; r += 4)
-        unrolled<4>([&](auto n) __attribute__((always_inline)) { high[n] = max(high[n], lanes::load(top + (r + static_cast<extent>(n())) * columns_)); });
+        unrolled<4>([&](auto n)
+                        __attribute__((always_inline)) { high[n] = max(high[n], lanes::load(top + (r + static_cast<extent>(n())) * columns_)); });
       for (; r < open; ++r) high[0] = max(high[0], lanes::load(top + r * columns_));
-      for_each_diagonal_row(c, count, [&](extent d, auto const& hides) { high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0])); });
+      for_each_diagonal_row(c, count,
+                            [&](extent d, auto const& hides) { high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0])); });
       batch const now = max(max(high[0], high[1]), max(high[2], high[3]));
       // where all is -infinity so far, there is nothing to weigh, but a later piece may have more
       batch const from = select(now == batch(-std::numeric_limits<T>::infinity()), batch(T{}), now);
@@ -237,7 +244,8 @@ private:
         sum[n]        = sum[n] + w;
         lanes::store(w, at);
       };
-      for (r = 0; r + 4 <= open; r += 4) unrolled<4>([&](auto n) __attribute__((always_inline)) { weight(top + (r + static_cast<extent>(n())) * columns_, n); });
+      for (r = 0; r + 4 <= open; r += 4)
+        unrolled<4>([&](auto n) __attribute__((always_inline)) { weight(top + (r + static_cast<extent>(n())) * columns_, n); });
       for (; r < open; ++r) weight(top + r * columns_, 0);
       for_each_diagonal_row(c, count, [&](extent d, auto const& hides) {
         T* const at   = diagonal + d * columns_;
@@ -257,7 +265,7 @@ private:
   }
 
   /// Scores become weights again, and what was in `dscores`, the gradients of the weights, become gradients of the scores.
-  void weigh_again(extent count, bool diagonal, bool of_scores, T const* shift, T const* mean, T* weights, T* dscores) const {
+  [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, T const* shift, T const* mean, T* weights, T* dscores) const {
     using math::exp;
     for (extent c = 0; c < columns_; c += width) {
       batch const by = lanes::load(shift + c), middle = of_scores ? lanes::load(mean + c) : batch(T{});
@@ -274,7 +282,13 @@ private:
     }
   }
 
-  // Rows of the operands and packed rows.
+  // Rows of the operands, which lie apart and seldom in the cache, and packed rows.
+
+  /// Asks for a row, to read or to write, long before its turn: the processor does not foresee rows that lie apart.
+  template<bool Write, class P>
+  void expect(positions<P> const& row) const {
+    for (extent e = 0; e < s_.depth; e += 64 / static_cast<extent>(sizeof(T))) __builtin_prefetch(row.at + e * row.element, Write);
+  }
 
   /// to[e] = from[e] * factor, `n` elements; those of `from` and `to` lie apart.
   static void copy_row(extent n, T const* from, extent from_step, T factor, T* to, extent to_step) {
@@ -285,19 +299,28 @@ private:
   }
 
   /// Rows of `depth_` elements; at least the rows of a tile.
-  void pack(extent count, positions<T const> const& from, T factor, T* to) const {
+  [[gnu::noinline]] void pack(extent count, positions<T const> const& from, T factor, T* to) const {
     for (extent i = 0; i < count; ++i) {
+      if (i + ahead < count) expect<false>(from.from(i + ahead));
       copy_row(s_.depth, from.at + i * from.position, from.element, factor, to + i * depth_, 1);
       std::fill_n(to + i * depth_ + s_.depth, depth_ - s_.depth, T{});
     }
     std::fill_n(to + count * depth_, (attention_padded(count) - count) * depth_, T{});
   }
 
-  void pack_transposed(extent count, positions<T const> const& from, T factor, T* to) const {
-    for (extent first = 0; first < s_.depth; first += tile_grain)
-      for (extent i = 0; i < count; ++i)
-        copy_row(std::min(tile_grain, s_.depth - first), from.at + i * from.position + first * from.element, from.element, factor,
-                 to + first * columns_ + i, columns_);
+  [[gnu::noinline]] void pack_transposed(extent count, positions<T const> const& from, T factor, T* to) const {
+    for (extent i = 0; i < count; i += width)
+      for (extent e = 0; e < s_.depth; e += width) {
+        T const* const x = from.at + i * from.position + e * from.element;
+        T* const y       = to + e * columns_ + i;
+
+        if (from.element == 1 && i + width <= count && e + width <= s_.depth) {
+          transpose_tile<lanes>(row_matrix<T const>{x, from.position}, factor, row_matrix<T>{y, columns_});
+          continue;
+        }
+        for (extent n = 0; n < std::min(width, count - i); ++n)
+          copy_row(std::min(width, s_.depth - e), x + n * from.position, from.element, factor, y + n, columns_);
+      }
     if (count < columns_)
       for (extent e = 0; e < s_.depth; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, T{});
   }
@@ -308,16 +331,16 @@ private:
     std::fill_n(to + count, columns_ - count, T{});
   }
 
-  void unpack(extent count, T const* from, T factor, positions<T> const& to) const {
-    for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factor, to.at + i * to.position, to.element);
-  }
-  void unpack(extent count, T const* from, T const* factors, positions<T> const& to) const {
-    for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factors[i], to.at + i * to.position, to.element);
+  /// Packed rows, the i-th times factor(i), to memory.
+  template<class F>
+  void unpack(extent count, T const* from, F const& factor, positions<T> const& to) const {
+    for (extent i = 0; i < count; ++i) expect<true>(to.from(i));
+    for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factor(i), to.at + i * to.position, to.element);
   }
 
   /// The gradient of a memory of which `seen` positions were looked at.
-  void unpack_memory(extent seen, T const* from, positions<T> const& to) const {
-    unpack(seen, from, T(1), to);
+  [[gnu::noinline]] void unpack_memory(extent seen, T const* from, positions<T> const& to) const {
+    unpack(seen, from, [](extent) { return T(1); }, to);
     for (extent j = seen; j < s_.memories; ++j)
       for (extent e = 0; e < s_.depth; ++e) to.at[j * to.position + e * to.element] = T{};
   }
@@ -339,7 +362,7 @@ private:
   }
 
   /// to[i] = packed[i] . y[i].
-  void products_of_rows(extent count, T const* packed, positions<T const> const& y, T* to) const {
+  [[gnu::noinline]] void products_of_rows(extent count, T const* packed, positions<T const> const& y, T* to) const {
     for (extent i = 0; i < count; ++i) {
       T const* const a = packed + i * depth_;
       T const* const b = y.at + i * y.position;
@@ -361,7 +384,7 @@ private:
 
   attention_steps const& s_;
   T factor_;
-  extent depth_, memories_, columns_;   // padded; `columns_` are those of a block of queries
+  extent depth_, memories_, columns_;  // padded; `columns_` are those of a block of queries
   T* free_;
 };
 
@@ -370,7 +393,9 @@ private:
 /// z = softmax(scale * q k) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0 means
 /// 1 / sqrt(depth). `scratch` holds `attention_scratch(steps)` elements; z and log_total overlap nothing.
 ///
-/// What is not a number in a value that the mask hides can come out in the sixteen queries before it.
+/// Sums run in a fixed order: the same operands give the same bits. What is not a number in a key or value that the mask hides may come out in the
+/// fifteen queries before it.
+/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
 void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {
   detail::attention_work<T, Arch>(steps, scale, scratch).forward(q, k, v, z, log_total);

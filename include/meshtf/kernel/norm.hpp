@@ -91,11 +91,11 @@ spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
 template<bool Centred, class Lanes, class T, class Step>
 void normalise_row(extent n, Step step, T const* x, T mean, T rstd, T const* scale, T const* bias, T* z) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
-    using lane  = decltype(lanes);
-    using batch = typename lane::batch;
-    auto v      = lane::load(x + i * step);
-    if constexpr (Centred) lane::store((v - batch(mean)) * batch(rstd) * lane::load(scale + i) + lane::load(bias + i), z + i * step);
-    else lane::store(v * batch(rstd) * lane::load(scale + i), z + i * step);
+    using lane       = decltype(lanes);
+    using lane_batch = typename lane::batch;
+    auto v           = lane::load(x + i * step);
+    if constexpr (Centred) lane::store((v - lane_batch(mean)) * lane_batch(rstd) * lane::load(scale + i) + lane::load(bias + i), z + i * step);
+    else lane::store(v * lane_batch(rstd) * lane::load(scale + i), z + i * step);
   });
 }
 
@@ -110,11 +110,11 @@ template<bool Centred, class Lanes, class T, class Step>
 gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, T* dscale, T* dbias) {
   row_sum<Lanes, T> of_g, of_product;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
-    using lane  = decltype(lanes);
-    using batch = typename lane::batch;
-    auto y      = lane::load(x + i * step);
-    if constexpr (Centred) y = y - batch(mean);
-    y            = y * batch(rstd);
+    using lane       = decltype(lanes);
+    using lane_batch = typename lane::batch;
+    auto y           = lane::load(x + i * step);
+    if constexpr (Centred) y = y - lane_batch(mean);
+    y            = y * lane_batch(rstd);
     auto const d = lane::load(dz + i * step);
     auto const g = d * lane::load(scale + i);
     if constexpr (Centred) of_g.add(g, k);
@@ -129,14 +129,14 @@ gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mea
 template<bool Centred, class Lanes, class T, class Step>
 void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, gradient_sums<T> means, T const* before, T* dx) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
-    using lane  = decltype(lanes);
-    using batch = typename lane::batch;
-    auto y      = lane::load(x + i * step);
-    if constexpr (Centred) y = y - batch(mean);
-    y      = y * batch(rstd);
-    auto d = lane::load(dz + i * step) * lane::load(scale + i) - y * batch(means.of_product);
-    if constexpr (Centred) d = d - batch(means.of_g);
-    d = d * batch(rstd);
+    using lane       = decltype(lanes);
+    using lane_batch = typename lane::batch;
+    auto y           = lane::load(x + i * step);
+    if constexpr (Centred) y = y - lane_batch(mean);
+    y      = y * lane_batch(rstd);
+    auto d = lane::load(dz + i * step) * lane::load(scale + i) - y * lane_batch(means.of_product);
+    if constexpr (Centred) d = d - lane_batch(means.of_g);
+    d = d * lane_batch(rstd);
     if (before != nullptr) d = d + lane::load(before + i * step);
     lane::store(d, dx + i * step);
   });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -27,7 +28,7 @@ template<std::size_t N, class F>
 /// a * b + c in one instruction where there is one: it is written as one expression of the processor's own type, which every compiler may contract.
 template<class Batch>
 [[gnu::always_inline]] inline Batch times_plus(Batch const& a, Batch const& b, Batch const& c) {
-  if constexpr (requires(typename Batch::register_type r) { r * r + r; }) {
+  if constexpr (requires(typename Batch::register_type r) { r* r + r; }) {
     using native = typename Batch::register_type;
     return Batch(static_cast<native>(a) * static_cast<native>(b) + static_cast<native>(c));
   } else {
@@ -40,6 +41,8 @@ template<class T>
 struct left_matrix {
   T const* at;
   extent row, step;
+
+  left_matrix from(extent i) const { return {at + i * row, row, step}; }
 };
 
 /// A matrix whose rows are contiguous.
@@ -47,11 +50,14 @@ template<class T>
 struct row_matrix {
   T* at;
   extent row;
+
+  row_matrix from(extent i) const { return {at + i * row, row}; }
+  row_matrix along(extent j) const { return {at + j, row}; }
 };
 
 /// `Rows` x `Columns` batches of C = A B, or C += A B, over all k: the sums stay in registers.
 template<std::size_t Rows, std::size_t Columns, class Lanes, class T>
-void product_tile(extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<T> c, bool add) {
+[[gnu::always_inline]] inline void product_tile(extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<T> c, bool add) {
   using batch            = typename Lanes::batch;
   constexpr extent width = Lanes::width;
   std::array<batch, Rows * Columns> sum;
@@ -69,7 +75,7 @@ void product_tile(extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<
   }
   unrolled<Rows>([&](auto i) __attribute__((always_inline)) {
     unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
-      T* const to      = c.at + static_cast<extent>(i()) * c.row + static_cast<extent>(j()) * width;
+      T* const to       = c.at + static_cast<extent>(i()) * c.row + static_cast<extent>(j()) * width;
       batch const& mine = sum[i() * Columns + j()];
       Lanes::store(add ? Lanes::load(to) + mine : mine, to);
     });
@@ -78,20 +84,51 @@ void product_tile(extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<
 
 /// C = A B, or C += A B, of m x k and k x n matrices; m and n are multiples of `tile_grain`.
 template<class Lanes, class T>
-void small_product(extent m, extent n, extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<T> c, bool add) {
+[[gnu::noinline]] void small_product(extent m, extent n, extent k, left_matrix<T> const& a, row_matrix<T const> const& b, row_matrix<T> const& c,
+                                     bool add) {
   // Sums in registers: 16 batches where there are 32 registers, 8 where there are 16. A batch of 64 bytes is the sign of 32.
-  constexpr extent width = Lanes::width, rows = width * static_cast<extent>(sizeof(T)) == 64 ? 8 : 4, columns = 2 * width;
-  static_assert(tile_grain % rows == 0 && (tile_grain % columns == 0 || columns == 2 * tile_grain));
+  constexpr std::size_t rows = Lanes::width * sizeof(T) == 64 ? 8 : 4;
+  constexpr extent down = static_cast<extent>(rows), along = 2 * Lanes::width;
+  static_assert(tile_grain % down == 0 && (tile_grain % along == 0 || along == 2 * tile_grain));
   extent j = 0;
-  for (; j + columns <= n; j += columns)
-    for (extent i = 0; i < m; i += rows)
-      product_tile<rows, 2, Lanes>(k, left_matrix<T>{a.at + i * a.row, a.row, a.step}, row_matrix<T const>{b.at + j, b.row},
-                                   row_matrix<T>{c.at + i * c.row + j, c.row}, add);
-  if constexpr (columns > tile_grain)
+  for (; j + along <= n; j += along)
+    for (extent i = 0; i < m; i += down) product_tile<rows, 2, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
+  if constexpr (along > tile_grain)
     if (j < n)
-      for (extent i = 0; i < m; i += rows)
-        product_tile<rows, 1, Lanes>(k, left_matrix<T>{a.at + i * a.row, a.row, a.step}, row_matrix<T const>{b.at + j, b.row},
-                                     row_matrix<T>{c.at + i * c.row + j, c.row}, add);
+      for (extent i = 0; i < m; i += down) product_tile<rows, 1, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
+}
+
+/// `to` = the columns of a tile `from` of as many rows and columns as a batch has lanes, times a factor.
+template<class Lanes, class T>
+[[gnu::noinline]] void transpose_tile(row_matrix<T const> const& from, T factor, row_matrix<T> const& to) {
+  constexpr std::size_t n = Lanes::width;
+#if defined(__has_builtin) && !defined(__ARM_FEATURE_SVE)
+#if __has_builtin(__builtin_shufflevector)
+  if constexpr (n > 1) {
+    // Every row is interleaved with the one half the rows further down, element by element in turn, until every row has met every other.
+    using batch  = typename Lanes::batch;
+    using native = typename batch::register_type;
+    std::array<batch, n> now, next;
+    unrolled<n>([&](auto i) __attribute__((always_inline)) { now[i] = Lanes::load(from.from(static_cast<extent>(i())).at) * batch(factor); });
+    unrolled<std::bit_width(n) - 1>([&](auto) __attribute__((always_inline)) {
+      unrolled<n / 2>([&](auto i) __attribute__((always_inline)) {
+        auto const a = static_cast<native>(now[i]), b = static_cast<native>(now[i() + n / 2]);
+        [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+          next[2 * i()]     = batch(__builtin_shufflevector(a, b, (I / 2 + I % 2 * n)...));
+          next[2 * i() + 1] = batch(__builtin_shufflevector(a, b, (I / 2 + I % 2 * n + n / 2)...));
+        }(std::make_index_sequence<n>{});
+      });
+      now = next;
+    });
+    unrolled<n>([&](auto i) __attribute__((always_inline)) { Lanes::store(now[i], to.from(static_cast<extent>(i())).at); });
+    return;
+  }
+#endif
+#endif
+  for (std::size_t i = 0; i < n * n; ++i) {
+    auto const r = static_cast<extent>(i / n), c = static_cast<extent>(i % n);
+    to.from(c).at[r] = from.from(r).at[c] * factor;
+  }
 }
 
 }  // namespace detail

@@ -50,18 +50,20 @@ constexpr extent attention_gradient_flops(attention_steps const& s, attention_wi
   return s.product_flops() * (int{scores} + int{wants.query} + int{wants.key} + int{wants.value});
 }
 
-/// Positions of queries that are worked on together, and of the memory that they look at in one go; multiples of the number that sizes are padded to, so that
-/// the kernel's tiles have no edges.
+/// Positions of queries that are worked on together, and of the memory that they look at in one go; multiples of the number that sizes are padded to, so
+/// that the kernel's tiles have no edges.
 inline constexpr extent attention_block = 64, attention_span = 256, attention_grain = 16;
 constexpr extent attention_padded(extent n) { return (n + attention_grain - 1) / attention_grain * attention_grain; }
 
 /// Elements of scratch memory that this takes in one process: the kernel's buffers are part of the price.
 constexpr extent attention_scratch(attention_steps const& s) {
-  extent const rows = std::min(attention_block, attention_padded(s.queries)), memories = attention_padded(s.memories), depth = attention_padded(s.depth);
+  extent const rows = std::min(attention_block, attention_padded(s.queries)), memories = attention_padded(s.memories),
+               depth = attention_padded(s.depth);
   return 2 * memories * depth + rows * (2 * depth + std::min(attention_span, memories) + 3);
 }
 constexpr extent attention_gradient_scratch(attention_steps const& s) {
-  extent const rows = std::min(attention_block, attention_padded(s.queries)), memories = attention_padded(s.memories), depth = attention_padded(s.depth);
+  extent const rows = std::min(attention_block, attention_padded(s.queries)), memories = attention_padded(s.memories),
+               depth = attention_padded(s.depth);
   return 4 * memories * depth + rows * (5 * depth + 2 * std::min(attention_block, memories) + 2);
 }
 
