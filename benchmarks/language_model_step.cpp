@@ -39,8 +39,9 @@ struct training {
 
   constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
     opt.shard_state = true;
-    ids             = random_ids(m, 2);
-    targets         = random_ids(m, 3);
+    opt.prepare(parameters(net));
+    ids     = random_ids(m, 2);
+    targets = random_ids(m, 3);
   }
 
   static constexpr auto random_ids(meshtf::machine<L>& m, std::uint64_t seed) {

@@ -88,6 +88,7 @@ struct training {
   constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1) : net{m, seed}, ids{m}, targets{m} {
     opt.max_norm    = 1;
     opt.shard_state = true;  // processes that hold the same weights keep a part of their means each
+    opt.prepare(parameters(net));
   }
 
   constexpr auto losses() const { return meshtf::softmax_cross_entropy<vocab>(net(ids), targets); }

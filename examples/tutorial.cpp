@@ -11,12 +11,7 @@
 
 #include <boost/mpi/collectives.hpp>
 
-#include <meshtf/data/byte_tokenizer.hpp>
-#include <meshtf/data/text.hpp>
-#include <meshtf/data/windows.hpp>
-#include <meshtf/io/checkpoint.hpp>
 #include <meshtf/meshtf.hpp>
-#include <meshtf/ops/sample.hpp>
 
 namespace first_steps {
 

@@ -7,6 +7,8 @@ namespace accounting {
 
 template<class T, class Optimizer, meshtf::Layout L>
 struct training {
+  static constexpr bool prepared = false;
+
   meshtf::parameter<T, L, in, hidden> w1;
   meshtf::parameter<T, L, hidden> b1;
   meshtf::parameter<T, L, hidden, inner> w2;

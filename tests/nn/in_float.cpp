@@ -4,6 +4,7 @@
 namespace accounting {
 
 struct sharded_adamw : meshtf::adamw {
+  static constexpr bool prepared = true;
   constexpr explicit sharded_adamw(double r) : adamw(r) {
     shard_state = true;
     max_norm    = 0.5;

@@ -30,6 +30,8 @@ constexpr void fill_ids(meshtf::tensor<int, L, D...>& x, int shift) {
 
 template<class T, class Dims, class Optimizer, meshtf::Layout L>
 struct language_model {
+  static constexpr bool prepared = requires { Optimizer::prepared; };
+
   meshtf::nn::transformer<T, L, Dims> net;
   meshtf::tensor<int, L, batch, length> ids, targets;
   Optimizer optimizer{1e-3};
@@ -44,6 +46,7 @@ struct language_model {
       w               = meshtf::stop_gradient(sum);
     });
     m.unwind_tape(false);
+    if constexpr (prepared) optimizer.prepare(parameters());
   }
 
   constexpr auto parameters() { return net.parameters(); }

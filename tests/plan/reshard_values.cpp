@@ -30,7 +30,7 @@ vec coordinates(extent index, vec const& sizes) {
 }
 
 // The value of one element: every process has a part of its own in a sum over `owed`.
-extent element(extent index, axis_set owed, vec const& who) {
+extent element_of_sum(extent index, axis_set owed, vec const& who) {
   extent salt = 0;
   for (std::size_t a = 0; a < who.size(); ++a)
     if (owed >> a & 1) salt = salt * 7 + who[a] + 1;
@@ -43,7 +43,7 @@ extent summed(extent index, axis_set owed, vec const& mesh) {
     vec const who = coordinates(p, mesh);
     bool counts   = true;   // one process for each coordinate on the owed axes
     for (std::size_t a = 0; a < mesh.size(); ++a) counts = counts && ((owed >> a & 1) || who[a] == 0);
-    if (counts) sum += element(index, owed, who);
+    if (counts) sum += element_of_sum(index, owed, who);
   }
   return sum;
 }
@@ -212,7 +212,7 @@ TEST_CASE("moves bring every element to its place, or there is no way") {
       shards value;
       for (extent p = 0; p < product(mesh); ++p) {
         vec const who = coordinates(p, mesh);
-        value.push_back(shard_of(c.from, who, mesh, [&](extent index) { return element(index, c.owed, who); }));
+        value.push_back(shard_of(c.from, who, mesh, [&](extent index) { return element_of_sum(index, c.owed, who); }));
       }
       for (reshard_move const& m : steps) value = after(m, value, mesh), ++kinds[m.what], ++moved;
 

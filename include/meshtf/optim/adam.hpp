@@ -56,6 +56,14 @@ public:
     step_with_decay("adam::step", at, 0, 0, list);
   }
 
+  /// Makes the means of all parameters now instead of in the first step, in whose end no activation lives any more. What a program's constructor holds counts
+  /// in `dry_run`'s peak: with this, the peak of its first step is that of every step.
+  template<class... Part>
+  constexpr void prepare(parameter_list<Part...> const& list) {
+    states_.rewind();
+    list.for_each([this](auto& w) { make_arrays(w); });
+  }
+
   // ---- what checkpoints are written with
 
   static constexpr char const* kind = "adam";
