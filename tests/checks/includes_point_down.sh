@@ -3,7 +3,7 @@
 set -u
 cd "$1/include/meshtf" || exit 66
 
-# folder | folders of ours it may include, besides itself | what it may include of Boost, MPI, BLAS, oneDNN, xsimd and xtensor
+# folder | folders of ours it may include, besides itself | what it may include of Boost, MPI, BLAS, oneDNN, xsimd, xtensor, zlib and jansson
 rules='
 core    |                                          | boost/hana
 plan    | core                                     | boost/hana
@@ -14,7 +14,7 @@ optim   | core plan tensor ops nn                  | boost/hana
 kernel  | core plan                                | boost/hana cblas dnnl xsimd xtensor xtl
 runtime | core plan kernel                         | boost/hana boost/mpi boost/serialization mpi.h xtensor xtl
 data    | core plan tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib
-io      | core plan tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib
+io      | core plan tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib jansson
 detail  |                                          |
 '
 allowed() {   # allowed WHAT LIST: one of the list is WHAT or begins it
@@ -36,7 +36,7 @@ for file in */*.hpp; do
       meshtf/*/*) below=${included#meshtf/}; allowed "${below%%/*}" "$folder $ours" || {
           echo "include/meshtf/$file:$number: $folder/ may include of ours:$ours; this is $included"; bad=1; };;
       meshtf/*) echo "include/meshtf/$file:$number: a header in a folder includes no header above the folders; this is $included"; bad=1;;
-      boost/*|mpi.h|cblas*|*openblas*|*dnnl*|xsimd/*|xtensor*|xtl/*|zlib.h)
+      boost/*|mpi.h|cblas*|*openblas*|*dnnl*|xsimd/*|xtensor*|xtl/*|zlib.h|jansson.h)
         allowed "$included" "$others" || { echo "include/meshtf/$file:$number: $folder/ may include of the libraries:$others; this is $included"; bad=1; };;
     esac
   done < <(sed -nE '/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]/{=;s/^[^<"]*[<"]([^>"]*)[>"].*/\1/p}' "$file" | paste -d' ' - -)
