@@ -11,13 +11,6 @@
 #include <meshtf/ops/sum.hpp>
 #include <meshtf/optim/update.hpp>
 
-#include <meshtf/nn/embedding.hpp>
-#include <meshtf/nn/feed_forward.hpp>
-#include <meshtf/nn/linear.hpp>
-#include <meshtf/nn/norm.hpp>
-#include <meshtf/nn/self_attention.hpp>
-#include <meshtf/nn/streams.hpp>
-#include <meshtf/nn/transformer.hpp>
 #include <meshtf/ops/argmax.hpp>
 #include <meshtf/ops/arithmetic.hpp>
 #include <meshtf/ops/attention.hpp>
@@ -58,3 +51,11 @@
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/tape.hpp>
+
+#include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/feed_forward.hpp>
+#include <meshtf/nn/linear.hpp>
+#include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/self_attention.hpp>
+#include <meshtf/nn/streams.hpp>
+#include <meshtf/nn/transformer.hpp>

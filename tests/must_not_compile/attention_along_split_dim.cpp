@@ -1,4 +1,4 @@
-// error: attention_along_split_dim<length, meshtf::v0::axes<rows>
+// error: attention_along_split_dim<length,
 // error: meshtf: attention can't work with these operands
 #include <meshtf/planning.hpp>
 

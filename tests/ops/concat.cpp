@@ -17,16 +17,15 @@ struct five : dim<5> {};
 struct other_five : dim<5> {};
 struct ten : dim<10> {};
 
-constexpr auto joins = [](auto const& x, auto const& y, auto const& z) {
-  return std::tuple{concat<ten>(x, y, z), concat<five>(x, y), concat<five>(y, x), concat<ten>(z, x, y)};
-};
+constexpr auto joins       = [](auto const& x, auto const& y, auto const& z) { return std::tuple{concat<ten>(x, y, z), concat<five>(y, x)}; };
+constexpr auto pair_joined = [](auto const& x, auto const& y) { return concat<five>(x, y); };
 
 }  // namespace
 
 TEST_CASE("concat in the middle, of the last and of the first dimension; a parameter's gradient stays open") {
   check_operation<shape<batch, two, hidden>, shape<batch, three, hidden>, shape<batch, five, hidden>>(joins);
-  check_operation<shape<hidden, two>, shape<hidden, three>, shape<hidden, five>>(joins);
-  check_operation<shape<two, batch, length>, shape<three, batch, length>, shape<five, batch, length>>(joins);
+  check_operation<shape<hidden, two>, shape<hidden, three>>(pair_joined);
+  check_operation<shape<two, batch, length>, shape<three, batch, length>>(pair_joined);
 }
 
 TEST_CASE("concat of an operand with itself renamed, and of a parameter with what is none") {

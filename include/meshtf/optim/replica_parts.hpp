@@ -36,9 +36,8 @@ namespace detail {
 /// This process's part of a shard, with its zeros.
 template<class L, class T>
 constexpr void take_part(machine<L>& m, replica_parts const& p, T const* shard, T* part) {
-  extent const rank = m.rank_along(p.over), held = p.held(rank);
-  m.copy(held, offset<L>(shard, p.first(rank)), part);
-  m.fill(p.part() - held, T{}, offset<L>(part, held));
+  extent const rank = m.rank_along(p.over);
+  m.copy_filled(p.held(rank), p.part(), offset<L>(shard, p.first(rank)), part);
 }
 
 /// This process's part of the gradient `sum`, which is open over `owed`; `sum` is let go.

@@ -103,6 +103,10 @@ public:
   constexpr void copy(extent n, T const*, T*) {
     this->note(work_of::copy<T>(n));
   }
+  template<class T>
+  constexpr void copy_filled(extent, extent size, T const*, T*) {
+    this->note(work_of::copy<T>(size));
+  }
   template<class T, class Distribution>
   constexpr void draw(std::span<placed const> dims, Distribution const&, T*) {
     this->note(work_of::draw<T>(dims));

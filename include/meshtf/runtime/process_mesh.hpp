@@ -197,6 +197,14 @@ public:
     if (x != z) std::copy_n(x, n, z);
   }
 
+  /// The `held` elements of x, and zeros behind them: `size` together. The price is the same on every process.
+  template<class T>
+  void copy_filled(extent held, extent size, T const* x, T* z) {
+    auto const span = this->does(work_of::copy<T>(size));
+    std::copy_n(x, held, z);
+    std::fill_n(z + held, size - held, T{});
+  }
+
   /// Random values of a shard of placement `dims`, by where each element stands in the whole.
   template<class T>
   void draw(std::span<placed const> dims, uniform_distribution const& how, T* z) {

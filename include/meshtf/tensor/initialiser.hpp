@@ -26,6 +26,13 @@ struct fans<shape<D...>> {
   static constexpr double in  = sizeof...(D) > 1 ? static_cast<double>(shape<D...>::size / last) : out;
 };
 
+/// Under a dry layout nothing is drawn, and std::sqrt is no constant expression everywhere.
+template<class L>
+constexpr double root(double x) {
+  if constexpr (is_dry<L>) return x;
+  else return std::sqrt(x);
+}
+
 template<class T, class L, class... D, class Distribution>
 constexpr void draw_into(tensor<T, L, D...>& w, Distribution const& how) {
   w.machine().draw(placed_dims<L, shape<D...>>, how, w.data());
@@ -68,7 +75,7 @@ struct he_normal {
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
-    if constexpr (!is_dry<L>) detail::draw_into(w, normal_distribution{{.seed = seed}, 0, std::sqrt(2 / detail::fans<shape<D...>>::in)});
+    detail::draw_into(w, normal_distribution{{.seed = seed}, 0, detail::root<L>(2 / detail::fans<shape<D...>>::in)});
   }
 };
 
@@ -79,10 +86,8 @@ struct glorot_uniform {
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
-    if constexpr (!is_dry<L>) {
-      double const limit = std::sqrt(6 / (detail::fans<shape<D...>>::in + detail::fans<shape<D...>>::out));
-      detail::draw_into(w, uniform_distribution{{.seed = seed}, -limit, limit});
-    }
+    double const limit = detail::root<L>(6 / (detail::fans<shape<D...>>::in + detail::fans<shape<D...>>::out));
+    detail::draw_into(w, uniform_distribution{{.seed = seed}, -limit, limit});
   }
 };
 
