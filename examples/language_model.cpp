@@ -5,16 +5,13 @@
 // For four processes: examples/processes 4 build/release/examples/language_model_tiny
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <unistd.h>
 
@@ -25,6 +22,7 @@
 #include <meshtf/ops/sample.hpp>
 
 #include "language_model_options.hpp"
+#include "side_by_side.hpp"
 
 #ifndef MODEL_SIZE
 #define MODEL_SIZE tiny  // one size a program: sizes are types, and each is compiled for five layouts
@@ -105,84 +103,18 @@ constexpr meshtf::warmup_cosine schedule(long steps) {
   return {.peak = size.rate, .warmup_steps = std::min(steps / 10, 200L), .total_steps = steps, .floor = size.rate / 20};
 }
 
-// ---- what it costs --------------------------------------------------------------------------------------------------------------------------------
-
-using clock = std::chrono::steady_clock;
-double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
-
-/// printf, by one process for all.
-[[gnu::format(printf, 2, 3)]] void say(meshtf::process_mesh<grid> const& m, char const* format, ...) {
-  if (m.rank() != 0) return;
-  std::va_list values;
-  va_start(values, format);
-  std::vprintf(format, values);
-  va_end(values);
-  std::fflush(stdout);
-}
-
-template<class L>
-std::string const name{meshtf::name_of<L>()};
-
-template<class... L>
-struct layouts {
-  static std::vector<std::string> names() { return {name<L>...}; }
-
-  /// f.operator()<L>() for the layout of that name, for all of them if it is empty.
-  template<class F>
-  static void visit(std::string const& wanted, F f) {
-    ((wanted.empty() || wanted == name<L> ? f.template operator()<L>() : void()), ...);
-  }
-};
 using all_layouts = layouts<under::replicated, under::data, under::model, under::mixed, under::two_axes>;
-
-constexpr std::size_t trial_steps = 5;
-using trial                       = std::array<float, trial_steps>;  // the loss of each step
-
-/// A few steps under one layout, and its row of the table.
-template<meshtf::Layout L>
-trial try_out(meshtf::process_mesh<grid>& m, meshtf::text const& text, std::uint64_t seed) {
-  static constexpr auto promised = meshtf::dry_run<training, L>();  // the step, run by the compiler
-
-  training<L> t{m, seed};
-  t.opt.rate = size.rate / 10;
-  meshtf::random_windows windows{text, seed};
-  trial losses{};
-  windows.next(t.ids, t.targets);
-  auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { losses[0] = t.step().value(); });  // the same step, as it happens
-
-  m.world().barrier();  // the time of all processes, not of the one that is ahead
-  auto const start = clock::now();
-  for (std::size_t i = 1; i < trial_steps; ++i) {
-    windows.next(t.ids, t.targets);
-    losses[i] = t.step().value();
-  }
-  m.world().barrier();
-  double const seconds = seconds_since(start) / (trial_steps - 1);
-
-  say(m, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(), promised.template bytes_sent<rows>(),
-      counted.template bytes_sent<rows>(), promised.template bytes_sent<cols>(), counted.template bytes_sent<cols>(), seconds);
-  if (!(counted == promised))  // every call in its order, arithmetic, memory
-    throw meshtf::software_error("expected a step under " + name<L> + " to cost what the compiler promised, got other figures");
-  return losses;
-}
-
-/// Every step's loss is the same under every layout, up to the rounding of sums.
-void check_equal(std::vector<trial> const& trials) {
-  for (auto const& losses : trials)
-    for (std::size_t i = 0; i < trial_steps; ++i)
-      if (!(std::abs(losses[i] / trials[0][i] - 1) <= 1e-5f))
-        throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials[0][i]) + " and " +
-                                     std::to_string(losses[i]) + " in step " + std::to_string(i + 1));
-}
 
 void compare_layouts(meshtf::process_mesh<grid>& m, meshtf::text const& text, options const& chosen) {
   auto const seed = static_cast<std::uint64_t>(chosen.seed.value_or(1));
-  say(m, "                        bytes a step along rows  bytes a step along cols   seconds\n");
-  say(m, "layout          loss    promised        counted    promised      counted    a step\n");
-  std::vector<trial> trials;
-  all_layouts::visit(chosen.layout, [&]<class L>() { trials.push_back(try_out<L>(m, text, seed)); });
-  check_equal(trials);
-  if (trials.size() > 1) say(m, "The losses are equal under all layouts, and what was counted is what the compiler promised.\n");
+  side_by_side<grid, rows, cols> table{m};
+  all_layouts::visit(chosen.layout, [&]<class L>() {
+    training<L> t{m, seed};
+    t.opt.rate = size.rate / 10;
+    meshtf::random_windows windows{text, seed};
+    table.add(t, [&] { windows.next(t.ids, t.targets); });
+  });
+  table.finish();
 }
 
 // ---- training -------------------------------------------------------------------------------------------------------------------------------------
@@ -251,7 +183,7 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
   say(m, "\ntraining under %s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(), first + 1, steps, tokens_a_step);
   auto const rate      = schedule(steps);
   long const save_pace = std::clamp(steps / 10, 1L, 500L);
-  auto const start     = clock::now();
+  auto const start     = wall_clock::now();
   for (long step = first; step < steps;) {
     windows.next(t.ids, t.targets);
     t.opt.rate      = rate(step);

@@ -2,20 +2,15 @@
 //
 // First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised. Then training under
 // one of them, and the accuracy on images that the network has not seen. For four processes: examples/processes 4 build/release/examples/mlp
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cmath>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <vector>
 
 #include <meshtf/data/batches.hpp>
 #include <meshtf/meshtf.hpp>
 
 #include "mlp_options.hpp"
+#include "side_by_side.hpp"
 
 namespace {
 
@@ -84,74 +79,7 @@ struct training {
   }
 };
 
-// ---- what it costs --------------------------------------------------------------------------------------------------------------------------------
-
-using clock = std::chrono::steady_clock;
-double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
-
-/// printf, by one process for all.
-[[gnu::format(printf, 2, 3)]] void say(meshtf::process_mesh<grid> const& m, char const* format, ...) {
-  if (m.rank() != 0) return;
-  std::va_list values;
-  va_start(values, format);
-  std::vprintf(format, values);
-  va_end(values);
-  std::fflush(stdout);
-}
-
-template<class L>
-std::string const name{meshtf::name_of<L>()};
-
-template<class... L>
-struct layouts {
-  static std::vector<std::string> names() { return {name<L>...}; }
-
-  /// f.operator()<L>() for the layout of that name, for all of them if it is empty.
-  template<class F>
-  static void visit(std::string const& wanted, F f) {
-    ((wanted.empty() || wanted == name<L> ? f.template operator()<L>() : void()), ...);
-  }
-};
 using all_layouts = layouts<replicated, data, model, mixed, two_axes>;
-
-constexpr std::size_t trial_steps = 5;
-using trial                       = std::array<float, trial_steps>;  // the loss of each step
-
-/// A few steps under one layout, and its row of the table.
-template<meshtf::Layout L>
-trial try_out(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, std::uint64_t seed) {
-  static constexpr auto promised = meshtf::dry_run<training, L>();  // the step, run by the compiler
-
-  training<L> t{m, seed};
-  meshtf::shuffled_batches batches{images, seed};
-  trial losses{};
-  batches.next(t.x, t.labels);
-  auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { losses[0] = t.step().value(); });  // the same step, as it happens
-
-  m.world().barrier();  // the time of all processes, not of the one that is ahead
-  auto const start = clock::now();
-  for (std::size_t i = 1; i < trial_steps; ++i) {
-    batches.next(t.x, t.labels);
-    losses[i] = t.step().value();
-  }
-  m.world().barrier();
-  double const seconds = seconds_since(start) / (trial_steps - 1);
-
-  say(m, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(), promised.template bytes_sent<rows>(),
-      counted.template bytes_sent<rows>(), promised.template bytes_sent<cols>(), counted.template bytes_sent<cols>(), seconds);
-  if (!(counted == promised))  // every call in its order, arithmetic, memory
-    throw meshtf::software_error("expected a step under " + name<L> + " to cost what the compiler promised, got other figures");
-  return losses;
-}
-
-/// Every step's loss is the same under every layout, up to the rounding of sums.
-void check_equal(std::vector<trial> const& trials) {
-  for (auto const& losses : trials)
-    for (std::size_t i = 0; i < trial_steps; ++i)
-      if (!(std::abs(losses[i] / trials[0][i] - 1) <= 1e-5f))
-        throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials[0][i]) + " and " +
-                                     std::to_string(losses[i]) + " in step " + std::to_string(i + 1));
-}
 
 // ---- training -------------------------------------------------------------------------------------------------------------------------------------
 
@@ -161,7 +89,7 @@ void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images,
   say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, batch::size);
   training<L> t{m, seed};
   meshtf::shuffled_batches batches{images, seed};
-  auto const start = clock::now();
+  auto const start = wall_clock::now();
   for (long i = 1; i <= steps; ++i) {
     batches.next(t.x, t.labels);
     t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);
@@ -195,12 +123,13 @@ int main(int argc, char** argv) {
   scale(images, by);
   scale(unseen, by);
 
-  say(m, "                        bytes a step along rows  bytes a step along cols   seconds\n");
-  say(m, "layout          loss    promised        counted    promised      counted    a step\n");
-  std::vector<trial> trials;
-  all_layouts::visit(chosen.layout, [&]<class L>() { trials.push_back(try_out<L>(m, images, chosen.seed)); });
-  check_equal(trials);
-  if (trials.size() > 1) say(m, "The losses are equal under all layouts, and what was counted is what the compiler promised.\n");
+  side_by_side<grid, rows, cols> table{m};
+  all_layouts::visit(chosen.layout, [&]<class L>() {
+    training<L> t{m, chosen.seed};
+    meshtf::shuffled_batches batches{images, chosen.seed};
+    table.add(t, [&] { batches.next(t.x, t.labels); });
+  });
+  table.finish();
 
   std::string const trained = chosen.layout.empty() ? name<mixed> : chosen.layout;
   all_layouts::visit(trained, [&]<class L>() { train<L>(m, images, unseen, chosen.steps, chosen.seed); });

@@ -4,25 +4,9 @@
 // write     in the middle of the file: a limit on the size of files, and its signal           killed by SIGXFSZ, status 153
 // rename    when the file is whole, before it has its name                                    killed by SIGKILL, status 137
 // resume    loads what is in FOLDER after that: step 1 with its values; saves step 3          status 0
-#include <meshtf/io/checkpoint.hpp>
-
-#include <csignal>
-#include <filesystem>
-#include <string>
+#include "checkpoint.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
-
-#include <meshtf/meshtf.hpp>
-
-struct in : meshtf::dim<64> {};
-struct out : meshtf::dim<256> {};
-struct line : meshtf::axis<4> {};
-struct four : meshtf::mesh<line> {};
-struct divided : meshtf::layout<four, meshtf::split<out, line>> {};
-struct point : meshtf::axis<1> {};
-struct one : meshtf::mesh<point> {};
-struct whole : meshtf::layout<one> {};
 
 namespace {
 bool dies_in_rename = false;
@@ -33,8 +17,6 @@ extern "C" int rename(char const* from, char const* to) noexcept {
   if (dies_in_rename) std::raise(SIGKILL);
   return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
-
-namespace {
 
 template<meshtf::Layout L>
 void run(boost::mpi::communicator const& world, std::string const& folder, std::string const& when) {
@@ -56,15 +38,6 @@ void run(boost::mpi::communicator const& world, std::string const& folder, std::
   backward(sum(w));
   opt.step(list);
   if (when == "rename") dies_in_rename = true;
-  rlimit const half{in::size * out::size, RLIM_INFINITY};
-  if (when == "write") setrlimit(RLIMIT_FSIZE, &half);
+  if (when == "write") limit_files();
   save(list, opt, {2, 7}, folder);
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  meshtf::environment const env{argc, argv, {.report_kernels = false}};
-  if (env.world().size() == 1) run<whole>(env.world(), argv[1], argv[2]);
-  else run<divided>(env.world(), argv[1], argv[2]);
 }

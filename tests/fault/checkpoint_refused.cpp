@@ -6,27 +6,9 @@
 // other     meshtf: expected 'v' ... got no array of that name but 'w' ...                     65
 // later     meshtf: expected ... to hold no checkpoint later than ...                          64
 // full      meshtf: expected to write the file ..., got: File too large: make room ...         69
-#include <meshtf/io/checkpoint.hpp>
+#include "checkpoint.hpp"
 
-#include <csignal>
-#include <filesystem>
 #include <fstream>
-#include <string>
-
-#include <sys/resource.h>
-
-#include <meshtf/meshtf.hpp>
-
-struct in : meshtf::dim<64> {};
-struct out : meshtf::dim<256> {};
-struct line : meshtf::axis<4> {};
-struct four : meshtf::mesh<line> {};
-struct divided : meshtf::layout<four, meshtf::split<out, line>> {};
-struct point : meshtf::axis<1> {};
-struct one : meshtf::mesh<point> {};
-struct whole : meshtf::layout<one> {};
-
-namespace {
 
 template<meshtf::Layout L>
 void run(boost::mpi::communicator const& world, std::string const& folder, std::string const& why) {
@@ -43,16 +25,7 @@ void run(boost::mpi::communicator const& world, std::string const& folder, std::
   if (why == "later") save(list, opt, {1, 7}, folder);
   if (why == "full") {
     std::signal(SIGXFSZ, SIG_IGN);
-    rlimit const half{in::size * out::size, RLIM_INFINITY};
-    setrlimit(RLIMIT_FSIZE, &half);
+    limit_files();
     save(list, opt, {3, 7}, folder);
   }
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  meshtf::environment const env{argc, argv, {.report_kernels = false}};
-  if (env.world().size() == 1) run<whole>(env.world(), argv[1], argv[2]);
-  else run<divided>(env.world(), argv[1], argv[2]);
 }

@@ -26,6 +26,7 @@
 #include <meshtf/io/safetensors.hpp>
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/optim/sgd.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/runtime/shard.hpp>
@@ -43,17 +44,9 @@ struct training_position {
 
 namespace detail {
 
-/// Stands where there is no optimizer; and shows what each one offers here.
-struct no_optimizer {
+/// Stands where there is no optimizer: it keeps as little as SGD does.
+struct no_optimizer : sgd {
   static constexpr char const* kind = "";
-  static constexpr std::array<char const*, 0> array_names{};
-
-  template<class Self, class F>
-  static constexpr void for_each_number(Self&, F const&) {}
-  template<class Parameter, class F>
-  constexpr void for_each_array(Parameter const&, F const&) const {}
-  template<class Parameter>
-  constexpr void make_arrays(Parameter const&) {}
 };
 
 template<class Optimizer>
