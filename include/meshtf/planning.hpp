@@ -29,6 +29,7 @@
 #include <meshtf/ops/max.hpp>
 #include <meshtf/ops/norm.hpp>
 #include <meshtf/ops/one_hot.hpp>
+#include <meshtf/ops/open_arithmetic.hpp>
 #include <meshtf/ops/random.hpp>
 #include <meshtf/ops/rename.hpp>
 #include <meshtf/ops/reshape.hpp>
@@ -44,7 +45,14 @@
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/optim/warmup_cosine.hpp>
 #include <meshtf/plan/dry_run.hpp>
+#include <meshtf/plan/explain/explain.hpp>
 #include <meshtf/plan/ledger.hpp>
+#include <meshtf/plan/price/budget.hpp>
+#include <meshtf/plan/price/cost_difference.hpp>
+#include <meshtf/plan/price/cost_hash.hpp>
+#include <meshtf/plan/price/cost_text.hpp>
+#include <meshtf/plan/price/repeat.hpp>
+#include <meshtf/plan/search/search.hpp>
 #include <meshtf/tensor/gradient.hpp>
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameter.hpp>

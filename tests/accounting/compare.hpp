@@ -43,6 +43,7 @@ inline char const* function_of(meshtf::collective c) {
     case meshtf::collective::reduce_scatter: return "Sendrecv";
     case meshtf::collective::all_to_all: return "Alltoall";
     case meshtf::collective::broadcast: return "Bcast";
+    case meshtf::collective::permute: return "Sendrecv";
   }
   return "?";
 }
@@ -93,6 +94,7 @@ std::string difference(meshtf::cost<M> const& promised, meshtf::cost<M> const& c
          figure("elementwise flops", promised.elementwise_flops(), counted.elementwise_flops()) +
          figure("bytes touched", promised.bytes_touched(), counted.bytes_touched()) +
          figure("parameter bytes", promised.parameter_bytes(), counted.parameter_bytes()) +
+         figure("optimizer bytes", promised.optimizer_bytes(), counted.optimizer_bytes()) +
          figure("peak", promised.peak_bytes(), counted.peak_bytes()) + figure("live", promised.live_bytes(), counted.live_bytes());
 }
 

@@ -1,15 +1,18 @@
 #!/bin/bash
-# The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL (the sources, and two built programs).
+# The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL [PLAN] (the sources, and built programs; PLAN is meshtf-plan, which is looked for beside LAYOUTS, as
+# budget and plan_paper_models are).
 #
 #   ```cpp            stands line by line in a file of examples/, include/meshtf/ or tests/must_not_compile/
-#   ```text           in the README: is what LAYOUTS prints; in the tutorial: stands line by line in what TUTORIAL prints
+#   ```text           in the README: is what LAYOUTS prints; in the tutorial: stands line by line in what TUTORIAL prints; in
+#                     explain.md: in what PLAN prints; in cost.md: in what budget prints, and its table of models is what plan_paper_models prints
 #   ```text FILE      words that this file of tests/must_not_compile/ expects from the compiler; a line may end in ... before they do
 #   `folder/file.hpp` is there: under the root, include/meshtf/ or the document's folder; links to files too
 #   `folder/file.hpp: name, name`   each of the names is in that file
 #   `name`            in docs/walk.md: is in the sources
 # Other blocks (sh, cmake, console) are not compared.
 set -u
-root=$1 layouts=$2 tutorial=$3
+beside=$(dirname "$2")
+root=$1 layouts=$2 tutorial=$3 plan=${4:-$beside/meshtf-plan}
 work=$(mktemp -d) || exit 69
 trap 'rm -rf "$work"' EXIT
 cd "$root" || exit 66
@@ -58,6 +61,30 @@ if [ -n "$(numbers docs/tutorial.md text)" ]; then
     block docs/tutorial.md text "$n" | sed 's/ *$//' >"$work/block"
     holds "$work/block" "$work/tutorial" || bad "docs/tutorial.md: text block $n is not what examples/tutorial prints: $(head -1 "$work/block")"
   done
+fi
+times() { sed -E 's/[0-9.]+ (ns|us|ms|s)( |,|$)/TIME\2/g'; }   # modelled: they follow the constants of machine_model
+if [ -n "$(numbers docs/explain.md text)" ]; then
+  "$plan" >"$work/printed" || bad "examples/meshtf-plan failed"
+  times <"$work/printed" >"$work/plan"
+  for n in $(numbers docs/explain.md text); do
+    block docs/explain.md text "$n" | times >"$work/block"
+    holds "$work/block" "$work/plan" || bad "docs/explain.md: text block $n is not what examples/meshtf-plan prints: $(head -1 "$work/block")"
+  done
+fi
+if [ -n "$(numbers docs/cost.md text)" ]; then
+  moving() { times | sed -E 's/ *$//; s/\.hpp:[0-9]+/.hpp:LINE/g'; }   # the library's lines move
+  "$beside/budget" >"$work/printed" || bad "examples/budget failed"
+  moving <"$work/printed" >"$work/budget"
+  for n in $(numbers docs/cost.md text); do
+    block docs/cost.md text "$n" | moving >"$work/block"
+    holds "$work/block" "$work/budget" || bad "docs/cost.md: text block $n is not what examples/budget prints: $(head -1 "$work/block")"
+  done
+fi
+if grep -q '^| model | mesh ' docs/cost.md; then
+  "$beside/plan_paper_models" >"$work/printed" || bad "examples/plan_paper_models failed"
+  times <"$work/printed" >"$work/models"
+  awk '/^\| model \| mesh / {on = 1} on && !/^\|/ {exit} on' docs/cost.md | times | diff - "$work/models" ||
+    bad "docs/cost.md: its table of models (<) is not what examples/plan_paper_models prints (>)"
 fi
 
 # ---- files and names

@@ -26,7 +26,7 @@ allowed() {   # allowed WHAT LIST: one of the list is WHAT or begins it
 }
 
 bad=0
-for file in */*.hpp; do
+for file in */*.hpp */*/*.hpp; do
   folder=${file%%/*}
   rule=$(grep "^$folder  *|" <<<"$rules") || { echo "$file: no rule for the folder '$folder': add it to tests/checks/includes_point_down.sh"; bad=1; continue; }
   IFS='|' read -r _ ours others <<<"$rule"

@@ -17,6 +17,11 @@ struct length : dim<4> {};
 static_assert(MeshAxis<rows> && rows::size == 2);
 static_assert(!Dimension<rows> && !MeshAxis<length> && !MeshAxis<int>);
 
+// an axis is within a node unless it says that it joins nodes
+struct pods : axis<2, link::between_nodes> {};
+static_assert(rows::over_link == link::within_node && pods::over_link == link::between_nodes);
+static_assert(MeshAxis<pods> && pods::size == 2 && Mesh<mesh<pods, rows>>);
+
 // a mesh has as many processes as its axes hold together
 static_assert(Mesh<grid> && grid::size == 2 * 4 * 1);
 static_assert(std::same_as<grid::all_axes, axes<rows, cols, lone>>);

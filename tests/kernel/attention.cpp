@@ -312,3 +312,32 @@ TEMPLATE_TEST_CASE("scores that are huge, infinitely small or no numbers", "", f
       }
     }
 }
+
+TEMPLATE_TEST_CASE("what the mask hides is not seen, a number or not", "", float, double) {
+  using T     = TestType;
+  T const nan = std::numeric_limits<T>::quiet_NaN();
+  for (extent const n : {5, 40, 150})
+    for (extent const at : {extent{3}, n / 2, n - 1}) {
+      INFO("length " << n << ", position " << at);
+      problem const p{{1, 1, n, n, 4}, true};
+      inputs<T> const x(p);
+      by_kernel<T> const clean(p, x.q, x.k, x.v, x.dz);
+      auto const spoilt = [&](std::vector<T> of) {
+        for (extent e = 0; e < 4; ++e) of[static_cast<std::size_t>(4 * at + e)] = nan;
+        return of;
+      };
+      auto const part = [](auto const& y, extent begin, extent end) {
+        return std::vector(y.begin() + static_cast<std::ptrdiff_t>(4 * begin), y.begin() + static_cast<std::ptrdiff_t>(4 * end));
+      };
+      auto const same = [&](char const* what, std::vector<T> const& found, std::vector<T> const& expected, extent begin, extent end) {
+        std::vector<double> truth;
+        for (T e : part(expected, begin, end)) truth.push_back(static_cast<double>(e));
+        near(what, part(found, begin, end), truth);
+        CHECK(std::any_of(found.begin(), found.end(), [](T e) { return std::isnan(e); }));
+      };
+      by_kernel<T> const key(p, x.q, spoilt(x.k), x.v, x.dz), value(p, x.q, x.k, spoilt(x.v), x.dz);
+      for (auto const* found : {&key, &value}) same("result", found->z, clean.z, 0, at), same("dq", found->dq, clean.dq, 0, at);
+      by_kernel<T> const query(p, spoilt(x.q), x.k, x.v, x.dz), gradient(p, x.q, x.k, x.v, spoilt(x.dz));
+      for (auto const* found : {&query, &gradient}) same("dk", found->dk, clean.dk, at + 1, n), same("dv", found->dv, clean.dv, at + 1, n);
+    }
+}

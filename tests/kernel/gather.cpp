@@ -41,3 +41,15 @@ TEST_CASE("rows are copied, and added where they came from") {
     for (extent outer : {1, 2})
       for (extent first : {0, 5}) check<float>(20, outer, 6, inner, first), check<double>(20, outer, 6, inner, first);
 }
+
+TEST_CASE("the first index that is out of range") {
+  std::vector<std::int32_t> index(300, 4);
+  CHECK(kernel::first_outside(300, index.data(), 5) == 300);
+  CHECK(kernel::first_outside(300, index.data(), extent{1} << 40) == 300);
+  CHECK(kernel::first_outside(0, index.data(), 0) == 0);
+  index[299] = 5;
+  CHECK(kernel::first_outside(300, index.data(), 5) == 299);
+  index[17] = -1;
+  CHECK(kernel::first_outside(300, index.data(), 5) == 17);
+  CHECK(kernel::first_outside(300, index.data(), extent{1} << 40) == 17);
+}

@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <meshtf/kernel/nest.hpp>
@@ -25,6 +26,10 @@ namespace kernel = meshtf::kernel;
 
 namespace {
 
+struct times {
+  static constexpr bool vectorised = true;
+  auto operator()(auto const& a, auto const& b) const { return a * b; }
+};
 struct add {
   static constexpr bool vectorised = true;
   auto operator()(auto const& a, auto const& b) const { return a + b; }
@@ -200,6 +205,55 @@ TEST_CASE("broadcasts, transpositions and sums over every choice of dimensions",
   }
 }
 
+TEST_CASE("transpositions of every size", "[nest]") {
+  for (extent n = 1; n <= 70; ++n) {
+    INFO(n);
+    CHECK(maps<1, float>(planned({n, 19}, {"01", "10"}), scaled{}));
+    CHECK(maps<1, double>(planned({37, n}, {"01", "10"}), scaled{}));
+    CHECK(maps<1, std::int32_t>(planned({n, 21}, {"01", "10"}), scaled{}));
+    CHECK(maps<2, float>(planned({n, 33}, {"01", "10", "01"}), add{}));
+    CHECK(maps<2, float>(planned({18, n}, {"0", "10", "01"}), add{}));
+    for (auto z : {"021", "102", "210", "201", "120"}) {
+      CHECK(maps<1, float>(planned({5, n, 3}, {"012", z}), scaled{}));
+      CHECK(maps<1, float>(planned({6, 20, n}, {"012", z}), scaled{}));
+      CHECK(maps<1, double>(planned({n, 2, 9}, {"012", z}), scaled{}));
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("products of an array and one that is read across its rows", "[nest]", float, double, std::int32_t) {
+  using T = TestType;
+  for (extent n : {30, 64, 96, 128, 129, 256}) {
+    INFO(n);
+    std::vector<T> x(static_cast<std::size_t>(20 * n)), y(static_cast<std::size_t>(n * 8)), z(20 * 8);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i % 5);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<T>(i % 7);
+    kernel::reduce_nest<reduction::sum>(planned({20, 8, n}, {"02", "21", "01"}), times{}, z.data(), std::as_const(x).data(), std::as_const(y).data());
+    for (extent i = 0; i < 20; ++i)
+      for (extent j = 0; j < 8; ++j) {
+        T expected{};
+        for (extent k = 0; k < n; ++k) expected += x[static_cast<std::size_t>(i * n + k)] * y[static_cast<std::size_t>(k * 8 + j)];
+        REQUIRE(z[static_cast<std::size_t>(i * 8 + j)] == expected);
+      }
+  }
+}
+
+TEST_CASE("sums of few and of many rows of every length", "[nest]") {
+  for (extent rows : {2, 7, 16, 17, 33})
+    for (extent n = 1; n <= 70; ++n) {
+      INFO(rows << " x " << n);
+      CHECK(reduces_every_way<1, float>(planned({rows, n}, {"01", "0"}), scaled{}));
+      CHECK(reduces_every_way<2, double>(planned({rows, n}, {"01", "1", "0"}), add{}));
+      CHECK(reduces_every_way<2, float>(planned({rows, n}, {"01", "0", "1"}), add{}));
+      CHECK(reduces_every_way<1, float>(planned({3, n, rows}, {"012", "02"}), scaled{}));
+      CHECK(reduces_every_way<1, float>(planned({rows, n}, {"10", "0"}), scaled{}));
+    }
+  // in pieces: what a number at a time is given, and what lies across
+  CHECK(reduces_every_way<1, float>(planned({3, 5000}, {"01", "0"}), scaled{}));
+  CHECK(reduces_every_way<2, std::int32_t>(planned({3, 5000}, {"01", "1", "0"}), add{}));
+  CHECK(reduces_every_way<2, float>(planned({20, 3000}, {"01", "10", "0"}), add{}));
+}
+
 TEST_CASE("strides that no tensor has", "[nest]") {
   std::uint32_t state = 1;
   auto const next     = [&](std::uint32_t n) { return static_cast<extent>((state = state * 1664525u + 1013904223u) >> 16) % static_cast<extent>(n); };
@@ -235,6 +289,19 @@ TEST_CASE("in place", "[nest]") {
     CHECK(x == want);
     kernel::map_nest(planned({3, n}, {"01", "01"}), [](float v) { return v + 1; }, x.data(), x.data());
     for (auto& v : want) v += 1;
+    CHECK(x == want);
+  }
+}
+
+TEST_CASE("in place, rows of every length", "[nest]") {
+  for (extent n = 1; n <= 70; ++n) {
+    INFO(n);
+    auto x = numbers<float>(n * 5, 1), b = numbers<float>(5, 2), want = x;
+    for (std::size_t i = 0; i < want.size(); ++i) want[i] = want[i] + b[i / static_cast<std::size_t>(n)];
+    kernel::map_nest(planned({5, n}, {"01", "0", "01"}), add{}, x.data(), x.data(), b.data());
+    CHECK(x == want);
+    kernel::map_row(n, add{}, x.data(), x.data(), x.data());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) want[i] += want[i];
     CHECK(x == want);
   }
 }
@@ -278,6 +345,8 @@ TEST_CASE("NaN is handed on", "[nest]") {
     CHECK(std::isnan(largest));
     kernel::reduce_nest<reduction::min>(planned({10, 10}, {"01", "1"}), kernel::detail::unchanged{}, columns.data(), x.data());
     for (std::size_t i = 0; i < 10; ++i) CHECK(std::isnan(columns[i]) == (i == bad % 10));
+    kernel::reduce_nest<reduction::max>(planned({10, 10}, {"01", "0"}), kernel::detail::unchanged{}, columns.data(), x.data());
+    for (std::size_t i = 0; i < 10; ++i) CHECK(std::isnan(columns[i]) == (i == bad / 10));
   }
   CHECK(std::isnan(meshtf::math::max(0.0f, nan)));
 }
@@ -346,6 +415,23 @@ TEST_CASE("argmax is the first index of the largest", "[pick]") {
   kernel::argmax(2, 3, 2, x.data(), best.data(), where.data());
   CHECK(where == std::vector<std::int32_t>{1, 1, 1, 0});
   CHECK((best[0] == -1 && best[1] == 5 && std::isnan(best[2]) && std::isnan(best[3])));
+}
+
+TEST_CASE("pick and argmax along the innermost dimension", "[pick]") {
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> const x{-3, 5, 5, /**/ nan, 7, 8, /**/ 2, 9, nan, /**/ -1, -1, -2};
+  std::vector<float> best(4), z(4), dx(12, 1);
+  std::vector<std::int32_t> where(4);
+  kernel::argmax(4, 3, 1, x.data(), best.data(), where.data());
+  CHECK(where == std::vector<std::int32_t>{1, 0, 2, 0});
+  CHECK((best[0] == 5 && std::isnan(best[1]) && std::isnan(best[2]) && best[3] == -1));
+
+  std::vector<std::int32_t> const index{12, 11, 9, 13};
+  kernel::pick(4, 3, 1, 10, x.data(), index.data(), z.data());
+  CHECK(z == std::vector<float>{5, 7, 0, 0});
+  std::vector<float> const dz{1, 2, 3, 4};
+  kernel::pick_gradient(4, 3, 1, 10, 2.0f, dz.data(), index.data(), dx.data());
+  CHECK(dx == std::vector<float>{1, 1, 3, 1, 5, 1, 1, 1, 1, 1, 1, 1});
 }
 
 TEST_CASE("xtensor sees a shard without copying it", "[xtensor_view]") {

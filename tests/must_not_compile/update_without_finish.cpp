@@ -1,5 +1,5 @@
 // error: gradient_is_not_summed_over<meshtf::
-// error: meshtf: update takes a finished gradient: update(w, finish(gradient(w)), rate)
+// error: meshtf: update takes finished gradients: finish(g)
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

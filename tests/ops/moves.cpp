@@ -8,6 +8,19 @@ namespace {
 template<class X>
 using targets_for = targets_of<layout_of<std::remove_cvref_t<X>>>;
 
+// The axes of mixed change dimensions, those of tall their order; those of mixed8, of unlike sizes, go through a third dimension.
+struct crossed4 : layout<two_by_two, split<batch, cols>, split<hidden, rows>> {};
+struct turned4 : layout<two_by_two, split<hidden, rows, cols>> {};
+struct crossed8 : layout<two_by_four, split<batch, wide>, split<hidden, rows>> {};
+template<class L> struct turned_of : std::type_identity<L> {};
+template<> struct turned_of<mixed> : std::type_identity<crossed4> {};
+template<> struct turned_of<tall> : std::type_identity<turned4> {};
+template<> struct turned_of<mixed8> : std::type_identity<crossed8> {};
+
+struct turned {
+  constexpr auto operator()(auto const& x) const { return reshard<typename turned_of<layout_of<std::remove_cvref_t<decltype(x)>>>::type>(x); }
+};
+
 }  // namespace
 
 TEST_CASE("transpose") {
@@ -77,4 +90,14 @@ TEST_CASE("there and back again, and to the layout where it is") {
     auto const z = reshard<typename target::whole>(y);
     return std::tuple{reshard<here>(x), reshard<here>(y), reshard<here>(z * z)};
   });
+}
+
+TEST_CASE("reshard by permutes: whole shards change places") {
+  using program      = operation<double, turned, drawn{}, shape<batch, hidden, length>>;
+  sights const truth = run<alone>(program{});
+  switch (boost::mpi::communicator{}.size()) {
+    case 4: check_under<mixed>(program{}, truth, 1e-12), check_under<tall>(program{}, truth, 1e-12); break;
+    case 8: check_under<mixed8>(program{}, truth, 1e-12); break;
+    default: break;
+  }
 }

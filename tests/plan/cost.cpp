@@ -1,5 +1,5 @@
 // If it compiles, it passes.
-#include <meshtf/plan/cost.hpp>
+#include <meshtf/plan/price/cost.hpp>
 
 namespace {
 

@@ -1,5 +1,5 @@
 // If it compiles, it passes.
-#include <meshtf/plan/reshape_plan.hpp>
+#include <meshtf/plan/reshard/reshape_plan.hpp>
 
 namespace {
 
@@ -25,6 +25,7 @@ struct by_key : layout<grid, split<model, cols>, split<key, cols>> {};
 struct deep : layout<grid, split<model, rows, cols, three>, split<heads, rows, cols>, split<key, three>> {};
 struct across : layout<grid, split<model, three>> {};
 struct too_early : layout<grid, split<model, rows, three>> {};
+struct by_rows : layout<grid, split<model, rows>> {};
 struct trivial : layout<grid, split<model, lone, cols>, split<heads, cols>> {};
 struct clash : layout<grid, split<batch, cols>, split<heads, cols>> {};
 
@@ -52,9 +53,10 @@ static_assert(is_legal<plan<by_key>::verdict> && plan<by_key>::as_whole[1].parts
 static_assert(is_legal<plan<deep>::verdict> && plan<deep>::as_whole == plan<deep>::as_parts);
 static_assert(plan<deep>::as_whole[1].parts == 4 && plan<deep>::as_whole[2].parts == 3 && plan<deep>::as_whole[2].over[0] == 2);
 
-// four heads can't be cut in three, and three is too early for the keys as long as a head is not alone
-static_assert(std::same_as<plan<across>::verdict, split_runs_across_parts<model, shape<heads, key>>>);
-static_assert(std::same_as<plan<too_early>::verdict, split_runs_across_parts<model, shape<heads, key>>>);
+// four heads can't be cut in three, and three is too early for the keys as long as a head is not alone: without it the rest would fit
+static_assert(std::same_as<plan<across>::verdict, split_runs_across_parts<model, shape<heads, key>, split_only<model, axes<>>>>);
+static_assert(std::same_as<plan<too_early>::verdict, split_runs_across_parts<model, shape<heads, key>, split_only<model, axes<rows>>>>);
+static_assert(is_legal<plan<by_rows>::verdict>);
 static_assert(is_legal<reshape_plan<across, shape<six, four>, model, shape<six, four>>::verdict>);
 
 // an axis of one process cuts nothing

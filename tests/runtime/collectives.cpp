@@ -46,6 +46,20 @@ T joined_at(reduction r, int size, extent k) {
 
 }  // namespace
 
+TEMPLATE_TEST_CASE("a maximum of which one is not a number is not a number", "", float, double) {
+  using T = TestType;
+  boost::mpi::communicator const world;
+  auto const n   = GENERATE(as<extent>{}, 1, 64, 100000);
+  auto const bad = GENERATE(0, 1) % world.size();
+  for (reduction r : {reduction::max, reduction::min}) {
+    auto z = array_of<T>(world.rank(), n);
+    if (world.rank() == bad) z.back() = std::numeric_limits<T>::quiet_NaN();
+    all_reduce(world, r, z.data(), n);
+    CHECK(z.back() != z.back());
+    CHECK(std::count_if(z.begin(), z.end(), [](T x) { return x != x; }) == 1);
+  }
+}
+
 TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, double, std::int32_t) {
   using T = TestType;
   boost::mpi::communicator const world;

@@ -2,22 +2,33 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 
 #include <meshtf/core/dim.hpp>
 
 namespace meshtf::inline v0 {
 
+/// What joins the processes along an axis: the memory or the fast links of one node, or a network between nodes.
+enum class link : std::uint8_t { within_node, between_nodes };
+
 /// Base of every axis of a mesh. The derived type is the name.
 ///
 ///     struct rows : meshtf::axis<2> {};
-template<extent Processes>
+///     struct pods : meshtf::axis<2, meshtf::link::between_nodes> {};
+///
+/// The link changes no value: a long sum over axes of both kinds is made so that the slow one carries less, and modelled times tell the two apart.
+template<extent Processes, link Over = link::within_node>
 struct axis {
   static_assert(Processes > 0, "meshtf: an axis has at least one process");
-  static constexpr extent size = Processes;
+  static constexpr extent size    = Processes;
+  static constexpr link over_link = Over;
 };
 
 template<class A>
-concept MeshAxis = requires { A::size; } && std::derived_from<A, axis<A::size>>;
+concept MeshAxis = requires {
+  A::size;
+  A::over_link;
+} && std::derived_from<A, axis<A::size, A::over_link>>;
 
 /// An ordered list of axes.
 template<MeshAxis... A>

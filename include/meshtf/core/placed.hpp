@@ -156,7 +156,7 @@ inline constexpr auto local_extents = detail::placed_shape<wet<L>, S>::extents;
 
 /// How many elements of a tensor of shape `S` one process holds.
 template<Layout L, class S>
-inline constexpr extent shard_size = detail::placed_shape<wet<L>, S>::size;
+inline constexpr auto shard_size = detail::placed_shape<wet<L>, S>::size;
 
 /// The axes of `M` that join more than one process. An axis of size 1 is in no plan: nothing is sent along it.
 template<Mesh M>

@@ -76,6 +76,7 @@ public:
     for_each_pair(s_.pairs, [&](auto const& at) {
       pack(s_.memories, part(k, key, at), T(1), keys);
       pack(s_.memories, part(v, value, at), T(1), values);
+      bool const finite = is_finite(s_.memories, values);
       for (extent first = 0; first < s_.queries; first += attention_block) {
         extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
         pack_transposed(rows, part(q, query, at).from(first), factor_, queries);
@@ -86,8 +87,8 @@ public:
           scores(count - open, true, keys + (j + open) * depth_, queries, weights + open * columns_);
           weigh(open, count - open, j == 0, weights, most, total, shrinking);
           if (j > 0) scale_rows(rows, shrinking, sums);
-          mix(rows, open, false, weights, values + j * depth_, sums, j > 0);
-          mix(rows, count - open, true, weights + open * columns_, values + (j + open) * depth_, sums, j > 0 || open > 0);
+          mix(rows, open, false, finite, weights, values + j * depth_, sums, j > 0);
+          mix(rows, count - open, true, finite, weights + open * columns_, values + (j + open) * depth_, sums, j > 0 || open > 0);
         }
         finish(rows, most, total, part(log_total, row, at).from(first));
         unpack(rows, sums, [&](extent i) { return total[i]; }, part(z, result, at).from(first));
@@ -116,6 +117,7 @@ public:
     for_each_pair(s_.pairs, [&](auto const& at) {
       pack(s_.memories, part(a.key, key, at), T(1), keys);
       if (of_scores) pack(s_.memories, part(a.value, value, at), T(1), values);
+      bool const finite_keys = is_finite(s_.memories, keys);
       for (extent first = 0; first < s_.queries; first += attention_block) {
         extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
         auto const q = part(a.query, query, at).from(first), dz = part(a.dresult, result, at).from(first);
@@ -127,15 +129,16 @@ public:
           pack_transposed(rows, dz, T(1), dresults_t);
           products_of_rows(rows, dresults, part(a.result, result, at).from(first), mean);
         }
+        bool const finite_queries = !of_scores || is_finite(rows, queries), finite_results = is_finite(rows, dresults);
         for (extent j = 0; j < seen; j += attention_block) {
           extent const count  = std::min(attention_block, seen - j);
           bool const diagonal = s_.causal && j == first, again = s_.causal ? !diagonal : first > 0;
           scores(count, diagonal, keys + j * depth_, queries_t, weights);
           if (of_scores) scores(count, diagonal, values + j * depth_, dresults_t, dscores);
           weigh_again(count, diagonal, of_scores, shift, mean, weights, dscores);
-          if (a.dvalue != nullptr) collect(rows, count, diagonal, weights, dresults, dvalues + j * depth_, again);
-          if (a.dkey != nullptr) collect(rows, count, diagonal, dscores, queries, dkeys + j * depth_, again);
-          if (a.dquery != nullptr) mix(rows, count, diagonal, dscores, keys + j * depth_, dqueries, j > 0);
+          if (a.dvalue != nullptr) collect(rows, count, diagonal, finite_results, weights, dresults, dvalues + j * depth_, again);
+          if (a.dkey != nullptr) collect(rows, count, diagonal, finite_queries, dscores, queries, dkeys + j * depth_, again);
+          if (a.dquery != nullptr) mix(rows, count, diagonal, finite_keys, dscores, keys + j * depth_, dqueries, j > 0);
         }
         if (a.dquery != nullptr) unpack(rows, dqueries, [&](extent) { return factor_; }, part(a.dquery, query, at).from(first));
       }
@@ -184,20 +187,39 @@ private:
   }
 
   /// sums[i] (+)= sum over j of weights[j, i] * values[j].
-  void mix(extent rows, extent count, bool diagonal, T const* weights, T const* values, T* sums, bool add) const {
+  void mix(extent rows, extent count, bool diagonal, bool finite, T const* weights, T const* values, T* sums, bool add) const {
     if (count == 0) return;
     for_each_strip(diagonal, rows, [&](extent i, extent n) {
-      small_product<lanes>(attention_padded(n), depth_, diagonal ? std::min(count, i + n) : count, left_matrix<T>{weights + i, 1, columns_},
-                           row_matrix<T const>{values, depth_}, row_matrix<T>{sums + i * depth_, depth_}, add);
+      extent const whole = diagonal ? std::min(count, finite ? i + n : i) : count;
+      small_product<lanes>(attention_padded(n), depth_, whole, left_matrix<T>{weights + i, 1, columns_}, row_matrix<T const>{values, depth_},
+                           row_matrix<T>{sums + i * depth_, depth_}, add);
+      for (extent j = whole; diagonal && j < std::min(count, i + n); ++j)
+        for (extent seen = j; seen < std::min(rows, i + n); ++seen) add_row(weights[j * columns_ + seen], values + j * depth_, sums + seen * depth_);
     });
   }
 
   /// sums[j] (+)= sum over i of weights[j, i] * from[i].
-  void collect(extent rows, extent count, bool diagonal, T const* weights, T const* from, T* sums, bool add) const {
+  void collect(extent rows, extent count, bool diagonal, bool finite, T const* weights, T const* from, T* sums, bool add) const {
     for_each_strip(diagonal, count, [&](extent j, extent n) {
-      small_product<lanes>(attention_padded(n), depth_, rows - j, left_matrix<T>{weights + j * columns_ + j, columns_, 1},
-                           row_matrix<T const>{from + j * depth_, depth_}, row_matrix<T>{sums + j * depth_, depth_}, add);
+      extent const first = diagonal && !finite ? std::min(rows, j + n) : j;
+      small_product<lanes>(attention_padded(n), depth_, rows - first, left_matrix<T>{weights + j * columns_ + first, columns_, 1},
+                           row_matrix<T const>{from + first * depth_, depth_}, row_matrix<T>{sums + j * depth_, depth_}, add);
+      for (extent i = j; i < first; ++i)
+        for (extent seen = j; seen <= std::min(i, j + n - 1); ++seen) add_row(weights[seen * columns_ + i], from + i * depth_, sums + seen * depth_);
     });
+  }
+
+  /// sum += weight * row.
+  void add_row(T weight, T const* row, T* sum) const {
+    for (extent e = 0; e < depth_; e += width) lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
+  }
+
+  /// Is all of it finite? What is not must not be multiplied with the zeros of what the mask hides: it is left out on the diagonal, row by row.
+  bool is_finite(extent rows, T const* packed) const {
+    batch sum(T{});
+    if (s_.causal)
+      for (extent i = 0; i < rows * depth_; i += width) sum = sum + lanes::load(packed + i) * batch(T{});
+    return lanes::sum(sum) == T{};
   }
 
   // Passes over the weights: a batch of columns after the other, down all rows.
@@ -393,8 +415,8 @@ private:
 /// z = softmax(scale * q k) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0 means
 /// 1 / sqrt(depth). `scratch` holds `attention_scratch(steps)` elements; z and log_total overlap nothing.
 ///
-/// Sums run in a fixed order: the same operands give the same bits. What is not a number in a key or value that the mask hides may come out in the
-/// fifteen queries before it.
+/// Sums run in a fixed order: the same operands give the same bits. What is not a number in a key or value does not reach the queries from which
+/// the mask hides it.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
 void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {

@@ -22,15 +22,20 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
     extent const skip       = (first + k) % block;  // a run may start within a block
     extent const count      = std::min(n - k, block - skip);
     auto const random_words = random.many<lanes>(static_cast<std::uint64_t>((first + k) / block) * lanes).word;
-    std::array<T, std::size_t{block}> factor;
-    for (std::size_t w = 0; w < 4; ++w)
-      for (std::size_t i = 0; i < lanes; ++i) factor[w * lanes + i] = random_words[w][i] < threshold ? T{} : scale;
     // what is dropped is 0, not 0 * x: an infinity that is dropped is gone
-    for (extent i = 0; i < count; ++i) {
-      T const by = factor[static_cast<std::size_t>(skip + i)];
-      z[k + i]   = by == T{} ? T{} : by * x[k + i];
+    auto const dropped = [=](std::uint64_t word, T value) { return word < threshold ? T{} : scale * value; };
+    if (count == block) {
+      for (std::size_t w = 0; w < 4; ++w, k += extent{lanes}) {
+        T const* const from = x + k;
+        T* const to         = z + k;
+        for (std::size_t i = 0; i < lanes; ++i) to[i] = dropped(random_words[w][i], from[i]);
+      }
+    } else {
+      for (extent i = skip; i < skip + count; ++i, ++k) {
+        auto const at = static_cast<std::size_t>(i);
+        z[k]          = dropped(random_words[at / lanes][at % lanes], x[k]);
+      }
     }
-    k += count;
   }
 }
 

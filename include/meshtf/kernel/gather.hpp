@@ -12,17 +12,34 @@
 namespace meshtf::inline v0 {
 namespace kernel {
 
+/// The first of `n` indices that is not in 0 ... whole - 1; n if there is none.
+inline extent first_outside(extent n, std::int32_t const* index, extent whole) {
+  std::uint32_t most = 0;  // what is negative is large
+  for (extent i = 0; i < n; ++i) most = std::max(most, static_cast<std::uint32_t>(index[i]));
+  if (n == 0 || extent{most} < std::min(whole, extent{1} << 31)) return n;
+  return std::find_if(index, index + n, [=](std::int32_t i) { return i < 0 || i >= whole; }) - index;
+}
+
 /// rows[i][o] = table[o][index[i] - first], or zeros where that is out of range.
-template<Element T>
+template<Element T, class Arch = default_arch>
 void gather_rows(extent ids, extent outer, extent along, extent inner, extent first, T const* table, std::int32_t const* index, T* rows) {
-  for (extent i = 0; i < ids; ++i) {
-    extent const at = index[i] - first;
-    if (at < 0 || at >= along) {
-      std::fill_n(rows, outer * inner, T{});
-      rows += outer * inner;
-    } else {
-      for (extent o = 0; o < outer; ++o, rows += inner) std::copy_n(table + (o * along + at) * inner, inner, rows);
+  if (outer == 1 && inner == 1) {
+    for (extent i = 0; i < ids; ++i) {
+      extent const at = index[i] - first;
+      rows[i]         = at >= 0 && at < along ? table[at] : T{};
     }
+    return;
+  }
+  for (extent i = 0; i < ids; ++i, rows += outer * inner) {
+    extent const at = index[i] - first;
+    if (at < 0 || at >= along) std::fill_n(rows, outer * inner, T{});
+    else
+      for (extent o = 0; o < outer; ++o) {
+        T const* const from = table + (o * along + at) * inner;
+        T* const to         = rows + o * inner;
+        detail::for_each_batch<lanes<T, Arch>>(inner,
+                                               [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(from + k), to + k); });
+      }
   }
 }
 
@@ -30,15 +47,19 @@ void gather_rows(extent ids, extent outer, extent along, extent inner, extent fi
 template<Element T, class Arch = default_arch>
 void scatter_rows(extent ids, extent outer, extent along, extent inner, extent first, T const* rows, std::int32_t const* index, T* table) {
   using lanes = kernel::lanes<T, Arch>;
+  if (outer == 1 && inner == 1) {
+    for (extent i = 0; i < ids; ++i)
+      if (extent const at = index[i] - first; at >= 0 && at < along) table[at] += rows[i];
+    return;
+  }
   for (extent i = 0; i < ids; ++i, rows += outer * inner) {
     extent const at = index[i] - first;
     if (at < 0 || at >= along) continue;
     for (extent o = 0; o < outer; ++o) {
       T* const sum        = table + (o * along + at) * inner;
       T const* const from = rows + o * inner;
-      extent const whole  = inner - inner % lanes::width;
-      for (extent k = 0; k < whole; k += lanes::width) lanes::store(lanes::load(sum + k) + lanes::load(from + k), sum + k);
-      for (extent k = whole; k < inner; ++k) sum[k] += from[k];
+      detail::for_each_batch<lanes>(
+          inner, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(sum + k) + some.load(from + k), sum + k); });
     }
   }
 }

@@ -26,6 +26,14 @@ struct unchanged {
   constexpr auto operator()(auto const& x) const { return x; }
 };
 
+template<class F, class R, class... T>
+void plain_loop(F const& f, extent n, R* z, T const*... x) {
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep   // z may be one of x, element for element
+#endif
+  for (extent i = 0; i < n; ++i) z[i] = static_cast<R>(f(x[i]...));
+}
+
 /// The operands of a nest block by block, and `f` of their rows.
 template<class Arch, class F, class R, class... T>
 struct walker {
@@ -35,7 +43,7 @@ struct walker {
   F const& f;
   block_plan plan;
   std::tuple<T const*...> start;
-  std::tuple<std::array<T, block_elements>...> copies;
+  std::tuple<block_buffer<T>...> copies;
   std::tuple<piece<T>...> now;
 
   walker(nest_steps const& nest, F const& functor, bool buffered, T const*... x)
@@ -43,7 +51,7 @@ struct walker {
 
   template<std::size_t... K>
   void fetch_all(block const& b, std::array<extent, max_operands> const& at, std::index_sequence<K...>) {
-    ((std::get<K>(now) = fetch(plan, K, b, std::get<K>(start) + at[K], extent{lanes::width}, std::get<K>(copies))), ...);
+    ((std::get<K>(now) = fetch<Arch>(plan, K, b, std::get<K>(start) + at[K], std::get<K>(copies))), ...);
   }
   void fetch_all(block const& b, std::array<extent, max_operands> const& at) { fetch_all(b, at, std::index_sequence_for<T...>{}); }
 
@@ -54,31 +62,21 @@ struct walker {
 
   /// z = f of the block's rows, from row to row `z_stride` apart.
   void evaluate(block const& b, R* z, extent z_stride) const {
-    extent const count = plan.joined ? 1 : b.rows, n = plan.joined ? b.rows * b.columns : b.columns;
     if constexpr (batches) {
-      store_rows<lanes>(rows(), count, n, z, z_stride);
+      store_rows<lanes>(rows(), b.rows, b.columns, z, z_stride);
     } else {
-      for (extent r = 0; r < count; ++r) std::apply([&](auto const&... p) { plain_loop(n, z + r * z_stride, (p.at + r * p.row)...); }, now);
+      for (extent r = 0; r < b.rows; ++r)
+        std::apply([&](auto const&... p) { plain_loop(f, b.columns, z + r * z_stride, (p.at + r * p.row)...); }, now);
     }
-  }
-
-  void plain_loop(extent n, R* z, T const*... x) const {
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC ivdep   // z may be one of x, element for element
-#endif
-    for (extent i = 0; i < n; ++i) z[i] = static_cast<R>(f(x[i]...));
   }
 };
 
 /// z joined with the rows of a block; where they join to one row, as many at a time as stay in the cache.
 template<reduction Op, class Lanes, class Rows, class R>
 void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride, bool fresh) {
-  if (z_stride != 0) {
-    for (extent r = 0; r < count; ++r) join_rows<Op, Lanes>(rows, r, r + 1, n, z + r * z_stride, fresh);
-    return;
-  }
-  extent const many = 1 + 4 * std::max<extent>(1, 1024 / n);
-  for (extent r = 0; r < count; r += many) join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z, fresh && r == 0);
+  extent const many = z_stride != 0 ? 1 : 1 + 4 * std::max<extent>(1, 1024 / n);
+  for (extent r = 0; r < count; r += many)
+    join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z + r * z_stride, fresh && (z_stride != 0 || r == 0));
 }
 
 /// All operands are contiguous, as they are in most elementwise operations: no blocks need be planned, which for a small tensor is most of the work.
@@ -90,14 +88,20 @@ constexpr bool is_one_row(nest_steps const& nest) {
   return true;
 }
 
-template<class Lanes, class F, class R, class... T>
-void map_row(extent n, F const& f, R* z, T const*... x) {
-  extent i = 0;
-  for (; i + Lanes::width <= n; i += Lanes::width) Lanes::store(f(Lanes::load(x + i)...), z + i);
-  if (i < n) store_first<Lanes>(f(load_first<Lanes>(x + i, n - i)...), z + i, n - i);
-}
-
 }  // namespace detail
+
+/// z[i] = f(x[i]...) for i < n, of contiguous arrays; z may be one of x.
+template<class Arch = default_arch, class F, Element R, Element... T>
+void map_row(extent n, F const& f, R* z, T const*... x) {
+  if constexpr (detail::in_batches<F, R, T...>) {
+    using lanes = kernel::lanes<R, Arch>;
+    extent i    = 0;
+    for (; i + lanes::width <= n; i += lanes::width) lanes::store(f(lanes::load(x + i)...), z + i);
+    if (i < n) detail::store_first<lanes>(f(detail::load_first<lanes>(x + i, n - i)...), z + i, n - i);
+  } else {
+    detail::plain_loop(f, n, z, x...);
+  }
+}
 
 /// z[...] = f(x...) for each turn of a nest that does not reduce; its operands are x... and z, in this order. z may be one of x, if it has the same strides.
 ///
@@ -105,27 +109,23 @@ void map_row(extent n, F const& f, R* z, T const*... x) {
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F f, R* z, T const*... x) {
   constexpr std::size_t result = sizeof...(T);
-  if constexpr (detail::in_batches<F, R, T...>)
-    if (detail::is_one_row(steps)) return detail::map_row<kernel::lanes<R, Arch>>(steps.turns, f, z, x...);
+  if (detail::is_one_row(steps)) return map_row<Arch>(steps.turns, f, z, x...);
   detail::walker<Arch, F, R, T...> walk{steps, f, false, x...};
   auto const& plan  = walk.plan;
   bool const copied = plan.how[result] == detail::access::copied;
   extent const down = plan.row_stride[result];
   extent const step = plan.column_stride[result];
-  std::array<R, detail::block_elements> values;
+  detail::block_buffer<R> values;
 
-  detail::for_each_plane(steps, plan, [&](auto const& at, bool) {
+  detail::planes plane{steps, plan};
+  do {
     detail::for_each_block(plan, [&](detail::block const& b) {
-      walk.fetch_all(b, at);
-      R* const to = z + at[result] + b.row * down + b.column * step;
-      if (copied) {
-        walk.evaluate(b, values.data(), b.columns);
-        detail::for_each_element<R>(b, down, step, [&](extent from, extent i) { to[i] = values[static_cast<std::size_t>(from)]; });
-      } else {
-        walk.evaluate(b, to, down);
-      }
+      walk.fetch_all(b, plane.at());
+      R* const to = z + plane.at()[result] + b.row * down + b.column * step;
+      walk.evaluate(b, copied ? values.element.data() : to, copied ? plan.pitch : down);
+      if (copied) detail::store_copy<Arch>(b, plan.pitch, values.element.data(), to, down, step);
     });
-  });
+  } while (plane.next());
 }
 
 /// z = f(x...) joined by `Op` over the loops in which z stands still; with `Accumulate` joined to what z holds. Sums of floats stay accurate along rows of any
@@ -140,59 +140,51 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
   bool const copied = plan.how[result] == detail::access::copied;
   extent const down = plan.row_stride[result];
   extent const step = plan.column_stride[result];
-  std::array<R, detail::block_elements> values, sums;
+  detail::block_buffer<R> values;
 
   // what f gives for the rows of a block, as batches: at once, or out of `values`
   auto const rows_of = [&](detail::block const& b) {
     if constexpr (batches) {
       return walk.rows();
     } else {
-      walk.evaluate(b, values.data(), b.columns);
-      return detail::batch_rows<lanes, detail::unchanged, R, 1>{{}, {{{values.data(), b.columns, -1}}}};
+      walk.evaluate(b, values.element.data(), plan.pitch);
+      return detail::batch_rows<lanes, detail::unchanged, R, 1>{{}, {{{values.element.data(), plan.pitch, -1}}}};
     }
   };
 
-  detail::for_each_plane(steps, plan, [&](auto const& at, bool again) {
-    bool const begun = Accumulate || again;
-    R* const plane   = z + at[result];
+  // a row in several blocks that follow each other: their sums are added up as those of a long row are
+  bool const piecewise = plan.columns > plan.block_columns && plan.strip == plan.columns && plan.block_rows == 1;
+  detail::total_of<Op, R> running{};
+
+  detail::planes plane{steps, plan};
+  do {
+    bool const begun = Accumulate || plane.again();
     detail::for_each_block(plan, [&](detail::block const& b) {
-      walk.fetch_all(b, at);
-      R* const to        = plane + b.row * down + b.column * step;
-      bool const fresh   = !begun && (down != 0 || b.row == 0);
-      extent const whole = b.rows * b.columns;
+      walk.fetch_all(b, plane.at());
+      R* const to      = z + plane.at()[result] + b.row * down + b.column * step;
+      bool const fresh = !begun && (down != 0 || b.row == 0);
       if (copied) {
-        walk.evaluate(b, values.data(), b.columns);
-        detail::for_each_element<R>(b, down, step, [&](extent from, extent i) {
-          R const value    = values[static_cast<std::size_t>(from)];
+        walk.evaluate(b, values.element.data(), plan.pitch);
+        detail::for_each_element(b, plan.pitch, down, step, [&](extent from, extent i) {
+          R const value    = values.element[static_cast<std::size_t>(from)];
           bool const first = fresh && (down != 0 || from < b.columns);
           to[i]            = first ? value : detail::join<Op>(to[i], value);
         });
       } else if (step == 0) {
-        auto const rows = rows_of(b);
-        auto const add  = [&](R value, extent r) {
-          to[r * down] = fresh && b.column == 0 && (down != 0 || r == 0) ? value : detail::join<Op>(to[r * down], value);
-        };
-        if (plan.joined && down == 0) add(detail::fold_row<Op, lanes, R>(rows, 0, whole), 0);
-        else
-          for (extent r = 0; r < b.rows; ++r) add(detail::fold_row<Op, lanes, R>(rows, r, b.columns), r);
-      } else if (plan.joined && down == 0) {
-        // columns too narrow for a batch: rows side by side are summed first
-        auto const rows = rows_of(b);
-        detail::join_rows<Op, lanes>(rows, 0, 1, whole, sums.data(), b.row == 0);
-        if (b.row + b.rows < plan.rows) return;
-        extent const kept = std::min(plan.block_rows, plan.rows) * plan.columns;
-        for (extent i = 0; i < kept; ++i) {
-          R const value = sums[static_cast<std::size_t>(i)];
-          R& sum        = plane[i % plan.columns];
-          sum           = !begun && i < plan.columns ? value : detail::join<Op>(sum, value);
-        }
-      } else if (plan.joined) {
-        detail::join_rows<Op, lanes>(rows_of(b), 0, 1, whole, to, fresh);
+        detail::fold_rows<Op, lanes, R>(rows_of(b), b.rows, b.columns, [&](extent r, R value) {
+          if (piecewise) {
+            running = b.column == 0 ? detail::total_of<Op, R>{value} : detail::join<Op>(running, detail::total_of<Op, R>{value});
+            if (b.column + b.columns < plan.columns) return;
+            value = static_cast<R>(running);
+          }
+          R& sum = to[r * down];
+          sum    = fresh && (piecewise || b.column == 0) && (down != 0 || r == 0) ? value : detail::join<Op>(sum, value);
+        });
       } else {
         detail::join_block<Op, lanes>(rows_of(b), b.rows, b.columns, to, down, fresh);
       }
     });
-  });
+  } while (plane.next());
 }
 
 }  // namespace kernel

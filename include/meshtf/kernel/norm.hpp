@@ -35,24 +35,23 @@ template<class Lanes, class T, class F>
     f(Lanes{}, i, chain<0>{}), f(Lanes{}, i + width, chain<1>{}), f(Lanes{}, i + 2 * width, chain<2>{}), f(Lanes{}, i + 3 * width, chain<3>{});
   for (; i + width <= n; i += width) f(Lanes{}, i, chain<0>{});
   if constexpr (width > 1)
-    for (; i < n; ++i) f(single<T>{}, i, chain<0>{});
+    if (i < n) f(leading_lanes<Lanes>{n - i}, i, chain<0>{});
 }
 
 /// A sum that is filled by `sweep`.
 template<class Lanes, class T>
 class row_sum {
 public:
-  template<class X, std::size_t K>
-  [[gnu::always_inline]] void add(X const& x, chain<K>) {
-    if constexpr (std::is_same_v<X, T> && Lanes::width > 1) left_ += x;
+  template<class Some, std::size_t K>
+  [[gnu::always_inline]] void add(Some some, typename Lanes::batch const& x, chain<K>) {
+    if constexpr (requires { some.count; }) part_[K] = part_[K] + first_or<Lanes>(x, some.count, T{});
     else part_[K] = part_[K] + x;
   }
-  T total() const { return Lanes::sum((part_[0] + part_[1]) + (part_[2] + part_[3])) + left_; }
+  [[gnu::always_inline]] T total() const { return Lanes::sum((part_[0] + part_[1]) + (part_[2] + part_[3])); }
 
 private:
   using batch = typename Lanes::batch;
   std::array<batch, 4> part_{batch(T{}), batch(T{}), batch(T{}), batch(T{})};
-  T left_{};
 };
 
 /// Sums of the elements of a row, and of their squares, after `pivot` was taken from each.
@@ -68,22 +67,20 @@ template<bool Centred, class Lanes, class T, class Step>
 spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
   row_sum<Lanes, T> total, first, second;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
-    using lane = decltype(lanes);
-    auto v     = lane::load(x + i * step);
+    auto v = lanes.load(x + i * step);
     if (added != nullptr) {
-      v = v + lane::load(added + i * step);
-      lane::store(v, sum + i * step);
+      v = v + lanes.load(added + i * step);
+      lanes.store(v, sum + i * step);
     }
-    if constexpr (Centred) total.add(v, k);
-    else second.add(v * v, k);
+    if constexpr (Centred) total.add(lanes, v, k);
+    else second.add(lanes, v * v, k);
   });
   if constexpr (!Centred) return {0, 0, static_cast<double>(second.total())};
   T const* const from = added != nullptr ? sum : x;
   T const pivot       = total.total() / static_cast<T>(n);
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
-    using lane   = decltype(lanes);
-    auto const d = lane::load(from + i * step) - typename lane::batch(pivot);
-    first.add(d, k), second.add(d * d, k);
+    auto const d = lanes.load(from + i * step) - typename Lanes::batch(pivot);
+    first.add(lanes, d, k), second.add(lanes, d * d, k);
   });
   return {static_cast<double>(pivot), static_cast<double>(first.total()), static_cast<double>(second.total())};
 }
@@ -91,11 +88,10 @@ spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
 template<bool Centred, class Lanes, class T, class Step>
 void normalise_row(extent n, Step step, T const* x, T mean, T rstd, T const* scale, T const* bias, T* z) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
-    using lane       = decltype(lanes);
-    using lane_batch = typename lane::batch;
-    auto v           = lane::load(x + i * step);
-    if constexpr (Centred) lane::store((v - lane_batch(mean)) * lane_batch(rstd) * lane::load(scale + i) + lane::load(bias + i), z + i * step);
-    else lane::store(v * lane_batch(rstd) * lane::load(scale + i), z + i * step);
+    using wide = typename Lanes::batch;
+    auto v     = lanes.load(x + i * step);
+    if constexpr (Centred) lanes.store((v - wide(mean)) * wide(rstd) * lanes.load(scale + i) + lanes.load(bias + i), z + i * step);
+    else lanes.store(v * wide(rstd) * lanes.load(scale + i), z + i * step);
   });
 }
 
@@ -110,17 +106,16 @@ template<bool Centred, class Lanes, class T, class Step>
 gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, T* dscale, T* dbias) {
   row_sum<Lanes, T> of_g, of_product;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
-    using lane       = decltype(lanes);
-    using lane_batch = typename lane::batch;
-    auto y           = lane::load(x + i * step);
-    if constexpr (Centred) y = y - lane_batch(mean);
-    y            = y * lane_batch(rstd);
-    auto const d = lane::load(dz + i * step);
-    auto const g = d * lane::load(scale + i);
-    if constexpr (Centred) of_g.add(g, k);
-    of_product.add(g * y, k);
-    if (dscale != nullptr) lane::store(lane::load(dscale + i) + d * y, dscale + i);
-    if (dbias != nullptr) lane::store(lane::load(dbias + i) + d, dbias + i);
+    using wide = typename Lanes::batch;
+    auto y     = lanes.load(x + i * step);
+    if constexpr (Centred) y = y - wide(mean);
+    y            = y * wide(rstd);
+    auto const d = lanes.load(dz + i * step);
+    auto const g = d * lanes.load(scale + i);
+    if constexpr (Centred) of_g.add(lanes, g, k);
+    of_product.add(lanes, g * y, k);
+    if (dscale != nullptr) lanes.store(lanes.load(dscale + i) + d * y, dscale + i);
+    if (dbias != nullptr) lanes.store(lanes.load(dbias + i) + d, dbias + i);
   });
   return {of_g.total(), of_product.total()};
 }
@@ -129,16 +124,15 @@ gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mea
 template<bool Centred, class Lanes, class T, class Step>
 void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, gradient_sums<T> means, T const* before, T* dx) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
-    using lane       = decltype(lanes);
-    using lane_batch = typename lane::batch;
-    auto y           = lane::load(x + i * step);
-    if constexpr (Centred) y = y - lane_batch(mean);
-    y      = y * lane_batch(rstd);
-    auto d = lane::load(dz + i * step) * lane::load(scale + i) - y * lane_batch(means.of_product);
-    if constexpr (Centred) d = d - lane_batch(means.of_g);
-    d = d * lane_batch(rstd);
-    if (before != nullptr) d = d + lane::load(before + i * step);
-    lane::store(d, dx + i * step);
+    using wide = typename Lanes::batch;
+    auto y     = lanes.load(x + i * step);
+    if constexpr (Centred) y = y - wide(mean);
+    y      = y * wide(rstd);
+    auto d = lanes.load(dz + i * step) * lanes.load(scale + i) - y * wide(means.of_product);
+    if constexpr (Centred) d = d - wide(means.of_g);
+    d = d * wide(rstd);
+    if (before != nullptr) d = d + lanes.load(before + i * step);
+    lanes.store(d, dx + i * step);
   });
 }
 
@@ -173,14 +167,14 @@ P* at(P* p, extent offset) {
 /// Whole rows: statistics and result.
 template<class Arch = default_arch, class T>
 void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
+  double const part = 1 / static_cast<double>(s.lines.along);
   detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     constexpr bool c = centred;
     using lane       = decltype(lanes);
     extent const n   = s.lines.along;
     auto const found = detail::spread_of_row<c, lane>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
-    auto const size  = static_cast<double>(n);
-    T const mean     = static_cast<T>(found.pivot + found.first / size);
-    T const rstd     = detail::reciprocal_deviation<T>((found.second - found.first * found.first / size) / size, epsilon);
+    T const mean     = static_cast<T>(found.pivot + found.first * part);
+    T const rstd     = detail::reciprocal_deviation<T>((found.second - found.first * found.first * part) * part, epsilon);
     T const* const x = a.added != nullptr ? a.sum : a.x;
     detail::normalise_row<c, lane>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
     if constexpr (c) a.mean[row] = mean;

@@ -14,6 +14,13 @@ namespace kernel {
 /// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range.
 template<Element T>
 void pick(extent outer, extent along, extent inner, extent first, T const* x, std::int32_t const* index, T* z) {
+  if (inner == 1) {
+    for (extent o = 0; o < outer; ++o, x += along) {
+      extent const at = index[o] - first;
+      z[o]            = at >= 0 && at < along ? x[at] : T{};
+    }
+    return;
+  }
   for (extent o = 0; o < outer; ++o, x += along * inner)
     for (extent i = 0; i < inner; ++i) {
       extent const at = *index++ - first;
@@ -24,6 +31,11 @@ void pick(extent outer, extent along, extent inner, extent first, T const* x, st
 /// dx[o][index[o][i] - first][i] += scale * dz[o][i] where that is in range.
 template<Element T>
 void pick_gradient(extent outer, extent along, extent inner, extent first, T scale, T const* dz, std::int32_t const* index, T* dx) {
+  if (inner == 1) {
+    for (extent o = 0; o < outer; ++o, dx += along)
+      if (extent const at = index[o] - first; at >= 0 && at < along) dx[at] += scale * dz[o];
+    return;
+  }
   for (extent o = 0; o < outer; ++o, dx += along * inner)
     for (extent i = 0; i < inner; ++i, ++dz) {
       extent const at = *index++ - first;
@@ -34,6 +46,16 @@ void pick_gradient(extent outer, extent along, extent inner, extent first, T sca
 /// The largest element along the dimension and the first index that has it, counted from 0. NaN is larger than any number.
 template<Element T>
 void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::int32_t* where) {
+  if (inner == 1) {
+    for (extent o = 0; o < outer; ++o, x += along) {
+      T most    = x[0];
+      extent at = 0;
+      for (extent a = 1; a < along; ++a)
+        if (!(x[a] <= most) && most == most) most = x[a], at = a;
+      best[o] = most, where[o] = static_cast<std::int32_t>(at);
+    }
+    return;
+  }
   for (extent o = 0; o < outer; ++o, best += inner, where += inner) {
     for (extent i = 0; i < inner; ++i) best[i] = x[i], where[i] = 0;
     x += inner;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/math.hpp>
@@ -39,7 +42,11 @@ struct lanes {
 #if __has_include(<xsimd/xsimd.hpp>)
 
 /// The best instructions that this translation unit is compiled for.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && defined(__AVX512F__)
+using default_arch = xsimd::avx2;   // g++ without optimisation makes macros of AVX-512's intrinsics, and those refuse what xsimd 8.1 hands them
+#else
 using default_arch = xsimd::default_arch;
+#endif
 
 /// xsimd's exp and tanh are within 1.5 units in the last place and keep infinities, NaN and the sign of 0. In float, exp is infinity from 88.38 on
 /// (exactly: 88.72), and below -87.7 it is 0, never a denormal.
@@ -70,20 +77,169 @@ concept Vectorised = requires { requires static_cast<bool>(F::vectorised); };
 
 namespace detail {
 
-/// The first `n` lanes from memory; the others repeat the last of them, so a functor sees no value that is not there.
+/// f(0), f(1), ..., f(N - 1) with the number as a type: what it indexes can lie in registers, at every level of optimisation.
+template<std::size_t N, class F>
+[[gnu::always_inline]] inline void unrolled(F const& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>)
+      __attribute__((always_inline)) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<N>{});
+}
+
+/// The numbers of a batch's lanes.
 template<class Lanes, class T>
-typename Lanes::batch load_first(T const* from, extent n) {
-  std::array<T, Lanes::width> padded;
-  std::copy_n(from, n, padded.begin());
-  std::fill(padded.begin() + n, padded.end(), from[n - 1]);
-  return Lanes::load(padded.data());
+inline constexpr auto lane_numbers = [] {
+  std::array<T, Lanes::width> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<T>(i);
+  return numbers;
+}();
+
+/// The first lanes of a batch in memory, and nothing behind them: in one instruction where the processor has one, else through a whole batch.
+template<class Lanes, class T>
+struct first_lanes {
+  static typename Lanes::batch load(T const* from, extent n) {
+    std::array<T, Lanes::width> padded;
+    std::fill(std::copy_n(from, n, padded.begin()), padded.end(), *from);
+    return Lanes::load(padded.data());
+  }
+  static void store(typename Lanes::batch const& x, T* to, extent n) {
+    std::array<T, Lanes::width> padded;
+    Lanes::store(x, padded.data());
+    std::copy_n(padded.begin(), n, to);
+  }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+    using math::select;
+    return select(Lanes::load(lane_numbers<Lanes, T>.data()) < typename Lanes::batch(static_cast<T>(n)), x, rest);
+  }
+};
+
+#if __has_include(<xsimd/xsimd.hpp>) && defined(__AVX512F__)
+
+template<class Lanes>
+  requires(Lanes::width == 16)
+struct first_lanes<Lanes, float> {
+  static __mmask16 mask(extent n) { return static_cast<__mmask16>((1u << n) - 1); }
+  static typename Lanes::batch load(float const* from, extent n) { return _mm512_mask_loadu_ps(_mm512_set1_ps(*from), mask(n), from); }
+  static void store(typename Lanes::batch const& x, float* to, extent n) { _mm512_mask_storeu_ps(to, mask(n), x); }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+    return _mm512_mask_mov_ps(rest, mask(n), x);
+  }
+};
+template<class Lanes>
+  requires(Lanes::width == 8)
+struct first_lanes<Lanes, double> {
+  static __mmask8 mask(extent n) { return static_cast<__mmask8>((1u << n) - 1); }
+  static typename Lanes::batch load(double const* from, extent n) { return _mm512_mask_loadu_pd(_mm512_set1_pd(*from), mask(n), from); }
+  static void store(typename Lanes::batch const& x, double* to, extent n) { _mm512_mask_storeu_pd(to, mask(n), x); }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+    return _mm512_mask_mov_pd(rest, mask(n), x);
+  }
+};
+
+#endif
+#if __has_include(<xsimd/xsimd.hpp>) && defined(__AVX2__)
+
+template<class Lanes>
+  requires(Lanes::width == 8)
+struct first_lanes<Lanes, float> {
+  static __m256i mask(extent n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
+  static typename Lanes::batch load(float const* from, extent n) {
+    __m256i const m = mask(n);
+    return _mm256_blendv_ps(_mm256_set1_ps(*from), _mm256_maskload_ps(from, m), _mm256_castsi256_ps(m));
+  }
+  static void store(typename Lanes::batch const& x, float* to, extent n) { _mm256_maskstore_ps(to, mask(n), x); }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+    return _mm256_blendv_ps(rest, x, _mm256_castsi256_ps(mask(n)));
+  }
+};
+template<class Lanes>
+  requires(Lanes::width == 4)
+struct first_lanes<Lanes, double> {
+  static __m256i mask(extent n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
+  static typename Lanes::batch load(double const* from, extent n) {
+    __m256i const m = mask(n);
+    return _mm256_blendv_pd(_mm256_set1_pd(*from), _mm256_maskload_pd(from, m), _mm256_castsi256_pd(m));
+  }
+  static void store(typename Lanes::batch const& x, double* to, extent n) { _mm256_maskstore_pd(to, mask(n), x); }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+    return _mm256_blendv_pd(rest, x, _mm256_castsi256_pd(mask(n)));
+  }
+};
+
+#endif
+
+/// The first `n` lanes from memory, at least one and at most all; the others repeat the first of them, so a functor sees no value that is not there.
+template<class Lanes, class T>
+[[gnu::always_inline]] inline typename Lanes::batch load_first(T const* from, extent n) {
+  return first_lanes<Lanes, T>::load(from, n);
 }
 
 template<class Lanes, class T>
-void store_first(typename Lanes::batch const& x, T* to, extent n) {
-  std::array<T, Lanes::width> padded;
-  Lanes::store(x, padded.data());
-  std::copy_n(padded.begin(), n, to);
+[[gnu::always_inline]] inline void store_first(typename Lanes::batch const& x, T* to, extent n) {
+  first_lanes<Lanes, T>::store(x, to, n);
+}
+
+/// The first lanes of a batch, under the names of all of them.
+template<class Lanes>
+struct leading_lanes {
+  using batch = typename Lanes::batch;
+  extent count;
+  template<class T>
+  batch load(T const* from) const {
+    return load_first<Lanes>(from, count);
+  }
+  template<class T>
+  void store(batch const& x, T* to) const {
+    store_first<Lanes>(x, to, count);
+  }
+};
+
+/// f(lanes, i) for each batch of n elements; the lanes of the last may be the leading ones.
+template<class Lanes, class F>
+[[gnu::always_inline]] inline void for_each_batch(extent n, F const& f) {
+  extent i = 0;
+  for (; i + Lanes::width <= n; i += Lanes::width) f(Lanes{}, i);
+  if constexpr (Lanes::width > 1)
+    if (i < n) f(leading_lanes<Lanes>{n - i}, i);
+}
+
+/// `x` in the first `n` lanes, `rest` in the others.
+template<class Lanes, class T>
+[[gnu::always_inline]] inline typename Lanes::batch first_or(typename Lanes::batch const& x, extent n, T rest) {
+  return first_lanes<Lanes, T>::take(x, n, typename Lanes::batch(rest));
+}
+
+/// Elements of two batches in turn: of their first halves, or of their second halves.
+template<bool Second, class Lanes, class T>
+[[gnu::always_inline]] inline typename Lanes::batch interleaved(typename Lanes::batch const& a, typename Lanes::batch const& b) {
+  constexpr std::size_t n = Lanes::width, from = Second ? n / 2 : 0;
+  if constexpr (n == 1) {
+    return Second ? b : a;
+  } else {
+#if __has_builtin(__builtin_shufflevector) && !defined(__ARM_FEATURE_SVE)
+    using native [[gnu::vector_size(n * sizeof(T))]] = T;
+    auto const x = std::bit_cast<native>(a), y = std::bit_cast<native>(b);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+      return std::bit_cast<typename Lanes::batch>(static_cast<native>(__builtin_shufflevector(x, y, (from + I / 2 + I % 2 * n)...)));
+    }(std::make_index_sequence<n>{});
+#else
+    std::array<T, n> x, y, z;
+    Lanes::store(a, x.data()), Lanes::store(b, y.data());
+    for (std::size_t i = 0; i < n; ++i) z[i] = i % 2 == 0 ? x[from + i / 2] : y[from + i / 2];
+    return Lanes::load(z.data());
+#endif
+  }
+}
+
+/// The rows of a square become its columns: every row is interleaved with the one half the rows further down, until every row has met every other.
+template<class Lanes, class T>
+[[gnu::always_inline]] inline void transpose_square(std::array<typename Lanes::batch, Lanes::width>& rows) {
+  constexpr std::size_t n = Lanes::width;
+  unrolled<std::bit_width(n) - 1>([&](auto) __attribute__((always_inline)) {
+    auto const now = rows;
+    unrolled<n / 2>([&](auto i) __attribute__((always_inline)) {
+      rows[2 * i()]     = interleaved<false, Lanes, T>(now[i()], now[i() + n / 2]);
+      rows[2 * i() + 1] = interleaved<true, Lanes, T>(now[i()], now[i() + n / 2]);
+    });
+  });
 }
 
 }  // namespace detail

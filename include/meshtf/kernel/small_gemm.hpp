@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -17,13 +16,6 @@ namespace detail {
 
 /// Rows and columns of small products come in multiples of this: whole tiles of every processor, so no tile has an edge.
 inline constexpr extent tile_grain = 16;
-
-/// f(0), f(1), ..., f(N - 1) with the number as a type: what it indexes can lie in registers, at every level of optimisation.
-template<std::size_t N, class F>
-[[gnu::always_inline]] inline void unrolled(F const& f) {
-  [&]<std::size_t... I>(std::index_sequence<I...>)
-      __attribute__((always_inline)) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<N>{});
-}
 
 /// a * b + c in one instruction where there is one: it is written as one expression of the processor's own type, which every compiler may contract.
 template<class Batch>
@@ -102,33 +94,11 @@ template<class Lanes, class T>
 template<class Lanes, class T>
 [[gnu::noinline]] void transpose_tile(row_matrix<T const> const& from, T factor, row_matrix<T> const& to) {
   constexpr std::size_t n = Lanes::width;
-#if defined(__has_builtin) && !defined(__ARM_FEATURE_SVE)
-#if __has_builtin(__builtin_shufflevector)
-  if constexpr (n > 1) {
-    // Every row is interleaved with the one half the rows further down, element by element in turn, until every row has met every other.
-    using batch  = typename Lanes::batch;
-    using native = typename batch::register_type;
-    std::array<batch, n> now, next;
-    unrolled<n>([&](auto i) __attribute__((always_inline)) { now[i] = Lanes::load(from.from(static_cast<extent>(i())).at) * batch(factor); });
-    unrolled<std::bit_width(n) - 1>([&](auto) __attribute__((always_inline)) {
-      unrolled<n / 2>([&](auto i) __attribute__((always_inline)) {
-        auto const a = static_cast<native>(now[i]), b = static_cast<native>(now[i() + n / 2]);
-        [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-          next[2 * i()]     = batch(__builtin_shufflevector(a, b, (I / 2 + I % 2 * n)...));
-          next[2 * i() + 1] = batch(__builtin_shufflevector(a, b, (I / 2 + I % 2 * n + n / 2)...));
-        }(std::make_index_sequence<n>{});
-      });
-      now = next;
-    });
-    unrolled<n>([&](auto i) __attribute__((always_inline)) { Lanes::store(now[i], to.from(static_cast<extent>(i())).at); });
-    return;
-  }
-#endif
-#endif
-  for (std::size_t i = 0; i < n * n; ++i) {
-    auto const r = static_cast<extent>(i / n), c = static_cast<extent>(i % n);
-    to.from(c).at[r] = from.from(r).at[c] * factor;
-  }
+  std::array<typename Lanes::batch, n> rows;
+  unrolled<n>([&](auto i)
+                  __attribute__((always_inline)) { rows[i] = Lanes::load(from.from(static_cast<extent>(i())).at) * typename Lanes::batch(factor); });
+  transpose_square<Lanes, T>(rows);
+  unrolled<n>([&](auto i) __attribute__((always_inline)) { Lanes::store(rows[i], to.from(static_cast<extent>(i())).at); });
 }
 
 }  // namespace detail

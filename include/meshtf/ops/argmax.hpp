@@ -5,7 +5,7 @@
 #include <source_location>
 
 #include <meshtf/plan/cross_entropy_plan.hpp>
-#include <meshtf/tensor/tensor.hpp>
+#include <meshtf/tensor/partial.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -28,14 +28,22 @@ constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std
     auto z    = tensor_of<std::int32_t, L, row>::uninitialised(m);
     auto best = tensor_of<T, L, row>::uninitialised(m);
     m.argmax(lines, x.data(), best.data(), z.data());
+    m.because(&detail::reason_to_sum<wet<L>, shape<D...>>);
     if constexpr (finished != 0) {
       auto peak = copy(best);
       m.all_reduce(reduction::max, peak.data(), peak.size, finished);
       m.forget_smaller(peak.size, best.data(), peak.data(), z.data());
+      m.because(&detail::reason_to_take_the_first);
       m.all_reduce(reduction::min, z.data(), z.size, finished);
     }
     return z;
   }
+}
+
+template<Dimension Along, class V, class Over>
+constexpr V argmax(partial<V, Over> const& x) {
+  static_assert(accepted<detail::use_verdict<use::compared, partial<V, Over>>>, "meshtf: addends can't be compared: argmax<...>(finish(x))");
+  return x.addend();
 }
 
 }  // namespace meshtf::inline v0

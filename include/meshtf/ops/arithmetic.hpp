@@ -1,4 +1,4 @@
-// + - * / of tensors, numbers and open sums.
+// + - * / of tensors and numbers; of open sums: open_arithmetic.hpp.
 #pragma once
 
 #include <concepts>
@@ -51,16 +51,6 @@ constexpr auto linear(char const* name, F const& f, G const& g, tensor<T, L, X..
     record<incoming::open_if_open>(z, [x = x.without_value(), pull = contributes<G>{g}](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
   }
   return z;
-}
-
-/// The same of an open sum: it stays open.
-template<class F, class T, class L, class... X, class Over>
-constexpr auto linear(char const* name, F const& f, partial<tensor<T, L, X...>, Over> const& p) {
-  auto const& x = p.addend();
-  x.machine().enter(name);
-  auto z = each<T, shape<X...>>(f, x);
-  if (wants_gradient(x)) record(z, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
-  return partial<tensor<T, L, X...>, Over>{std::move(z), p.owed()};
 }
 
 template<class X, class Y>
@@ -187,113 +177,6 @@ constexpr auto operator/(N c, tensor<T, L, X...> const& x) {
       detail::contribute(x.target(), detail::each<T, shape<X...>>(function::reciprocal_gradient{}, dz, z.value(), x.value()));
     });
   return z;
-}
-
-// ---- open sums. Source: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP.
-
-template<class V, class Over>
-constexpr auto operator-(partial<V, Over> const& p) {
-  return detail::linear("operator-", function::negated{}, p);
-}
-template<class V, class Over, Number N>
-constexpr auto operator*(partial<V, Over> const& p, N c) {
-  return detail::linear("operator*", function::scaled<typename V::element_type>{static_cast<typename V::element_type>(c)}, p);
-}
-template<class V, class Over, Number N>
-constexpr auto operator*(N c, partial<V, Over> const& p) {
-  return p * c;
-}
-template<class V, class Over, Number N>
-constexpr auto operator/(partial<V, Over> const& p, N c) {
-  return detail::linear("operator/", function::divided_by<typename V::element_type>{static_cast<typename V::element_type>(c)}, p);
-}
-
-/// An open sum times a finished tensor that has no dimensions of its own: it stays open. What the tensor's gradient is computed from is open as well, so that
-/// gradient owes the same axes.
-template<class T, class L, class... X, class Over, class... Y>
-constexpr auto operator*(partial<tensor<T, L, X...>, Over> const& p, tensor<T, L, Y...> const& y) {
-  static_assert(without<shape<Y...>, shape<X...>>::rank == 0, "meshtf: an open sum is multiplied by tensors whose dimensions it has: finish(p) * y");
-  auto const& x = p.addend();
-  x.machine().enter("operator*");
-  auto z = detail::each<T, shape<X...>>(function::times{}, x, y);
-  if (detail::wants_gradient(x, y))
-    detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient()), open = p.owed()](auto const& dz) {
-      if (x.needs_gradient()) detail::pull_back(x.target(), function::times{}, dz, y.value());
-      if (y.needs_gradient()) {
-        auto const g = detail::reduced<reduction::sum, shape<Y...>>(function::times{}, dz, x.value());
-        detail::contribute(y.target(), g.value, g.owed | open);
-      }
-    });
-  return partial<tensor<T, L, X...>, Over>{std::move(z), p.owed()};
-}
-template<class T, class L, class... X, class Over, class... Y>
-constexpr auto operator*(tensor<T, L, Y...> const& y, partial<tensor<T, L, X...>, Over> const& p) {
-  return p * y;
-}
-
-namespace detail {
-
-template<class T, class L, class... X, class Over, class F>
-constexpr auto joined(char const* name, partial<tensor<T, L, X...>, Over> const& p, partial<tensor<T, L, X...>, Over> const& q, F const& sign) {
-  auto const &x = p.addend(), &y = q.addend();
-  auto& m = x.machine();
-  m.enter(name);
-  auto z = each<T, shape<X...>>(sign, y);
-  // where one is whole on an axis and the other owes a sum there, the whole one counts once
-  m.add_up(x.size, m.counts(q.owed() & ~p.owed()), m.counts(p.owed() & ~q.owed()), x.data(), std::as_const(z).data(), z.data());
-  if (wants_gradient(x, y))
-    record(z, [x = x.without_value(), y = y.without_value(), sign](auto const& dz) {
-      if (x.needs_gradient()) contribute(x, dz);
-      if (y.needs_gradient()) contribute(y, each<T, shape<X...>>(sign, dz));
-    });
-  return partial<tensor<T, L, X...>, Over>{std::move(z), p.owed() | q.owed()};
-}
-
-}  // namespace detail
-
-/// Two sums open over the same axes are one open sum.
-template<class V, class Over>
-constexpr auto operator+(partial<V, Over> const& p, partial<V, Over> const& q) {
-  return detail::joined("operator+", p, q, function::identity{});
-}
-template<class V, class Over>
-constexpr auto operator-(partial<V, Over> const& p, partial<V, Over> const& q) {
-  return detail::joined("operator-", p, q, function::negated{});
-}
-
-// ---- what is not linear in an open sum says so
-
-template<class V, class Over, class T, class L, class... X>
-constexpr V operator+(partial<V, Over> const& p, tensor<T, L, X...> const&) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: operator+ would count it once per addend: finish(p) + x, or p + as_partial<...>(x)");
-  return p.addend();
-}
-template<class V, class Over, class T, class L, class... X>
-constexpr V operator+(tensor<T, L, X...> const& x, partial<V, Over> const& p) {
-  return p + x;
-}
-template<class V, class Over, class T, class L, class... X>
-constexpr V operator-(partial<V, Over> const& p, tensor<T, L, X...> const&) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: operator- would count it once per addend: finish(p) - x, or p - as_partial<...>(x)");
-  return p.addend();
-}
-template<class V, class Over, class T, class L, class... X>
-constexpr V operator-(tensor<T, L, X...> const& x, partial<V, Over> const& p) {
-  return p - x;
-}
-template<class V, class Over, Number N>
-constexpr V operator+(partial<V, Over> const& p, N) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: operator+ would count the number once for each addend: finish(p) + c");
-  return p.addend();
-}
-template<class V, class Over, Number N>
-constexpr V operator+(N c, partial<V, Over> const& p) {
-  return p + c;
-}
-template<class V, class W, class A, class B>
-constexpr V operator*(partial<V, A> const& p, partial<W, B> const&) {
-  static_assert(accepted<still_a_sum_over<A>>, "meshtf: operator* of two open sums is not the open sum of products: finish(p) * q");
-  return p.addend();
 }
 
 }  // namespace meshtf::inline v0

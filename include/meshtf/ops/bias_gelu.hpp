@@ -75,8 +75,7 @@ constexpr auto bias_gelu(tensor<T, L, X...> const& x, tensor<U, R, B...> const& 
 
 template<class V, class Over, class B>
 constexpr V bias_gelu(partial<V, Over> const& x, B const&) {
-  static_assert(accepted<still_a_sum_over<Over>>,
-                "meshtf: bias_gelu is not linear, so it can't be applied to the addends of a sum: bias_gelu(finish(x), bias)");
+  static_assert(accepted<detail::use_verdict<use::bent, partial<V, Over>>>, "meshtf: bias_gelu is not linear: bias_gelu(finish(x), bias)");
   return x.addend();
 }
 

@@ -4,6 +4,7 @@
 #include <source_location>
 
 #include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf::inline v0 {
@@ -38,6 +39,24 @@ constexpr auto cast(tensor<T, L, D...> const& x, std::source_location at = std::
           open);
     }
   return z;
+}
+
+namespace detail {
+
+/// Does `To` hold every value of `From`?
+template<class To, class From>
+inline constexpr bool holds_all_of = std::is_same_v<To, From> || std::is_same_v<To, double>;
+
+}  // namespace detail
+
+/// An open sum as elements of a type that holds every value of its own stays open; one that rounds does not compile, since rounded addends have another sum.
+template<Element To, class T, class L, class... D, class Over>
+constexpr auto cast(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
+  constexpr use how = detail::holds_all_of<To, T> ? use::widened : use::narrowed;
+  using verdict     = detail::use_verdict<how, partial<tensor<T, L, D...>, Over>>;
+  static_assert(accepted<verdict>, "meshtf: this cast rounds addends: cast<...>(finish(x))");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::handed_through<how>(p, cast<To>(p.addend(), at));
 }
 
 }  // namespace meshtf::inline v0

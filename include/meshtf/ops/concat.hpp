@@ -1,11 +1,13 @@
 // concat: tensors one after the other along a dimension.
 #pragma once
 
+#include <tuple>
 #include <type_traits>
 
 #include <meshtf/ops/functions.hpp>
 #include <meshtf/plan/concat_plan.hpp>
 #include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf::inline v0 {
@@ -29,10 +31,25 @@ constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, ext
   contribute(part, dx, owed);
 }
 
-template<class X>
-inline constexpr bool is_partial = false;
+template<class P, class Over>
+struct over_all;
+template<class V, class Own, class Over>
+struct over_all<partial<V, Own>, Over> : std::type_identity<united_axes<typename V::layout_type, Own, Over>> {};
+
+/// The axes of several open sums, in the order of the mesh.
+template<class First, class... Rest>
+struct axes_of_all;
 template<class V, class Over>
-inline constexpr bool is_partial<partial<V, Over>> = true;
+struct axes_of_all<partial<V, Over>> : std::type_identity<Over> {};
+template<class First, class... Rest>
+  requires(sizeof...(Rest) > 0)
+struct axes_of_all<First, Rest...> : over_all<First, typename axes_of_all<Rest...>::type> {};
+
+template<class... X>
+struct concat_of_open : std::type_identity<legal> {};
+template<class First, class Second, class... Rest>
+struct concat_of_open<First, Second, Rest...>
+    : std::type_identity<first_objection<meeting_verdict<meeting::alongside, First, Second>, typename concat_of_open<First, Rest...>::type>> {};
 
 }  // namespace detail
 
@@ -76,10 +93,22 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   }
 }
 
+/// Open sums one after the other are an open sum over the axes of all.
 template<Dimension Along, class... X>
-  requires(detail::is_partial<X> || ...)
+  requires(detail::is_partial<X> && ...)
+constexpr auto concat(X const&... x) {
+  using over          = typename detail::axes_of_all<X...>::type;
+  axis_set const owed = (x.owed() | ...);
+  std::tuple parts{detail::addends_over(x, owed)...};  // braces: in the order of the operands
+  auto z = std::apply([](auto const&... part) { return concat<Along>(part...); }, parts);
+  if constexpr (std::is_same_v<decltype(z), detail::rejected>) return z;
+  else return partial<decltype(z), over>{std::move(z), owed};
+}
+
+template<Dimension Along, class... X>
+  requires((detail::is_partial<X> || ...) && !(detail::is_partial<X> && ...))
 constexpr detail::rejected concat(X const&...) {
-  static_assert(!(detail::is_partial<X> || ...), "meshtf: concat joins finished tensors: concat<...>(finish(x), y)");
+  static_assert(accepted<typename detail::concat_of_open<X...>::type>, "meshtf: concat would count x per addend: as_partial<...>(x), free");
   return {};
 }
 

@@ -48,10 +48,10 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
     m.enter("softmax_cross_entropy", at);
 
     auto const peak     = detail::maximum<row>(logits);
-    constexpr extent n  = tensor_of<T, L, row>::size;
+    constexpr auto n    = tensor_of<T, L, row>::size;
     constexpr auto sums = nest_plan<wet<L>, row, shape<X...>, row>::local;
     // the sum, the target's logit and the smoothing's sum travel in one message
-    extent const numbers = (how.label_smoothing == 0 ? 2 : 3) * n;
+    auto const numbers = extent{how.label_smoothing == 0 ? 2 : 3} * n;
     detail::storage<T, machine<L>> both{m, numbers};
     m.template reduce<reduction::sum>(sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());
     T* const picked = detail::offset<L>(both.data(), n);
@@ -59,6 +59,7 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
     T* const total = how.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
     if (how.label_smoothing != 0)
       m.template reduce<reduction::sum>(nest_plan<wet<L>, row, shape<X...>>::local, function::identity{}, total, logits.data());
+    m.because(&detail::reason_to_sum<wet<L>, shape<X...>>);
     m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
 
     auto log_total      = tensor_of<T, L, row>::uninitialised(m);
@@ -90,8 +91,7 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
 
 template<Dimension Class, class V, class Over, class U, class R, class... Y>
 constexpr V softmax_cross_entropy(partial<V, Over> const& x, tensor<U, R, Y...> const&, cross_entropy_options = {}) {
-  static_assert(accepted<still_a_sum_over<Over>>,
-                "meshtf: softmax_cross_entropy is not linear, so it can't take the addends of a sum: finish(logits)");
+  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>, "meshtf: softmax_cross_entropy is not linear: finish(logits)");
   return x.addend();
 }
 

@@ -6,6 +6,7 @@
 #include <meshtf/core/distribution.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf::inline v0 {
@@ -35,6 +36,12 @@ constexpr auto dropout(tensor<T, L, X...> const& x, double rate, random_key key,
   if (detail::wants_gradient(x))
     detail::record(z, [x = x.without_value(), rate, key](auto const& dz) { detail::contribute(x, detail::dropped(dz, rate, key)); });
   return z;
+}
+
+/// An open sum stays open: all its addends drop the same elements.
+template<class V, class Over>
+constexpr auto dropout(partial<V, Over> const& p, double rate, random_key key, std::source_location at = std::source_location::current()) {
+  return detail::handed_through<use::scaled>(p, dropout(p.addend(), rate, key, at));
 }
 
 }  // namespace meshtf::inline v0

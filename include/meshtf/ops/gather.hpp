@@ -5,6 +5,7 @@
 
 #include <meshtf/plan/gather_plan.hpp>
 #include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf::inline v0 {
@@ -28,6 +29,7 @@ constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const&
     m.enter("gather", at);
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
     m.gather_rows(plan::lines, plan::ids, table.data(), ids.data(), z.data());
+    m.because(&detail::reason_to_look_up<wet<L>, typename plan::loops>);
     m.all_reduce(reduction::sum, z.data(), z.size, plan::finished_over);
 
     if constexpr (FloatingElement<T>)
@@ -41,10 +43,33 @@ constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const&
   }
 }
 
-template<Dimension V, class X, class Over, class U, class R, class... I>
-constexpr X gather(partial<X, Over> const& table, tensor<U, R, I...> const&) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: gather takes rows of a finished table: gather<...>(finish(table), ids)");
-  return table.addend();
+/// Rows of a table that is an open sum: open over what it owes and over the axes that split `V`. Nothing is sent.
+template<Dimension V, Element T, class L, class... D, class Over, class U, class R, class... I>
+constexpr auto gather(partial<tensor<T, L, D...>, Over> const& p, tensor<U, R, I...> const& ids,
+                      std::source_location at = std::source_location::current()) {
+  using plan    = gather_plan<wet<L>, shape<D...>, V, shape<I...>>;
+  using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal, operands_have_different_elements<std::int32_t, U>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<U, L, D...>, tensor<U, R, I...>>, number, typename plan::verdict,
+                                  detail::open_verdict<L, shape<I...>, Over>>;
+  static_assert(accepted<verdict>, "meshtf: gather can't take these rows of an open sum: gather<...>(finish(table), ids)");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    static_assert(after(use::moved, pending::sum).sound());
+    auto const& table = p.addend();
+    auto& m           = table.machine();
+    m.enter("gather", at);
+    auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
+    m.gather_rows(plan::lines, plan::ids, table.data(), ids.data(), z.data());
+    if constexpr (FloatingElement<T>)
+      if (detail::wants_gradient(table))
+        detail::record(z, [table = table.without_value(), ids = detail::keep(ids)](auto const& dz) {
+          tensor<T, L, D...> sums{dz.machine()};
+          dz.machine().scatter_rows(plan::lines, plan::ids, dz.data(), ids.value().data(), sums.data());
+          detail::contribute(table, sums, plan::table_owes);
+        });
+    return partial<decltype(z), detail::united_axes<L, Over, axes_of<L, V>>>{std::move(z), p.owed() | plan::finished_over};
+  }
 }
 
 }  // namespace meshtf::inline v0

@@ -16,6 +16,7 @@ namespace detail {
 template<class Out, class T, class L, class... X>
 constexpr auto maximum(tensor<T, L, X...> const& x) {
   auto part = reduced<reduction::max, Out>(function::identity{}, x);
+  x.machine().because(part.why);
   x.machine().all_reduce(reduction::max, part.value.data(), part.value.size, part.owed);
   return std::move(part.value);
 }
@@ -42,6 +43,12 @@ constexpr auto max(tensor<T, L, X...> const& x, std::source_location at = std::s
       });
     return z;
   }
+}
+
+template<Dimension... Along, class V, class Over>
+constexpr V max(partial<V, Over> const& x) {
+  static_assert(accepted<detail::use_verdict<use::maximum, partial<V, Over>>>, "meshtf: max is not linear: max<...>(finish(x))");
+  return x.addend();
 }
 
 }  // namespace meshtf::inline v0

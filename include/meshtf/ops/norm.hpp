@@ -21,30 +21,33 @@ struct residual_norm {
 namespace detail {
 
 /// Statistics and result. Parts of rows first tell each other two numbers a row (RMS: one), in double.
-template<class T, class M>
-constexpr void run_norm(M& m, norm_steps const& steps, double epsilon, norm_arrays<T> const& arrays, bool adds) {
-  if (steps.finished_over == 0) {
-    m.normalise(steps, epsilon, arrays, adds);
-    return;
-  }
-  storage<double, M> moments{m, steps.numbers()};
-  m.row_moments(steps, arrays, moments.data(), adds);
-  m.all_reduce(reduction::sum, moments.data(), steps.numbers(), steps.finished_over);
-  m.normalise_by(steps, epsilon, static_cast<double const*>(moments.data()), arrays);
+template<class T, class M, class Steps>
+constexpr void run_norm(M& m, Steps const& steps, double epsilon, norm_arrays<T> const& arrays, bool adds) {
+  m.if_joined(
+      steps.finished_over,
+      [&] {
+        storage<double, M> moments{m, steps.numbers()};
+        m.row_moments(steps, arrays, moments.data(), adds);
+        m.all_reduce(reduction::sum, moments.data(), steps.numbers(), steps.finished_over);
+        m.normalise_by(steps, epsilon, static_cast<double const*>(moments.data()), arrays);
+      },
+      [&] { m.normalise(steps, epsilon, arrays, adds); });
 }
 
-template<class T, class M>
-constexpr void run_norm_gradient(M& m, norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays) {
-  if (steps.finished_over == 0) {
-    m.norm_gradient(steps, wants, arrays);
-    return;
-  }
-  extent const n = wants.x ? steps.numbers() : 0;
-  storage<T, M> sums{m, n};
-  m.norm_gradient_sums(steps, wants, arrays, sums.data());
-  if (!wants.x) return;
-  m.all_reduce(reduction::sum, sums.data(), n, steps.finished_over);
-  m.norm_gradient_by(steps, wants, static_cast<T const*>(sums.data()), arrays);
+template<class T, class M, class Steps>
+constexpr void run_norm_gradient(M& m, Steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays) {
+  m.if_joined(
+      steps.finished_over,
+      [&] {
+        auto n = steps.numbers();
+        if (!wants.x) n = 0;
+        storage<T, M> sums{m, n};
+        m.norm_gradient_sums(steps, wants, arrays, sums.data());
+        if (!wants.x) return;
+        m.all_reduce(reduction::sum, sums.data(), n, steps.finished_over);
+        m.norm_gradient_by(steps, wants, static_cast<T const*>(sums.data()), arrays);
+      },
+      [&] { m.norm_gradient(steps, wants, arrays); });
 }
 
 /// Gives `x` a gradient that `compute(adds, before, dx)` writes: where another one waits already, both are added up in that same pass.
@@ -52,6 +55,7 @@ template<class T, class L, class... D, class F>
 constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& compute) {
   auto& m    = x.machine();
   auto& slot = x.slot();
+  if (slot.sum) m.must_know(slot.owed);
   if (slot.sum && slot.owed != 0) {   // that one is an open sum, and this one is whole
     auto dx = tensor<T, L, D...>::uninitialised(m);
     compute(false, static_cast<T const*>(nullptr), dx.data());
@@ -71,11 +75,12 @@ constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& comp
 }
 
 /// The gradients of x (which was normalised), scale and bias, in one pass over dz and x where rows are whole.
-template<class Plan, class X, class Row, class S, class B, class Z>
-constexpr void pull_back_norm(norm_steps const& steps, kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale, B const* bias,
+template<class Plan, class Steps, class X, class Row, class S, class B, class Z>
+constexpr void pull_back_norm(Steps const& steps, kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale, B const* bias,
                               Z const& dz) {
   using T = typename X::element_type;
   auto& m = dz.machine();
+  m.because(&reason_to_sum<wet<typename X::layout_type>, typename X::shape_type>);
   norm_wishes wants{x.needs_gradient(), scale.needs_gradient(), bias != nullptr && bias->needs_gradient()};
   norm_gradient_arrays<T> arrays{.x = x.value().data(), .rstd = rstd.data(), .scale = scale.value().data(), .dz = dz.data()};
   if (mean != nullptr) arrays.mean = mean->data();
@@ -103,8 +108,8 @@ constexpr void pull_back_norm(norm_steps const& steps, kept<X> const& x, Row con
 }
 
 /// The layer norm of x, or of x + y: then `sum` is where that goes.
-template<class Plan, class T, class L, class... X, class S>
-constexpr auto centred_norm(norm_steps const& steps, tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon,
+template<class Plan, class Steps, class T, class L, class... X, class S>
+constexpr auto centred_norm(Steps const& steps, tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon,
                             bool adds) {
   auto& m   = of.machine();
   auto mean = tensor_of<T, L, typename Plan::row>::uninitialised(m);
@@ -112,6 +117,7 @@ constexpr auto centred_norm(norm_steps const& steps, tensor<T, L, X...>& of, T c
   auto z    = tensor<T, L, X...>::uninitialised(m);
   norm_arrays<T> arrays{.x = x, .scale = scale.data(), .bias = bias.data(), .mean = mean.data(), .rstd = rstd.data(), .z = z.data()};
   if (adds) arrays.added = y, arrays.sum = of.data();
+  m.because(&reason_to_sum<wet<L>, shape<X...>>);
   run_norm(m, steps, epsilon, arrays, adds);
 
   if (wants_gradient(of, scale, bias))
@@ -167,10 +173,11 @@ constexpr auto rms_norm(tensor<T, L, X...> const& x, S const& scale, double epsi
     auto& m = x.machine();
     m.enter("rms_norm", at);
     using row                     = tensor_of<T, L, typename plan::row>;
-    constexpr norm_steps steps    = plan::template steps<false>;
+    constexpr auto steps          = plan::template steps<false>;
     tensor<T, L, Along> const& by = scale;
     auto rstd                     = row::uninitialised(m);
     auto z                        = tensor<T, L, X...>::uninitialised(m);
+    m.because(&detail::reason_to_sum<wet<L>, shape<X...>>);
     detail::run_norm(m, steps, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()}, false);
 
     if (detail::wants_gradient(x, by))
@@ -218,14 +225,13 @@ constexpr auto residual_layer_norm(tensor<T, L, X...> const& x, tensor<U, R, Y..
 
 template<Dimension Along, class V, class Over, class... Rest>
 constexpr V layer_norm(partial<V, Over> const& x, Rest const&...) {
-  static_assert(accepted<still_a_sum_over<Over>>,
-                "meshtf: layer_norm is not linear, so it can't be applied to the addends of a sum: layer_norm<...>(finish(x), ...)");
+  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>,
+                "meshtf: layer_norm is not linear: layer_norm<...>(finish(x), ...)");
   return x.addend();
 }
 template<Dimension Along, class V, class Over, class... Rest>
 constexpr V rms_norm(partial<V, Over> const& x, Rest const&...) {
-  static_assert(accepted<still_a_sum_over<Over>>,
-                "meshtf: rms_norm is not linear, so it can't be applied to the addends of a sum: rms_norm<...>(finish(x), ...)");
+  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>, "meshtf: rms_norm is not linear: rms_norm<...>(finish(x), ...)");
   return x.addend();
 }
 

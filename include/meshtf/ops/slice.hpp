@@ -9,6 +9,7 @@
 #include <meshtf/ops/functions.hpp>
 #include <meshtf/ops/reshard.hpp>
 #include <meshtf/plan/slice_plan.hpp>
+#include <meshtf/tensor/open_sums.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -77,10 +78,13 @@ constexpr auto slice(tensor<T, L, D...> const& x, extent first, std::source_loca
   }
 }
 
-template<Dimension From, Dimension To, class V, class Over>
-constexpr V slice(partial<V, Over> const& x, extent) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: slice takes part of a finished tensor: slice<...>(finish(x), first)");
-  return x.addend();
+/// Of an open sum: its addends. `To` is not split over an axis that it may owe.
+template<Dimension From, Dimension To, class T, class L, class... D, class Over>
+constexpr auto slice(partial<tensor<T, L, D...>, Over> const& p, extent first, std::source_location at = std::source_location::current()) {
+  using verdict = detail::open_verdict<L, shape<To>, Over>;
+  static_assert(accepted<verdict>, "meshtf: slice can't split an open sum over an axis that it owes: reshard or finish it first");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::handed_through<use::moved>(p, slice<From, To>(p.addend(), first, at));
 }
 
 }  // namespace meshtf::inline v0

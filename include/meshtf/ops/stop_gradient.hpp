@@ -1,7 +1,7 @@
 // stop_gradient: a value as data.
 #pragma once
 
-#include <meshtf/tensor/tensor.hpp>
+#include <meshtf/tensor/partial.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -9,6 +9,12 @@ namespace meshtf::inline v0 {
 template<class T, class L, class... D>
 constexpr auto stop_gradient(tensor<T, L, D...> const& x) {
   return x.without_slot();
+}
+
+/// An open sum stays open.
+template<class V, class Over>
+constexpr auto stop_gradient(partial<V, Over> const& p) {
+  return partial<V, Over>{p.addend().without_slot(), p.owed()};
 }
 
 }  // namespace meshtf::inline v0

@@ -5,6 +5,7 @@
 
 #include <meshtf/ops/functions.hpp>
 #include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf::inline v0 {
@@ -52,6 +53,49 @@ constexpr auto mean(tensor<T, L, X...> const& x, std::source_location at = std::
   } else {
     using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
     return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, x);
+  }
+}
+
+namespace detail {
+
+/// The same of an open sum: what is split of `Gone` is one more sum that stays open, so nothing is sent.
+template<use How, class Gone, class F, class T, class L, class... X, class Over>
+constexpr auto summed_open(char const* name, std::source_location at, F const& f, partial<tensor<T, L, X...>, Over> const& p) {
+  using out     = without<shape<X...>, Gone>;
+  auto const& x = p.addend();
+  x.machine().enter(name, at);
+  auto z = reduced<reduction::sum, out>(f, x);
+  if (wants_gradient(x)) record(z.value, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
+  static_assert(after(How, pending::sum) == pending_after{pending::sum});
+  using split = typename remaining_axes<axes_that_split<L, shape<X...>>, splitting_axes<L, out>>::type;
+  return partial<tensor_of<T, L, out>, united_axes<L, Over, split>>{std::move(z.value), p.owed() | z.owed};
+}
+
+}  // namespace detail
+
+/// An open sum, summed along further dimensions: it stays open, also over the axes that split those. Nothing is sent.
+template<Dimension... Along, class T, class L, class... X, class Over>
+constexpr auto sum(partial<tensor<T, L, X...>, Over> const& p, std::source_location at = std::source_location::current()) {
+  using verdict = reduce_verdict<wet<L>, shape<X...>, Along...>;
+  static_assert(accepted<verdict>, "meshtf: sum can't work along these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
+    return detail::summed_open<use::summed, gone>("sum", at, function::identity{}, p);
+  }
+}
+
+/// The mean of an open sum, as `sum`.
+template<Dimension... Along, FloatingElement T, class L, class... X, class Over>
+constexpr auto mean(partial<tensor<T, L, X...>, Over> const& p, std::source_location at = std::source_location::current()) {
+  using verdict = reduce_verdict<wet<L>, shape<X...>, Along...>;
+  static_assert(accepted<verdict>, "meshtf: mean can't work along these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
+    return detail::summed_open<use::summed, gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, p);
   }
 }
 

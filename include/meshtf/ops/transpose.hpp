@@ -5,6 +5,7 @@
 
 #include <meshtf/ops/functions.hpp>
 #include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf::inline v0 {
@@ -36,6 +37,12 @@ constexpr auto transpose(tensor<T, L, D...> const& x, std::source_location at = 
     }
     return z;
   }
+}
+
+/// An open sum stays open.
+template<Dimension... Order, class V, class Over>
+constexpr auto transpose(partial<V, Over> const& p, std::source_location at = std::source_location::current()) {
+  return detail::handed_through<use::moved>(p, transpose<Order...>(p.addend(), at));
 }
 
 }  // namespace meshtf::inline v0

@@ -3,7 +3,7 @@
 
 #include <source_location>
 
-#include <meshtf/ops/arithmetic.hpp>
+#include <meshtf/ops/open_arithmetic.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/tape.hpp>
 
@@ -119,21 +119,70 @@ constexpr auto where(tensor<C, K, D...> const& condition, N x, tensor<T, L, Y...
   return detail::chosen_or_number(at, function::number_or_choice<T>{static_cast<T>(x)}, function::where_not_chosen{}, condition, y);
 }
 
-// The addends of a sum that is chosen from would have to know what the others choose.
-template<Tensor C, class V, class Over, class Y>
-constexpr V where(C const&, partial<V, Over> const& x, Y const&) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: where chooses from finished tensors: where(condition, finish(x), y)");
-  return x.addend();
+// ---- choices between open sums: the same choice among the addends
+
+/// Of two open sums: one over the axes of both.
+template<class C, class K, class... D, class T, class L, class... X, class A, class U, class R, class... Y, class B>
+constexpr auto where(tensor<C, K, D...> const& condition, partial<tensor<T, L, X...>, A> const& p, partial<tensor<U, R, Y...>, B> const& q,
+                     std::source_location at = std::source_location::current()) {
+  using meets   = detail::meet_open<meeting::alongside, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
+  using over    = typename meets::over;
+  using verdict = first_objection<typename meets::verdict, detail::open_verdict<L, shape<D...>, over>>;
+  static_assert(accepted<verdict>, "meshtf: where can't choose from these open sums");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    axis_set const owed = p.owed() | q.owed();
+    auto const x        = detail::addends_over(p, owed);
+    auto const y        = detail::addends_over(q, owed);
+    auto z              = where(condition, x, y, at);
+    return partial<decltype(z), over>{std::move(z), owed};
+  }
 }
-template<Tensor C, class X, class V, class Over>
-  requires(Tensor<X> || Number<X>)
-constexpr V where(C const&, X const&, partial<V, Over> const& y) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: where chooses from finished tensors: where(condition, x, finish(y))");
-  return y.addend();
+
+namespace detail {
+
+/// The number that the addends on this process take for `c`: where it is chosen it counts once.
+template<class N, class V, class Over>
+constexpr N counted_once(N c, partial<V, Over> const& p) {
+  return p.machine().counts(p.owed()) ? c : N{};
+}
+
+}  // namespace detail
+
+/// Of an open sum and a number, which counts once.
+template<class C, class K, class... D, class T, class L, class... X, class Over, Number N>
+constexpr auto where(tensor<C, K, D...> const& condition, partial<tensor<T, L, X...>, Over> const& p, N c,
+                     std::source_location at = std::source_location::current()) {
+  using verdict = detail::open_verdict<L, shape<D...>, Over>;
+  static_assert(accepted<verdict>, "meshtf: this condition is split over an axis that the open sum owes: where(condition, finish(p), c)");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::handed_through<use::scaled>(p, where(condition, p.addend(), detail::counted_once(c, p), at));
+}
+template<class C, class K, class... D, class T, class L, class... X, class Over, Number N>
+constexpr auto where(tensor<C, K, D...> const& condition, N c, partial<tensor<T, L, X...>, Over> const& p,
+                     std::source_location at = std::source_location::current()) {
+  using verdict = detail::open_verdict<L, shape<D...>, Over>;
+  static_assert(accepted<verdict>, "meshtf: this condition is split over an axis that the open sum owes: where(condition, c, finish(p))");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::handed_through<use::scaled>(p, where(condition, detail::counted_once(c, p), p.addend(), at));
+}
+
+template<Tensor C, class V, class Over, Tensor Y>
+constexpr V where(C const&, partial<V, Over> const& p, Y const&) {
+  static_assert(accepted<detail::meeting_verdict<meeting::alongside, partial<V, Over>, Y>>,
+                "meshtf: where would count y per addend: as_partial<...>(y), free");
+  return p.addend();
+}
+template<Tensor C, Tensor X, class V, class Over>
+constexpr V where(C const&, X const&, partial<V, Over> const& p) {
+  static_assert(accepted<detail::meeting_verdict<meeting::alongside, X, partial<V, Over>>>,
+                "meshtf: where would count x per addend: as_partial<...>(x), free");
+  return p.addend();
 }
 template<class V, class Over, class X, class Y>
 constexpr V where(partial<V, Over> const& condition, X const&, Y const&) {
-  static_assert(accepted<still_a_sum_over<Over>>, "meshtf: the condition of where is a finished tensor: where(finish(condition), x, y)");
+  static_assert(accepted<detail::use_verdict<use::compared, partial<V, Over>>>, "meshtf: where's condition is finished: where(finish(c), x, y)");
   return condition.addend();
 }
 

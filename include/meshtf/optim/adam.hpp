@@ -61,7 +61,7 @@ public:
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
     states_.rewind();
-    list.for_each([this](auto& w) { make_arrays(w); });
+    list.for_each([this](auto& w) { this->make_arrays(w); });
   }
 
   // ---- what checkpoints are written with
@@ -94,21 +94,29 @@ protected:
   /// Of the parameters with at least `least_rank` dimensions, 1 - rate * decay remains.
   template<class... Part>
   constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank, parameter_list<Part...> const& list) {
+    ++step_;
     power1_ *= beta1;
     power2_ *= beta2;
-    states_.rewind();
-    auto const kept = [=, this](int rank) { return rank >= least_rank ? 1 - rate * decay : 1; };
-    if (max_norm <= 0) {
-      list.for_each([this, name, at, &kept](auto& w) {
-        w.machine().enter(name, at);
-        this->collect(w);
-        this->update(w, kept);
-      });
-    } else if constexpr (sizeof...(Part) > 0) {
-      detail::machine_of(list).enter(name, at);
-      clip(list);
+    if constexpr (sizeof...(Part) > 0) {
+      auto* const m = detail::machine_in(list);
+      if (m == nullptr) return;
+      m->enter(name, at);
+      auto const kept  = [=, this](int rank) { return rank >= least_rank ? 1 - rate * decay : 1; };
+      bool const clips = max_norm > 0;
+      detail::buckets sent{*m, detail::count_in(list)};
       states_.rewind();
-      list.for_each([this, &kept](auto& w) { this->update(w, kept); });
+      list.for_each([&, this](auto& w) {
+        if (!w.slot().sum) return;
+        auto& s = this->state_of(w);
+        if (this->collect(w, s, sent) && !clips) this->update(w, s, kept, sent);  // a long one while it is in the cache
+      });
+      sent.send();
+      if (clips) clip(list);
+      states_.rewind();
+      list.for_each([&, this](auto& w) {
+        if (w.slot().sum) this->update(w, this->state_of(w), kept, sent);
+      });
+      sent.send();
     }
   }
 
@@ -116,11 +124,11 @@ private:
   template<class T, class L>
   struct state {
     using handle = typename tensor<T, L>::handle_type;
-    replica_parts parts;
-    bool collected = false;  // the parameter's slot holds this process's part of the finished gradient
+    parts_under<L> parts;
+    unsigned collected_in = 0;  // the step in which the parameter's slot got this process's part of the finished gradient
     handle first, second;
 
-    constexpr state(machine<L>& m, replica_parts const& p) : parts(p), first(handle::make(m, m, p.part())), second(handle::make(m, m, p.part())) {
+    constexpr state(machine<L>& m, parts_under<L> const& p) : parts(p), first(handle::make(m, m, p.part())), second(handle::make(m, m, p.part())) {
       m.fill(p.part(), T{}, first->data());
       m.fill(p.part(), T{}, second->data());
     }
@@ -131,26 +139,22 @@ private:
     return states_.template of<state<T, L>>(w, parts_of_replicas<L, shape<D...>>(shard_state));
   }
 
-  /// Puts this process's part of the finished gradient into the slot.
-  template<class T, class L, class... D>
-  constexpr void collect(parameter<T, L, D...>& w) {
-    auto& slot = w.slot();
-    if (!slot.sum) return;
-    auto& s = state_of(w);
-    if (s.collected) return;
-    s.collected = true;
-    if (s.parts.count == 1) return detail::finish_gradient(w);
-    slot.sum  = detail::scattered<L, T>(w.machine(), s.parts, slot.sum, slot.owed);
-    slot.owed = 0;
+  /// Puts this process's part of the finished gradient into the slot: at once if it is long, and then returns true, or when `sent` is.
+  template<class T, class L, class... D, class Sent>
+  constexpr bool collect(parameter<T, L, D...>& w, state<T, L>& s, Sent& sent) {
+    if (s.collected_in == step_) return false;
+    s.collected_in = step_;
+    if (s.parts.count == 1) return sent.sum(w.slot(), w.size);
+    return sent.scatter(w.slot(), s.parts);
   }
 
   template<class... Part>
   constexpr void clip(parameter_list<Part...> const& list) {
     using number = detail::norm_of<parameter_list<Part...>>;
     detail::norm_sum<typename number::element_type, typename number::layout_type> sum{detail::machine_of(list)};
+    states_.rewind();
     list.for_each([this, &sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
       if (!w.slot().sum) return;
-      this->collect(w);
       auto const& p           = this->state_of(w).parts;
       axis_set const replicas = joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>;
       sum.add(w.slot().sum->data(), p.part(), replicas & ~p.over);
@@ -162,11 +166,9 @@ private:
     });
   }
 
-  template<class T, class L, class... D, class Kept>
-  constexpr void update(parameter<T, L, D...>& w, Kept const& kept) {
-    if (!w.slot().sum) return;
-    auto& m = w.machine();
-    auto& s = state_of(w);
+  /// Takes the step, and clears the gradient. Where the state is sharded other processes have the new weights now or when `sent` is.
+  template<class T, class L, class... D, class Kept, class Sent>
+  constexpr void update(parameter<T, L, D...>& w, state<T, L>& s, Kept const& kept, Sent& sent) {
     w.handle()->written();
     function::adam_update<T> const f{static_cast<T>(kept(int{sizeof...(D)})),
                                      static_cast<T>(rate / (1 - power1_)),
@@ -174,16 +176,16 @@ private:
                                      static_cast<T>(beta2),
                                      static_cast<T>(epsilon),
                                      static_cast<T>(1 / (1 - power2_))};
-    detail::update_parts<L>(m, s.parts, w.data(), [&](T* part) {
-      m.transform(s.parts.part(), f, part, s.first->data(), s.second->data(), static_cast<T const*>(w.slot().sum->data()));
+    sent.gather(w.data(), s.parts, [&](T* part) {
+      w.machine().transform(s.parts.part(), f, part, s.first->data(), s.second->data(), static_cast<T const*>(w.slot().sum->data()));
     });
-    s.collected = false;
     w.zero_gradient();
   }
 
   optimizer_states states_{};
   double power1_ = 1;
   double power2_ = 1;
+  unsigned step_ = 0;  // of this object, also one that ended in an exception
 };
 
 }  // namespace meshtf::inline v0

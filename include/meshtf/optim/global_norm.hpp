@@ -1,12 +1,13 @@
 // The norm of all gradients together, and scaling by it.
 #pragma once
 
-#include <ranges>
+#include <iterator>
 #include <source_location>
 #include <type_traits>
 
 #include <meshtf/ops/cast.hpp>
 #include <meshtf/ops/functions.hpp>
+#include <meshtf/optim/buckets.hpp>
 #include <meshtf/plan/nest.hpp>
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/tape.hpp>
@@ -54,7 +55,7 @@ namespace detail {
 
 /// The first parameter in a list: its element type and layout are those of the norm. All are on one machine.
 template<class Part>
-struct first_parameter : first_parameter<std::ranges::range_value_t<Part>> {};
+struct first_parameter : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
 template<Parameter Part>
 struct first_parameter<Part> : std::type_identity<Part> {};
 template<class First, class... Rest>
@@ -78,7 +79,7 @@ public:
 
   /// `replicas`: along these axes other processes hold the same elements.
   template<class U>
-  constexpr void add(U const* x, extent n, axis_set replicas) {
+  constexpr void add(U const* x, auto n, axis_set replicas) {
     auto& m   = sum_.machine();
     auto part = tensor<U, L>::uninitialised(m);
     m.template reduce<reduction::sum>(all_into_one(n), function::square{}, part.data(), x);
@@ -112,7 +113,7 @@ constexpr tensor<T, L> clip_factor(tensor<T, L> const& norm, double limit) {
 
 /// Multiplies the n elements that `sum` has by `factor`, in place unless others read them.
 template<class Handle, class T, class L>
-constexpr void scale(Handle& sum, extent n, tensor<T, L> const& factor) {
+constexpr void scale(Handle& sum, auto n, tensor<T, L> const& factor) {
   using element = std::remove_pointer_t<decltype(sum->data())>;
   auto& m       = factor.machine();
   if (!sum.alone()) {
@@ -123,36 +124,49 @@ constexpr void scale(Handle& sum, extent n, tensor<T, L> const& factor) {
   m.transform(n, function::scale_by_value<element, T>{factor.data()}, sum->data());
 }
 
-/// Adds up what the gradient of `w` owes; it is a finished one from here on, and whoever asks for it later sends nothing.
-template<class T, class L, class... D>
-constexpr void finish_gradient(parameter<T, L, D...>& w) {
-  auto& slot = w.slot();
-  if (!slot.sum || slot.owed == 0) return;
-  tensor<T, L, D...> g{w.machine(), std::move(slot.sum)};
-  finish_in_place(g, slot.owed);
-  slot.sum  = g.release();
-  slot.owed = 0;
-}
-
 template<class List>
 using norm_of = tensor<typename first_parameter<List>::type::element_type, typename first_parameter<List>::type::layout_type>;
+
+/// The machine of a list, all of whose parameters are on one; null if there are none.
+template<class List>
+constexpr auto* machine_in(List const& list) {
+  typename norm_of<List>::machine_type* m = nullptr;
+  list.for_each([&m](auto& w) { m = &w.machine(); });
+  return m;
+}
 
 /// The machine of a list that is not empty.
 template<class List>
 constexpr auto& machine_of(List const& list) {
-  typename norm_of<List>::machine_type* m = nullptr;
-  list.for_each([&m](auto& w) { m = &w.machine(); });
+  auto* const m = machine_in(list);
   if (m == nullptr) throw_no_parameters();
   return *m;
+}
+
+template<class List>
+constexpr std::size_t count_in(List const& list) {
+  std::size_t n = 0;
+  list.for_each([&n](auto&) { ++n; });
+  return n;
+}
+
+/// Adds up what the gradients owe; they are finished from here on, and whoever asks for them later sends nothing.
+template<class List>
+constexpr void finish_gradients(List const& list) {
+  buckets sent{machine_of(list), count_in(list)};
+  list.for_each([&sent](auto& w) {
+    if (w.slot().sum) sent.sum(w.slot(), w.size);
+  });
+  sent.send();
 }
 
 template<class List>
 constexpr norm_of<List> norm_of_gradients(List const& list) {
   using number = norm_of<List>;
   norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of(list)};
+  finish_gradients(list);
   list.for_each([&sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
     if (!w.slot().sum) return;
-    finish_gradient(w);
     sum.add(w.slot().sum->data(), w.size, joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>);
   });
   return sum.norm();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
@@ -22,43 +23,69 @@ struct replica_parts {
   constexpr extent held(extent rank) const { return std::min(part(), size - first(rank)); }
 };
 
+/// The same under an undecided layout, where nothing is divided.
+struct undecided_parts {
+  undecided_size size{};
+  extent count  = 1;
+  axis_set over = 0;
+
+  constexpr undecided_size part() const { return size; }
+};
+
 /// The parts of a shard of shape `S` over all processes that hold the same; one part if `divided` is false.
 template<Layout L, class S>
-constexpr replica_parts parts_of_replicas(bool divided) {
-  using mesh_type         = typename L::mesh_type;
-  constexpr axis_set over = joining_axes<mesh_type> & ~split_over<L, S>;
-  if (!divided) return {shard_size<L, S>, 1, 0};
-  return {shard_size<L, S>, processes_along(axis_sizes<mesh_type>, over), over};
+constexpr auto parts_of_replicas(bool divided) {
+  if constexpr (is_undecided<L>) {
+    return undecided_parts{shard_size<L, S>, divided ? 2 : 1, 0};
+  } else {
+    using mesh_type         = typename L::mesh_type;
+    constexpr axis_set over = joining_axes<mesh_type> & ~split_over<L, S>;
+    if (!divided) return replica_parts{shard_size<L, S>, 1, 0};
+    return replica_parts{shard_size<L, S>, processes_along(axis_sizes<mesh_type>, over), over};
+  }
 }
+
+/// What `parts_of_replicas` returns.
+template<Layout L>
+using parts_under = decltype(parts_of_replicas<L, shape<>>(false));
 
 namespace detail {
 
+/// Elements from `data` on, by number; where a machine only notes prices there is no array to point into.
+template<class Machine, class T>
+constexpr T* array_at(T* data, extent by) {
+  if constexpr (Machine::computes) return data + by;
+  else return data;
+}
+
 /// This process's part of a shard, with its zeros.
-template<class L, class T>
-constexpr void take_part(machine<L>& m, replica_parts const& p, T const* shard, T* part) {
+template<class Machine, class T>
+constexpr void take_part(Machine& m, replica_parts const& p, T const* shard, T* part) {
   extent const rank = m.rank_along(p.over);
-  m.copy_filled(p.held(rank), p.part(), offset<L>(shard, p.first(rank)), part);
+  m.copy_filled(p.held(rank), p.part(), array_at<Machine>(shard, p.first(rank)), part);
 }
 
 /// This process's part of the gradient `sum`, which is open over `owed`; `sum` is let go.
 ///
 /// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it counts on coordinate 0; one that owes
 /// nothing is only cut.
-template<class L, class T, class Handle>
-constexpr Handle scattered(machine<L>& m, replica_parts const& p, Handle& sum, axis_set owed) {
-  Handle part           = Handle::make(m, m, p.part());
+template<class T, class Machine>
+constexpr shared<storage<T, Machine>, Machine> scattered(Machine& m, replica_parts const& p, shared<storage<T, Machine>, Machine>& sum,
+                                                         axis_set owed) {
+  using handle          = shared<storage<T, Machine>, Machine>;
+  handle part           = handle::make(m, m, p.part());
   T const* const shard  = sum->data();
   axis_set const whole  = p.over & ~owed;
   bool const as_it_lies = whole == 0 && !p.is_padded();
   if (owed == 0) {
-    take_part<L>(m, p, shard, part->data());
+    take_part(m, p, shard, part->data());
   } else if (as_it_lies) {
     m.reduce_scatter(reduction::sum, shard, p.part(), part->data(), p.over);
   } else {
-    Handle const packed = Handle::make(m, m, p.padded_size());
+    handle const packed = handle::make(m, m, p.padded_size());
     if (whole == 0) m.copy(p.size, shard, packed->data());
     else m.add_up(p.size, m.counts(whole), false, shard, shard, packed->data());
-    m.fill(p.padded_size() - p.size, T{}, offset<L>(packed->data(), p.size));
+    m.fill(p.padded_size() - p.size, T{}, array_at<Machine>(packed->data(), p.size));
     m.reduce_scatter(reduction::sum, static_cast<T const*>(packed->data()), p.part(), part->data(), p.over);
   }
   sum = {};
@@ -66,19 +93,17 @@ constexpr Handle scattered(machine<L>& m, replica_parts const& p, Handle& sum, a
 }
 
 /// `update(part)` changes this process's part of `shard`; then all replicas get all parts.
-template<class L, class T, class Update>
-constexpr void update_parts(machine<L>& m, replica_parts const& p, T* shard, Update const& update) {
-  using handle      = shared<storage<T, machine<L>>, machine<L>>;
+template<class Machine, class T, class Update>
+constexpr void update_parts(Machine& m, replica_parts const& p, T* shard, Update const& update) {
+  using handle      = shared<storage<T, Machine>, Machine>;
   extent const rank = m.rank_along(p.over);
-  if (p.count == 1) {
-    update(shard);
-  } else if (!p.is_padded()) {
-    update(offset<L>(shard, p.first(rank)));
+  if (!p.is_padded()) {
+    update(array_at<Machine>(shard, p.first(rank)));
     m.all_gather(shard, p.part(), p.over);
   } else {
     handle const packed = handle::make(m, m, p.padded_size());
-    T* const mine       = offset<L>(packed->data(), rank * p.part());
-    take_part<L>(m, p, static_cast<T const*>(shard), mine);
+    T* const mine       = array_at<Machine>(packed->data(), rank * p.part());
+    take_part(m, p, static_cast<T const*>(shard), mine);
     update(mine);
     m.all_gather(packed->data(), p.part(), p.over);
     m.copy(p.size, static_cast<T const*>(packed->data()), shard);

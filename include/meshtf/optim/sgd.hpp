@@ -4,7 +4,7 @@
 #include <array>
 #include <source_location>
 
-#include <meshtf/ops/finish.hpp>
+#include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
@@ -14,17 +14,29 @@ namespace meshtf::inline v0 {
 struct sgd {
   double rate = 0.01;
 
-  /// Adds up the gradients over the processes that share a parameter (an all-reduce each, over the axes that are owed together), updates, and clears them.
+  /// Adds up the gradients over the processes that share a parameter (all-reduces over the axes that are owed together, small gradients in one),
+  /// updates, and clears them.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
-    list.for_each([this, at](auto& w) {
-      if (!w.slot().sum) return;
-      {
-        auto const g = finish(detail::taken_gradient(w), at);
+    if constexpr (sizeof...(Part) > 0) {
+      auto* const m = detail::machine_in(list);
+      if (m == nullptr) return;
+      auto const go_down = [this, at](auto& w) {
+        auto const g = detail::taken_gradient(w).addend();
         update(w, g, rate, at);
-      }
-      w.zero_gradient();
-    });
+      };
+      detail::buckets sent{*m, detail::count_in(list)};
+      list.for_each([&sent, &go_down, at](auto& w) {
+        if (!w.slot().sum) return;
+        w.machine().enter("sgd::step", at);
+        if (sent.sum(w.slot(), w.size)) go_down(w);
+      });
+      m->enter("sgd::step", at);
+      sent.send();
+      list.for_each([&go_down](auto& w) {
+        if (w.slot().sum) go_down(w);
+      });
+    }
   }
 
   // ---- what checkpoints are written with: nothing to keep

@@ -12,9 +12,11 @@ namespace meshtf::inline v0 {
 class optimizer_states {
 public:
   constexpr optimizer_states() = default;
-  constexpr optimizer_states(optimizer_states&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  constexpr optimizer_states(optimizer_states&& other) noexcept : first_(std::exchange(other.first_, nullptr)) { other.rewind(); }
   constexpr optimizer_states& operator=(optimizer_states&& other) noexcept {
     std::swap(first_, other.first_);
+    rewind();
+    other.rewind();
     return *this;
   }
   constexpr ~optimizer_states() {
@@ -34,8 +36,7 @@ public:
     if (*next_ == nullptr || (*next_)->key != key) {
       entry** at = &first_;
       while (*at != nullptr && (*at)->key != key) at = &(*at)->next;
-      if (*at == nullptr)
-        *at = new entry_of<State>{{nullptr, key, [](entry* e) { delete static_cast<entry_of<State>*>(e); }}, State{w.machine(), arguments...}};
+      if (*at == nullptr) *at = make<State>(w.machine(), key, arguments...);
       next_ = at;
     }
     auto& found = static_cast<entry_of<State>&>(**next_);
@@ -58,10 +59,35 @@ private:
     void const* key;  // where the parameter's storage is: it moves with the parameter
     void (*destroy)(entry*);
   };
+  /// The bytes of a state, told to its machine while it lives.
+  template<class Machine>
+  struct counted {
+    using size_type = typename detail::sizes_on<Machine>::type;
+    Machine* machine;
+    size_type bytes;
+
+    constexpr counted(Machine& m, size_type b) : machine(&m), bytes(b) { m.count_optimizer_state(b); }
+    counted(counted const&)        = delete;
+    void operator=(counted const&) = delete;
+    constexpr ~counted() { machine->count_optimizer_state(-bytes); }
+  };
   template<class State>
   struct entry_of : entry {
     State state;
   };
+  template<class State, class Machine>
+  struct counted_entry_of : entry_of<State> {
+    counted<Machine> bytes;
+  };
+
+  template<class State, class Machine, class... A>
+  static constexpr entry* make(Machine& m, void const* key, A const&... arguments) {
+    using made        = counted_entry_of<State, Machine>;
+    auto const before = m.live_bytes();
+    State state{m, arguments...};
+    auto const bytes = m.live_bytes() - before;
+    return new made{{{nullptr, key, [](entry* e) { delete static_cast<made*>(e); }}, std::move(state)}, {m, bytes}};
+  }
 
   entry* first_ = nullptr;
   entry** next_ = &first_;

@@ -9,8 +9,8 @@
 
 namespace meshtf::inline v0 {
 
-/// A gradient that is still a sum over `Axes` would update every process differently: `finish(gradient(w))`.
-template<class Axes>
+/// A gradient that is still a sum over `Axes` would update every process differently: `finish(gradient(w))`, whose price is `Fix`.
+template<class Axes, class... Fix>
 struct gradient_is_not_summed_over {};
 
 namespace function {
@@ -37,7 +37,10 @@ constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rat
 
 template<class T, class L, class... D, class V, class Over, class Rate>
 constexpr void update(parameter<T, L, D...>&, partial<V, Over> const&, Rate) {
-  static_assert(accepted<gradient_is_not_summed_over<Over>>, "meshtf: update takes a finished gradient: update(w, finish(gradient(w)), rate)");
+  using open    = partial<V, Over>;
+  using verdict = std::conditional_t<after(use::update, detail::pending_of<open>).sound(), legal,
+                                     gradient_is_not_summed_over<Over, typename detail::finishing<open>::sends>>;
+  static_assert(accepted<verdict>, "meshtf: update takes finished gradients: finish(g)");
 }
 
 }  // namespace meshtf::inline v0

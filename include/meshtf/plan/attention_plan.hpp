@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf::inline v0 {
@@ -91,7 +92,7 @@ constexpr attention_steps plan_attention(std::span<extent const> loops, std::arr
 }
 
 template<class L, class D>
-using whole_for_attention = std::conditional_t<split_over<L, shape<D>> == 0, legal, attention_along_split_dim<D, axes_of<L, D>>>;
+using whole_for_attention = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal, attention_along_split_dim<D, axes_of<L, D>>>;
 
 template<class Expected, class Given>
 inline constexpr bool same_dims = without<Expected, Given>::rank == 0 && without<Given, Expected>::rank == 0;
@@ -111,11 +112,11 @@ struct attention_plan {
                       detail::whole_for_attention<L, Query>, detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>,
                       placement_verdict_of<L, loops>>;
 
-  static constexpr attention_steps steps(bool causal) {
-    return detail::plan_attention(
-        local_extents<L, loops>,
-        {dims_within<loops, Q>, dims_within<loops, K>, dims_within<loops, V>, dims_within<loops, Q>, dims_within<loops, row>},
-        dims_within<loops, shape<Query>>[0], dims_within<loops, shape<Memory>>[0], dims_within<loops, shape<Key>>[0], causal);
+  static constexpr auto steps(bool causal) {
+    using detail::plan_attention;
+    return plan_attention(local_extents<L, loops>,
+                          {dims_within<loops, Q>, dims_within<loops, K>, dims_within<loops, V>, dims_within<loops, Q>, dims_within<loops, row>},
+                          dims_within<loops, shape<Query>>[0], dims_within<loops, shape<Memory>>[0], dims_within<loops, shape<Key>>[0], causal);
   }
 };
 

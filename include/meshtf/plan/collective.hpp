@@ -8,7 +8,7 @@
 
 namespace meshtf::inline v0 {
 
-enum class collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
+enum class collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, permute };
 
 /// How a collective, or a reduction within a process, joins two values.
 enum class reduction : std::uint8_t { sum, max, min };
@@ -20,6 +20,7 @@ constexpr std::string_view to_string(collective c) {
     case collective::reduce_scatter: return "reduce_scatter";
     case collective::all_to_all: return "all_to_all";
     case collective::broadcast: return "broadcast";
+    case collective::permute: return "permute";
   }
   return "?";
 }
@@ -34,7 +35,7 @@ constexpr extent payload_of(collective c, extent bytes, extent processes) {
   return c == collective::reduce_scatter ? bytes / processes * (processes - 1) : bytes;
 }
 
-/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter) or pairwise (all-to-all).
+/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter) or to others one by one (all-to-all, permute).
 /// Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH (2005).
 constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
   extent const part = bytes / processes;
@@ -43,9 +44,15 @@ constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
     case collective::all_gather: return bytes * (processes - 1);
     case collective::reduce_scatter: return part * (processes - 1);
     case collective::all_to_all: return bytes * (processes - 1) / processes;
-    case collective::broadcast: return bytes;
+    case collective::broadcast:
+    case collective::permute: return bytes;
   }
   return 0;
+}
+
+/// The same of a call whose send buffer has `payload` bytes.
+constexpr extent sent_for(collective c, extent payload, extent processes) {
+  return c == collective::reduce_scatter ? payload : sent_by_one(c, payload, processes);
 }
 
 /// Elements of one message of a pairwise reduce-scatter whose parts have `part` elements: 256 KiB, so that what arrives is still in the cache when it is added.
@@ -60,6 +67,15 @@ constexpr extent exchange_piece(extent part, extent element_bytes) {
 constexpr bool reduces_in_parts(extent count, extent element_bytes, extent processes) {
   constexpr extent long_array = 4 * 1024 * 1024;
   return count * element_bytes >= long_array && count % processes == 0;
+}
+
+/// Whether a sum over processes of several nodes is made in three calls: a reduce-scatter within each node, an all-reduce of the parts between nodes, an
+/// all-gather within each node. Each process then sends 1/n of the bytes between nodes, for n processes a node, at the price of two calls more. A short
+/// array goes in one call: there the calls are what takes the time.
+/// Source: the two-level all-reduce of NCCL, Horovod and others; Thakur and others (2005) for the two halves.
+constexpr bool reduces_by_nodes(extent count, extent element_bytes, extent processes, extent nodes) {
+  constexpr extent long_array = 64 * 1024;
+  return processes > 1 && nodes > 1 && count * element_bytes >= long_array && count % processes == 0;
 }
 
 }  // namespace meshtf::inline v0

@@ -39,8 +39,8 @@ struct cross_entropy_plan {
       first_objection<detail::dims_are_in<X, Class>,
                       std::conditional_t<std::same_as<result, Targets>, legal, targets_have_other_dims<result, Targets>>, placement_verdict_of<L, X>>;
 
-  static constexpr line_steps lines       = plan_lines(placed_dims<L, X>, dims_within<X, shape<Class>>[0]);
-  static constexpr axis_set finished_over = split_over<L, X> & ~split_over<L, result>;
+  static constexpr steps_under<L, line_steps> lines = plan_lines(placed_dims<L, X>, dims_within<X, shape<Class>>[0]);
+  static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, result>;
 };
 
 /// `legal`, or the objection to `softmax_cross_entropy<Class>` of logits of shape `X` and targets of shape `Targets`.

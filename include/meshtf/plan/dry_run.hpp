@@ -38,14 +38,14 @@ consteval auto dry_run(F f) {
   return m.noted();
 }
 
-/// The price of the first `step()` of a fresh `Program<L>`. What its constructor holds counts in the bytes; its flops and collectives do not.
-template<template<Layout> class Program, Layout L>
-consteval auto dry_run() {
+/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What its constructor holds counts in the bytes; its flops and collectives do not.
+template<template<Layout> class Program, Layout L, class... A>
+consteval auto dry_run(A... arguments) {
   using layout = dry<wet<L>>;
   ledger<typename L::mesh_type> m;
   cost<typename L::mesh_type> step;
   {
-    Program<layout> program{m};
+    Program<layout> program{m, arguments...};
     m.start_over();
     {
       [[maybe_unused]] auto const result = detail::result_of_step(program);

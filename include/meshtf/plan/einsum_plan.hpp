@@ -27,7 +27,7 @@ struct einsum_plan<L, shape<Out...>, X, Y> {
       first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
                       std::conditional_t<detail::times_among<Out, Out...> == 1, legal, dim_appears_twice<Out>>..., placement_verdict_of<L, loops>>;
 
-  static constexpr contraction_steps local =
+  static constexpr steps_under<L, contraction_steps> local =
       plan_contraction(local_extents<L, loops>, dims_within<loops, X>, dims_within<loops, Y>, dims_within<loops, shape<Out...>>);
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, shape<Out...>>;

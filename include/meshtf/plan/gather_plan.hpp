@@ -22,10 +22,10 @@ struct gather_plan {
   using verdict = first_objection<detail::dims_are_in<Table, V>, std::conditional_t<shared::rank == 0, legal, ids_have_dims_of_table<shared>>,
                                   placement_verdict_of<L, loops>>;
 
-  static constexpr line_steps lines       = plan_lines(placed_dims<L, Table>, dims_within<Table, shape<V>>[0]);
-  static constexpr extent ids             = shard_size<L, Ids>;
-  static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, result>;
-  static constexpr axis_set table_owes    = split_over<L, loops> & ~split_over<L, Table>;
+  static constexpr steps_under<L, line_steps> lines = plan_lines(placed_dims<L, Table>, dims_within<Table, shape<V>>[0]);
+  static constexpr auto ids                         = shard_size<L, Ids>;
+  static constexpr axis_set finished_over           = split_over<L, loops> & ~split_over<L, result>;
+  static constexpr axis_set table_owes              = split_over<L, loops> & ~split_over<L, Table>;
 };
 
 /// `legal`, or the objection to `gather<V>` from a table of shape `Table` with ids of shape `Ids`.

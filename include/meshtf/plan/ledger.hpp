@@ -4,7 +4,9 @@
 #include <meshtf/core/distribution.hpp>
 #include <meshtf/plan/machine.hpp>
 #include <meshtf/plan/nest.hpp>
-#include <meshtf/plan/reshard_plan.hpp>
+#include <meshtf/plan/price/held_list.hpp>
+#include <meshtf/plan/price/links.hpp>
+#include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/plan/work.hpp>
 
 namespace meshtf::inline v0 {
@@ -20,7 +22,8 @@ public:
 
   /// What has been noted so far.
   constexpr cost<M> noted() {
-    cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes());
+    cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes(), this->optimizer_bytes());
+    held_.note(cost_);
     return cost_;
   }
 
@@ -28,6 +31,7 @@ public:
   constexpr void start_over() {
     cost_ = {};
     this->begin_notes(&cost_);
+    held_.start_over();
   }
 
   /// The ledger keeps the books of the process in the first corner of the mesh; all others' are the same.
@@ -39,14 +43,37 @@ public:
   constexpr bool counts(axis_set) const { return true; }
 
   // ---- memory
+  /// Scratch: given back before anything else is asked for.
   template<class T>
   constexpr T* take(extent n) {
+    if (n == 0) return nullptr;
     this->count_bytes(n * extent{sizeof(T)});
+    held_.give(held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(), held_for::buffer));
     return nullptr;
   }
   template<class T>
   constexpr void give(T*, extent n) {
     this->count_bytes(-n * extent{sizeof(T)});
+  }
+  /// An array, and its number in the list of what is held.
+  template<class T>
+  constexpr T* take(extent n, std::size_t& number) {
+    this->count_bytes(n * extent{sizeof(T)});
+    number = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(), this->now().backward ? held_for::gradient : held_for::activation);
+    return nullptr;
+  }
+  template<class T>
+  constexpr void give(T* p, extent n, std::size_t number) {
+    give(p, n);
+    held_.give(number);
+  }
+  constexpr void count_parameter(extent bytes) {
+    held_.name_latest(bytes, held_for::parameter);
+    accounts<ledger<M>, M>::count_parameter(bytes);
+  }
+  constexpr void count_optimizer_state(extent bytes) {
+    held_.name_latest(bytes, held_for::optimizer_state);
+    accounts<ledger<M>, M>::count_optimizer_state(bytes);
   }
   /// Handles' counts, slots and tape entries: not part of the price.
   template<class T, class... A>
@@ -56,6 +83,14 @@ public:
   template<class T>
   constexpr void destroy(T* p) {
     delete p;
+  }
+  template<class T>
+  constexpr T* create_array(std::size_t n) {
+    return new T[n]{};
+  }
+  template<class T>
+  constexpr void destroy_array(T* p, std::size_t) {
+    delete[] p;
   }
 
   // ---- arithmetic
@@ -178,6 +213,12 @@ public:
   template<class T>
   constexpr void all_reduce(reduction how, T*, extent n, axis_set over) {
     if (over == 0) return;
+    if (auto const sum = by_link<M>(over); reduces_by_nodes(n, extent{sizeof(T)}, sum.processes, sum.nodes)) {
+      extent const part = n / sum.processes;
+      reduce_scatter<T>(how, nullptr, part, nullptr, sum.within);
+      all_reduce<T>(how, nullptr, part, sum.between);
+      return all_gather<T>(nullptr, part, sum.within);
+    }
     extent const processes = processes_along(axis_sizes<M>, over);
     if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) return this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
     extent const part = n / processes;
@@ -209,6 +250,7 @@ public:
 
 private:
   cost<M> cost_{};
+  held_list held_{};
 };
 
 }  // namespace meshtf::inline v0

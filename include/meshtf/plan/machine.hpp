@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <meshtf/plan/cost.hpp>
+#include <meshtf/plan/price/cost.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -21,6 +21,17 @@ template<class L>
 struct machine_for : std::type_identity<process_mesh<typename L::mesh_type>> {};
 template<class L>
 struct machine_for<dry<L>> : std::type_identity<ledger<typename L::mesh_type>> {};
+
+/// How a machine counts elements: in numbers, unless it has no layout yet.
+template<class Machine>
+struct sizes_on : std::type_identity<extent> {};
+
+/// What an array remembers to find itself in its machine's books: nothing, unless the machine keeps a list of what is held.
+struct no_ticket {};
+template<class Machine>
+struct ticket_on : std::type_identity<no_ticket> {};
+template<Mesh M>
+struct ticket_on<ledger<M>> : std::type_identity<std::size_t> {};
 
 }  // namespace detail
 
@@ -60,8 +71,13 @@ public:
   void operator=(accounts const&) = delete;
 
   // ---- where we are
-  constexpr void enter(char const* operation, std::source_location at = {}) { now_ = {operation, at, false}; }
+  constexpr void enter(char const* operation, std::source_location at = {}) {
+    now_ = {operation, at, false};
+    why_ = nullptr;
+  }
   constexpr call_site const& now() const { return now_; }
+  /// Why the next collectives of this operation are called.
+  constexpr void because(reason const* why) { why_ = why; }
 
   // ---- whether operations are put on the tape
   constexpr bool records_gradients() const { return records_gradients_; }
@@ -76,6 +92,22 @@ public:
     parameters_ += bytes;
     if (parameters_ > most_parameters_) most_parameters_ = parameters_;
   }
+  /// Of what optimizers remember of the parameters: the most there was since notes began.
+  constexpr extent optimizer_bytes() const { return most_optimizer_; }
+  constexpr void count_optimizer_state(extent bytes) {
+    optimizer_ += bytes;
+    if (optimizer_ > most_optimizer_) most_optimizer_ = optimizer_;
+  }
+
+  // ---- what depends on the layout alone
+  /// `joined` where axes of `over` join processes, else `alone`. A machine that has no layout yet does both, and notes which is which.
+  template<class F, class G>
+  constexpr void if_joined(axis_set over, F const& joined, G const& alone) {
+    if (over != 0) joined();
+    else alone();
+  }
+  /// For what can't be done both ways: such a machine refuses where `over` may join processes.
+  constexpr void must_know(axis_set) const {}
 
   /// Puts `run` on the tape, under the name and line of the operation at work.
   template<class F>
@@ -100,6 +132,7 @@ public:
         tape_entry* const e = std::exchange(last_, last_->before);
         now_                = e->site;
         now_.backward       = true;
+        why_                = nullptr;
         e->leave(e, run);
       }
     } catch (...) {
@@ -107,6 +140,7 @@ public:
         tape_entry* const e = std::exchange(last_, last_->before);
         e->leave(e, false);
       }
+      now_ = outside;
       throw;
     }
     now_ = outside;
@@ -126,34 +160,41 @@ protected:
     if (notes_ == nullptr) return;
     extent const n     = processes_along(axis_sizes<M>, over);
     extent const bytes = count * bytes_of(type);
-    notes_->note({kind, how, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_});
+    notes_->note(
+        {kind, how, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_, why_});
   }
   constexpr void note(work const& w) {
     if (notes_ != nullptr) notes_->note(w);
   }
+  constexpr bool takes_notes() const { return notes_ != nullptr; }
   /// What is noted, and the peaks, before somebody else took notes.
   struct notes_before {
     cost<M>* notes;
-    extent peak, parameters;
+    extent peak, parameters, optimizer;
   };
   /// From here on everything is noted in `notes`, and the peaks are counted anew.
   constexpr notes_before begin_notes(cost<M>* notes) {
-    return {std::exchange(notes_, notes), std::exchange(peak_, live_), std::exchange(most_parameters_, parameters_)};
+    return {std::exchange(notes_, notes), std::exchange(peak_, live_), std::exchange(most_parameters_, parameters_),
+            std::exchange(most_optimizer_, optimizer_)};
   }
   constexpr void end_notes(notes_before const& before) {
     notes_ = before.notes;
     if (before.peak > peak_) peak_ = before.peak;
     if (before.parameters > most_parameters_) most_parameters_ = before.parameters;
+    if (before.optimizer > most_optimizer_) most_optimizer_ = before.optimizer;
   }
 
 private:
   tape_entry* last_       = nullptr;
   cost<M>* notes_         = nullptr;
   call_site now_          = {};
+  reason const* why_      = nullptr;
   extent live_            = 0;
   extent peak_            = 0;
   extent parameters_      = 0;
   extent most_parameters_ = 0;
+  extent optimizer_       = 0;
+  extent most_optimizer_  = 0;
   bool records_gradients_ = true;
 };
 

@@ -3,10 +3,22 @@
 
 #include <array>
 #include <span>
+#include <type_traits>
 
 #include <meshtf/core/placed.hpp>
 
 namespace meshtf::inline v0 {
+
+namespace detail {
+
+template<class L, class Steps>
+struct steps_for : std::type_identity<Steps> {};
+
+}  // namespace detail
+
+/// What a plan under `L` is: `Steps`, or what stands for them while the layout is undecided. Named, not deduced, so that who asks for a verdict plans nothing.
+template<class L, class Steps>
+using steps_under = typename detail::steps_for<L, Steps>::type;
 
 /// A loop nest walks over this many arrays at most, the one it writes included.
 inline constexpr int max_operands = 5;

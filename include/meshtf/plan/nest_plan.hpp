@@ -34,7 +34,8 @@ struct nest_plan {
   using loops   = typename detail::all_dims<Out, In...>::type;
   using verdict = placement_verdict_of<L, loops>;
 
-  static constexpr nest_steps local = plan_nest(local_extents<L, loops>, std::array{dims_within<loops, In>..., dims_within<loops, Out>});
+  static constexpr steps_under<L, nest_steps> local =
+      plan_nest(local_extents<L, loops>, std::array{dims_within<loops, In>..., dims_within<loops, Out>});
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, Out>;
 };

@@ -25,6 +25,8 @@ struct norm_steps {
   constexpr extent numbers() const { return (centred ? 2 : 1) * rows(); }
 };
 
+constexpr norm_steps plan_norm(line_steps const& lines, axis_set finished_over, bool centred) { return {lines, finished_over, centred}; }
+
 /// What a normalisation reads and writes. `mean` is not used where rows are not centred; `added` and `sum` only where something is added first.
 template<class T>
 struct norm_arrays {
@@ -77,7 +79,8 @@ struct norm_plan {
   using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;
 
   template<bool Centred>
-  static constexpr norm_steps steps{plan_lines(placed_dims<L, X>, dims_within<X, shape<Along>>[0]), split_over<L, X> & ~split_over<L, row>, Centred};
+  static constexpr steps_under<L, norm_steps> steps =
+      plan_norm(plan_lines(placed_dims<L, X>, dims_within<X, shape<Along>>[0]), split_over<L, X> & ~split_over<L, row>, Centred);
 
   /// What the gradients of scale and bias owe: each process has summed its own rows.
   static constexpr axis_set owed_by_scale = split_over<L, X> & ~split_over<L, shape<Along>>;

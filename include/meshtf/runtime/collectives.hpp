@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include <boost/mpi/communicator.hpp>
 #include <boost/mpi/datatype.hpp>
@@ -42,9 +43,7 @@ void call(boost::mpi::communicator const& comm, collective c, extent n, Function
                     std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) + ": " + reason};
 }
 
-inline MPI_Op operation_of(reduction r) { return r == reduction::sum ? MPI_SUM : r == reduction::max ? MPI_MAX : MPI_MIN; }
-
-/// z[k] = x[k] joined with y[k].
+/// z[k] = x[k] joined with y[k]. A maximum or minimum of which one is not a number is not a number, whichever it is.
 template<class T>
 void join(reduction r, T const* x, T const* y, extent n, T* z) {
   switch (r) {
@@ -52,12 +51,31 @@ void join(reduction r, T const* x, T const* y, extent n, T* z) {
       for (extent k = 0; k < n; ++k) z[k] = x[k] + y[k];
       break;
     case reduction::max:
-      for (extent k = 0; k < n; ++k) z[k] = x[k] < y[k] ? y[k] : x[k];
+      for (extent k = 0; k < n; ++k) z[k] = x[k] < y[k] || y[k] != y[k] ? y[k] : x[k];
       break;
     case reduction::min:
-      for (extent k = 0; k < n; ++k) z[k] = y[k] < x[k] ? y[k] : x[k];
+      for (extent k = 0; k < n; ++k) z[k] = y[k] < x[k] || y[k] != y[k] ? y[k] : x[k];
       break;
   }
+}
+
+/// MPI's own maximum of floating-point numbers loses what is not a number, or not, by the order in which processes meet.
+template<class T, reduction R>
+MPI_Op joining_op() {
+  static MPI_Op const made = [] {
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Op_create(
+        [](void* x, void* y, int* n, MPI_Datatype*) { join(R, static_cast<T const*>(x), static_cast<T const*>(y), *n, static_cast<T*>(y)); }, 1, &op);
+    return op;
+  }();
+  return made;
+}
+
+template<class T>
+MPI_Op operation_of(reduction r) {
+  if (r == reduction::sum) return MPI_SUM;
+  if constexpr (std::is_floating_point_v<T>) return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
+  else return r == reduction::max ? MPI_MAX : MPI_MIN;
 }
 
 template<class T>
@@ -87,7 +105,7 @@ template<Element T>
 void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n) {
   MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
   detail::for_each_message(n, [&](extent at, int count) {
-    detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + at, count, type, detail::operation_of(r));
+    detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + at, count, type, detail::operation_of<T>(r));
   });
 }
 
@@ -115,6 +133,12 @@ void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_ea
   detail::call(comm, c, n_each * comm.size(), MPI_Alltoall, from, count, type, to, count, type);
 }
 
+/// `sent` goes to process `to`, and what process `from` sent here comes to `received`. Both may be this process.
+template<Element T>
+void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n) {
+  detail::exchange<T>(comm, collective::permute, to, sent, from, received, n);
+}
+
 /// Array number `rank` of `parts`, joined over the processes, in `sum`, which may be that array; nothing else of `parts` changes. `buffer` holds
 /// `exchange_piece(n, sizeof(T))` elements.
 ///
@@ -130,8 +154,9 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
     int const next = (rank + i) % size, last = (rank - i + size) % size;
     for (extent at = 0; at < n; at += piece) {
       extent const length = std::min(piece, n - at);
-      detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, buffer, length);
-      detail::join(r, so_far + at, buffer, length, sum + at);
+      T* const arriving   = so_far == sum ? buffer : sum + at;  // while nothing is in the result yet, it needs no buffer
+      detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving, length);
+      detail::join(r, so_far + at, arriving, length, sum + at);
     }
     so_far = sum;
   }

@@ -2,20 +2,15 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include <boost/hana/at_key.hpp>
-#include <boost/hana/map.hpp>
-#include <boost/hana/pair.hpp>
-#include <boost/hana/type.hpp>
 #include <boost/mpi/communicator.hpp>
-#include <boost/mpi/environment.hpp>
 
 #include <meshtf/core/distribution.hpp>
 #include <meshtf/core/error.hpp>
-#include <meshtf/core/name.hpp>
 #include <meshtf/core/philox.hpp>
 #include <meshtf/kernel/attention.hpp>
 #include <meshtf/kernel/bias.hpp>
@@ -27,12 +22,9 @@
 #include <meshtf/kernel/pick.hpp>
 #include <meshtf/kernel/transform.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
-#include <meshtf/plan/machine.hpp>
-#include <meshtf/plan/moves.hpp>
 #include <meshtf/plan/work.hpp>
-#include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/messages.hpp>
 #include <meshtf/runtime/pool.hpp>
-#include <meshtf/runtime/profile.hpp>
 #include <meshtf/runtime/shard.hpp>
 
 namespace meshtf::inline v0 {
@@ -43,19 +35,6 @@ struct addition {
   static constexpr bool vectorised = true;
   constexpr auto operator()(auto const& x, auto const& y) const { return x + y; }
 };
-struct unchanged {
-  static constexpr bool vectorised = true;
-  constexpr auto operator()(auto const& x) const { return x; }
-};
-
-/// n contiguous elements of `Operands` arrays.
-template<int Operands>
-constexpr nest_steps one_row(extent n) {
-  nest_steps steps{.rank = 1, .operands = Operands, .turns = n, .results = n};
-  steps.size[0] = n;
-  for (std::size_t k = 0; k < Operands; ++k) steps.stride[k][0] = 1;
-  return steps;
-}
 
 }  // namespace detail
 
@@ -65,46 +44,16 @@ constexpr nest_steps one_row(extent n) {
 /// live at once. Tensors on it die before it. All processes of the communicator make it, and run the same operations in the same order.
 /// Errors: `usage_error` if the number of processes is not that of the mesh, on all of them.
 template<Mesh M>
-class process_mesh : public accounts<process_mesh<M>, M> {
+class process_mesh : public messages<process_mesh<M>, M> {
 public:
   static constexpr bool computes = true;
 
-  explicit process_mesh(boost::mpi::communicator const& world) { build(world, typename M::all_axes{}); }
+  explicit process_mesh(boost::mpi::communicator const& world) { this->join(world, typename M::all_axes{}); }
   explicit process_mesh(MPI_Comm world) : process_mesh(boost::mpi::communicator{world, boost::mpi::comm_attach}) {}
   ~process_mesh() {
     this->unwind_tape(false);
-    if (profile_ && rank() == 0) profile_->print(name_of<M>());
-  }
-
-  boost::mpi::communicator const& world() const { return world_; }
-  int rank() const { return world_.rank(); }
-
-  /// Where this process stands along the axis `A`.
-  template<MeshAxis A>
-  extent coordinate() const {
-    static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
-    return coordinates_[static_cast<std::size_t>(detail::number_of<A>(typename M::all_axes{}))];
-  }
-  /// By number of the axis.
-  std::span<extent const> coordinates() const { return coordinates_; }
-
-  /// The processes that differ from this one along `A` alone.
-  template<MeshAxis A>
-  boost::mpi::communicator const& along() const {
-    static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
-    return axes_[hana::type_c<A>];
-  }
-  /// The processes that differ from this one along a set of axes; row-major over the mesh's order.
-  boost::mpi::communicator const& along(axis_set over) const { return sets_[over & joining_axes<M>]; }
-
-  /// This process's number among those.
-  extent rank_along(axis_set over) const { return along(over).rank(); }
-
-  /// Of several processes that hold the same, exactly the one at coordinate 0 of the axes counts.
-  bool counts(axis_set over) const {
-    for (std::size_t a = 0; a < max_axes; ++a)
-      if ((over >> a & 1) != 0 && coordinates_[a] != 0) return false;
-    return true;
+    this->compare_ends();
+    if (this->profile_ && this->rank() == 0) this->profile_->print(name_of<M>());
   }
 
   // ---- memory
@@ -129,6 +78,17 @@ public:
     p->~T();
     pool_.deallocate(p, sizeof(T));
   }
+  template<class T>
+  T* create_array(std::size_t n) {
+    T* const p = static_cast<T*>(pool_.allocate(n * sizeof(T)));
+    std::uninitialized_value_construct_n(p, n);
+    return p;
+  }
+  template<class T>
+  void destroy_array(T* p, std::size_t n) {
+    std::destroy_n(p, n);
+    pool_.deallocate(p, n * sizeof(T));
+  }
   /// The allocator: how many blocks it took from the system, and how large.
   pool const& memory() const { return pool_; }
 
@@ -142,12 +102,12 @@ public:
 
   template<class F, class R, class... T>
   void map(nest_steps const& steps, F const& f, R* z, T const*... x) {
-    auto const span = this->does(work_of::map<F, R, T...>(steps));
+    auto const span = this->does([&] { return work_of::map<F, R, T...>(steps); });
     kernel::map_nest(steps, f, z, x...);
   }
   template<reduction Op, class F, class R, class... T>
   void reduce(nest_steps const& steps, F const& f, R* z, T const*... x) {
-    auto const span = this->does(work_of::reduce<F, R, T...>(steps));
+    auto const span = this->does([&] { return work_of::reduce<F, R, T...>(steps); });
     kernel::reduce_nest<Op>(steps, f, z, x...);
   }
   template<class T>
@@ -182,7 +142,7 @@ public:
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
     auto const span = this->does(work_of::add_up<T>(n));
-    if (x_counts && y_counts) kernel::map_nest(detail::one_row<3>(n), detail::addition{}, z, x, y);
+    if (x_counts && y_counts) kernel::map_row(n, detail::addition{}, z, x, y);
     else if (!x_counts && !y_counts) kernel::fill(n, T{}, z);
     else if (T const* const from = x_counts ? x : y; from != z) std::copy_n(from, n, z);
   }
@@ -210,7 +170,7 @@ public:
   void draw(std::span<placed const> dims, uniform_distribution const& how, T* z) {
     auto const span = this->does(work_of::draw<T>(dims));
     philox const random{how.key.seed, how.key.stream};
-    for_each_run(dims, first_indices(dims, coordinates_, axis_sizes<M>), [&](extent local, extent whole, extent n) {
+    for_each_run(dims, first_indices(dims, this->coordinates(), axis_sizes<M>), [&](extent local, extent whole, extent n) {
       fill_uniform(random, whole, n, static_cast<T>(how.low), static_cast<T>(how.high), z + local);
     });
   }
@@ -218,7 +178,7 @@ public:
   void draw(std::span<placed const> dims, normal_distribution const& how, T* z) {
     auto const span = this->does(work_of::draw<T>(dims));
     philox const random{how.key.seed, how.key.stream};
-    for_each_run(dims, first_indices(dims, coordinates_, axis_sizes<M>), [&](extent local, extent whole, extent n) {
+    for_each_run(dims, first_indices(dims, this->coordinates(), axis_sizes<M>), [&](extent local, extent whole, extent n) {
       fill_normal(random, whole, n, static_cast<T>(how.mean), static_cast<T>(how.stddev), z + local);
     });
   }
@@ -227,10 +187,10 @@ public:
   template<class T>
   void pick(line_steps const& lines, T const* x, std::int32_t const* index, T* z) {
     auto const span = this->does(work_of::pick<T>(lines));
-    for (extent i = 0; i < lines.outer * lines.inner; ++i)
-      if (index[i] < 0 || index[i] >= lines.whole)
-        throw data_error("target number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a class from 0 to " +
-                         std::to_string(lines.whole - 1) + ": check the labels");
+    extent const n  = lines.outer * lines.inner;
+    if (extent const i = kernel::first_outside(n, index, lines.whole); i < n)
+      throw data_error("target number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a class from 0 to " +
+                       std::to_string(lines.whole - 1) + ": check the labels");
     kernel::pick(lines.outer, lines.along, lines.inner, first_of(lines), x, index, z);
   }
   template<class T>
@@ -242,10 +202,9 @@ public:
   template<class T>
   void gather_rows(line_steps const& lines, extent ids, T const* table, std::int32_t const* index, T* rows) {
     auto const span = this->does(work_of::gather_rows<T>(lines, ids));
-    for (extent i = 0; i < ids; ++i)
-      if (index[i] < 0 || index[i] >= lines.whole)
-        throw data_error("id number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a row from 0 to " +
-                         std::to_string(lines.whole - 1) + ": check the ids");
+    if (extent const i = kernel::first_outside(ids, index, lines.whole); i < ids)
+      throw data_error("id number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a row from 0 to " +
+                       std::to_string(lines.whole - 1) + ": check the ids");
     kernel::gather_rows(ids, lines.outer, lines.along, lines.inner, first_of(lines), table, index, rows);
   }
   /// Adds `rows` to those of the table that `index` names. It has passed `gather_rows`.
@@ -274,7 +233,7 @@ public:
   void forget_smaller(extent n, T const* best, T const* peak, std::int32_t* where) {
     auto const span = this->does(work_of::forget_smaller<T>(n));
     for (extent i = 0; i < n; ++i)
-      if (best[i] < peak[i]) where[i] = std::numeric_limits<std::int32_t>::max();
+      if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i])) where[i] = std::numeric_limits<std::int32_t>::max();
   }
 
   // ---- normalisation, dropout and fused passes
@@ -324,155 +283,33 @@ public:
     philox const random{key.seed, key.stream};
     auto const threshold = static_cast<std::uint64_t>(rate * 0x1p32);
     auto const scale     = static_cast<T>(1 / (1 - rate));
-    for_each_run(dims, first_indices(dims, coordinates_, axis_sizes<M>),
+    for_each_run(dims, first_indices(dims, this->coordinates(), axis_sizes<M>),
                  [&](extent local, extent whole, extent run) { kernel::drop(random, whole, run, threshold, scale, x + local, z + local); });
-  }
-
-  // ---- messages
-
-  template<class T>
-  void all_reduce(reduction how, T* data, extent n, axis_set over) {
-    if (over == 0) return;
-    extent const processes = processes_along(axis_sizes<M>, over);
-    if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) {
-      this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
-      auto const span = sends(n * extent{sizeof(T)});
-      meshtf::all_reduce(along(over), how, data, n);
-      return;
-    }
-    extent const part = n / processes;
-    reduce_scatter(how, static_cast<T const*>(data), part, data + rank_along(over) * part, over);
-    all_gather(data, part, over);
-  }
-
-  /// Of the parts of `part` elements each, one for each process along `over`, this process's own is joined over them, into `sum`, which may be that part.
-  template<class T>
-  void reduce_scatter(reduction how, T const* parts, extent part, T* sum, axis_set over) {
-    extent const extra = exchange_piece(part, extent{sizeof(T)});
-    T* const buffer    = take<T>(extra);
-    this->note_collective(collective::reduce_scatter, how, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
-    auto const span = sends(part * extent{sizeof(T)} * (processes_along(axis_sizes<M>, over) - 1));
-    meshtf::reduce_scatter(along(over), how, parts, part, buffer, sum);
-    give(buffer, extra);
-  }
-  /// In place: of the parts of `part` elements each in `whole`, every process along `over` knows its own, and then all.
-  template<class T>
-  void all_gather(T* whole, extent part, axis_set over) {
-    this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
-    auto const span = sends(part * extent{sizeof(T)});
-    all_gather_in_place(along(over), whole, part);
-  }
-
-  /// The `n` elements of each process along `over`, in the order of ranks.
-  template<class T>
-  void gather_parts(T const* part, extent n, T* whole, axis_set over) {
-    this->note_collective(collective::all_gather, reduction::sum, element_of<T>, n, over);
-    auto const span = sends(n * extent{sizeof(T)});
-    meshtf::all_gather(along(over), part, n, whole);
-  }
-
-  /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
-  template<class T>
-  void move(reshard_move const& move, T const* x, T* z) {
-    if (move.what == transfer::slice) {
-      kernel::map_nest(move.pack, detail::unchanged{}, z, x + offset_of(move));
-      return;
-    }
-    extent const extra = scratch_of(move, extent{sizeof(T)});
-    T* const scratch   = take<T>(extra);
-    this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);
-    auto const span   = sends(move.send * extent{sizeof(T)});
-    auto const& comm  = along(move.over);
-    T* const packed   = scratch;
-    T* const received = scratch + (move.packs ? move.send : 0);
-    T* const buffer   = received + (move.unpacks ? move.result : 0);
-    if (move.packs) kernel::map_nest(move.pack, detail::unchanged{}, packed, x);
-    T const* const sent = move.packs ? packed : x;
-    T* const arriving   = move.unpacks ? received : z;
-    switch (move.what) {
-      case transfer::all_gather: meshtf::all_gather(comm, sent, move.block, arriving); break;
-      case transfer::all_to_all: meshtf::all_to_all(comm, sent, move.block, arriving); break;
-      case transfer::reduce_scatter: meshtf::reduce_scatter(comm, reduction::sum, sent, move.block, buffer, arriving); break;
-      default: break;  // an all-reduce works in place: `all_reduce`
-    }
-    if (move.unpacks) kernel::map_nest(move.unpack, detail::unchanged{}, z, static_cast<T const*>(received));
-    give(scratch, extra);
-  }
-  /// Undoes a slice: `x` has `move.result` elements and goes to its place among the `move.send` of `z`.
-  template<class T>
-  void unslice(reshard_move const& move, T const* x, T* z) {
-    nest_steps back = move.pack;
-    std::swap(back.stride[0], back.stride[1]);
-    kernel::map_nest(back, detail::unchanged{}, z + offset_of(move), x);
   }
 
   using accounts<process_mesh<M>, M>::begin_notes;
   using accounts<process_mesh<M>, M>::end_notes;
 
 private:
-  template<class... A>
-  static auto communicator_for_each(axes<A...>) {
-    return hana::make_map(hana::make_pair(hana::type_c<A>, boost::mpi::communicator{})...);
-  }
-
-  template<class... A>
-  void build(boost::mpi::communicator const& given, axes<A...>) {
-    if (!boost::mpi::environment::initialized())
-      throw software_error("MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
-    if (given.size() != M::size) {
-      std::string shape;
-      ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
-      throw usage_error("compiled for " + std::string{name_of<M>()} + " " + shape + " = " + std::to_string(M::size) + " processes, started with " +
-                        std::to_string(given.size()) + ": mpirun -n " + std::to_string(M::size) + " ...");
-    }
-    world_ = boost::mpi::communicator{given, boost::mpi::comm_duplicate};
-    throw_on_failure(world_);
-
-    extent stride = M::size;
-    std::size_t i = 0;
-    ((stride /= A::size, coordinates_[i++] = world_.rank() / stride % A::size), ...);
-
-    for (axis_set over = 0; over < sets_.size(); ++over) {
-      if ((over & ~joining_axes<M>) != 0) continue;  // the same processes as without the axes of size 1
-      int color = 0;
-      i         = 0;
-      ((color = color * static_cast<int>(A::size) + static_cast<int>((over >> i & 1) != 0 ? 0 : coordinates_[i]), ++i), ...);
-      sets_[over] = over == joining_axes<M> ? world_ : world_.split(color, world_.rank());
-      throw_on_failure(sets_[over]);
-      std::string name;
-      i = 0;
-      (((over >> i++ & 1) != 0 ? void((name += name.empty() ? "" : " ") += name_of<A>()) : void()), ...);
-      MPI_Comm_set_name(sets_[over], name.c_str());
-    }
-    ((axes_[hana::type_c<A>] = along(axis_set_of<M, axes<A>>)), ...);
-  }
-
   /// Notes what is done, and watches the clock until the end of the scope if somebody wants to know.
   profile::span does(work const& w) {
     this->note(w);
-    return profile_ ? profile_->watch(w, this->now()) : profile::span{};
+    return this->profile_ ? this->profile_->watch(w, this->now()) : profile::span{};
   }
-  profile::span sends(extent bytes) { return profile_ ? profile_->watch({.kind = "message", .bytes = bytes}, this->now()) : profile::span{}; }
+  /// The same of work that is reckoned up only if somebody wants to know.
+  template<class Work>
+    requires std::invocable<Work>
+  profile::span does(Work const& reckon) {
+    return this->takes_notes() || this->profile_ ? does(reckon()) : profile::span{};
+  }
 
   extent first_of(line_steps const& lines) const {
     extent part = 0;
-    for (int a : lines.over) part = part * axis_sizes<M>[static_cast<std::size_t>(a)] + coordinates_[static_cast<std::size_t>(a)];
+    for (int a : lines.over) part = part * axis_sizes<M>[static_cast<std::size_t>(a)] + this->coordinates()[static_cast<std::size_t>(a)];
     return part * lines.along;
   }
-  extent offset_of(reshard_move const& move) const {
-    extent offset = 0;
-    for (std::size_t a = 0; a < max_axes; ++a) offset += move.offset[a] * coordinates_[a];
-    return offset;
-  }
 
-  using axis_map = decltype(communicator_for_each(typename M::all_axes{}));
-
-  boost::mpi::communicator world_;
-  axis_map axes_ = communicator_for_each(typename M::all_axes{});
-  std::array<boost::mpi::communicator, (std::size_t{1} << M::all_axes::count)> sets_;
-  std::array<extent, max_axes> coordinates_{};
   pool pool_;
-  std::unique_ptr<profile> profile_ = profile::if_wanted();
 };
 
 /// The cost of all that `f.operator()<L>(m)` does, as it happens: the same figures, in the same order, as `dry_run<L>(f)` promises.
@@ -489,7 +326,7 @@ auto recorded(process_mesh<typename L::mesh_type>& m, F f) {
   {
     restored const guard{m, before};
     f.template operator()<L>(m);
-    notes->note_memory(m.live_bytes(), m.peak_bytes(), m.parameter_bytes());
+    notes->note_memory(m.live_bytes(), m.peak_bytes(), m.parameter_bytes(), m.optimizer_bytes());
   }
   return *notes;
 }

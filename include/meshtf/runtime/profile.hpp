@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <meshtf/plan/cost.hpp>
+#include <meshtf/plan/price/cost.hpp>
 
 namespace meshtf::inline v0 {
 

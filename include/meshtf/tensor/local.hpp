@@ -3,13 +3,18 @@
 
 #include <meshtf/plan/einsum_plan.hpp>
 #include <meshtf/plan/nest_plan.hpp>
+#include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/tensor/partial.hpp>
 
 namespace meshtf::inline v0 {
 
-/// Operands of one operation stand under different layouts; `reshard<L>(y)` brings one to the other's, at a price.
-template<class First, class Second>
+/// Operands of one operation stand under different layouts; `reshard<L>(y)` brings one to the other's, at the price that is `Fix`.
+template<class First, class Second, class... Fix>
 struct operands_have_different_layouts {};
+
+/// Bytes that each process would send if the first operand were resharded to the second's layout, and if the second were to the first's.
+template<extent First, extent Second>
+struct reshard_sends {};
 
 /// Operands of one operation hold different element types; `cast<T>(y)` brings one to the other's.
 template<class First, class Second>
@@ -17,13 +22,39 @@ struct operands_have_different_elements {};
 
 namespace detail {
 
-template<class X, class Y>
-struct fit;
+/// What a reshard of a tensor of shape `S` sends; -1 if there is none.
+template<class From, class To, class S, extent ElementBytes>
+consteval extent price_of_reshard() {
+  using plan = reshard_plan<From, To, S>;
+  if constexpr (!accepted<typename plan::verdict>) return -1;
+  extent bytes = 0;
+  for (auto const& move : plan::steps) bytes += sent_by_one(move, ElementBytes);
+  return bytes;
+}
 
+template<class X, class Y>
+struct layouts_differ;
 template<class T, class L, class... X, class U, class R, class... Y>
-struct fit<tensor<T, L, X...>, tensor<U, R, Y...>>
-    : std::type_identity<first_objection<std::conditional_t<std::is_same_v<L, R>, legal, operands_have_different_layouts<wet<L>, wet<R>>>,
-                                         std::conditional_t<std::is_same_v<T, U>, legal, operands_have_different_elements<T, U>>>> {};
+struct layouts_differ<tensor<T, L, X...>, tensor<U, R, Y...>> {
+  static constexpr auto verdict() {
+    if constexpr (sizeof...(X) > 0 && sizeof...(Y) > 0 && std::is_same_v<typename L::mesh_type, typename R::mesh_type>) {
+      constexpr extent first  = price_of_reshard<wet<L>, wet<R>, shape<X...>, extent{sizeof(T)}>();
+      constexpr extent second = price_of_reshard<wet<R>, wet<L>, shape<Y...>, extent{sizeof(U)}>();
+      if constexpr (first >= 0 && second >= 0) return operands_have_different_layouts<wet<L>, wet<R>, reshard_sends<first, second>>{};
+      else return operands_have_different_layouts<wet<L>, wet<R>>{};
+    } else {
+      return operands_have_different_layouts<wet<L>, wet<R>>{};
+    }
+  }
+};
+
+template<class X, class Y>
+struct fit : std::type_identity<decltype(layouts_differ<X, Y>::verdict())> {};
+
+template<class T, class L, class... X, class U, class... Y>
+struct fit<tensor<T, L, X...>, tensor<U, L, Y...>> : std::type_identity<operands_have_different_elements<T, U>> {};
+template<class T, class L, class... X, class... Y>
+struct fit<tensor<T, L, X...>, tensor<T, L, Y...>> : std::type_identity<legal> {};
 
 /// May these two be operands of one operation?
 template<class X, class Y>
@@ -46,7 +77,7 @@ constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... 
   static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
   auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().template reduce<Op>(plan::local, f, z.data(), x.data(), rest.data()...);
-  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over};
+  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
 }
 
 /// The product of x and y, summed over the dimensions that `Out` lacks; each process's part of it.
@@ -55,7 +86,7 @@ constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const&
   using plan = einsum_plan<wet<L>, Out, shape<X...>, shape<Y...>>;
   auto z     = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().contract(plan::local, x.data(), y.data(), z.data());
-  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over};
+  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
 }
 
 }  // namespace detail

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <ranges>
+#include <iterator>
 #include <string>
 #include <type_traits>
 
@@ -46,7 +46,9 @@ constexpr void visit_parameters(Part& part, F const& f) {
   } else if constexpr (HasParameters<Part>) {
     part.parameters().for_each(f);
   } else {
-    static_assert(std::ranges::range<Part>, "meshtf: parameters(...) takes parameters, models with a member parameters(), and ranges of these");
+    static_assert(
+        requires { std::begin(part), std::end(part); },
+        "meshtf: parameters(...) takes parameters, models with a member parameters(), and ranges of these");
     for (auto& element : part) visit_parameters(element, f);
   }
 }

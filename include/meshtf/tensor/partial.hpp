@@ -1,6 +1,7 @@
 // Partial values: sums that the processes have not added up yet.
 #pragma once
 
+#include <meshtf/plan/pending.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
@@ -38,11 +39,24 @@ using axes_that_do_not_split = typename remaining_axes<typename L::mesh_type::al
 template<class L, class S>
 using axes_that_split = typename remaining_axes<typename L::mesh_type::all_axes, axes_that_do_not_split<L, S>>::type;
 
+template<class A, class B>
+struct either {
+  template<class X>
+  static constexpr bool has = A::template has<X> || B::template has<X>;
+};
+
+/// The axes of `A` and those of `B`, in the order of the mesh; `A` itself if `B` has no others.
+template<class L, class A, class B>
+using united_axes = std::conditional_t<
+    remaining_axes<B, A>::type::count == 0, A,
+    typename remaining_axes<typename L::mesh_type::all_axes, typename remaining_axes<typename L::mesh_type::all_axes, either<A, B>>::type>::type>;
+
 /// A local result and what it still owes: the form in which operations hand parts to one another.
 template<class Tensor>
 struct open_sum {
   Tensor value;
-  axis_set owed = 0;
+  axis_set owed     = 0;
+  reason const* why = nullptr;
 };
 
 }  // namespace detail
@@ -71,8 +85,47 @@ private:
   axis_set owed_;
 };
 
-/// The value is still a sum over `Axes`: an operation that is not linear can't be applied to its addends.
-template<class Axes>
+/// The value is still a sum over `Axes`: this operation can't be applied to its addends. `Fix` is the way out, with its price.
+template<class Axes, class... Fix>
 struct still_a_sum_over {};
+
+/// `finish(p)` would send so many bytes from each process.
+template<extent Bytes>
+struct finish_sends {};
+
+namespace detail {
+
+template<class X>
+inline constexpr pending pending_of = pending::nothing;
+template<class V, class Over>
+inline constexpr pending pending_of<partial<V, Over>> = pending::sum;
+
+template<class P>
+struct finishing;
+template<class V, class Over>
+struct finishing<partial<V, Over>> {
+  using over                     = Over;
+  using mesh_type                = typename V::layout_type::mesh_type;
+  static constexpr axis_set open = axis_set_of<mesh_type, Over> & joining_axes<mesh_type>;
+  static constexpr extent held   = V::size * extent{sizeof(typename V::element_type)};
+  static constexpr extent bytes  = sent_by_one(collective::all_reduce, held, processes_along(axis_sizes<mesh_type>, open));
+  using sends                    = finish_sends<bytes>;
+};
+
+template<remedy Fix, class P>
+struct open_sum_objection : std::type_identity<still_a_sum_over<typename finishing<P>::over, typename finishing<P>::sends>> {};
+template<class P>
+struct open_sum_objection<remedy::none, P> : std::type_identity<legal> {};
+
+/// `legal`, or why the open sum `P` can't be used so: what `after` says, in the program's names.
+template<use How, class P>
+using use_verdict = typename open_sum_objection<after(How, pending_of<P>).fix, P>::type;
+
+/// The same of two values, of which `X` or `Y` is an open sum.
+template<meeting How, class X, class Y>
+using meeting_verdict =
+    typename open_sum_objection<after(How, pending_of<X>, pending_of<Y>).fix, std::conditional_t<pending_of<X> == pending::nothing, Y, X>>::type;
+
+}  // namespace detail
 
 }  // namespace meshtf::inline v0

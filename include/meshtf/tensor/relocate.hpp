@@ -1,7 +1,12 @@
 // Moving values between placements, forward and back.
 #pragma once
 
-#include <meshtf/plan/reshard_plan.hpp>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 namespace meshtf::inline v0::detail {
@@ -58,47 +63,81 @@ constexpr axis_set axes_of_moves(reshard_steps const& steps) {
   return over;
 }
 
+/// The moves from `From` to `To` of a value that owes nothing.
+template<auto const& From, auto const& To, class M>
+inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes<M>);
+
+/// The moves of one that owes `owed` and goes on being a sum over `riding`. A process remembers what it planned.
+template<auto const& From, auto const& To, class M>
+reshard_steps const& remembered_moves(axis_set owed, axis_set riding) {
+  struct remembered {
+    axis_set owed, riding;
+    std::unique_ptr<reshard_steps> steps;
+  };
+  static std::vector<remembered> all;
+  for (remembered const& r : all)
+    if (r.owed == owed && r.riding == riding) return *r.steps;
+  all.push_back({owed, riding, std::make_unique<reshard_steps>(plan_reshard(From, To, owed, axis_sizes<M>, riding))});
+  return *all.back().steps;
+}
+
+/// Calls `use` with the moves.
+template<auto const& From, auto const& To, class M, class F>
+constexpr void with_moves(axis_set owed, axis_set riding, F const& use) {
+  if ((owed | riding) == 0) use(moves_of_whole<From, To, M>);
+  else if (std::is_constant_evaluated()) use(plan_reshard(From, To, owed, axis_sizes<M>, riding));
+  else use(remembered_moves<From, To, M>(owed, riding));
+}
+
 /// The same for an open sum: what it owes is added up on the way, or before it where it does not fit into the way. `steps` are those of a finished value.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   if (owed == 0) return relocated<Result>(x, steps);
-  auto const joining = plan_reshard(Plan::from, Plan::to, owed, axis_sizes<typename L::mesh_type>);
-  if (joining.fault.what == reshard_fault::none) return relocated<Result>(x, joining);
+  std::optional<Result> z;
+  with_moves<Plan::from, Plan::to, typename L::mesh_type>(owed, 0, [&](reshard_steps const& joining) {
+    if (joining.fault.what == reshard_fault::none) z = relocated<Result>(x, joining);
+  });
+  if (z) return *std::move(z);
   auto whole = x.without_slot();
   finish_in_place(whole, owed);
   return relocated<Result>(whole, steps);
 }
 
-/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`; `owed` is what x still owes as a partial value.
+/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`; `owed` is what x still owes as a partial value. `steps` are those of a finished value;
+/// where x stands for addends that are handed through, they touch none of the axes that it may owe.
 ///
 /// The gradient goes the other way and takes its open sums with it: one that is owed over an axis that splits x is reduce-scattered, others stay owed. Where
 /// a parameter (or an image of one) was sliced, the gradient is padded with zeros, which owes the sum over the axes of the slice and sends nothing now.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   using mesh_type = typename L::mesh_type;
-  Result z        = relocated_open<Result, Plan>(x, owed, steps);
+  x.machine().because(&reason_to_move<wet<L>, shape<D...>, wet<typename Result::layout_type>, typename Result::shape_type>);
+  Result z = relocated_open<Result, Plan>(x, owed, steps);
   if (!wants_gradient(x)) return z;
 
   bool const open = x.gradient_stays_open();
   record<incoming::as_it_is>(
       z,
-      [x = x.without_value(), open](auto const& dz, axis_set dz_owes) {
-        using operand  = tensor<T, L, D...>;
-        auto const way = plan_reshard(Plan::from, Plan::to, 0, axis_sizes<mesh_type>);
-        if (open && only_slices(way)) {
-          contribute(x, padded<operand>(dz, way), dz_owes | axes_of_moves(way));
+      [x = x.without_value(), open, way = &steps](auto const& dz, axis_set dz_owes) {
+        using operand = tensor<T, L, D...>;
+        if (open && only_slices(*way)) {
+          contribute(x, padded<operand>(dz, *way), dz_owes | axes_of_moves(*way));
           return;
         }
+        dz.machine().because(&reason_to_move<wet<typename Result::layout_type>, typename Result::shape_type, wet<L>, shape<D...>>);
         constexpr axis_set split = split_over<L, shape<D...>>;
-        auto back                = plan_reshard(Plan::to, Plan::from, dz_owes & split, axis_sizes<mesh_type>);
-        if (back.fault.what == reshard_fault::none) {
-          contribute(x, relocated<operand>(dz, back), dz_owes & ~split);
-        } else {  // the sums do not fit into the way back: they are finished before it
-          auto whole = dz;
-          finish_in_place(whole, dz_owes);
-          back = plan_reshard(Plan::to, Plan::from, 0, axis_sizes<mesh_type>);
-          contribute(x, relocated<operand>(whole, back));
-        }
+        bool fits                = false;
+        with_moves<Plan::to, Plan::from, mesh_type>(dz_owes & split, dz_owes & ~split, [&](reshard_steps const& back) {
+          fits = back.fault.what == reshard_fault::none;
+          if (fits) contribute(x, relocated<operand>(dz, back), dz_owes & ~split);
+        });
+        if (fits) return;
+        // the sums do not fit into the way back: they are finished before it
+        static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.what == reshard_fault::none,
+                      "meshtf: the gradient of this reshard needs more loops than a nest has: go through an intermediate layout");
+        auto whole = dz;
+        finish_in_place(whole, dz_owes);
+        contribute(x, relocated<operand>(whole, moves_of_whole<Plan::to, Plan::from, mesh_type>));
       },
       open);
   return z;

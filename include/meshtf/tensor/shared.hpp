@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <meshtf/core/dim.hpp>
+#include <meshtf/plan/machine.hpp>
 
 namespace meshtf::inline v0::detail {
 
@@ -65,11 +65,15 @@ private:
 template<class T, class Machine>
 class storage {
 public:
-  constexpr storage(Machine& m, extent size) : machine_(&m), size_(size), data_(m.template take<T>(size)) {}
+  using size_type = typename sizes_on<Machine>::type;
+
+  constexpr storage(Machine& m, size_type size) : machine_(&m), size_(size), data_(take(m, size, ticket_)) {}
   constexpr storage(storage&& other) noexcept
-      : machine_(std::exchange(other.machine_, nullptr)), size_(other.size_), data_(other.data_), version_(other.version_) {}
+      : machine_(std::exchange(other.machine_, nullptr)), size_(other.size_), ticket_(other.ticket_), data_(other.data_), version_(other.version_) {}
   constexpr ~storage() {
-    if (machine_ != nullptr) machine_->give(data_, size_);
+    if (machine_ == nullptr) return;
+    if constexpr (listed) machine_->give(data_, size_, ticket_);
+    else machine_->give(data_, size_);
   }
 
   constexpr T* data() const { return data_; }
@@ -78,8 +82,17 @@ public:
   constexpr void written() { ++version_; }
 
 private:
+  using ticket                 = typename ticket_on<Machine>::type;
+  static constexpr bool listed = !std::is_same_v<ticket, no_ticket>;
+
+  static constexpr T* take(Machine& m, size_type size, ticket& number) {
+    if constexpr (listed) return m.template take<T>(size, number);
+    else return m.template take<T>(size);
+  }
+
   Machine* machine_;
-  extent size_;
+  size_type size_;
+  [[no_unique_address]] ticket ticket_{};
   T* data_;
   unsigned version_ = 0;
 };
@@ -87,8 +100,9 @@ private:
 /// A gradient while it is collected.
 template<class T, class Machine>
 struct slot {
-  bool open     = false;   // a parameter's: nobody finishes it before its owner asks
-  unsigned owed = 0;       // over these axes the content is still a sum of what the processes hold
+  bool open         = false;   // a parameter's: nobody finishes it before its owner asks
+  unsigned owed     = 0;       // over these axes the content is still a sum of what the processes hold
+  reason const* why = nullptr;   // ... and for this reason
   shared<storage<T, Machine>, Machine> sum{};
 };
 

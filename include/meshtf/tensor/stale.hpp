@@ -6,7 +6,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/shape.hpp>
-#include <meshtf/plan/cost.hpp>
+#include <meshtf/plan/price/cost.hpp>
 
 namespace meshtf::inline v0::detail {
 

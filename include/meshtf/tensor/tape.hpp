@@ -48,30 +48,36 @@ constexpr bool wants_gradient(First const& first, X const&... x) {
 
 /// Adds up the addends of `t`, equal on all processes that hold the same part.
 template<class T, class L, class... D>
-constexpr void finish_in_place(tensor<T, L, D...>& t, axis_set owed) {
+constexpr void finish_in_place(tensor<T, L, D...>& t, axis_set owed, reason const* why = nullptr) {
   if (owed == 0) return;
-  if (!t.handle().alone()) {   // others read this buffer: they go on seeing the addends
-    auto own = copy(t);
-    t        = std::move(own);
-  }
+  if (!t.handle().alone())  // others read this buffer: they go on seeing the addends
+    t.machine().if_joined(
+        owed,
+        [&t] {
+          auto own = copy(t);
+          t        = std::move(own);
+        },
+        [] {});
+  t.machine().because(why);
   t.machine().all_reduce(reduction::sum, t.data(), t.size, owed);
 }
 
 /// `finish` in the name of the operation at work.
 template<class Value>
 constexpr Value finished(open_sum<Value> p) {
-  finish_in_place(p.value, p.owed);
+  finish_in_place(p.value, p.owed, p.why);
   return std::move(p.value);
 }
 
 /// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. Where one of the two is whole on an axis and the other owes a sum there, the whole one
 /// counts on coordinate 0 only.
 template<class T, class L, class... D>
-constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const& g, axis_set owed = 0) {
+constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, reason const* why = nullptr) {
   auto& slot = x.slot();
   if (!slot.sum) {
     slot.sum  = g.handle();
     slot.owed = owed;
+    slot.why  = why;
     return;
   }
   auto& m        = x.machine();
@@ -81,11 +87,12 @@ constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const&
     slot.sum = tensor<T, L, D...>::uninitialised(m).handle();
   m.add_up(x.size, m.counts(owed & ~slot.owed), m.counts(slot.owed & ~owed), old->data(), g.data(), slot.sum->data());
   slot.owed |= owed;
+  if (slot.why == nullptr) slot.why = why;
 }
 
 template<class Value>
 constexpr void contribute(Value const& x, open_sum<Value> const& g) {
-  contribute(x, g.value, g.owed);
+  contribute(x, g.value, g.owed, g.why);
 }
 
 enum class incoming : unsigned char {
@@ -104,13 +111,13 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
     tensor<T, L, D...> dz{z.machine(), std::move(slot.sum)};
     axis_set const owed = slot.owed;
     if constexpr (How == incoming::finished) {
-      finish_in_place(dz, owed);
+      finish_in_place(dz, owed, slot.why);
       pull(dz);
     } else if constexpr (How == incoming::open_if_open) {
       if (slot.open) {
         pull(dz, owed);
       } else {
-        finish_in_place(dz, owed);
+        finish_in_place(dz, owed, slot.why);
         pull(dz, axis_set{0});
       }
     } else {

@@ -22,8 +22,8 @@ struct rejected {
 };
 
 /// Under a dry layout there is no array to point into.
-template<class L, class T>
-constexpr T* offset(T* data, extent by) {
+template<class L, class T, class N>
+constexpr T* offset(T* data, N by) {
   if constexpr (is_dry<L>) return data;
   else return data + by;
 }
@@ -45,7 +45,7 @@ public:
   using machine_type = meshtf::machine<L>;
 
   /// Elements that this process holds.
-  static constexpr extent size = shard_size<L, shape<D...>>;
+  static constexpr auto size = shard_size<L, shape<D...>>;
 
   /// All zeros.
   constexpr explicit tensor(machine_type& m) : tensor(m, handle_type::make(m, m, size)) { m.fill(size, T{}, data()); }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <meshtf/core/placement.hpp>
-#include <meshtf/plan/reshard_moves.hpp>
+#include <meshtf/plan/pending.hpp>
+#include <meshtf/plan/reshard/reshard_moves.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -18,15 +19,6 @@ struct dims_differ_in_size {};
 template<class S1, class S2>
 struct shapes_differ_in_rank {};
 
-/// A value that is a sum over `Axis` is not also split over it.
-template<class Axis, class Dim>
-struct owed_axis_splits_dim {};
-
-/// `Axis` would have to change its rank among the axes that split `Dim`, or swap places with another: processes would exchange whole shards. Not supported
-/// yet: go through an intermediate layout.
-template<class Dim, class Axis>
-struct reshard_would_permute {};
-
 /// The copies of some move need more loops than a nest has: go through an intermediate layout.
 template<class S>
 struct reshard_needs_too_many_loops {};
@@ -34,16 +26,16 @@ struct reshard_needs_too_many_loops {};
 namespace detail {
 
 // Where the layouts or placements are themselves objected to, nothing is planned.
-template<class From, class S1, class To, class S2, axis_set Owed, class Asked>
+template<class From, class S1, class To, class S2, axis_set Owed, axis_set Riding, class Asked>
 struct resharding_if {
   static constexpr reshard_steps steps{};
   static constexpr Asked verdict() { return {}; }
 };
 
-template<class From, class... D1, class To, class... D2, axis_set Owed>
-struct resharding_if<From, shape<D1...>, To, shape<D2...>, Owed, legal> {
+template<class From, class... D1, class To, class... D2, axis_set Owed, axis_set Riding>
+struct resharding_if<From, shape<D1...>, To, shape<D2...>, Owed, Riding, legal> {
   static constexpr reshard_steps steps =
-      plan_reshard(placed_shape<From, shape<D1...>>::dims, placed_shape<To, shape<D2...>>::dims, Owed, axis_sizes<typename From::mesh_type>);
+      plan_reshard(placed_shape<From, shape<D1...>>::dims, placed_shape<To, shape<D2...>>::dims, Owed, axis_sizes<typename From::mesh_type>, Riding);
   static constexpr reshard_fault fault = steps.fault;
 
   template<class... Axis>
@@ -53,8 +45,6 @@ struct resharding_if<From, shape<D1...>, To, shape<D2...>, Owed, legal> {
     if constexpr (fault.what == reshard_fault::sizes_differ) return dims_differ_in_size<pick<fault.dim, D1...>, pick<fault.dim, D2...>>{};
     else if constexpr (fault.what == reshard_fault::owed_axis_splits)
       return owed_axis_splits_dim<decltype(axis(typename From::mesh_type::all_axes{})), pick<fault.dim, D1...>>{};
-    else if constexpr (fault.what == reshard_fault::needs_permutation)
-      return reshard_would_permute<pick<fault.dim, D1...>, decltype(axis(typename From::mesh_type::all_axes{}))>{};
     else if constexpr (fault.what == reshard_fault::too_many_loops) return reshard_needs_too_many_loops<shape<D1...>>{};
     else return legal{};
   }
@@ -66,19 +56,19 @@ using one_mesh = std::conditional_t<std::is_same_v<M1, M2>, legal, layouts_are_o
 template<class S1, class S2>
 using one_rank = std::conditional_t<S1::rank == S2::rank, legal, shapes_differ_in_rank<S1, S2>>;
 
-template<class From, class S1, class To, class S2, axis_set Owed>
-struct resharding_between : resharding_if<From, S1, To, S2, Owed,
+template<class From, class S1, class To, class S2, axis_set Owed, axis_set Riding>
+struct resharding_between : resharding_if<From, S1, To, S2, Owed, Riding,
                                           first_objection<one_mesh<typename From::mesh_type, typename To::mesh_type>, one_rank<S1, S2>,
                                                           placement_verdict_of<From, S1>, placement_verdict_of<To, S2>>> {};
 
 }  // namespace detail
 
-/// How a value of shape `S1` under `From`, still owed a sum over the axes `Owed`, becomes one of shape `S2` under `To`. The dimensions of `S2` take the place
+/// How a value of shape `S1` under `From`, still owed a sum over the axes `Owed`, becomes one of shape `S2` under `To`. It goes on being a sum over `Riding`. The dimensions of `S2` take the place
 /// of those of `S1` in the same order in memory. Without a legal verdict there are no steps.
-template<Layout From, class S1, Layout To, class S2, axis_set Owed = 0>
+template<Layout From, class S1, Layout To, class S2, axis_set Owed = 0, axis_set Riding = 0>
 struct renaming_reshard_plan {
-  using verdict                               = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed>::verdict());
-  static constexpr reshard_steps const& steps = detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed>::steps;
+  using verdict                               = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::verdict());
+  static constexpr reshard_steps const& steps = detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::steps;
 };
 
 /// How a value of shape `S`, still owed a sum over the axes `Owed`, gets from layout `From` to layout `To`.

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <meshtf/core/placement.hpp>
-#include <meshtf/plan/reshard_plan.hpp>
+#include <meshtf/plan/reshard/reshape_moves.hpp>
+#include <meshtf/plan/reshard/reshard_plan.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -10,31 +11,21 @@ namespace meshtf::inline v0 {
 template<class Whole, class Parts>
 struct parts_do_not_multiply_to_dim {};
 
-/// `Whole` is split so that its parts are not whole numbers of turns of `Parts`: reshard first.
-template<class Whole, class Parts>
+/// `Whole` is split so that its parts are not whole numbers of turns of `Parts`. `Remedy` says what to reshard it to first.
+template<class Whole, class Parts, class Remedy>
 struct split_runs_across_parts {};
 
-/// `whole` seen as the dimensions `parts` (sizes given), outermost first: its axes go to the outermost part while they divide it, the rest to the next once
-/// that one is split to single elements. False if they do not fit so.
-/// Source: the factor walk of Shardy and GSPMD, for named dimensions.
-constexpr bool distribute(placed const& whole, std::span<placed> parts, std::span<extent const> axis_sizes) {
-  std::size_t at = 0;
-  for (placed& p : parts) p.parts = 1, p.over = {};
-  for (int axis : whole.over) {
-    extent const n = axis_sizes[static_cast<std::size_t>(axis)];
-    while (at < parts.size() && parts[at].parts == parts[at].size) ++at;
-    if (at == parts.size()) {  // only axes of size 1 can be left
-      if (n != 1) return false;
-      continue;
-    }
-    if (parts[at].size % (parts[at].parts * n) != 0) return false;
-    parts[at].parts *= n;
-    parts[at].over.push_back(axis);
-  }
-  return true;
-}
+/// A layout that splits `Dim` over these axes only.
+template<class Dim, class Axes>
+struct split_only {};
 
 namespace detail {
+
+template<class Axes, int N, class Kept = axes<>>
+struct first_axes : std::type_identity<Kept> {};
+template<class A, class... Rest, int N, class... Kept>
+  requires(N > 0)
+struct first_axes<axes<A, Rest...>, N, axes<Kept...>> : first_axes<axes<Rest...>, N - 1, axes<Kept..., A>> {};
 
 /// Where `Whole` stands in a shape with its parts in its place, and how the parts are placed as `Whole` is.
 template<class L, class S, class Whole, class Parts>
@@ -46,14 +37,14 @@ struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
 
   struct outcome {
     std::array<placed, sizeof...(D)> dims{};
-    bool fits = false;
+    int fitting = 0;  // axes of the whole
   };
 
   // shape<D...> already names the parts; those that are no part are placed as L says
   static constexpr outcome value = [] {
     outcome out{.dims = {placing<L, D>...}};
     std::array<placed, sizeof...(P)> parts{placed{.size = P::size}...};
-    out.fits = distribute(placing<L, Whole>, parts, axis_sizes<typename L::mesh_type>);
+    out.fitting = distribute(placing<L, Whole>, parts, axis_sizes<typename L::mesh_type>);
     constexpr std::array<bool, sizeof...(D)> is_part{shape<P...>::template has<D>...};
     std::size_t next = 0;
     for (std::size_t i = 0; i < out.dims.size(); ++i)
@@ -68,10 +59,13 @@ struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
 /// layout places the parts otherwise than the whole, they move as by `reshard`, in terms of the parts.
 template<Layout L, class S, class Whole, class Parts>
 struct reshape_plan {
-  using view = detail::dims_by_parts<wet<L>, S, Whole, Parts>;
+  using view    = detail::dims_by_parts<wet<L>, S, Whole, Parts>;
+  using over    = axes_of<wet<L>, Whole>;
+  using fitting = typename detail::first_axes<over, view::value.fitting>::type;
 
-  using verdict = first_objection<std::conditional_t<Parts::size == Whole::size, legal, parts_do_not_multiply_to_dim<Whole, Parts>>,
-                                  placement_verdict_of<L, S>, std::conditional_t<view::value.fits, legal, split_runs_across_parts<Whole, Parts>>>;
+  using verdict =
+      first_objection<std::conditional_t<Parts::size == Whole::size, legal, parts_do_not_multiply_to_dim<Whole, Parts>>, placement_verdict_of<L, S>,
+                      std::conditional_t<std::is_same_v<fitting, over>, legal, split_runs_across_parts<Whole, Parts, split_only<Whole, fitting>>>>;
 
   /// The parts placed as `Whole` is, and as `L` places them.
   static constexpr auto as_whole = view::value.dims;

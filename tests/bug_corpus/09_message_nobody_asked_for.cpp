@@ -1,5 +1,7 @@
-// error: reshard_would_permute<hidden, cols>
-// error: meshtf: reshard can't bring this tensor to that layout
+// error: cost.bytes_sent<rows>() == 0
+//
+// pytorch/pytorch#167106, #166593, chapel-lang/chapel#11812: operations sent what nobody had asked for, and it was found in a profile.
+// Here what a step sends is a constant that the build can refuse: this batch is summed, and that is an all-reduce along rows.
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};
@@ -11,15 +13,13 @@ struct cols : meshtf::axis<2> {};
 struct grid : meshtf::mesh<rows, cols> {};
 
 struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
-struct outer_rows : meshtf::layout<grid, meshtf::split<hidden, rows, cols>> {};
-struct by_cols : meshtf::layout<grid, meshtf::split<hidden, cols>> {};
-struct whole : meshtf::layout<grid> {};
 
 inline constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, meshtf::dry<outer_rows>, hidden> x{m};
+  meshtf::tensor<float, L, batch, in> x{m};
 #ifdef FIXED
-  auto z = meshtf::reshard<by_cols>(meshtf::reshard<whole>(x));
+  auto y = sum<in>(x);
 #else
-  auto z = meshtf::reshard<by_cols>(x);
+  auto y = sum<batch>(x);
 #endif
 });
+static_assert(cost.bytes_sent<rows>() == 0);

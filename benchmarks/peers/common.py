@@ -1,0 +1,55 @@
+"""What the scripts for the peers share: the sizes of benchmarks/*.cpp, timing, and the rows that benchmarks/run reads."""
+import argparse
+import json
+import statistics
+import sys
+import time
+
+# The language model of language_model_step.cpp.
+LAYERS, HEADS, KEY, MODEL, HIDDEN, LENGTH, BATCH, VOCAB = 6, 6, 64, 384, 1536, 256, 8, 256
+RATE, DECAY, STDDEV = 3e-4, 0.1, 0.02
+
+# The perceptron of mlp.hpp, (batch, in, hidden, out), and its small forward pass.
+MLP = (256, 512, 2048, 512)
+SMALL = (8, 64, 256, 64)
+MLP_RATE = 0.01
+
+LANGUAGE_MODEL_STEP = "language model step"
+MLP_STEP = "MLP step"
+SMALL_FORWARD = "small forward"
+
+
+def arguments():
+    """PROGRAM CASE [--rounds N], where the case is one of those that the script's own words name."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("program", choices=("language_model", "mlp"))
+    parser.add_argument("case")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--join", type=int, help="the port of the first process, for the second")
+    return parser.parse_args()
+
+
+def samples(step, rounds, warm=2, repeat=1, before=lambda: None):
+    """Seconds of a step: so many samples, each of `repeat` steps after `before()`."""
+    for _ in range(warm):
+        step()
+    found = []
+    for _ in range(rounds):
+        before()
+        start = time.perf_counter()
+        for _ in range(repeat):
+            step()
+        found.append((time.perf_counter() - start) / repeat)
+    return found
+
+
+def resident_bytes():
+    """The most memory that this process has had."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+
+def say(what, split, cores, variant, seconds, **more):
+    """One row. `split` is what is divided: data, tensor or nothing."""
+    print(json.dumps({"what": what, "split": split, "cores": cores, "variant": variant, "raw": False, "samples": len(seconds),
+                      "median_s": statistics.median(seconds), "best_s": min(seconds)} | more), flush=True)

@@ -1,0 +1,236 @@
+"""Tables of what benchmarks/run measured: the steps beside the peers', and the page docs/benchmarks.md. benchmarks/run calls it."""
+import argparse
+import collections
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+
+import common
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--parts", type=pathlib.Path, required=True, help="the folder of the rows")
+parser.add_argument("--command", required=True)
+parser.add_argument("--write")
+options = parser.parse_args()
+
+
+def rows(pattern):
+    found = []
+    for file in sorted(options.parts.glob(pattern), key=lambda f: int(re.sub(r"\D", "", f.name) or 0)):
+        found += json.loads(file.read_text())
+    return found
+
+
+lines = []
+
+
+def add(*text):
+    lines.extend(text)
+
+
+def table(*columns):
+    add("", "| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1))
+
+
+def row(*cells):
+    add("| " + " | ".join(str(c) for c in cells) + " |")
+
+
+def said(*command):
+    if not shutil.which(command[0]):
+        return ""
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def setting():
+    cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    packages = []
+    for name, package in (("oneDNN", "libdnnl-dev"), ("OpenBLAS", "libopenblas-serial-dev"), ("xsimd", "libxsimd-dev"), ("xtensor", "libxtensor-dev"),
+                          ("Boost", "libboost-dev")):
+        version = said("dpkg-query", "-W", "-f=${Version}", package)
+        if version:
+            packages.append(f"{name} {re.sub(r'[-+~].*', '', version)}")
+    return ", ".join(filter(None, [cpu.group(1) if cpu else os.uname().machine, f"{os.cpu_count()} cores", said("g++", "--version").split("\n")[0],
+                                   said("mpirun", "--version").split("\n")[0].replace("mpirun (", "").replace(")", ""), *packages]))
+
+
+# ---- beside the peers --------------------------------------------------------------------------------------------------------------------------------
+
+Entry = collections.namedtuple("Entry", "variant split cores median best extra")
+
+
+def entry(group):
+    """One variant of several cycles: the median of their medians, and the best of all."""
+    first = group[0]
+    return Entry(first["variant"], first["split"], first["cores"], statistics.median(r["median_s"] for r in group), min(r["best_s"] for r in group),
+                 group[-1])
+
+
+def ours(cycle_rows):
+    """Our rows as the peers' are: what, split, cores."""
+    for r in cycle_rows:
+        what = r["what"]
+        if r["raw"] and r["variant"] != "by hand":
+            continue
+        split = "data" if "data parallel" in what else "tensor" if "tensor parallel" in what or what.startswith("small forward") else "nothing"
+        name = next((n for start, n in (("language model", common.LANGUAGE_MODEL_STEP), ("small forward", common.SMALL_FORWARD),
+                                        ("data parallel", common.MLP_STEP), ("tensor parallel", common.MLP_STEP)) if what.startswith(start)), None)
+        if name:
+            words = "meshtf" if r["variant"] == "meshtf" else "raw MPI by hand"
+            cores = 1 if "1 process" in what else 2
+            yield r | {"what": name, "split": split, "cores": cores, "variant": words + (", 1 process" if cores == 1 else ", 2 processes")}
+
+
+def compared():
+    groups = collections.OrderedDict()
+    theirs = options.parts / "peers.jsonl"
+    for r in [*ours(rows("cycle*.json")), *(json.loads(line) for line in (theirs.read_text().splitlines() if theirs.exists() else []))]:
+        groups.setdefault((r["what"], r["cores"], r["split"], r["variant"]), []).append(r)
+    return [(key[0], entry(group)) for key, group in groups.items()]
+
+
+splits = {"data": "the batch", "tensor": "hidden units", "nothing": "nothing"}
+
+
+def beside_the_peers(entries):
+    for what, title, unit, scale, digits in ((common.LANGUAGE_MODEL_STEP, "A training step of a Transformer", "ms", 1e3, 0),
+                                             (common.MLP_STEP, "A training step of a perceptron", "ms", 1e3, 2),
+                                             (common.SMALL_FORWARD, "A small forward pass", "µs", 1e6, 1)):
+        here = [e for w, e in entries if w == what]
+        if not here:
+            continue
+        add("", f"### {title}", "", explanations[what])
+        language_model = what == common.LANGUAGE_MODEL_STEP
+        more = ("all processes, MB", "until the first step's end, s", "first loss") if language_model else ()
+        table("program", "cores", "split", f"median, {unit}", f"best, {unit}", "times meshtf's", *more)
+        for cores in sorted({e.cores for e in here}, reverse=True):
+            for split in ("data", "tensor", "nothing"):
+                for e in sorted((e for e in here if e.cores == cores and e.split == split), key=lambda e: e.median):
+                    base = [x.median for x in here if x.variant.startswith("meshtf") and x.cores == cores and (x.split == split or split == "nothing")]
+                    more = ()
+                    if language_model:
+                        more = tuple("" if e.extra.get(k) is None else f"{e.extra[k]:.{n}f}"
+                                     for k, n in (("resident_MB", 0), ("until_first_step_s", 1), ("first_loss", 2)))
+                    halved = "heads, hidden units" if split == "tensor" and language_model else splits[split]
+                    row(e.variant, cores, halved, f"{scale * e.median:.{digits}f}", f"{scale * e.best:.{digits}f}",
+                        f"{e.median / min(base):.2f}" if base else "", *more)
+        if language_model:
+            counts = {round(e.extra[k] / 1e6, 3) for e in here for k in ("parameters", "parameters_a_process")
+                      if k in e.extra and (k == "parameters" or e.split != "tensor")}
+            losses = [e.extra["first_loss"] for e in here if "first_loss" in e.extra]
+            alike = len(counts) == 1 and max(losses) < 1.03 * min(losses)
+            add("", f"Parameters: {', '.join(str(c) for c in sorted(counts))} million; first losses {min(losses):.2f} to {max(losses):.2f}: " +
+                ("the same work." if alike else "**not the same work: something differs.**"))
+    missing = options.parts / "missing"
+    if missing.exists():
+        add("", *(f"- {line}" for line in missing.read_text().splitlines()))
+
+
+explanations = {
+    common.LANGUAGE_MODEL_STEP:
+        "6 layers of 384, 6 heads, length 256, batch 8, bytes, one AdamW step in single precision: forward, backward, update; 0.146 Tflop with\n"
+        "attention counted in full. The same shapes, biases, initial spread, optimizer and tied softmax everywhere; random ids, so every program\n"
+        "starts near the logarithm of 256. Memory is the most that the processes ever had resident, with their libraries and, for meshtf, 12 MB a\n"
+        "process of the product that it is compared with.",
+    common.MLP_STEP:
+        "256 x 512 -> 2048 -> 512, relu, softmax cross entropy, plain gradient descent. By hand: the same step in raw MPI with the same GEMM\n"
+        "library (`examples/by_hand/mlp_mpi.hpp`).",
+    common.SMALL_FORWARD:
+        "8 x 64 -> 256 -> 64 with the middle split in two, then one sum of 2 KB over the processes: what a call costs, not what arithmetic costs.",
+}
+
+# ---- the page ----------------------------------------------------------------------------------------------------------------------------------------
+
+
+def groups_of(all_rows):
+    found = collections.OrderedDict()
+    for r in all_rows:
+        found.setdefault(r["what"], []).append(r)
+    return found
+
+
+def seconds(s):
+    return f"{1e3 * s:.2f} ms" if s >= 1e-2 else f"{1e6 * s:.1f} µs" if s >= 1e-6 else f"{1e9 * s:.0f} ns"
+
+
+def figures(r, without):
+    """What a row has besides, as words."""
+    return ", ".join(f"{k.replace('_', ' ')} {v:.3g}" for k, v in r.items() if k not in without and isinstance(v, (int, float)))
+
+
+def our_tables(all_rows):
+    groups = groups_of([r for r in all_rows if "variant" in r])
+    steps = {w: g for w, g in groups.items() if any("share_of_sgemm" in r for r in g)}
+    if steps:
+        add("", "## Steps against the cores' rate", "",
+            "`of sgemm`: nominal flops of the step by time, as a share of the rate of 1024 x 1024 x 1024 products, measured in the same rounds on",
+            "all cores at once; `of the best sgemm`: of the best such product of the run. A ratio is to the fastest program by hand.")
+        table("step", "program", "median", "ratio", "quartiles", "GF/s a core", "of sgemm", "of the best sgemm", "all processes, MB")
+        for what, group in steps.items():
+            for r in group:
+                if "share_of_sgemm" in r:
+                    by_hand = any(x["raw"] and x["variant"] == "by hand" for x in group)
+                    ratio = (f"{r['ratio']:.3f}", f"{r['ratio_q1']:.3f}-{r['ratio_q3']:.3f}") if by_hand else ("", "")
+                    row(what, r["variant"], seconds(r["median_s"]), *ratio,
+                        f"{r['gflops_a_core']:.0f}", f"{100 * r['share_of_sgemm']:.1f} %", f"{100 * r['share_of_best_sgemm']:.1f} %",
+                        f"{r['resident_MB']:.0f}" if "resident_MB" in r else "")
+    others = {w: g for w, g in groups.items() if w not in steps}
+    if others:
+        add("", "## Calls and collectives", "",
+            "meshtf's beside the raw ways of doing the same, interleaved in one process; the ratio is to the fastest raw way. A size is of the",
+            "longer array of a process.")
+        table("what", "variant", "median", "best", "ratio", "quartiles", "more")
+        known = {"what", "variant", "raw", "samples", "median_s", "best_s", "ratio", "ratio_of_rounds", "ratio_q1", "ratio_q3"}
+        for what, group in others.items():
+            for r in group:
+                quartiles = f"{r['ratio_q1']:.3f}-{r['ratio_q3']:.3f}"
+                row(what, r["variant"], seconds(r["median_s"]), seconds(r["best_s"]), f"{r['ratio']:.3f}", quartiles, figures(r, known))
+    kernels = [r for r in all_rows if "variant" not in r]
+    if kernels:
+        add("", "## Kernels of one process", "",
+            "Each beside the plain loop that it stands for, built with the same flags, interleaved; `large` is more than the caches hold, and `share of triad` then that",
+            "of the bandwidth that a = b + s c reaches in the same rounds.")
+        table("kernel", "plain loop", "meshtf", "ratio", "quartiles", "more")
+        known = {"loop_s", "median_s", "ratio", "ratio_q1", "ratio_q3"}
+        for r in kernels:
+            row(r["what"], seconds(r["loop_s"]), seconds(r["median_s"]), f"{r['ratio']:.3f}", f"{r['ratio_q1']:.3f}-{r['ratio_q3']:.3f}", figures(r, known))
+
+
+entries = compared()
+names = sorted({e.variant.split(",")[0] for _, e in entries if e.variant[0].isupper()})
+add("# Benchmarks", "", f"`{options.command}`, {datetime.date.today().isoformat()}.", "", setting() + ".",
+    *(["", f"Peers: {'; '.join(names) or 'none'}."] if entries else []))
+if entries:
+    begin = len(lines)
+    add("", "## Beside the peers", "",
+        "The programs take turns: each is started, warms up, is timed for a few steps and ends, then the next; and all of that twice. Medians are",
+        "of the two turns'",
+        "medians. Where a row says one core, the program may run on one only. The splits are the same, the ways are not:", "",
+        "- meshtf and PyTorch run two processes, one thread each, which exchange messages (MPI; gloo). JAX and Mesh TensorFlow run one process that",
+        "  has two devices, and their sums are reads of each other's memory.",
+        "- `nothing` split on two cores: one process whose GEMM library uses two threads. meshtf has no such way, so these are compared with the",
+        "  better of its two.",
+        "- meshtf's vocabulary is split too under tensor parallelism; PyTorch's DTensor and Mesh TensorFlow keep the embedding whole, JAX splits",
+        "  it.",
+        "- Mesh TensorFlow's AdamW has no bias correction, and its attention is its composition of einsum and softmax, since it has no other. The",
+        "  others call their library's attention.",
+        "- Compilation: PyTorch is eager (`torch.compile` was left out: half a minute before the first step). `until the first step's end` begins",
+        "  after the interpreter has started and holds imports, tracing and compilation; meshtf is compiled before, which `docs/compile_time.md`",
+        "  has.",
+        "- A perceptron's step is so short that PyTorch's and TensorFlow's interpreters are a part of it.")
+    beside_the_peers(entries)
+    print("\n".join(lines[begin:]))
+last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith(common.LANGUAGE_MODEL_STEP)}
+our_tables(rows("[0-9]*.json") + list(last_cycle.values()))
+add("", "## What these figures do not say", "",
+    "Two processes on one machine: no network. The cores may be those of a virtual machine whose neighbours nobody sees: whole runs differ by 10 %",
+    "and more, ratios within one run by less. Nothing below a few per cent is resolved. Half precision, other sizes and more than two processes are",
+    "not measured here.")
+if options.write:
+    pathlib.Path(options.write).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,168 @@
+// What a layout makes of a model, before a process exists: who holds what, what is sent and why, what a step costs, and what each rule saves and costs.
+// It needs no MPI: the compiler has worked it all out.
+//
+// build/release/examples/meshtf-plan --model transformer --layout mixed
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <meshtf/plan/explain/explain.hpp>
+#include <meshtf/planning.hpp>
+
+#include "options.hpp"
+
+namespace {
+
+constexpr char const* usage = R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME]
+
+  --model NAME    mlp or transformer (default: mlp)
+  --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
+  --what NAME     layout: the rules, and who is where
+                  tensors: where some of the model's tensors are
+                  operations: what some of its operations send, and why
+                  step: what a training step costs
+                  rules: what each rule saves and costs in such a step
+                  all of it (default)
+  --help          this text
+)";
+
+// clang-format off
+struct batch   : meshtf::dim<256>  {};
+struct pixels  : meshtf::dim<784>  {};
+struct hidden  : meshtf::dim<4096> {};
+struct classes : meshtf::dim<16>   {};
+
+struct length  : meshtf::dim<64>   {};
+struct vocab   : meshtf::dim<256>  {};
+struct model   : meshtf::dim<128>  {};
+struct heads   : meshtf::dim<4>    {};
+struct key     : meshtf::dim<32>   {};
+
+struct rows : meshtf::axis<2> {};
+struct cols : meshtf::axis<4> {};
+struct grid : meshtf::mesh<rows, cols> {};
+
+using meshtf::split;
+struct replicated     : meshtf::layout<grid> {};
+struct data_parallel  : meshtf::layout<grid, split<batch, rows>> {};
+struct model_parallel : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+// clang-format on
+
+/// Two layers, trained by SGD.
+template<meshtf::Layout L>
+struct mlp {
+  meshtf::parameter<float, L, pixels, hidden> w1;
+  meshtf::parameter<float, L, hidden, classes> w2;
+  meshtf::tensor<float, L, batch, pixels> x;
+  meshtf::tensor<int, L, batch> labels;
+  meshtf::sgd opt{0.1f};
+
+  constexpr explicit mlp(meshtf::machine<L>& m) : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr auto step() {
+    auto const h    = relu(einsum<batch, hidden>(x, w1));
+    auto const loss = mean(softmax_cross_entropy<classes>(einsum<batch, classes>(h, w2), labels));
+    backward(loss);
+    opt.step(parameters(w1, w2));
+    return loss;
+  }
+};
+
+struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  static constexpr int layers = 2;
+};
+
+/// A language model, trained by AdamW.
+template<meshtf::Layout L>
+struct transformer {
+  meshtf::nn::transformer<float, L, dims> net;
+  meshtf::adamw opt{1e-3};
+  meshtf::tensor<int, L, batch, length> ids, targets;
+
+  constexpr explicit transformer(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.prepare(parameters(net)); }
+  constexpr auto step() {
+    auto const loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
+    backward(loss);
+    opt.step(parameters(net));
+    return loss;
+  }
+};
+
+void say(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+struct asked {
+  std::string model = "mlp", layout = "mixed", what = "all";
+  bool wants(std::string_view part) const { return what == "all" || what == part; }
+};
+
+using meshtf::shape;
+
+template<class L>
+void say_of_mlp(asked const& a) {
+  if (a.wants("layout")) say(meshtf::explain<L>());
+  if (a.wants("tensors")) say(meshtf::explain<meshtf::parameter<float, L, pixels, hidden>>());
+  if (a.wants("operations")) say(meshtf::explain_einsum<L, shape<batch, classes>, shape<batch, hidden>, shape<hidden, classes>>());
+  if (a.wants("step")) say(meshtf::explain<mlp, L>());
+  if (a.wants("rules")) say(meshtf::explain_rules<mlp, L>());
+}
+
+template<class L>
+void say_of_transformer(asked const& a) {
+  using queries = shape<batch, heads, length, key>;
+  if (a.wants("layout")) say(meshtf::explain<L>());
+  if (a.wants("tensors")) say(meshtf::explain<meshtf::tensor<float, L, batch, length, model>>());
+  if (a.wants("tensors")) say(meshtf::explain<meshtf::parameter<float, L, model, heads, key>>());
+  if (a.wants("operations")) say(meshtf::explain_gather<L, shape<vocab, model>, vocab, shape<batch, length>>());
+  if (a.wants("operations")) say(meshtf::explain_attention<L, length, length, key, queries, queries, queries>());
+  if (a.wants("operations")) say(meshtf::explain_einsum<L, shape<batch, length, model>, shape<batch, length, hidden>, shape<hidden, model>>());
+  if (a.wants("step")) say(meshtf::explain<transformer, L>());
+  if (a.wants("rules")) say(meshtf::explain_rules<transformer, L>());
+}
+
+template<class L>
+void say_if_asked(asked const& a) {
+  if (a.layout != meshtf::name_of<L>()) return;
+  if (a.model == "mlp") say_of_mlp<L>(a);
+  else say_of_transformer<L>(a);
+}
+
+/// Errors: `usage_error`.
+std::string among(std::string const& option, std::vector<std::string> const& known, std::string const& given) {
+  std::string all;
+  for (auto const& name : known) {
+    if (name == given) return given;
+    all += (all.empty() ? "" : ", ") + name;
+  }
+  throw meshtf::usage_error("expected one of " + all + " after " + option + ", got '" + given + "': for example " + option + " " + known.front());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    asked a;
+    bool const help = for_each_option(argc, argv, "--model, --layout, --what or --help", [&](std::string const& option, auto const& next) {
+      if (option == "--model") a.model = among(option, {"mlp", "transformer"}, next());
+      else if (option == "--layout") a.layout = among(option, {"replicated", "data_parallel", "model_parallel", "mixed"}, next());
+      else if (option == "--what") a.what = among(option, {"layout", "tensors", "operations", "step", "rules", "all"}, next());
+      else return false;
+      return true;
+    });
+    if (help) {
+      std::fputs(usage, stdout);
+      return 0;
+    }
+    say_if_asked<replicated>(a);
+    say_if_asked<data_parallel>(a);
+    say_if_asked<model_parallel>(a);
+    say_if_asked<mixed>(a);
+    return 0;
+  } catch (meshtf::error const& e) {
+    std::fprintf(stderr, "meshtf: %s\n", e.what());
+    return e.exit_status();
+  }
+}

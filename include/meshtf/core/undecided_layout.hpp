@@ -1,0 +1,77 @@
+// A layout that is not decided yet: which dimensions it may split, and sizes that will depend on it.
+#pragma once
+
+#include <meshtf/core/placed.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Stands for whatever axes will split `D`.
+template<Dimension D>
+struct undecided_axis : axis<D::size> {};
+
+/// A layout that may split `D...`, over axes that nobody has named yet. Each has an axis of its own, so an `axis_set` under this layout is a set of dimensions:
+/// bit i is the i-th of `D...`, and what an operation finishes over is which dimensions' axes it will finish over. Rules and operations work under it as under
+/// any other layout, but sizes are not numbers: they are `undecided_size`s.
+template<Dimension... D>
+struct undecided_layout : layout<mesh<undecided_axis<D>...>, split<D, undecided_axis<D>>...> {
+  static_assert(sizeof...(D) <= max_axes, "meshtf: a record leaves at most 8 dimensions open");
+};
+
+template<class L>
+inline constexpr bool is_undecided = false;
+template<class... D>
+inline constexpr bool is_undecided<undecided_layout<D...>> = true;
+template<class... D>
+inline constexpr bool is_undecided<dry<undecided_layout<D...>>> = true;
+
+/// A dimension under an undecided layout.
+struct undecided_dim {
+  extent size   = 1;
+  axis_set open = 0;  // its bit, if it may be split
+
+  friend constexpr bool operator==(undecided_dim const&, undecided_dim const&) = default;
+};
+
+/// A number of elements, or of bytes, that one process has of `whole`: divided by the parts of each dimension in `dims`.
+struct undecided_size {
+  extent whole  = 0;
+  axis_set dims = 0;
+
+  constexpr undecided_size() = default;
+  constexpr undecided_size(extent n, axis_set d = 0) : whole(n), dims(n == 0 ? 0 : d) {}
+
+  friend constexpr bool operator==(undecided_size const&, undecided_size const&) = default;
+  friend constexpr undecided_size operator-(undecided_size const& a) { return {-a.whole, a.dims}; }
+  friend constexpr undecided_size operator*(undecided_size const& a, undecided_size const& b) {
+    if ((a.dims & b.dims) != 0) throw "meshtf: a dimension counts twice in a size";
+    return {a.whole * b.whole, a.dims | b.dims};
+  }
+  friend constexpr undecided_size operator/(undecided_size const& a, undecided_size const& b) {
+    if ((b.dims & ~a.dims) != 0) throw "meshtf: a size is divided by one of other dimensions";
+    return {a.whole / b.whole, a.dims & ~b.dims};
+  }
+};
+
+/// In a set of dimensions that stands for their axes: all axes of the mesh, also those that split nothing.
+inline constexpr axis_set every_axis = axis_set{1} << 31;
+
+namespace detail {
+
+template<class... D>
+inline constexpr axis_set joining<mesh<undecided_axis<D>...>> = every_axis | ((axis_set{1} << sizeof...(D)) - 1);
+
+template<class D, class... Open>
+inline constexpr undecided_dim opened{D::size,
+                                      position_of<D, Open...>() < int{sizeof...(Open)} ? axis_set{1} << position_of<D, Open...>() : axis_set{0}};
+
+template<class... Open, class... D>
+struct placed_shape<undecided_layout<Open...>, shape<D...>> {
+  static constexpr std::array<undecided_dim, sizeof...(D)> dims{opened<D, Open...>...};
+  static constexpr std::array<undecided_dim, sizeof...(D)> extents = dims;
+  static constexpr axis_set over                                   = (opened<D, Open...>.open | ... | axis_set{0});
+  static constexpr undecided_size size{(D::size * ... * extent{1}), over};
+};
+
+}  // namespace detail
+
+}  // namespace meshtf::inline v0

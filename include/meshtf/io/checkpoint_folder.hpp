@@ -1,0 +1,96 @@
+// The folder of a run: the names of its checkpoints, the newest of them, and room for another.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <meshtf/core/error.hpp>
+
+namespace meshtf::inline v0::detail {
+
+inline constexpr std::string_view checkpoint_suffix = ".safetensors";
+
+/// "step-00000200.safetensors"
+inline std::string checkpoint_name(std::uint64_t step) {
+  std::string const digits = std::to_string(step);
+  return "step-" + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits + std::string{checkpoint_suffix};
+}
+
+template<class Number>
+std::optional<Number> parsed(std::string_view text) {
+  Number number{};
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
+}
+
+/// The steps of the checkpoints in a folder, in ascending order. `left_over`: the files of saves that were cut off.
+inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over = nullptr) {
+  struct closes {
+    void operator()(DIR* d) const { closedir(d); }
+  };
+  std::unique_ptr<DIR, closes> const opened{opendir(folder.c_str())};
+  if (!opened) throw no_input("expected " + folder + " to be a folder of checkpoints, got: " + std::strerror(errno));
+  constexpr std::string_view prefix = "step-", cut_off = ".partial";
+  std::vector<std::uint64_t> steps;
+  while (dirent const* const entry = readdir(opened.get())) {
+    std::string_view name   = entry->d_name;
+    bool const is_left_over = name.ends_with(cut_off);
+    if (is_left_over) name.remove_suffix(cut_off.size());
+    if (!name.starts_with(prefix) || !name.ends_with(checkpoint_suffix)) continue;
+    auto const step = parsed<std::uint64_t>(name.substr(prefix.size(), name.size() - prefix.size() - checkpoint_suffix.size()));
+    if (!step || checkpoint_name(*step) != name) continue;
+    if (!is_left_over) steps.push_back(*step);
+    else if (left_over != nullptr) left_over->push_back(folder + "/" + entry->d_name);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+/// Makes the folder if it isn't there, and removes what saves that were cut off have left in it. Returns the name of the new file.
+inline std::string room_for_checkpoint(std::string const& folder, std::uint64_t step) {
+  if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    throw unavailable("expected to make the folder " + folder + ", got: " + std::strerror(errno));
+  std::vector<std::string> left_over;
+  auto const steps = saved_steps(folder, &left_over);
+  if (!steps.empty() && steps.back() > step)
+    throw usage_error("expected " + folder + " to hold no checkpoint later than the one to be saved, of step " + std::to_string(step) + ", got " +
+                      checkpoint_name(steps.back()) + ": load it and go on from there, or save to another folder");
+  for (auto const& path : left_over) unlink(path.c_str());
+  return folder + "/" + checkpoint_name(step);
+}
+
+/// Leaves the two newest.
+inline void remove_old_checkpoints(std::string const& folder) {
+  auto steps = saved_steps(folder);
+  for (std::size_t i = 0; i + 2 < steps.size(); ++i) unlink((folder + "/" + checkpoint_name(steps[i])).c_str());
+}
+
+struct found_checkpoint {
+  std::string path, remedy;
+};
+
+/// `path` itself if it is a file, the newest one in it if it is a folder.
+inline found_checkpoint find_checkpoint(std::string const& path) {
+  struct stat about{};
+  if (stat(path.c_str(), &about) != 0) throw no_input("expected a checkpoint at " + path + ", got: " + std::strerror(errno));
+  if (!S_ISDIR(about.st_mode)) return {path, "take another copy of it"};
+  auto const steps = saved_steps(path);
+  if (steps.empty()) throw no_input("expected a checkpoint (" + checkpoint_name(0) + " or later) in " + path + ", got none: save one there first");
+  std::string const newest = path + "/" + checkpoint_name(steps.back());
+  if (steps.size() == 1) return {newest, "and no other is in the folder"};
+  return {newest, "delete it to load the one before it, " + checkpoint_name(steps[steps.size() - 2])};
+}
+
+}  // namespace meshtf::inline v0::detail

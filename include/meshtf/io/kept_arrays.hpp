@@ -1,0 +1,147 @@
+// What a checkpoint holds: the arrays of a program, its position, and the optimizer's numbers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <meshtf/io/safetensors.hpp>
+#include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+namespace meshtf::inline v0 {
+
+/// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, of the order that `seed` gives.
+struct training_position {
+  std::uint64_t step = 0;
+  std::uint64_t seed = 0;
+
+  friend constexpr bool operator==(training_position const&, training_position const&) = default;
+};
+
+namespace detail {
+
+template<class List>
+using layout_of_list = typename norm_of<List>::layout_type;
+
+#if MESHTF_WITH_JANSSON
+
+inline constexpr std::string_view checkpoint_format = "meshtf 1", optimizer_prefix = "optimizer.";
+
+/// The name of an optimizer's array of a parameter.
+inline std::string state_name(char const* what, std::string const& parameter) { return std::string{optimizer_prefix} + what + "." + parameter; }
+
+/// An array to save or to load: a parameter, or what an optimizer keeps of one. Its shape is a value, so what handles it is compiled once for a mesh.
+template<class T, class M>
+struct kept_array {
+  std::string name;
+  std::span<placed const> dims;
+  axis_set over;
+  shared<storage<T, process_mesh<M>>, process_mesh<M>> data;
+  replica_parts parts;  // `data` is the part of this process
+  std::size_t parameter;  // its number, or that of the one it belongs to
+  char const* what;  // the optimizer's name for it; null: it is the parameter itself
+
+  safetensors_array described() const {
+    safetensors_array array;
+    array.type = safetensors_type(element_of<T>);
+    for (placed const& d : dims) array.extents.push_back(d.size);
+    return array;
+  }
+};
+
+/// The arrays of a program. In a file the larger elements come first, so that each array begins at a multiple of its element's size.
+template<class M>
+struct kept_arrays {
+  std::vector<kept_array<double, M>> doubles;
+  std::vector<kept_array<float, M>> floats;
+  std::size_t parameters = 0;
+
+  template<class F>
+  void for_each(F const& f) const {
+    for (auto const& array : doubles) f(array);
+    for (auto const& array : floats) f(array);
+  }
+  template<class T>
+  void add(kept_array<T, M> array) {
+    if constexpr (std::is_same_v<T, double>) doubles.push_back(std::move(array));
+    else floats.push_back(std::move(array));
+  }
+};
+
+template<class List>
+using mesh_of_list = typename layout_of_list<List>::mesh_type;
+
+template<class List, class Optimizer>
+kept_arrays<mesh_of_list<List>> arrays_of(List const& list, Optimizer const& opt) {
+  using mesh_type = mesh_of_list<List>;
+  kept_arrays<mesh_type> arrays;
+  list.for_each_named([&]<class T, class L, class... D>(std::string const& name, parameter<T, L, D...>& w) {
+    std::span<placed const> const dims = placed_dims<L, shape<D...>>;
+    constexpr axis_set over            = split_over<L, shape<D...>>;
+    std::size_t const number           = arrays.parameters++;
+    arrays.add(kept_array<T, mesh_type>{name, dims, over, w.handle(), {.size = w.size}, number, nullptr});
+    opt.for_each_array(w, [&](char const* what, auto const& data, replica_parts const& parts) {
+      arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
+    });
+  });
+  return arrays;
+}
+
+/// The machine of a list that is not empty.
+template<class List>
+auto& machine_of_parameters(List const& list) {
+  typename norm_of<List>::machine_type* m = nullptr;
+  list.for_each([&m](auto& w) { m = &w.machine(); });
+  if (m == nullptr) throw software_error("a checkpoint of no parameters: the list is empty");
+  return *m;
+}
+
+/// Names that mean something else in a file, and names given twice, are refused.
+template<class M>
+void check_names(kept_arrays<M> const& arrays) {
+  std::vector<std::string> names;
+  arrays.for_each([&](auto const& array) {
+    if (array.what != nullptr) return;
+    if (array.name.starts_with(optimizer_prefix) || array.name == "__metadata__")
+      throw software_error("expected no parameter to be called '" + array.name +
+                           "', which means something else in a checkpoint: give it another name");
+    names.push_back(array.name);
+  });
+  std::sort(names.begin(), names.end());
+  if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    throw software_error("expected parameters of different names, got two that are called '" + *twice +
+                         "': name them, parameters(named(\"a\", a), ...)");
+}
+
+inline std::string spelled_number(double x) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};  // as many digits as bring the same number back
+}
+
+template<class Optimizer>
+std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer const& opt, training_position const* position) {
+  std::vector<std::pair<std::string, std::string>> about{{"format", std::string{checkpoint_format}}};
+  if (position != nullptr) {
+    about.emplace_back("step", std::to_string(position->step));
+    about.emplace_back("seed", std::to_string(position->seed));
+  }
+  if (*Optimizer::kind != '\0') about.emplace_back("optimizer", Optimizer::kind);
+  Optimizer::for_each_number(opt, [&](char const* name, double x) { about.emplace_back(std::string{optimizer_prefix} + name, spelled_number(x)); });
+  return about;
+}
+
+#endif
+
+}  // namespace detail
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,214 @@
+// What an optimizer sends of many parameters, in few messages.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include <meshtf/ops/functions.hpp>
+#include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/plan/bucket_plan.hpp>
+#include <meshtf/plan/nest.hpp>
+
+namespace meshtf::inline v0::detail {
+
+/// Sends what the parameters of a list have to send. An array that `is_packed` waits for others; those that `plan_buckets` puts together are packed into one
+/// buffer, sent by one collective and unpacked. A long one is sent at once, from where it lies.
+///
+/// The same in the compiler and in a process. Element types, shapes and layouts may come mixed. It takes no memory but the buffers: what it remembers is in the
+/// machine's pool.
+template<class Machine>
+class buckets {
+public:
+  template<class T>
+  using handle_of = shared<storage<T, Machine>, Machine>;
+
+  /// Room for `most` arrays between two calls of `send`.
+  constexpr buckets(Machine& m, std::size_t most) : machine_(m), most_(most), waiting_(m.template create_array<entry>(most)) {}
+  buckets(buckets const&)        = delete;
+  void operator=(buckets const&) = delete;
+  constexpr ~buckets() { machine_.destroy_array(waiting_, most_); }
+
+  /// Adds up the n elements of the gradient in `s` over what it owes: an all-reduce. Returns whether it is long, and thus done; if not, it is after
+  /// `send`. Either way the slot owes nothing from here on, and a parameter that comes twice is sent once.
+  template<class T>
+  constexpr bool sum(slot<T, Machine>& s, extent n) {
+    axis_set const owed = std::exchange(s.owed, 0u);
+    bool const is_long  = !is_packed(n * extent{sizeof(T)});
+    if (owed == 0) return is_long;
+    if (is_long) sum_where_it_lies(s, n, owed);
+    else wait<T>({.kind = collective::all_reduce, .over = owed, .owed = owed}, {.size = n}, &send_sums<T>).where = &s;
+    return is_long;
+  }
+
+  /// Leaves this process's part of the finished gradient in `s`: a reduce-scatter, or a copy where nothing is owed. Returns whether it is long, and
+  /// thus done.
+  template<class T>
+  constexpr bool scatter(slot<T, Machine>& s, replica_parts const& p) {
+    axis_set const owed = std::exchange(s.owed, 0u);
+    bool const is_long  = !is_packed(p.padded_size() * extent{sizeof(T)});
+    if (owed == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, owed);
+    else wait<T>({.kind = collective::reduce_scatter, .over = p.over, .owed = owed}, p, &send_scatters<T>).where = &s;
+    return is_long;
+  }
+
+  /// `update(part)` changes this process's part of `shard` at once. All replicas have all parts now, or after `send`.
+  template<class T, class Update>
+  constexpr void gather(T* shard, replica_parts const& p, Update const& update) {
+    if (p.count == 1) return update(shard);
+    if (!is_packed(p.padded_size() * extent{sizeof(T)})) return update_parts(machine_, p, shard, update);
+    auto& c = wait<T>({.kind = collective::all_gather, .over = p.over}, p, &send_gathers<T>);
+    c.shard = shard;
+    c.part  = handle_of<T>::make(machine_, machine_, p.part());
+    take_part(machine_, p, static_cast<T const*>(shard), c.part->data());
+    update(c.part->data());
+  }
+
+  /// Sends what has waited.
+  constexpr void send() {
+    plan_buckets(std::span{waiting_, count_});
+    for (std::size_t i = 0; i < count_; ++i)
+      if (waiting_[i].leads) waiting_[i].send(*this, static_cast<int>(i));
+    for (; count_ > 0; --count_) waiting_[count_ - 1] = {};
+  }
+
+private:
+  template<class T>
+  struct content {
+    slot<T, Machine>* where = nullptr;  // of a gradient
+    T* shard                = nullptr;  // of weights
+    handle_of<T> part{};  // this process's new ones
+  };
+  /// A function pointer, as on the tape: constant evaluation has neither `void*` nor virtual functions that both compilers understand.
+  struct entry : bucket_member {
+    replica_parts parts{};
+    void (*send)(buckets&, int first) = nullptr;
+    std::tuple<content<float>, content<double>> contents{};
+  };
+
+  template<class T>
+  constexpr content<T>& wait(bucket_member member, replica_parts const& parts, void (*how)(buckets&, int)) {
+    entry& e                       = waiting_[count_++];
+    member.type                    = element_of<T>;
+    member.bytes                   = parts.padded_size() * extent{sizeof(T)};
+    static_cast<bucket_member&>(e) = member;
+    e.parts                        = parts;
+    e.send                         = how;
+    return std::get<content<T>>(e.contents);
+  }
+
+  constexpr entry& at(int i) { return waiting_[static_cast<std::size_t>(i)]; }
+
+  /// f(parts, content, start) for each member of a message, where `start` counts the elements of one process's part before it.
+  template<class T, class F>
+  constexpr extent for_each(int first, F const& f) {
+    extent start = 0;
+    for (int i = first; i >= 0; i = at(i).next) {
+      f(std::as_const(at(i).parts), std::get<content<T>>(at(i).contents), start);
+      start += at(i).parts.part();
+    }
+    return start;
+  }
+  template<class T>
+  constexpr extent size_of(int first) {
+    return for_each<T>(first, [](auto const&, auto&, extent) {});
+  }
+
+  /// A handle that nobody else reads, for n elements that are to be written.
+  template<class T>
+  constexpr void become_own(handle_of<T>& sum, extent n) {
+    if (!sum.alone()) sum = handle_of<T>::make(machine_, machine_, n);
+  }
+
+  template<class T>
+  constexpr void sum_where_it_lies(slot<T, Machine>& s, extent n, axis_set over) {
+    if (!s.sum.alone()) {  // others read this buffer: they go on seeing the addends
+      auto own = handle_of<T>::make(machine_, machine_, n);
+      machine_.copy(n, static_cast<T const*>(s.sum->data()), own->data());
+      s.sum = std::move(own);
+    }
+    machine_.all_reduce(reduction::sum, s.sum->data(), n, over);
+  }
+
+  // A buffer of sums is one array after the other.
+
+  template<class T>
+  static constexpr void send_sums(buckets& b, int first) {
+    Machine& m          = b.machine_;
+    axis_set const over = b.at(first).over;
+    if (b.at(first).next < 0) return b.sum_where_it_lies(*std::get<content<T>>(b.at(first).contents).where, b.at(first).parts.size, over);
+    extent const n    = b.size_of<T>(first);
+    auto const packed = handle_of<T>::make(m, m, n);
+    b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
+      m.copy(p.size, static_cast<T const*>(c.where->sum->data()), array_at<Machine>(packed->data(), start));
+    });
+    m.all_reduce(reduction::sum, packed->data(), n, over);
+    b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
+      b.become_own<T>(c.where->sum, p.size);
+      m.copy(p.size, static_cast<T const*>(array_at<Machine>(packed->data(), start)), c.where->sum->data());
+    });
+  }
+
+  // A buffer of parts is a row for each process, and in it its parts of all arrays: what a reduce-scatter leaves with a process, and what an all-gather begins with.
+
+  /// All parts but the last lie in a shard as they do in a row; in the last zeros may follow, or there may be none but zeros.
+  template<class T>
+  constexpr void copy_parts(replica_parts const& p, T const* from, extent from_row, T* to, extent to_row) {
+    extent const part = p.part(), rows = p.size / part;
+    nest_steps nest{.rank = 2, .operands = 2};
+    nest.size[0] = rows, nest.size[1] = part;
+    nest.stride[0][0] = from_row, nest.stride[1][0] = to_row;
+    nest.stride[0][1] = nest.stride[1][1] = 1;
+    machine_.map(collapsed(nest), function::identity{}, to, from);
+    if (extent const rest = p.size - rows * part; rest > 0)
+      machine_.copy(rest, array_at<Machine>(from, rows * from_row), array_at<Machine>(to, rows * to_row));
+  }
+
+  template<class T>
+  static constexpr void send_scatters(buckets& b, int first) {
+    Machine& m          = b.machine_;
+    axis_set const over = b.at(first).over, whole = over & ~b.at(first).owed;
+    extent const count = b.at(first).parts.count, row = b.size_of<T>(first), mine = m.rank_along(over) * row;
+    auto const packed = handle_of<T>::make(m, m, row * count);
+    bool padded       = false;
+    b.for_each<T>(first, [&padded](replica_parts const& p, content<T>&, extent) { padded = padded || p.is_padded(); });
+    if (padded) m.fill(row * count, T{}, packed->data());
+    b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
+      b.copy_parts<T>(p, c.where->sum->data(), p.part(), array_at<Machine>(packed->data(), start), row);
+      c.where->sum = {};
+    });
+    if (whole != 0)
+      m.add_up(row * count, m.counts(whole), false, static_cast<T const*>(packed->data()), static_cast<T const*>(packed->data()), packed->data());
+    m.reduce_scatter(reduction::sum, static_cast<T const*>(packed->data()), row, array_at<Machine>(packed->data(), mine), over);
+    b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
+      c.where->sum = handle_of<T>::make(m, m, p.part());
+      m.copy(p.part(), static_cast<T const*>(array_at<Machine>(packed->data(), mine + start)), c.where->sum->data());
+    });
+  }
+
+  template<class T>
+  static constexpr void send_gathers(buckets& b, int first) {
+    Machine& m          = b.machine_;
+    axis_set const over = b.at(first).over;
+    extent const count = b.at(first).parts.count, row = b.size_of<T>(first), mine = m.rank_along(over) * row;
+    auto const packed = handle_of<T>::make(m, m, row * count);
+    b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
+      m.copy(p.part(), static_cast<T const*>(c.part->data()), array_at<Machine>(packed->data(), mine + start));
+      c.part = {};
+    });
+    m.all_gather(packed->data(), row, over);
+    b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
+      b.copy_parts<T>(p, array_at<Machine>(static_cast<T const*>(packed->data()), start), row, c.shard, p.part());
+    });
+  }
+
+  Machine& machine_;
+  std::size_t most_;
+  entry* waiting_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace meshtf::inline v0::detail
+
+#include <meshtf/optim/undecided_buckets.hpp>

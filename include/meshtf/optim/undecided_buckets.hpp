@@ -1,0 +1,58 @@
+// What an optimizer sends, on a machine that has no layout yet: which gradients go into one message is decided when a layout is priced.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <meshtf/optim/replica_parts.hpp>
+
+namespace meshtf::inline v0 {
+
+template<Dimension... D>
+class recorder;
+
+namespace detail {
+
+template<class Machine>
+class buckets;
+
+/// The members of `buckets` that optimizers call. The recorder notes the gradients in their order; `price` calls `plan_buckets` on their sizes under a layout.
+template<Dimension... D>
+class buckets<recorder<D...>> {
+public:
+  using machine_type = recorder<D...>;
+
+  constexpr buckets(machine_type& m, std::size_t) : machine_(m) {}
+  buckets(buckets const&)        = delete;
+  void operator=(buckets const&) = delete;
+
+  /// Every gradient is updated as if it were long, one after the other: the price knows better.
+  template<class T>
+  constexpr bool sum(slot<T, machine_type>& s, undecided_size n) {
+    if (!s.sum.alone()) throw "meshtf: two parameters share one gradient: this program can't be recorded without a layout yet";
+    machine_.template note_send<T>(n, std::exchange(s.owed, 0U));
+    return true;
+  }
+  template<class T>
+  constexpr bool scatter(slot<T, machine_type>&, undecided_parts const&) {
+    return refused();
+  }
+  template<class T, class Update>
+  constexpr void gather(T* shard, undecided_parts const& p, Update const& update) {
+    if (p.count != 1) refused();
+    update(shard);
+  }
+  constexpr void send() { machine_.end_of_sends(); }
+
+private:
+  constexpr bool refused() {
+    throw "meshtf: an optimizer with shard_state can't be recorded without a layout yet";
+    return false;  // clang wants to see one
+  }
+
+  machine_type& machine_;
+};
+
+}  // namespace detail
+
+}  // namespace meshtf::inline v0

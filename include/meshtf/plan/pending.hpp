@@ -1,0 +1,142 @@
+// Pending values: what an operation makes of values that the processes have not joined yet, and what it can make nothing of.
+//
+// The rules are functions of small values; `detail::use_verdict` and `detail::meeting_verdict` put the program's names to their answers.
+#pragma once
+
+#include <cstdint>
+
+namespace meshtf::inline v0 {
+
+/// How the true value follows from those that the processes hold: all of them hold it, or it is their sum, their maximum, or their minimum.
+enum class pending : std::uint8_t { nothing, sum, max, min };
+
+/// A value that is a sum over `Axis` is not also split over it.
+template<class Axis, class Dim>
+struct owed_axis_splits_dim {};
+
+/// What an operation does with one value, its other operands being whole.
+enum class use : std::uint8_t {
+  moved,            // transpose, rename, split_dim, merge_dims, slice, broadcast: the same elements elsewhere
+  widened,          // cast to a type that holds every value of the other
+  narrowed,         // cast to one that does not: it rounds
+  summed,           // sum and mean along another dimension
+  scaled,           // times or divided by whole values of any sign, einsum with a whole tensor, dropout
+  scaled_positive,  // times whole values that are not negative
+  scaled_negative,  // times whole values that are not positive
+  negated,
+  shifted,          // plus a number
+  subtracted,       // a number minus it
+  divisor,          // a number divided by it
+  grown,            // exp, log, sqrt, tanh, sigmoid, relu: where the value grows, so does the result
+  rsqrt,
+  bent,             // square, gelu, a function of the user's own
+  maximum,          // max along another dimension
+  normalised,       // softmax, norms, losses, attention: what becomes of an element depends on the others
+  compared,         // less ... not_equal, argmax, sample, the condition of `where`
+  update,           // what w -= rate * g takes: every process would take another step
+};
+
+/// What there is to know of a use.
+struct conduct {
+  bool linear       = false;  // f(a + b) = f(a) + f(b)
+  bool rising       = false;  // f(max(a, b)) = max(f(a), f(b)), and the same of min
+  bool falling      = false;  // f(max(a, b)) = min(f(a), f(b)), and the other way round
+  bool joins_maxima = false;  // f(max(a, b)) = max(f(a), f(b)), of max alone
+};
+
+constexpr conduct conduct_of(use u) {
+  switch (u) {
+    case use::moved:
+    case use::widened:
+    case use::scaled_positive: return {.linear = true, .rising = true};
+    case use::summed:
+    case use::scaled: return {.linear = true};
+    case use::scaled_negative:
+    case use::negated: return {.linear = true, .falling = true};
+    case use::narrowed:
+    case use::shifted:
+    case use::grown: return {.rising = true};
+    case use::subtracted:
+    case use::rsqrt: return {.falling = true};
+    case use::maximum: return {.joins_maxima = true};
+    case use::divisor:
+    case use::bent:
+    case use::normalised:
+    case use::compared:
+    case use::update: break;
+  }
+  return {};
+}
+
+/// What a program can write instead of what is not sound.
+enum class remedy : std::uint8_t {
+  none,
+  finish,      // join the values first: finish(p), at the price of an all-reduce
+  count_once,  // let the whole operand count on one process alone: as_partial<...>(x), free
+};
+
+/// What is pending of the result, or what to do instead.
+struct pending_after {
+  pending what = pending::nothing;
+  remedy fix   = remedy::none;
+
+  constexpr bool sound() const { return fix == remedy::none; }
+  friend constexpr bool operator==(pending_after const&, pending_after const&) = default;
+};
+
+/// f(p), where f uses p as `u` says.
+/// Source: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP.
+constexpr pending_after after(use u, pending p) {
+  constexpr pending_after refused{.fix = remedy::finish};
+  conduct const f = conduct_of(u);
+  switch (p) {
+    case pending::nothing: return {};
+    case pending::sum: return f.linear ? pending_after{p} : refused;
+    case pending::max: return f.rising || f.joins_maxima ? pending_after{p} : f.falling ? pending_after{pending::min} : refused;
+    case pending::min: return f.rising ? pending_after{p} : f.falling ? pending_after{pending::max} : refused;
+  }
+  return refused;
+}
+
+/// How two values meet in an operation.
+enum class meeting : std::uint8_t {
+  plus,
+  minus,
+  times,      // and einsum
+  over,
+  larger,     // the larger of the two
+  smaller,
+  alongside,  // concat; `where` with a whole condition
+};
+
+/// f(p, q), where they meet as `m` says. What joins by maximum or minimum may meet itself, and a whole value, any number of times; a sum counts each.
+constexpr pending_after after(meeting m, pending p, pending q) {
+  constexpr pending_after refused{.fix = remedy::finish}, count_once{.fix = remedy::count_once};
+  constexpr auto turned = [](pending k) { return k == pending::max ? pending::min : pending::max; };
+  bool const whole_p = p == pending::nothing, whole_q = q == pending::nothing;
+  bool const sums = p == pending::sum || q == pending::sum;
+  if (whole_p && whole_q) return {};
+  switch (m) {
+    case meeting::plus:
+      if (sums) return p == q ? pending_after{p} : whole_p || whole_q ? count_once : refused;
+      return whole_q ? pending_after{p} : whole_p ? pending_after{q} : refused;
+    case meeting::minus:
+      if (sums) return p == q ? pending_after{p} : whole_p || whole_q ? count_once : refused;
+      return whole_q ? pending_after{p} : whole_p ? pending_after{turned(q)} : refused;
+    case meeting::times: return sums && (whole_p || whole_q) ? pending_after{pending::sum} : refused;
+    case meeting::over: return p == pending::sum && whole_q ? pending_after{p} : refused;
+    case meeting::larger:
+      if (sums) return refused;
+      return whole_q || (p == q && p == pending::max) ? pending_after{p} : whole_p ? pending_after{q} : refused;
+    case meeting::smaller:
+      if (sums) return refused;
+      return whole_q || (p == q && p == pending::min) ? pending_after{p} : whole_p ? pending_after{q} : refused;
+    case meeting::alongside:
+      if (p == q) return {p};
+      if (sums) return whole_p || whole_q ? count_once : refused;
+      return whole_q ? pending_after{p} : whole_p ? pending_after{q} : refused;
+  }
+  return refused;
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,67 @@
+// Reasons: why a collective is called, in the names of the program.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include <meshtf/core/name.hpp>
+#include <meshtf/core/placed.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Dimensions under a layout, with their names.
+struct named_dims {
+  std::string_view const* names = nullptr;
+  placed const* dims            = nullptr;
+  int count                     = 0;
+
+  constexpr std::string_view name(int d) const { return names[d]; }
+  constexpr placed const& operator[](int d) const { return dims[d]; }
+};
+
+/// Why processes talk. A ledger notes where one lies; nobody pays for the words before somebody asks for them.
+///
+/// Of an operation that works along split dimensions, its loops: those that the collective's axes split are the ones that were summed, or whatever `done` says.
+/// Of a value that changes its place: from where, and `to` where. Of everything else, words.
+struct reason {
+  named_dims loops{};
+  named_dims to{};
+  char const* done  = "summed";
+  char const* words = nullptr;
+};
+
+namespace detail {
+
+template<class L, class S>
+struct names_in;
+
+template<class L, class... D>
+struct names_in<L, shape<D...>> {
+  static constexpr std::array<std::string_view, sizeof...(D)> names{name<D>...};
+  static constexpr named_dims value = [] {
+    // under a layout that is not decided yet, dimensions have names but no parts
+    using here = placed_shape<L, shape<D...>>;
+    if constexpr (std::is_convertible_v<decltype(here::dims.data()), placed const*>)
+      return named_dims{names.data(), here::dims.data(), int{sizeof...(D)}};
+    else return named_dims{};
+  }();
+};
+
+template<class L, class Loops>
+inline constexpr reason reason_to_sum{.loops = names_in<L, Loops>::value};
+
+template<class L, class Loops>
+inline constexpr reason reason_to_look_up{.loops = names_in<L, Loops>::value, .done = "looked up"};
+
+inline constexpr reason reason_to_take_the_first{.words = "of equal elements the first counts"};
+
+template<class From, class S1, class To, class S2>
+inline constexpr reason reason_to_move{.loops = names_in<From, S1>::value, .to = names_in<To, S2>::value};
+
+}  // namespace detail
+
+/// The dimensions of shape `S` under `L`, with their names.
+template<Layout L, class S>
+inline constexpr named_dims const& named_dims_of = detail::names_in<wet<L>, S>::value;
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,156 @@
+// Moves: the steps by which a value gets from one placement to another, and what they cost a process.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/nest.hpp>
+
+namespace meshtf::inline v0 {
+
+enum class transfer : std::uint8_t { slice, reduce_scatter, all_to_all, all_reduce, all_gather, permute };
+
+/// One step on the way: what a process does with its row-major shard, in terms that need no dimensions. Counts are elements.
+///
+/// A collective is one call on the joint communicator of the axes `over`, whose ranks are row-major in the mesh's order of axes, whatever the order in which
+/// they split a dimension. Its buffers are [one block for each rank][block]: `pack` (shard to send buffer) and `unpack` (receive buffer to shard) walk over
+/// the two arrays from their starts. Without them the shard is that buffer as it lies.
+///
+/// A permute gives whole shards to other processes: `partners_of` says to whom. It needs no copies.
+struct reshard_move {
+  transfer what    = transfer::slice;
+  bool packs       = false;
+  bool unpacks     = false;
+  axis_set over    = 0;
+  extent processes = 1;  // along `over`
+  extent send      = 0;  // held before
+  extent result    = 0;  // held after
+  extent block     = 0;  // of one message
+  nest_steps pack{};  // of a slice: the copy, from the offset below to the result
+  nest_steps unpack{};
+  std::array<extent, max_axes> offset{};  // of a slice, for each axis: times the coordinate of the process; their sum is where its part starts
+  std::array<extent, max_axes> holds{},
+      wants{};  // of a permute, as `offset`: the sums are the numbers of the shard that it has and of the one that it gets
+};
+
+/// Why there are no moves. The dimension is the place in the tensor, the axis its number in the mesh.
+struct reshard_fault {
+  enum kind { none, sizes_differ, owed_axis_splits, too_many_loops } what = none;
+  int dim = 0, axis = 0;
+};
+
+/// A way of more moves is not looked for.
+inline constexpr int max_moves = 8;
+
+/// Which collective a move that is no slice calls.
+constexpr collective collective_of(reshard_move const& m) {
+  switch (m.what) {
+    case transfer::reduce_scatter: return collective::reduce_scatter;
+    case transfer::all_to_all: return collective::all_to_all;
+    case transfer::all_gather: return collective::all_gather;
+    case transfer::permute: return collective::permute;
+    default: return collective::all_reduce;
+  }
+}
+
+/// Bytes of the send buffer that a process hands to MPI; a slice hands over none.
+constexpr extent payload_of(reshard_move const& m, extent element_bytes) {
+  return m.what == transfer::slice ? 0 : payload_of(collective_of(m), m.send * element_bytes, m.processes);
+}
+
+constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
+  return m.what == transfer::slice ? 0 : sent_by_one(collective_of(m), m.send * element_bytes, m.processes);
+}
+
+/// Elements of the buffers that a move needs beside its source and its result: the packed shard if it packs, the messages as they came if it unpacks, and
+/// one incoming piece for a pairwise reduce-scatter. A slice copies straight into the result; an all-reduce works in place, there
+/// (over axes within a node: one that `reduces_by_nodes` may need a piece more).
+constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
+  switch (m.what) {
+    case transfer::slice:
+    case transfer::permute: return 0;
+    case transfer::all_reduce: return reduces_in_parts(m.send, element_bytes, m.processes) ? exchange_piece(m.send / m.processes, element_bytes) : 0;
+    default: break;
+  }
+  return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
+}
+
+/// Moves in their order.
+struct reshard_steps {
+  int count    = 0;
+  extent shard = 0;  // elements of a process before the first
+  reshard_fault fault{};
+  std::array<reshard_move, max_moves> moves{};
+
+  constexpr auto begin() const { return moves.begin(); }
+  constexpr auto end() const { return moves.begin() + count; }
+
+  /// Collectives among them.
+  constexpr int calls() const {
+    int n = 0;
+    for (reshard_move const& m : *this) n += m.what != transfer::slice;
+    return n;
+  }
+
+  /// Bytes that one process sends.
+  constexpr extent sent_bytes(extent element_bytes) const {
+    extent bytes = 0;
+    for (reshard_move const& m : *this) bytes += sent_by_one(m, element_bytes);
+    return bytes;
+  }
+
+  /// The most bytes that a process holds on the way: the value as it was, which lives on, the shard on its way, what it becomes, and buffers.
+  constexpr extent peak_bytes(extent element_bytes) const {
+    extent most = shard;
+    for (int i = 0; i < count; ++i) {
+      reshard_move const& m = moves[static_cast<std::size_t>(i)];
+      bool const in_place   = m.what == transfer::all_reduce && i > 0;
+      extent const held     = shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
+      if (held > most) most = held;
+    }
+    return most * element_bytes;
+  }
+};
+
+/// To whom a process sends its shard in a permute, and from whom it gets one: ranks along `over`. A process whose shard stays is its own partner.
+struct permute_partners {
+  extent to = 0, from = 0;
+};
+
+/// Those who have shard k but need another, and those who need k but have another, are equally many: the first gives to the first, and so on. A process keeps
+/// its shard wherever it can.
+constexpr permute_partners partners_of(reshard_move const& m, std::span<extent const> axes, extent rank) {
+  struct numbers {
+    extent holds = 0, wants = 0;
+  };
+  auto const of = [&](extent q) {
+    numbers n;
+    for (std::size_t a = axes.size(); a-- > 0;)
+      if (m.over >> a & 1) {
+        n.holds += q % axes[a] * m.holds[a];
+        n.wants += q % axes[a] * m.wants[a];
+        q /= axes[a];
+      }
+    return n;
+  };
+  numbers const mine = of(rank);
+  if (mine.holds == mine.wants) return {rank, rank};
+  extent givers = 0, takers = 0;  // before this process
+  for (extent q = 0; q < rank; ++q) {
+    numbers const n = of(q);
+    if (n.holds == n.wants) continue;
+    givers += n.holds == mine.holds;
+    takers += n.wants == mine.wants;
+  }
+  permute_partners found;
+  for (extent q = 0; q < m.processes; ++q) {
+    numbers const n = of(q);
+    if (n.holds == n.wants) continue;
+    if (n.wants == mine.holds && givers-- == 0) found.to = q;
+    if (n.holds == mine.wants && takers-- == 0) found.from = q;
+  }
+  return found;
+}
+
+}  // namespace meshtf::inline v0

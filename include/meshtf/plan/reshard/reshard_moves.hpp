@@ -1,0 +1,205 @@
+// Which moves bring a value from one placement to another, decided before it runs.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include <meshtf/plan/reshard/reshard_search.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// Elements from one coordinate to the next in an array that is blocks within blocks.
+struct block_strides {
+  std::array<extent, max_axes> along_axis{};
+  std::array<extent, max_rank> along_dim{};
+};
+
+/// Makes a move of what stands before and after it. Every shard on the way is a rectangle, so it does not matter which moves were before.
+class move_maker {
+public:
+  constexpr explicit move_maker(reshard_problem const& problem) : problem_{problem} {}
+
+  constexpr bool too_deep() const { return too_deep_; }
+
+  constexpr reshard_move between(standing before, transfer what, standing after) {
+    reshard_move m{.what = what, .send = problem_.shard(before), .result = problem_.shard(after)};
+    standing_lists const now = problem_.lists_of(before), next = problem_.lists_of(after);
+    if (what == transfer::permute) return permutation(m, now, next);
+
+    std::array<axis_list, max_rank> out{}, in{};  // of each dimension, from its inner end and to it
+    std::array<extent, max_rank> block{};
+    for (std::size_t d = 0; d < dims(); ++d) {
+      out[d]   = tail(now.over[d], next.over[d].count);
+      in[d]    = tail(next.over[d], now.over[d].count);
+      block[d] = problem_.whole(static_cast<int>(d)) / problem_.along(now.over[d].set() | in[d].set());
+      m.over |= out[d].set() | in[d].set();
+    }
+    if (what == transfer::all_reduce) m.over = now.owed & ~next.owed;
+    m.processes = problem_.along(m.over);
+    m.block     = elements_of(block);
+
+    block_strides const source   = strides_of_shard(in, block);
+    block_strides const target   = strides_of_shard(out, block);
+    block_strides const messages = strides_of_messages(m.over, block);
+    if (what == transfer::slice) {
+      m.pack   = copy(0, block, source, target);
+      m.packs  = true;
+      m.offset = source.along_axis;
+    }
+    if (what == transfer::reduce_scatter || what == transfer::all_to_all) {
+      m.pack  = copy(m.over, block, source, messages);
+      m.packs = moves_elements(m.pack);
+    }
+    if (what == transfer::all_to_all || what == transfer::all_gather) {
+      m.unpack  = copy(m.over, block, messages, target);
+      m.unpacks = moves_elements(m.unpack);
+    }
+    return m;
+  }
+
+private:
+  constexpr std::size_t dims() const { return static_cast<std::size_t>(problem_.rank); }
+
+  static constexpr axis_list tail(axis_list const& list, int from) {
+    axis_list rest;
+    for (int i = from; i < list.count; ++i) rest.push_back(list[i]);
+    return rest;
+  }
+
+  constexpr extent elements_of(std::array<extent, max_rank> const& sizes) const {
+    extent n = 1;
+    for (std::size_t d = 0; d < dims(); ++d) n *= sizes[d];
+    return n;
+  }
+
+  /// Shards are numbered dimension by dimension, the parts of each dimension in their order: the same numbers before and after, since each has as many.
+  constexpr reshard_move permutation(reshard_move& m, standing_lists const& now, standing_lists const& next) const {
+    extent run = 1;
+    for (std::size_t d = dims(); d-- > 0;) {
+      extent parts = run;
+      for (int i = now.over[d].count; i-- > 0; parts *= problem_.along(now.over[d][i])) m.holds[static_cast<std::size_t>(now.over[d][i])] = parts;
+      parts = run;
+      for (int i = next.over[d].count; i-- > 0; parts *= problem_.along(next.over[d][i])) m.wants[static_cast<std::size_t>(next.over[d][i])] = parts;
+      run = parts;
+    }
+    for (std::size_t a = 0; a < max_axes; ++a)
+      if (m.holds[a] != m.wants[a]) m.over |= axis_set{1} << a;
+    for (std::size_t a = 0; a < max_axes; ++a)
+      if (m.holds[a] == m.wants[a]) m.holds[a] = m.wants[a] = 0;
+    m.processes = problem_.along(m.over);
+    m.block     = m.send;
+    return m;
+  }
+
+  /// Of a row-major shard in which the axes `cuts` of a dimension count blocks of it, outermost first.
+  constexpr block_strides strides_of_shard(std::array<axis_list, max_rank> const& cuts, std::array<extent, max_rank> const& block) const {
+    block_strides s;
+    extent run = 1;
+    for (std::size_t d = dims(); d-- > 0;) {
+      s.along_dim[d] = run;
+      run *= block[d];
+      for (int i = cuts[d].count; i-- > 0;) {
+        s.along_axis[static_cast<std::size_t>(cuts[d][i])] = run;
+        run *= problem_.along(cuts[d][i]);
+      }
+    }
+    return s;
+  }
+
+  /// Of a message buffer: one block for each process along `set`, the processes in the order of their ranks.
+  constexpr block_strides strides_of_messages(axis_set set, std::array<extent, max_rank> const& block) const {
+    block_strides s = strides_of_shard({}, block);
+    extent run      = elements_of(block);
+    for (int a = problem_.axis_count; a-- > 0;)
+      if (among(set, a)) {
+        s.along_axis[static_cast<std::size_t>(a)] = run;
+        run *= problem_.along(a);
+      }
+    return s;
+  }
+
+  constexpr nest_steps copy(axis_set set, std::array<extent, max_rank> const& block, block_strides const& from, block_strides const& to) {
+    nest_steps nest{.operands = 2};
+    auto const loop = [&](extent size, extent source, extent target) {
+      if (size == 1) return;
+      if (nest.rank == max_rank) nest = collapsed(nest);
+      if (nest.rank == max_rank) {
+        too_deep_ = true;
+        return;
+      }
+      auto const i      = static_cast<std::size_t>(nest.rank++);
+      nest.size[i]      = size;
+      nest.stride[0][i] = source;
+      nest.stride[1][i] = target;
+    };
+    for (int a = 0; a < problem_.axis_count; ++a)
+      if (auto const at = static_cast<std::size_t>(a); among(set, a)) loop(problem_.along(a), from.along_axis[at], to.along_axis[at]);
+    for (std::size_t d = 0; d < dims(); ++d) loop(block[d], from.along_dim[d], to.along_dim[d]);
+    return collapsed(nest);
+  }
+
+  static constexpr bool moves_elements(nest_steps const& copy) {
+    return copy.rank > 1 || (copy.rank == 1 && (copy.stride[0][0] != 1 || copy.stride[1][0] != 1));
+  }
+
+  reshard_problem const& problem_;
+  bool too_deep_ = false;
+};
+
+}  // namespace detail
+
+/// The cheapest moves from one placement to another of the same dimensions. `from` is also still a sum over the axes `owed`, which split none of its
+/// dimensions; the result owes nothing of it. Over the axes `riding` it goes on being a sum, and no move touches them; they split nothing. The gradient of the
+/// result goes the way back, by a plan of its own: `to` and `from` exchanged, with what the gradient owes.
+///
+/// Cheapest: no other sequence of slices, reduce-scatters, permutes, all-to-alls, all-reduces and all-gathers sends fewer bytes by `sent_by_one`, or as many in
+/// fewer calls, or in as many with fewer messages one after the other, or then with fewer shards held at once. Each is one call on joint axes: a slice, a reduce-scatter or an all-to-all puts axes on the inner
+/// ends of dimensions, an all-gather or an all-to-all takes them off there, and a permute puts any axes in the place of those that make as many parts. An axis
+/// that splits neither placement may help: processes that hold the same share the work. Where there are thousands of standings (from four axes on, in many
+/// dimensions) it is the best way that was found among the first of them.
+///
+/// Axes of one process are as good as none.
+/// Source: the states and the decision table of DTensor and Shardy's resharding, with ordered axes; prices as in plan/collective.hpp.
+constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<placed const> to, axis_set owed, std::span<extent const> axes,
+                                     axis_set riding = 0) {
+  using fault = reshard_fault;
+  if (from.size() != to.size()) return {.fault = {fault::sizes_differ, static_cast<int>(from.size() < to.size() ? from.size() : to.size())}};
+
+  detail::reshard_problem problem{.axis_count = static_cast<int>(axes.size()), .rank = static_cast<int>(from.size())};
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    problem.axes[a] = detail::among(riding, static_cast<int>(a)) ? 1 : axes[a];
+    problem.processes *= problem.axes[a];
+  }
+  detail::standing_lists before, after;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    int const dim = static_cast<int>(d);
+    if (from[d].size != to[d].size) return {.fault = {fault::sizes_differ, dim}};
+    problem.size[d] = from[d].size;
+    for (int axis : from[d].over)
+      if (problem.along(axis) > 1) {
+        if (detail::among(owed, axis)) return {.fault = {fault::owed_axis_splits, dim, axis}};
+        before.over[d].push_back(axis);
+      }
+    for (int axis : to[d].over)
+      if (problem.along(axis) > 1) after.over[d].push_back(axis);
+  }
+  for (int a = 0; a < problem.axis_count; ++a)
+    if (problem.along(a) > 1) before.owed |= owed & axis_set{1} << a;
+  problem.start = problem.standing_of(before);
+  problem.goal  = problem.standing_of(after);
+
+  detail::reshard_way const way = detail::cheapest_way(problem);
+  reshard_steps steps{.count = way.price.moves, .shard = problem.shard(problem.start)};
+  detail::move_maker maker{problem};
+  detail::standing at = problem.start;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
+    steps.moves[i] = maker.between(at, way.legs[i].what, way.legs[i].after);
+    at             = way.legs[i].after;
+  }
+  if (maker.too_deep()) return {.fault = {fault::too_many_loops}};
+  return steps;
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,225 @@
+// The cheapest way from one placement to another: a shortest path over where the axes stand.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include <meshtf/plan/reshard/straight_way.hpp>
+
+namespace meshtf::inline v0::detail {
+
+/// A* over where the axes stand. The bound never falls by more than a move's price, so a standing is settled when it is first taken up.
+class reshard_search {
+public:
+  constexpr explicit reshard_search(reshard_problem const& problem) : problem_{problem}, source_{problem.shard(problem.start)} {}
+
+  /// A way cheaper than `known`, the cheapest that there is; or `known`. Where there are more standings than anybody would wait for, the cheapest found.
+  constexpr reshard_way find(reshard_way const& known) {
+    limit_ = known.price;
+    nodes_.push_back({.at = problem_.start, .left = problem_.least(problem_.start)});
+    for (index now = 0; now >= 0 && static_cast<int>(nodes_.size()) < most_nodes; now = next()) {
+      nodes_[static_cast<std::size_t>(now)].settled = true;
+      leave(now);
+    }
+    return best_ < 0 ? known : way_to(best_);
+  }
+
+private:
+  using index                     = int;
+  static constexpr int most_nodes = 3000;
+
+  struct node {
+    standing at{};
+    transfer what = transfer::slice;
+    bool settled  = false;
+    index before  = -1;
+    way_price price{};
+    extent left = 0;  // at least to be sent
+  };
+
+  constexpr static way_price whole_price(node const& n) {
+    way_price p = n.price;
+    p.sent += n.left;
+    return p;
+  }
+
+  /// The most promising standing from which nobody has gone on; none if no way through one can be cheaper than what is known.
+  constexpr index next() const {
+    index found     = -1;
+    way_price least = limit_;
+    for (index i = 0; i < static_cast<index>(nodes_.size()); ++i) {
+      node const& n = nodes_[static_cast<std::size_t>(i)];
+      if (way_price const p = whole_price(n); !n.settled && p < least) found = i, least = p;
+    }
+    return found;
+  }
+
+  constexpr reshard_way way_to(index i) const {
+    reshard_way way{.price = nodes_[static_cast<std::size_t>(i)].price};
+    for (int k = way.price.moves; k-- > 0; i = nodes_[static_cast<std::size_t>(i)].before)
+      way.legs[static_cast<std::size_t>(k)] = {nodes_[static_cast<std::size_t>(i)].what, nodes_[static_cast<std::size_t>(i)].at};
+    return way;
+  }
+
+  constexpr index find_node(standing s) {
+    if (table_.size() < 2 * nodes_.size() + 2) {
+      table_.assign(2 * table_.size() + 64, -1);
+      for (std::size_t i = 0; i < nodes_.size(); ++i) table_[slot_of(nodes_[i].at)] = static_cast<index>(i);
+    }
+    return table_[slot_of(s)];
+  }
+  constexpr std::size_t slot_of(standing s) const {
+    std::size_t slot = static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20) % table_.size();
+    while (table_[slot] >= 0 && nodes_[static_cast<std::size_t>(table_[slot])].at != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
+    return slot;
+  }
+
+  /// One move leads to `to`, over `along` processes.
+  constexpr void reach(transfer what, standing to, extent along) {
+    extent const result   = problem_.shard(to);
+    way_price const price = and_then(from_price_, problem_, what, source_, from_shard_, result, along);
+    if (price.moves > max_moves || !(price < limit_)) return;
+    index i = find_node(to);
+    if (i < 0) {
+      node n{.at = to, .what = what, .before = from_, .price = price, .left = problem_.least(to)};
+      if (!(whole_price(n) < limit_)) return;
+      i                   = static_cast<index>(nodes_.size());
+      table_[slot_of(to)] = i;
+      nodes_.push_back(n);
+    } else {
+      node& n = nodes_[static_cast<std::size_t>(i)];
+      if (n.settled || !(price < n.price)) return;
+      n.what = what, n.before = from_, n.price = price;
+    }
+    if (to == problem_.goal) best_ = i, limit_ = price;
+  }
+
+  constexpr void leave(index now) {
+    from_            = now;
+    from_price_      = nodes_[static_cast<std::size_t>(now)].price;
+    standing const s = nodes_[static_cast<std::size_t>(now)].at;
+    from_shard_      = problem_.shard(s);
+    lists_           = problem_.lists_of(s);
+    for (int d = 0; d < problem_.rank; ++d) {
+      local_[static_cast<std::size_t>(d)] = problem_.whole(d);
+      for (int a : lists_.over[static_cast<std::size_t>(d)]) local_[static_cast<std::size_t>(d)] /= problem_.along(a);
+    }
+    come(transfer::slice, s, lists_.unused, false, 0, 0, 1);
+    come(transfer::reduce_scatter, s, lists_.owed, false, 0, 0, 1);
+    for (axis_set set = lists_.owed; set != 0; set = (set - 1) & lists_.owed) {
+      standing to = s;
+      for (int a = 0; a < problem_.axis_count; ++a)
+        if (among(set, a)) to.put(a, standing::unused);
+      reach(transfer::all_reduce, to, problem_.along(set));
+    }
+    go(s, 0, 0, 0, 1);
+    axis_set rest = lists_.unused;
+    for (int d = 0; d < problem_.rank; ++d) rest |= lists_.over[static_cast<std::size_t>(d)].set();
+    standing bare = s;
+    for (int a = 0; a < problem_.axis_count; ++a)
+      if (among(rest, a)) bare.put(a, standing::unused);
+    stand_anew(s, bare, rest, 0, 0, problem_.rank > 0 ? problem_.whole(0) / local_[0] : 1);
+  }
+
+  /// Axes of `rest` come to the inner ends of the dimensions from `dim` on, but not to `closed` ones; all of them if they must.
+  constexpr void come(transfer what, standing s, axis_set rest, bool all, axis_set closed, int dim, extent along) {
+    for (int d = dim; d < problem_.rank; ++d) {
+      if (among(closed, d)) continue;
+      auto const at = static_cast<std::size_t>(d);
+      for (int a = 0; a < problem_.axis_count; ++a) {
+        extent const n = problem_.along(a);
+        if (!among(rest, a) || local_[at] % n != 0) continue;
+        standing to         = s;
+        axis_set const left = rest & ~(axis_set{1} << a);
+        to.put(a, standing::at(d, lists_.over[at].count));
+        lists_.over[at].push_back(a);
+        local_[at] /= n;
+        extent const of_all = all ? along : along * n;
+        if (!all || left == 0) reach(what, to, of_all);
+        if (left != 0) come(what, to, left, all, closed, d, of_all);
+        local_[at] *= n;
+        --lists_.over[at].count;
+      }
+    }
+  }
+
+  /// Axes go from the inner ends of the dimensions from `dim` on: to nowhere in an all-gather, to other dimensions in an all-to-all.
+  constexpr void go(standing s, int dim, axis_set gone, axis_set closed, extent along) {
+    if (dim == problem_.rank) {
+      if (gone == 0) return;
+      reach(transfer::all_gather, s, along);
+      come(transfer::all_to_all, s, gone, true, closed, 0, along);
+      return;
+    }
+    go(s, dim + 1, gone, closed, along);
+    axis_list const list = lists_.over[static_cast<std::size_t>(dim)];
+    for (int i = list.count; i-- > 0;) {
+      s.put(list[i], standing::unused);
+      gone |= axis_set{1} << list[i];
+      along *= problem_.along(list[i]);
+      go(s, dim + 1, gone, closed | axis_set{1} << dim, along);
+    }
+  }
+
+  /// The dimensions from `dim` on get axes of `rest`, in as many parts as they have at `s`, of which `parts` are left to this one.
+  constexpr void stand_anew(standing s, standing to, axis_set rest, int dim, int position, extent parts) {
+    if (dim == problem_.rank) {
+      if (to != s) reach(transfer::permute, to, 1);
+      return;
+    }
+    if (parts == 1) {
+      auto const next = static_cast<std::size_t>(dim + 1);
+      stand_anew(s, to, rest, dim + 1, 0, dim + 1 < problem_.rank ? problem_.whole(dim + 1) / local_[next] : 1);
+      return;
+    }
+    for (int a = 0; a < problem_.axis_count; ++a)
+      if (among(rest, a) && parts % problem_.along(a) == 0) {
+        standing then = to;
+        then.put(a, standing::at(dim, position));
+        stand_anew(s, then, rest & ~(axis_set{1} << a), dim, position + 1, parts / problem_.along(a));
+      }
+  }
+
+  reshard_problem const& problem_;
+  extent source_ = 0;
+  std::vector<node> nodes_;
+  std::vector<index> table_;
+  way_price limit_{};  // of the best way that is known
+  index best_ = -1;  // where that way is one of ours
+  // where moves lead away from
+  index from_ = 0;
+  way_price from_price_{};
+  extent from_shard_ = 0;
+  standing_lists lists_{};
+  std::array<extent, max_rank> local_{};
+};
+
+/// The cheapest way. One that sends no more than must be sent, in one call, is not searched for.
+constexpr reshard_way cheapest_way(reshard_problem const& problem) {
+  if (problem.start == problem.goal) return {};
+  reshard_way straight;
+  bool const found = straight_way{problem}.find(straight);
+  if (!found) {  // all-reduce, gather and slice everything: a way of three moves at most
+    straight           = {};
+    standing_lists now = problem.lists_of(problem.start), goal = problem.lists_of(problem.goal);
+    standing at   = problem.start;
+    auto const go = [&](transfer what, axis_set set, standing to) {
+      if (set == 0) return;
+      straight.price =
+          and_then(straight.price, problem, what, problem.shard(problem.start), problem.shard(at), problem.shard(to), problem.along(set));
+      straight.legs[static_cast<std::size_t>(straight.price.moves - 1)] = {what, to};
+      at                                                                = to;
+    };
+    axis_set leaving = 0, coming = 0;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(problem.rank); ++d) leaving |= now.over[d].set(), coming |= goal.over[d].set();
+    axis_set const owed = now.owed;
+    now.owed            = 0;
+    go(transfer::all_reduce, owed, problem.standing_of(now));
+    go(transfer::all_gather, leaving, {});
+    go(transfer::slice, coming, problem.goal);
+  }
+  if (straight.price.calls <= 1 && straight.price.sent == problem.least(problem.start)) return straight;
+  return reshard_search{problem}.find(straight);
+}
+
+}  // namespace meshtf::inline v0::detail

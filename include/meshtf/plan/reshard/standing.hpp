@@ -1,0 +1,191 @@
+// Standing: where the axes of a mesh are while a value is on its way from one placement to another, and what is left to be sent at least.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <meshtf/plan/reshard/moves.hpp>
+
+namespace meshtf::inline v0::detail {
+
+constexpr bool among(axis_set set, int axis) { return (set >> axis & 1) != 0; }
+
+/// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two values of one shape are placed alike where
+/// these are equal.
+struct standing {
+  static constexpr int unused = 0, owed = 1, first = 2;
+  static_assert(first + max_rank * max_axes < 256 && max_axes <= 8);
+
+  std::uint64_t places = 0;
+
+  static constexpr int at(int dim, int position) { return first + dim * max_axes + position; }
+  static constexpr int dim_of(int place) { return (place - first) / max_axes; }
+  static constexpr int position_of(int place) { return (place - first) % max_axes; }
+
+  constexpr int of(int axis) const { return static_cast<int>(places >> (8 * axis) & 0xff); }
+  constexpr void put(int axis, int place) {
+    places &= ~(std::uint64_t{0xff} << (8 * axis));
+    places |= static_cast<std::uint64_t>(place) << (8 * axis);
+  }
+  friend constexpr bool operator==(standing, standing) = default;
+};
+
+/// The same as lists: easier to walk through.
+struct standing_lists {
+  axis_set owed = 0, unused = 0;
+  std::array<axis_list, max_rank> over{};
+};
+
+/// What is to be resharded. An axis of one process is in no list.
+struct reshard_problem {
+  std::array<extent, max_axes> axes{};
+  int axis_count   = 0;
+  int rank         = 0;
+  extent processes = 1;
+  std::array<extent, max_rank> size{};
+  standing start{}, goal{};
+
+  constexpr extent along(int axis) const { return axes[static_cast<std::size_t>(axis)]; }
+  constexpr extent along(axis_set set) const { return processes_along(axes, set); }
+  constexpr extent whole(int dim) const { return size[static_cast<std::size_t>(dim)]; }
+
+  constexpr standing_lists lists_of(standing s) const {
+    standing_lists lists;
+    for (int a = 0; a < axis_count; ++a) {
+      int const place = s.of(a);
+      if (along(a) == 1) continue;
+      if (place == standing::unused) lists.unused |= axis_set{1} << a;
+      else if (place == standing::owed) lists.owed |= axis_set{1} << a;
+      else {
+        axis_list& list                                                     = lists.over[static_cast<std::size_t>(standing::dim_of(place))];
+        list.number[static_cast<std::size_t>(standing::position_of(place))] = static_cast<signed char>(a);
+        ++list.count;
+      }
+    }
+    return lists;
+  }
+
+  constexpr standing standing_of(standing_lists const& lists) const {
+    standing s;
+    for (int a = 0; a < axis_count; ++a)
+      if (among(lists.owed, a)) s.put(a, standing::owed);
+    for (int d = 0; d < rank; ++d)
+      for (int i = 0; i < lists.over[static_cast<std::size_t>(d)].count; ++i) s.put(lists.over[static_cast<std::size_t>(d)][i], standing::at(d, i));
+    return s;
+  }
+
+  constexpr extent elements() const {
+    extent n = 1;
+    for (int d = 0; d < rank; ++d) n *= whole(d);
+    return n;
+  }
+
+  /// Elements of one process.
+  constexpr extent shard(standing s) const {
+    extent n = elements();
+    for (int a = 0; a < axis_count; ++a)
+      if (s.of(a) >= standing::first) n /= along(a);
+    return n;
+  }
+
+  /// What a move of a shard of `held` elements sends, times `processes`, so that it is a whole number whatever the sizes.
+  constexpr extent price(transfer what, extent held, extent n) const {
+    switch (what) {
+      case transfer::slice: return 0;
+      case transfer::reduce_scatter:
+      case transfer::all_to_all: return held * (n - 1) * (processes / n);
+      case transfer::all_reduce: return 2 * held * (n - 1) * (processes / n);
+      case transfer::all_gather: return held * (n - 1) * processes;
+      case transfer::permute: return held * processes;
+    }
+    return 0;
+  }
+
+  /// No way from `s` to the goal sends less than this (times `processes`, as prices are).
+  ///
+  /// A process has to receive what it shall hold and does not: on average the goal's shard less what the two have in common. Where n addends of each element
+  /// are on different processes, n-1 messages must arrive before one process has the sum, and one more at each other that shall have it.
+  /// Both fall by no more than its price with each move, as the search needs it.
+  constexpr extent least(standing s) const {
+    extent const wanted = shard(goal) * processes;
+    extent bound        = wanted - in_common(s);
+    extent addends      = 1;
+    for (int a = 0; a < axis_count; ++a)
+      if (s.of(a) == standing::owed) addends *= along(a);
+    if (addends == 1) return bound;
+    extent const sums = wanted + elements() * (addends - 2);
+    return sums > bound ? sums : bound;
+  }
+
+private:
+  /// Elements of the goal's shards that processes have at `s` already, of all processes together.
+  constexpr extent in_common(standing s) const {
+    struct walk {
+      extent from = 0, to = 0;  // elements along a dimension from one coordinate to the next
+      int from_dim = 0, to_dim = 0;
+    };
+    std::array<extent, max_rank> from{}, to{};
+    for (int d = 0; d < rank; ++d) from[static_cast<std::size_t>(d)] = to[static_cast<std::size_t>(d)] = whole(d);
+    std::array<int, max_axes> turning{};
+    std::array<walk, max_axes> walks{};
+    int turns          = 0;
+    extent of_these    = 1;
+    auto const strides = [&](standing in, std::array<extent, max_rank>& local, bool goes_to) {
+      for (int position = 0; position < axis_count; ++position)
+        for (int i = 0; i < turns; ++i) {
+          int const a = turning[static_cast<std::size_t>(i)], place = in.of(a);
+          if (place < standing::first || standing::position_of(place) != position) continue;
+          int const d = standing::dim_of(place);
+          extent& n   = local[static_cast<std::size_t>(d)];
+          n /= along(a);
+          walk& w                           = walks[static_cast<std::size_t>(i)];
+          (goes_to ? w.to : w.from)         = n;
+          (goes_to ? w.to_dim : w.from_dim) = d;
+        }
+    };
+    for (int a = 0; a < axis_count; ++a)
+      if (s.of(a) >= standing::first || goal.of(a) >= standing::first) {
+        turning[static_cast<std::size_t>(turns++)] = a;
+        of_these *= along(a);
+      }
+    strides(s, from, false);
+    strides(goal, to, true);
+    constexpr extent few = 256;
+    if (of_these > few) {  // no more than the shorter of the two along each dimension
+      extent most = processes;
+      for (int d = 0; d < rank; ++d)
+        most *=
+            from[static_cast<std::size_t>(d)] < to[static_cast<std::size_t>(d)] ? from[static_cast<std::size_t>(d)] : to[static_cast<std::size_t>(d)];
+      return most;
+    }
+
+    std::array<extent, max_axes> coordinate{};
+    std::array<extent, max_rank> from_start{}, to_start{};
+    extent sum = 0;
+    for (;;) {
+      extent common = 1;
+      for (std::size_t d = 0; d < static_cast<std::size_t>(rank) && common > 0; ++d) {
+        extent const first = from_start[d] > to_start[d] ? from_start[d] : to_start[d];
+        extent const a = from_start[d] + from[d], b = to_start[d] + to[d];
+        extent const last = a < b ? a : b;
+        common *= last > first ? last - first : 0;
+      }
+      sum += common;
+      int i = 0;
+      for (; i < turns; ++i) {
+        auto const at   = static_cast<std::size_t>(i);
+        walk const& w   = walks[at];
+        bool const on   = ++coordinate[at] < along(turning[at]);
+        extent const by = on ? 1 : 1 - coordinate[at];
+        from_start[static_cast<std::size_t>(w.from_dim)] += by * w.from;
+        to_start[static_cast<std::size_t>(w.to_dim)] += by * w.to;
+        if (on) break;
+        coordinate[at] = 0;
+      }
+      if (i == turns) return sum * (processes / of_these);
+    }
+  }
+};
+
+}  // namespace meshtf::inline v0::detail

@@ -1,0 +1,192 @@
+// A straight way from one placement to another, and what ways are measured by.
+#pragma once
+
+#include <array>
+
+#include <meshtf/plan/reshard/standing.hpp>
+
+namespace meshtf::inline v0::detail {
+
+/// What is to be as small as possible: bytes sent, and where they are equal calls, then messages, then shards held at once, then moves.
+struct way_price {
+  extent sent     = 0;  // times the number of processes
+  int calls       = 0;
+  extent messages = 0;  // of one process, one after the other: latencies
+  extent peak     = 0;  // elements, without buffers
+  int moves       = 0;
+
+  friend constexpr bool operator==(way_price const&, way_price const&) = default;
+  friend constexpr bool operator<(way_price const& a, way_price const& b) {
+    if (a.sent != b.sent) return a.sent < b.sent;
+    if (a.calls != b.calls) return a.calls < b.calls;
+    if (a.messages != b.messages) return a.messages < b.messages;
+    if (a.peak != b.peak) return a.peak < b.peak;
+    return a.moves < b.moves;
+  }
+};
+
+/// How many messages a process waits for, one after the other.
+constexpr extent messages_of(transfer what, extent along) {
+  switch (what) {
+    case transfer::slice: return 0;
+    case transfer::permute: return 1;
+    case transfer::all_reduce: return 2 * (along - 1);
+    default: return along - 1;
+  }
+}
+
+/// Moves by where the axes stand after each.
+struct reshard_way {
+  struct leg {
+    transfer what = transfer::slice;
+    standing after{};
+  };
+  way_price price{};
+  std::array<leg, max_moves> legs{};
+};
+
+/// The price of a way with one more move. `source` elements live on all the time, beside them those on the way and what they become.
+constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer what, extent source, extent held, extent result,
+                             extent along) {
+  bool const first    = before.moves == 0;
+  bool const in_place = what == transfer::all_reduce && !first;
+  extent const lives  = source + (first ? 0 : held) + (in_place ? 0 : result);
+  return {.sent     = before.sent + problem.price(what, held, along),
+          .calls    = before.calls + (what == transfer::slice ? 0 : 1),
+          .messages = before.messages + messages_of(what, along),
+          .peak     = before.peak > lives ? before.peak : lives,
+          .moves    = before.moves + 1};
+}
+
+/// A way straight to the goal. A dimension keeps the axes that both its lists start with; the rest of the list leaves, innermost first, before the rest of the
+/// goal comes, outermost first. Slices come first, then reduce-scatters and all-to-alls, and all-gathers last, each as soon as the order of axes lets it: the
+/// bytes scale with the shard, which slices and reduce-scatters shrink and gathers grow. What fits into no such order is gathered and sliced.
+class straight_way {
+public:
+  constexpr explicit straight_way(reshard_problem const& problem)
+      : problem_{problem}, now_{problem.lists_of(problem.start)}, goal_{problem.lists_of(problem.goal)} {}
+
+  /// False if it takes more moves than there may be.
+  constexpr bool find(reshard_way& way) {
+    axis_set wanted = 0;
+    for (auto const& list : goal_.over) wanted |= list.set();
+    axis_set const summed = now_.owed & ~wanted;
+    source_               = problem_.shard(problem_.start);
+    extent least          = source_;
+    int smallest          = 0;  // before this move the shard is the least
+    int count             = 0;
+    std::array<step, max_moves + 1> steps{};
+    for (;;) {
+      axis_set const leaving = all_leaving(), coming = all_coming();
+      if ((leaving | coming) == 0) break;
+      transfer what = transfer::slice;
+      axis_set set  = ready(coming & now_.unused);
+      if (set == 0) what = transfer::reduce_scatter, set = ready(coming & now_.owed);
+      if (set == 0) what = transfer::all_to_all, set = ready(coming & leaving);
+      if (set == 0) what = transfer::all_gather, set = gathered_next();
+      if (set == 0) set = ready(leaving);
+      if (count == max_moves - (summed != 0)) return false;
+      steps[static_cast<std::size_t>(count++)] = {what, set};
+      take(what, set);
+      if (extent const held = problem_.shard(problem_.standing_of(now_)); held <= least) smallest = count, least = held;
+    }
+    if (summed != 0) {  // where the shard is smallest
+      for (int i = count++; i > smallest; --i) steps[static_cast<std::size_t>(i)] = steps[static_cast<std::size_t>(i - 1)];
+      steps[static_cast<std::size_t>(smallest)] = {transfer::all_reduce, summed};
+    }
+
+    now_ = problem_.lists_of(problem_.start);
+    for (int i = 0; i < count; ++i) {
+      step const& s     = steps[static_cast<std::size_t>(i)];
+      extent const held = problem_.shard(problem_.standing_of(now_));
+      take(s.what, s.set);
+      standing const after                  = problem_.standing_of(now_);
+      way.price                             = and_then(way.price, problem_, s.what, source_, held, problem_.shard(after), problem_.along(s.set));
+      way.legs[static_cast<std::size_t>(i)] = {s.what, after};
+    }
+    return true;
+  }
+
+private:
+  struct step {
+    transfer what = transfer::slice;
+    axis_set set  = 0;
+  };
+
+  constexpr std::size_t dims() const { return static_cast<std::size_t>(problem_.rank); }
+
+  constexpr int kept(std::size_t d) const {
+    int n = 0;
+    while (n < now_.over[d].count && n < goal_.over[d].count && now_.over[d][n] == goal_.over[d][n]) ++n;
+    return n;
+  }
+  constexpr axis_set leaving(std::size_t d) const { return after(now_.over[d], kept(d)); }
+  constexpr axis_set coming(std::size_t d) const { return after(goal_.over[d], kept(d)); }
+  static constexpr axis_set after(axis_list const& list, int from) {
+    axis_set set = 0;
+    for (int i = from; i < list.count; ++i) set |= axis_set{1} << list[i];
+    return set;
+  }
+  constexpr axis_set all_leaving() const {
+    axis_set set = 0;
+    for (std::size_t d = 0; d < dims(); ++d) set |= leaving(d);
+    return set;
+  }
+  constexpr axis_set all_coming() const {
+    axis_set set = 0;
+    for (std::size_t d = 0; d < dims(); ++d) set |= coming(d);
+    return set;
+  }
+
+  /// The largest subset of `set` that one move can take: none waits for an axis outside of it. Inner axes leave before outer ones, outer ones come before
+  /// inner ones, and none comes to a dimension that others still have to leave.
+  constexpr axis_set ready(axis_set set) const {
+    for (axis_set before = 0; before != set;) {
+      before = set;
+      for (std::size_t d = 0; d < dims(); ++d) {
+        int const from = kept(d);
+        bool blocked   = false;
+        for (int i = now_.over[d].count; i-- > from;) {
+          blocked = blocked || !among(set, now_.over[d][i]);
+          if (blocked) set &= ~(axis_set{1} << now_.over[d][i]);
+        }
+        blocked = now_.over[d].count > from;
+        for (int i = from; i < goal_.over[d].count; ++i) {
+          blocked = blocked || !among(set, goal_.over[d][i]);
+          if (blocked) set &= ~(axis_set{1} << goal_.over[d][i]);
+        }
+      }
+    }
+    return set;
+  }
+
+  /// What one all-gather takes. One that makes room in its dimension goes alone, since the next moves may shrink the shard; the others go together.
+  constexpr axis_set gathered_next() const {
+    axis_set const all = ready(all_leaving() & ~all_coming());
+    for (std::size_t d = 0; d < dims(); ++d) {
+      axis_set const own = leaving(d);
+      if ((own & all) != 0 && (coming(d) != 0 || (own & ~all) != 0)) return own & all;
+    }
+    return all;
+  }
+
+  constexpr void take(transfer what, axis_set set) {
+    bool const comes = what == transfer::slice || what == transfer::reduce_scatter || what == transfer::all_to_all;
+    for (std::size_t d = 0; d < dims(); ++d) {
+      axis_list& list = now_.over[d];
+      int const from  = kept(d);
+      bool left       = false;
+      while (list.count > from && among(set, list[list.count - 1])) --list.count, left = true;
+      if (comes && !left)
+        for (int i = from; i < goal_.over[d].count && among(set, goal_.over[d][i]); ++i) list.push_back(goal_.over[d][i]);
+    }
+    now_.owed &= ~set;
+    now_.unused = comes ? now_.unused & ~set : now_.unused | set;
+  }
+
+  reshard_problem const& problem_;
+  standing_lists now_, goal_;
+  extent source_ = 0;
+};
+
+}  // namespace meshtf::inline v0::detail

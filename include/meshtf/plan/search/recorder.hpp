@@ -1,0 +1,398 @@
+// The recorder: the machine of an undecided layout. It notes what a step asks for, in a form that every layout can price.
+#pragma once
+
+#include <meshtf/plan/dry_run.hpp>
+#include <meshtf/plan/ledger.hpp>
+#include <meshtf/plan/search/record.hpp>
+
+namespace meshtf::inline v0 {
+
+template<Dimension... D>
+class recorder;
+
+namespace detail {
+
+template<class... D>
+struct machine_for<dry<undecided_layout<D...>>> : std::type_identity<recorder<D...>> {};
+template<class... D>
+struct sizes_on<recorder<D...>> : std::type_identity<undecided_size> {};
+template<class... D>
+struct ticket_on<recorder<D...>> : std::type_identity<std::size_t> {};
+
+// How a recorded call is priced under a layout: the plan that a layout's own type would have made, and its work.
+using call_figures = recorded_call::figures;
+
+template<class F, class R, class... T>
+constexpr call_figures price_of_map(recorded_call const& c, layout_numbers const& l) {
+  return {work_of::map<F, R, T...>(plan_nest(c.sizes(l), c.operands()))};
+}
+template<class F, class R, class... T>
+constexpr call_figures price_of_reduce(recorded_call const& c, layout_numbers const& l) {
+  return {work_of::reduce<F, R, T...>(plan_nest(c.sizes(l), c.operands()))};
+}
+template<class T>
+constexpr call_figures price_of_contract(recorded_call const& c, layout_numbers const& l) {
+  auto const& operand           = c.loops.operand;
+  contraction_steps const steps = plan_contraction(c.sizes(l), operand[0], operand[1], operand[2]);
+  return {work_of::contract<T>(steps), steps.scratch * extent{sizeof(T)}};
+}
+constexpr attention_steps attention_of(recorded_call const& c, layout_numbers const& l) {
+  return plan_attention(std::span<extent const>(c.sizes(l)), c.loops.operand, c.along[0], c.along[1], c.along[2], (c.options & 8) != 0);
+}
+constexpr attention_wishes attention_wishes_of(recorded_call const& c) { return {(c.options & 1) != 0, (c.options & 2) != 0, (c.options & 4) != 0}; }
+template<class T>
+constexpr call_figures price_of_attention(recorded_call const& c, layout_numbers const& l) {
+  attention_steps const steps = attention_of(c, l);
+  return {work_of::attend<T>(steps), attention_scratch(steps) * extent{sizeof(T)}};
+}
+template<class T>
+constexpr call_figures price_of_attention_gradient(recorded_call const& c, layout_numbers const& l) {
+  attention_steps const steps = attention_of(c, l);
+  return {work_of::attention_gradient<T>(steps, attention_wishes_of(c)), attention_gradient_scratch(steps) * extent{sizeof(T)}};
+}
+/// Calls whose work is a function of a number of elements, or of lines.
+template<auto Work>
+constexpr call_figures price_of_elements(recorded_call const& c, layout_numbers const& l) {
+  return {Work(l.local(c.n))};
+}
+template<auto Work>
+constexpr call_figures price_of_rows(recorded_call const& c, layout_numbers const& l) {
+  return {Work(l.local(c.rows), l.local(c.n))};
+}
+template<auto Work>
+constexpr call_figures price_of_lines(recorded_call const& c, layout_numbers const& l) {
+  return {Work(c.lines(l))};
+}
+template<auto Work>
+constexpr call_figures price_of_rows_by_index(recorded_call const& c, layout_numbers const& l) {
+  return {Work(c.lines(l), l.local(c.n))};
+}
+/// Of a normalisation: `options` are the wishes of its gradient, whether it adds, and whether rows are centred.
+constexpr unsigned centred_option = 16;
+constexpr unsigned options_of(norm_wishes const& w) { return (w.x ? 1U : 0U) | (w.scale ? 2U : 0U) | (w.bias ? 4U : 0U) | (w.adds ? 8U : 0U); }
+constexpr norm_wishes norm_wishes_of(recorded_call const& c) {
+  return {(c.options & 1) != 0, (c.options & 2) != 0, (c.options & 4) != 0, (c.options & 8) != 0};
+}
+constexpr norm_steps norm_steps_of(recorded_call const& c, layout_numbers const& l) { return {c.lines(l), 0, (c.options & centred_option) != 0}; }
+template<auto Work>
+constexpr call_figures price_of_norm(recorded_call const& c, layout_numbers const& l) {
+  if constexpr (requires { Work(norm_steps{}); }) return {Work(norm_steps_of(c, l))};
+  else if constexpr (requires { Work(norm_steps{}, true); }) return {Work(norm_steps_of(c, l), (c.options & 8) != 0)};
+  else return {Work(norm_steps_of(c, l), norm_wishes_of(c))};
+}
+
+}  // namespace detail
+
+/// A machine that has no processes and no layout. It has the members of `process_mesh` that operations call. What it can't price yet is refused when the program
+/// that asks for it is compiled: `reshard`, `slice`, `concat`, `argmax`, `sample`.
+template<Dimension... D>
+class recorder : public accounts<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
+public:
+  static constexpr bool computes = false;
+  using record_type              = step_record<D...>;
+
+  constexpr recorder() = default;
+  constexpr ~recorder() { this->unwind_tape(false); }
+
+  constexpr record_type noted() {
+    note_moment(-1);
+    record_.parameters = parameters_;
+    record_.optimizer  = optimizer_;
+    return record_;
+  }
+  constexpr void start_over() {
+    record_.call_count = record_.moment_count = record_.send_count = record_.round_count = 0;
+    fuller_                                                                              = true;
+  }
+
+  template<MeshAxis A>
+  constexpr extent coordinate() const {
+    return 0;
+  }
+  constexpr extent rank_along(axis_set) const { return 0; }
+  constexpr bool counts(axis_set) const { return true; }
+
+  // ---- what depends on the layout alone
+  template<class F, class G>
+  constexpr void if_joined(axis_set over, F const& joined, G const& alone) {
+    if (over == 0) return alone();
+    if (now_if_.dims != 0) throw "meshtf: a record holds no condition within another one";
+    now_if_ = {over, true};
+    joined();
+    now_if_ = {over, false};
+    alone();
+    now_if_ = {};
+  }
+  constexpr void must_know(axis_set over) const {
+    if (over != 0)
+      throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
+  }
+
+  // ---- memory
+  template<class T>
+  constexpr T* take(undecided_size n, std::size_t& kind) {
+    record_.keep_apart(n.dims);
+    kind = record_.kind({n.dims, now_if_});
+    count_bytes(n.whole * extent{sizeof(T)}, kind);
+    return nullptr;
+  }
+  template<class T>
+  constexpr void give(T*, undecided_size n, std::size_t kind) {
+    count_bytes(-n.whole * extent{sizeof(T)}, kind);
+  }
+  template<class T, class... A>
+  constexpr T* create(A&&... arguments) {
+    return new T{std::forward<A>(arguments)...};
+  }
+  template<class T>
+  constexpr void destroy(T* p) {
+    delete p;
+  }
+  template<class T>
+  constexpr T* create_array(std::size_t n) {
+    return new T[n]{};
+  }
+  template<class T>
+  constexpr void destroy_array(T* p, std::size_t) {
+    delete[] p;
+  }
+  constexpr void count_optimizer_state(undecided_size bytes) { optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole; }
+  constexpr void count_parameter(undecided_size bytes) { parameters_[record_.kind({bytes.dims, {}})] += bytes.whole; }
+  /// What lives now; two of them differ by an `undecided_size`, if all of that is of the same dimensions.
+  struct lives {
+    record_type const* record;
+    std::array<extent, record_type::most_kinds> bytes;
+
+    friend constexpr undecided_size operator-(lives const& after, lives const& before) {
+      undecided_size more;
+      for (std::size_t k = 0; k < after.record->kind_count; ++k) {
+        extent const n = after.bytes[k] - before.bytes[k];
+        if (n == 0) continue;
+        if (more.whole != 0) throw "meshtf: this optimizer can't be recorded without a layout yet";
+        more = {n, after.record->kinds[k].dims};
+      }
+      return more;
+    }
+  };
+  constexpr lives live_bytes() const { return {&record_, live_}; }
+  constexpr bool nothing_lives() const {
+    for (extent bytes : live_)
+      if (bytes != 0) return false;
+    return true;
+  }
+
+  // ---- arithmetic
+  template<class F, class R, class... T>
+  constexpr void map(undecided_nest const& nest, F const&, R*, T const*...) {
+    note({.price = &detail::price_of_map<F, R, T...>, .loops = nest.loops});
+  }
+  template<reduction Op, class F, class R, class... T>
+  constexpr void reduce(undecided_nest const& nest, F const&, R*, T const*...) {
+    note({.price = &detail::price_of_reduce<F, R, T...>, .loops = nest.loops});
+  }
+  template<class T>
+  constexpr void contract(undecided_contraction const& steps, T const*, T const*, T*) {
+    note_with_scratch({.price = &detail::price_of_contract<T>, .loops = steps.loops});
+  }
+  template<class T>
+  constexpr void attend(undecided_attention const& s, double, T const*, T const*, T const*, T*, T*) {
+    note_attention({.price = &detail::price_of_attention<T>, .options = 0}, s);
+  }
+  template<class T>
+  constexpr void attention_gradient(undecided_attention const& s, attention_wishes const& wants, double, attention_gradient_arrays<T> const&) {
+    note_attention(
+        {.price = &detail::price_of_attention_gradient<T>, .options = (wants.query ? 1U : 0U) | (wants.key ? 2U : 0U) | (wants.value ? 4U : 0U)}, s);
+  }
+  template<class F, class... P>
+  constexpr void transform(undecided_size n, F const&, P*...) {
+    note({.price = &detail::price_of_elements<&work_of::transform<F, P...>>, .n = n});
+  }
+  template<class T>
+  constexpr void add_up(undecided_size n, bool, bool, T const*, T const*, T*) {
+    note({.price = &detail::price_of_elements<&work_of::add_up<T>>, .n = n});
+  }
+  template<class T>
+  constexpr void fill(undecided_size n, T, T*) {
+    note({.price = &detail::price_of_elements<&work_of::fill<T>>, .n = n});
+  }
+  template<class T>
+  constexpr void copy(undecided_size n, T const*, T*) {
+    note({.price = &detail::price_of_elements<&work_of::copy<T>>, .n = n});
+  }
+  template<class T, class Distribution>
+  constexpr void draw(std::span<undecided_dim const> dims, Distribution const&, T*) {
+    undecided_size n{1};
+    for (undecided_dim const& d : dims) n = n * undecided_size{d.size, d.open};
+    note({.price = &detail::price_of_elements<&work_of::fill<T>>, .n = n});  // the same bytes
+  }
+  template<class T>
+  constexpr void pick(undecided_lines const& s, T const*, std::int32_t const*, T*) {
+    note({.price = &detail::price_of_lines<&work_of::pick<T>>, .loops = s.loops, .along = {s.along}});
+  }
+  template<class T>
+  constexpr void pick_gradient(undecided_lines const& s, T, T const*, std::int32_t const*, T*) {
+    note({.price = &detail::price_of_lines<&work_of::pick_gradient<T>>, .loops = s.loops, .along = {s.along}});
+  }
+  template<class T>
+  constexpr void gather_rows(undecided_lines const& s, undecided_size ids, T const*, std::int32_t const*, T*) {
+    note({.price = &detail::price_of_rows_by_index<&work_of::gather_rows<T>>, .loops = s.loops, .along = {s.along}, .n = ids});
+  }
+  template<class T>
+  constexpr void scatter_rows(undecided_lines const& s, undecided_size ids, T const*, std::int32_t const*, T*) {
+    note({.price = &detail::price_of_rows_by_index<&work_of::scatter_rows<T>>, .loops = s.loops, .along = {s.along}, .n = ids});
+  }
+  template<class T>
+  constexpr void iota(undecided_lines const& s, T*) {
+    note({.price = &detail::price_of_lines<&work_of::iota<T>>, .loops = s.loops, .along = {s.along}});
+  }
+
+  // ---- normalisation, dropout and fused passes
+  template<class T>
+  constexpr void normalise(undecided_norm const& s, double, norm_arrays<T> const&, bool adds) {
+    note_norm<&work_of::normalise<T>>(s, adds ? 8 : 0);
+  }
+  template<class T>
+  constexpr void row_moments(undecided_norm const& s, norm_arrays<T> const&, double*, bool adds) {
+    note_norm<&work_of::row_moments<T>>(s, adds ? 8 : 0);
+  }
+  template<class T>
+  constexpr void normalise_by(undecided_norm const& s, double, double const*, norm_arrays<T> const&) {
+    note_norm<&work_of::normalise_by<T>>(s, 0);
+  }
+  template<class T>
+  constexpr void norm_gradient(undecided_norm const& s, norm_wishes const& wants, norm_gradient_arrays<T> const&) {
+    note_norm<&work_of::norm_gradient<T>>(s, detail::options_of(wants));
+  }
+  template<class T>
+  constexpr void norm_gradient_sums(undecided_norm const& s, norm_wishes const& wants, norm_gradient_arrays<T> const&, T*) {
+    note_norm<&work_of::norm_gradient_sums<T>>(s, detail::options_of(wants));
+  }
+  template<class T>
+  constexpr void norm_gradient_by(undecided_norm const& s, norm_wishes const& wants, T const*, norm_gradient_arrays<T> const&) {
+    note_norm<&work_of::norm_gradient_by<T>>(s, detail::options_of(wants));
+  }
+  template<class F, class T>
+  constexpr void map_rows_and_sum(undecided_size rows, undecided_size n, F const&, T const*, T const*, T const*, T*, T*) {
+    note({.price = &detail::price_of_rows<&work_of::map_rows_and_sum<F, T>>, .n = n, .rows = rows});
+  }
+  template<class T>
+  constexpr void drop(std::span<undecided_dim const>, random_key, double, undecided_size n, T const*, T*) {
+    note({.price = &detail::price_of_elements<&work_of::drop<T>>, .n = n});
+  }
+
+  // ---- messages
+  template<class T>
+  constexpr void all_reduce(reduction how, T*, undecided_size n, axis_set over) {
+    if (over != 0) note_with_scratch({.n = n, .over = over, .how = how, .type = element_of<T>});
+  }
+  /// What an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, what lives when is left to `price`.
+  template<class T>
+  constexpr void note_send(undecided_size n, axis_set over) {
+    if (!sends_) {
+      note_moment(-1);
+      if (record_.round_count == record_type::most_rounds) throw "meshtf: this step sends gradients more often than a record holds (4 times)";
+      record_.rounds[record_.round_count++] = {record_.send_count, live_};
+      before_send_                          = live_;
+      sends_                                = true;
+    }
+    if (record_.send_count == record_type::most_sends) throw "meshtf: this program has more parameters than a record holds (512)";
+    recorded_send send{n.whole, element_of<T>, record_.send_kind(n.dims, over)};
+    settle_send(&send);
+    record_.sends[record_.send_count++] = send;
+  }
+  constexpr void end_of_sends() {
+    if (!sends_) return;
+    settle_send(nullptr);
+    sends_  = false;
+    fuller_ = false;
+  }
+
+  template<class T>
+  constexpr void move(reshard_move const&, T const*, T*) {
+    static_assert(sizeof(T) == 0, "meshtf: reshard can't be recorded without a layout yet: the layouts it goes between are chosen already");
+  }
+
+private:
+  constexpr int note(recorded_call call) {
+    call.if_   = now_if_;
+    call.first = this->now();
+    record_.keep_apart(call.dims());
+    return record_.note(call);
+  }
+  constexpr void note_with_scratch(recorded_call const& call) {
+    int const number = note(call);
+    fuller_          = true;
+    note_moment(number);
+    fuller_ = true;
+  }
+  constexpr void note_attention(recorded_call call, undecided_attention const& s) {
+    for (int d : {s.query, s.memory, s.key}) record_.whole |= s.loops.loop[static_cast<std::size_t>(d)].open;
+    call.loops = s.loops;
+    call.along = {s.query, s.memory, s.key};
+    call.options |= s.causal ? 8U : 0U;
+    note_with_scratch(call);
+  }
+  template<auto Work>
+  constexpr void note_norm(undecided_norm const& s, unsigned options) {
+    note({.price   = &detail::price_of_norm<Work>,
+          .loops   = s.lines.loops,
+          .along   = {s.lines.along},
+          .options = options | (s.centred ? detail::centred_option : 0U)});
+  }
+
+  /// What lives now is a moment to keep if something was taken since the last.
+  constexpr void note_moment(int call) {
+    if (!fuller_ || sends_) return;
+    fuller_ = false;
+    typename record_type::moment m{live_, call};
+    record_.note(m);
+  }
+  constexpr void count_bytes(extent bytes, std::size_t kind) {
+    if (bytes < 0) note_moment(-1);
+    live_[kind] += bytes;
+    if (bytes > 0) fuller_ = true;
+  }
+
+  /// What was given back since the last gradient was sent is its own, what was taken is that of `next`; all of the same dimensions.
+  constexpr void settle_send(recorded_send* next) {
+    for (std::size_t k = 0; k < record_.kind_count; ++k) {
+      extent const more = live_[k] - before_send_[k];
+      if (more == 0) continue;
+      recorded_send* const whose = more > 0 ? next : record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
+      if (whose == nullptr || record_.kinds[k].if_.dims != 0 ||
+          record_.kinds[k].dims != record_.send_kinds[static_cast<std::size_t>(whose->kind)].dims)
+        throw "meshtf: this optimizer can't be recorded without a layout yet";
+      (more > 0 ? whose->made : whose->gone) += more > 0 ? more : -more;
+    }
+    before_send_ = live_;
+  }
+
+  record_type record_{};
+  std::array<extent, record_type::most_kinds> live_{}, parameters_{}, optimizer_{};
+  undecided_condition now_if_{};
+  std::array<extent, record_type::most_kinds> before_send_{};
+  bool fuller_ = false, sends_ = false;
+};
+
+/// The record of the first `step()` of a fresh `Program`, which may split `D...`: at most 8 dimensions. One dry run; no layout is named.
+///
+///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
+template<template<Layout> class Program, Dimension... D>
+consteval auto record() {
+  using open = dry<undecided_layout<D...>>;
+  recorder<D...> m;
+  step_record<D...> step;
+  {
+    Program<open> program{m};
+    m.start_over();
+    {
+      [[maybe_unused]] auto const result = detail::result_of_step(program);
+    }
+    m.unwind_tape(false);
+    step = m.noted();
+  }
+  if (!m.nothing_lives()) detail::values_outlive_the_dry_run();
+  return step;
+}
+
+}  // namespace meshtf::inline v0

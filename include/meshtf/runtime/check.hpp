@@ -1,0 +1,128 @@
+// Congruence: do all processes make the same calls? The check before every collective, and the comparison of costs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <mpi.h>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/plan/price/cost_hash.hpp>
+#include <meshtf/plan/price/cost_text.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// Whether all processes of `comm` give the same number: one all-reduce.
+inline bool same_everywhere(MPI_Comm comm, std::uint64_t number) {
+  std::uint64_t least[]{number, ~number};  // equal everywhere if the smallest is the largest too
+  if (int const failure = MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm); failure != MPI_SUCCESS)
+    throw unavailable("the processes could not compare what they are about to do: an all-reduce failed");
+  return least[0] == ~least[1];
+}
+
+/// What each process of `comm` says of itself, in the order of ranks. Long texts are cut.
+inline std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text) {
+  constexpr int most = 600;
+  int size           = 1;
+  MPI_Comm_size(comm, &size);
+  std::array<char, most> mine{};
+  std::copy_n(text.begin(), std::min<std::size_t>(text.size(), most - 1), mine.begin());
+  std::vector<char> all(static_cast<std::size_t>(size) * most);
+  MPI_Allgather(mine.data(), most, MPI_CHAR, all.data(), most, MPI_CHAR, comm);
+  std::vector<std::string> texts;
+  for (int r = 0; r < size; ++r) texts.emplace_back(all.data() + std::ptrdiff_t{r} * most);
+  return texts;
+}
+
+/// "process 0 <text>, process 3 <text>": the first, and the first that says otherwise.
+inline std::string first_difference(std::vector<std::string> const& texts) {
+  std::size_t other = 0;
+  while (other + 1 < texts.size() && texts[other] == texts[0]) ++other;
+  return "process 0 " + texts[0] + ", process " + std::to_string(other) + " " + texts[other];
+}
+
+/// "all_reduce (sum) of 8 float over "rows" for einsum, mlp.cpp:12"
+template<Mesh M>
+std::string words_of(collective_call const& c) {
+  bool const joins = c.kind == collective::all_reduce || c.kind == collective::reduce_scatter;
+  return std::string{to_string(c.kind)} + (joins ? " (" + std::string{to_string(c.how)} + ")" : "") + " of " + std::to_string(c.count) + " " +
+         std::string{to_string(c.type)} + " over \"" + std::string{axes_text(typename M::all_axes{}, c.over).view()} + "\" for " +
+         std::string{site_text(c.site).view()};
+}
+
+}  // namespace detail
+
+/// Before a collective all processes of the mesh, also those that have no part in it, compare what they are about to call: its number, kind, operator,
+/// element type, axes and count. Where they differ all throw, with the call sites of two that differ, instead of waiting for one another or adding up
+/// other things.
+///
+/// On where the environment variable MESHTF_CHECK is set on any process, and not "0": an all-reduce of 16 bytes a collective, on a communicator of its own. Where it is
+/// off, a collective costs one comparison more.
+class call_check {
+public:
+  static std::unique_ptr<call_check> if_wanted(MPI_Comm comm) {
+    char const* const wanted = std::getenv("MESHTF_CHECK");
+    int on                   = wanted != nullptr && !std::string_view{wanted}.empty() && std::string_view{wanted} != "0";
+    // mpirun hands it to the processes of its own node only: where one has it, all check
+    if (MPI_Allreduce(MPI_IN_PLACE, &on, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || on == 0) return nullptr;
+    return std::make_unique<call_check>(comm);
+  }
+
+  explicit call_check(MPI_Comm comm) {
+    MPI_Comm_dup(comm, &comm_);
+    MPI_Comm_set_name(comm_, "check");
+  }
+  call_check(call_check const&)     = delete;
+  void operator=(call_check const&) = delete;
+  ~call_check() { MPI_Comm_free(&comm_); }
+
+  /// `words()` says what this process does, to follow "process 3"; it is called only if processes differ.
+  /// Errors: `software_error` on all processes.
+  template<class Words>
+  void compare(fnv1a hash, Words const& words) {
+    ++number_;
+    if (detail::same_everywhere(comm_, (hash << number_).value())) return;
+    differs_ = true;
+    throw software_error("the processes differ in collective number " + std::to_string(number_) + ": " +
+                         detail::first_difference(detail::said_by_each(comm_, words())) +
+                         ": all processes run the same operations in the same order");
+  }
+
+  /// They have been told already.
+  bool found_a_difference() const { return differs_; }
+
+private:
+  MPI_Comm comm_        = MPI_COMM_NULL;
+  std::uint64_t number_ = 0;
+  bool differs_         = false;
+};
+
+/// Compares the costs that the processes of `comm` promise, and finds the first collective in which they differ.
+/// Errors: `software_error` on all processes if they differ.
+template<Mesh M, std::size_t Capacity>
+void agree_on_cost(MPI_Comm comm, cost<M, Capacity> const& promised) {
+  if (detail::same_everywhere(comm, hash_of(promised))) return;
+  auto const calls     = promised.collectives();
+  std::uint64_t common = calls.size();
+  MPI_Allreduce(MPI_IN_PLACE, &common, 1, MPI_UINT64_T, MPI_MIN, comm);
+  fnv1a hash;
+  std::size_t at = 0;
+  while (at < common && detail::same_everywhere(comm, (hash << calls[at]).value())) ++at;
+  std::string words = "promises " + std::to_string(promised.bytes_sent()) + " bytes sent, " + std::to_string(promised.flops()) + " + " +
+                      std::to_string(promised.elementwise_flops()) + " flops, " + std::to_string(promised.parameter_bytes()) +
+                      " bytes of parameters, a peak of " + std::to_string(promised.peak_bytes()) + " bytes, and collective number " +
+                      std::to_string(at + 1) + " ";
+  words += at < calls.size() ? "calls " + detail::words_of<M>(calls[at]) : "is none";
+  throw software_error("the processes run different programs: " + detail::first_difference(detail::said_by_each(comm, words)) +
+                       ": start the same program with the same options on all");
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,268 @@
+// The messages of a process mesh: where a process stands, whom it talks to, and what they send.
+#pragma once
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <boost/hana/at_key.hpp>
+#include <boost/hana/map.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/type.hpp>
+#include <boost/mpi/communicator.hpp>
+#include <boost/mpi/environment.hpp>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/name.hpp>
+#include <meshtf/kernel/nest.hpp>
+#include <meshtf/plan/machine.hpp>
+#include <meshtf/plan/price/links.hpp>
+#include <meshtf/plan/reshard/moves.hpp>
+#include <meshtf/runtime/check.hpp>
+#include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/profile.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+struct unchanged {
+  static constexpr bool vectorised = true;
+  constexpr auto operator()(auto const& x) const { return x; }
+};
+
+}  // namespace detail
+
+/// The part of `process_mesh` that knows other processes. `Self` is the mesh; it lends buffers.
+template<class Self, Mesh M>
+class messages : public accounts<Self, M> {
+public:
+  boost::mpi::communicator const& world() const { return world_; }
+  int rank() const { return world_.rank(); }
+
+  /// Where this process stands along the axis `A`.
+  template<MeshAxis A>
+  extent coordinate() const {
+    static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
+    return coordinates_[static_cast<std::size_t>(detail::number_of<A>(typename M::all_axes{}))];
+  }
+  /// By number of the axis.
+  std::span<extent const> coordinates() const { return coordinates_; }
+
+  /// The processes that differ from this one along `A` alone.
+  template<MeshAxis A>
+  boost::mpi::communicator const& along() const {
+    static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
+    return axes_[hana::type_c<A>];
+  }
+  /// The processes that differ from this one along a set of axes; row-major over the mesh's order.
+  boost::mpi::communicator const& along(axis_set over) const { return sets_[over & joining_axes<M>]; }
+
+  /// This process's number among those.
+  extent rank_along(axis_set over) const { return along(over).rank(); }
+
+  /// Of several processes that hold the same, exactly the one at coordinate 0 of the axes counts.
+  bool counts(axis_set over) const {
+    for (std::size_t a = 0; a < max_axes; ++a)
+      if ((over >> a & 1) != 0 && coordinates_[a] != 0) return false;
+    return true;
+  }
+
+  /// All processes promise the same: called at the start, by all, it turns what would be a hang or a wrong sum (another binary or other options on some
+  /// processes) into one message. One all-reduce of 16 bytes.
+  ///
+  ///     m.agree(meshtf::dry_run<training, mixed>());
+  ///
+  /// Errors: `software_error` on all processes if the costs differ.
+  template<std::size_t Capacity>
+  void agree(cost<M, Capacity> const& promised) const {
+    if (check_) check_->compare(fnv1a{} << "agree", [] { return "compares its cost with the others'"; });
+    agree_on_cost(world_, promised);
+  }
+
+  // ---- collectives
+
+  template<class T>
+  void all_reduce(reduction how, T* data, extent n, axis_set over) {
+    if (over == 0) return;
+    if (auto const sum = by_link<M>(over); reduces_by_nodes(n, extent{sizeof(T)}, sum.processes, sum.nodes)) {
+      extent const part = n / sum.processes;
+      T* const mine     = data + rank_along(sum.within) * part;
+      reduce_scatter(how, static_cast<T const*>(data), part, mine, sum.within);
+      all_reduce(how, mine, part, sum.between);
+      return all_gather(data, part, sum.within);
+    }
+    extent const processes = processes_along(axis_sizes<M>, over);
+    if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) {
+      auto const span = calls<T>(collective::all_reduce, how, n, over);
+      meshtf::all_reduce(along(over), how, data, n);
+      return;
+    }
+    extent const part = n / processes;
+    reduce_scatter(how, static_cast<T const*>(data), part, data + rank_along(over) * part, over);
+    all_gather(data, part, over);
+  }
+
+  /// Of the parts of `part` elements each, one for each process along `over`, this process's own is joined over them, into `sum`, which may be that part.
+  template<class T>
+  void reduce_scatter(reduction how, T const* parts, extent part, T* sum, axis_set over) {
+    extent const extra = exchange_piece(part, extent{sizeof(T)});
+    auto const span    = calls<T>(collective::reduce_scatter, how, part * processes_along(axis_sizes<M>, over), over);
+    T* const buffer    = self().template take<T>(extra);
+    meshtf::reduce_scatter(along(over), how, parts, part, buffer, sum);
+    self().give(buffer, extra);
+  }
+  /// In place: of the parts of `part` elements each in `whole`, every process along `over` knows its own, and then all.
+  template<class T>
+  void all_gather(T* whole, extent part, axis_set over) {
+    auto const span = calls<T>(collective::all_gather, reduction::sum, part, over);
+    all_gather_in_place(along(over), whole, part);
+  }
+
+  /// The `n` elements of each process along `over`, in the order of ranks.
+  template<class T>
+  void gather_parts(T const* part, extent n, T* whole, axis_set over) {
+    auto const span = calls<T>(collective::all_gather, reduction::sum, n, over);
+    meshtf::all_gather(along(over), part, n, whole);
+  }
+
+  /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
+  template<class T>
+  void move(reshard_move const& move, T const* x, T* z) {
+    if (move.what == transfer::slice) {
+      kernel::map_nest(move.pack, detail::unchanged{}, z, x + offset_of(move));
+      return;
+    }
+    extent const extra = scratch_of(move, extent{sizeof(T)});
+    auto const span    = calls<T>(collective_of(move), reduction::sum, move.send, move.over);
+    T* const scratch   = self().template take<T>(extra);
+    auto const& comm   = along(move.over);
+    T* const packed    = scratch;
+    T* const received  = scratch + (move.packs ? move.send : 0);
+    T* const buffer    = received + (move.unpacks ? move.result : 0);
+    if (move.packs) kernel::map_nest(move.pack, detail::unchanged{}, packed, x);
+    T const* const sent = move.packs ? packed : x;
+    T* const arriving   = move.unpacks ? received : z;
+    switch (move.what) {
+      case transfer::all_gather: meshtf::all_gather(comm, sent, move.block, arriving); break;
+      case transfer::all_to_all: meshtf::all_to_all(comm, sent, move.block, arriving); break;
+      case transfer::reduce_scatter: meshtf::reduce_scatter(comm, reduction::sum, sent, move.block, buffer, arriving); break;
+      case transfer::permute: {
+        auto const partners = partners_of(move, axis_sizes<M>, comm.rank());
+        meshtf::permute(comm, sent, static_cast<int>(partners.to), arriving, static_cast<int>(partners.from), move.block);
+        break;
+      }
+      default: break;  // an all-reduce works in place: `all_reduce`
+    }
+    if (move.unpacks) kernel::map_nest(move.unpack, detail::unchanged{}, z, static_cast<T const*>(received));
+    self().give(scratch, extra);
+  }
+  /// Undoes a slice: `x` has `move.result` elements and goes to its place among the `move.send` of `z`.
+  template<class T>
+  void unslice(reshard_move const& move, T const* x, T* z) {
+    nest_steps back = move.pack;
+    std::swap(back.stride[0], back.stride[1]);
+    kernel::map_nest(back, detail::unchanged{}, z + offset_of(move), x);
+  }
+
+protected:
+  messages()  = default;
+  ~messages() = default;
+
+  template<class... A>
+  static auto communicator_for_each(axes<A...>) {
+    return hana::make_map(hana::make_pair(hana::type_c<A>, boost::mpi::communicator{})...);
+  }
+
+  /// Makes the communicators, of the processes of `given`.
+  template<class... A>
+  void join(boost::mpi::communicator const& given, axes<A...>) {
+    if (!boost::mpi::environment::initialized())
+      throw software_error("MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
+    if (given.size() != M::size) {
+      std::string shape;
+      ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
+      throw usage_error("compiled for " + std::string{name_of<M>()} + " " + shape + " = " + std::to_string(M::size) + " processes, started with " +
+                        std::to_string(given.size()) + ": mpirun -n " + std::to_string(M::size) + " ...");
+    }
+    world_ = boost::mpi::communicator{given, boost::mpi::comm_duplicate};
+    throw_on_failure(world_);
+    check_ = call_check::if_wanted(world_);
+    if (check_) compare_meshes<A...>();
+
+    extent stride = M::size;
+    std::size_t i = 0;
+    ((stride /= A::size, coordinates_[i++] = world_.rank() / stride % A::size), ...);
+
+    for (axis_set over = 0; over < sets_.size(); ++over) {
+      if ((over & ~joining_axes<M>) != 0) continue;  // the same processes as without the axes of size 1
+      int color = 0;
+      i         = 0;
+      ((color = color * static_cast<int>(A::size) + static_cast<int>((over >> i & 1) != 0 ? 0 : coordinates_[i]), ++i), ...);
+      sets_[over] = over == joining_axes<M> ? world_ : world_.split(color, world_.rank());
+      throw_on_failure(sets_[over]);
+      std::string name;
+      i = 0;
+      (((over >> i++ & 1) != 0 ? void((name += name.empty() ? "" : " ") += name_of<A>()) : void()), ...);
+      MPI_Comm_set_name(sets_[over], name.c_str());
+    }
+    ((axes_[hana::type_c<A>] = along(axis_set_of<M, axes<A>>)), ...);
+  }
+
+  /// A process that leaves the mesh while others still want to send something is found here, and ends the job: it stands in a destructor.
+  void compare_ends() {
+    if (!check_ || check_->found_a_difference() || std::uncaught_exceptions() > exceptions_) return;
+    check_->compare(fnv1a{} << "the end", [] { return "has come to the end of its mesh"; });
+  }
+
+  std::unique_ptr<profile> profile_ = profile::if_wanted();
+
+private:
+  Self& self() { return static_cast<Self&>(*this); }
+
+  /// Before a collective with `count` elements to send: compares it with what the other processes are about to call, notes its price, and watches the
+  /// clock until the end of the scope, each only if somebody wants to know.
+  template<class T>
+  profile::span calls(collective kind, reduction how, extent count, axis_set over) {
+    if (check_) compare({.kind = kind, .how = how, .type = element_of<T>, .over = over, .count = count, .site = this->now()});
+    this->note_collective(kind, how, element_of<T>, count, over);
+    if (!profile_) return {};
+    extent const bytes = payload_of(kind, count * extent{sizeof(T)}, processes_along(axis_sizes<M>, over));
+    return profile_->watch({.kind = "message", .bytes = bytes}, this->now());
+  }
+
+  void compare(collective_call const& c) {
+    check_->compare(fnv1a{} << c, [&c] { return "calls " + detail::words_of<M>(c); });
+  }
+
+  template<class... A>
+  void compare_meshes() {
+    fnv1a hash;
+    ((hash << name_of<A>() << static_cast<std::uint64_t>(A::size)), ...);
+    check_->compare(hash, [] {
+      std::string shape;
+      ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
+      return "makes the mesh " + std::string{name_of<M>()} + " " + shape;
+    });
+  }
+
+  extent offset_of(reshard_move const& move) const {
+    extent offset = 0;
+    for (std::size_t a = 0; a < max_axes; ++a) offset += move.offset[a] * coordinates_[a];
+    return offset;
+  }
+
+  using axis_map = decltype(communicator_for_each(typename M::all_axes{}));
+
+  boost::mpi::communicator world_;
+  axis_map axes_ = communicator_for_each(typename M::all_axes{});
+  std::array<boost::mpi::communicator, (std::size_t{1} << M::all_axes::count)> sets_;
+  std::array<extent, max_axes> coordinates_{};
+  std::unique_ptr<call_check> check_;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
+}  // namespace meshtf::inline v0

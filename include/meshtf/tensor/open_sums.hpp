@@ -1,0 +1,60 @@
+// What linear operations on open sums have in common: they work on the addends, send nothing, and hand the open sum through.
+#pragma once
+
+#include <tuple>
+
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0::detail {
+
+template<class P>
+inline constexpr bool is_partial = false;
+template<class V, class Over>
+inline constexpr bool is_partial<partial<V, Over>> = true;
+
+template<class L, class D, class Over>
+struct owed_and_split;
+template<class L, class D, class... A>
+struct owed_and_split<L, D, axes<A...>>
+    : std::type_identity<first_objection<std::conditional_t<(A::size > 1) && axes_of<L, D>::template has<A>, owed_axis_splits_dim<A, D>, legal>...>> {
+};
+
+template<class L, class S, class Over>
+struct open_placement;
+template<class L, class... D, class Over>
+struct open_placement<L, shape<D...>, Over> : std::type_identity<first_objection<typename owed_and_split<L, D, Over>::type...>> {};
+
+/// `legal`, or the objection to an open sum over `Over` whose addends are made in a nest of shape `S`: a dimension that an owed axis splits would have its
+/// parts on processes that hold other addends.
+template<class L, class S, class Over>
+using open_verdict = typename open_placement<wet<L>, S, Over>::type;
+
+/// The addends `z` that an operation made of those of `p`, used as `How` says, as an open sum again.
+template<use How, class V, class Over, class T, class L, class... Z>
+constexpr auto handed_through(partial<V, Over> const& p, tensor<T, L, Z...> z) {
+  static_assert(after(How, pending::sum) == pending_after{pending::sum}, "meshtf: only a linear operation hands an open sum through");
+  return partial<tensor<T, L, Z...>, Over>{std::move(z), p.owed()};
+}
+template<use How, class V, class Over>
+constexpr rejected handed_through(partial<V, Over> const&, rejected) {
+  return {};
+}
+
+/// `x`, which is whole along the axes `over`, as addends of a sum over them: it counts once, on coordinate 0. Local and free of messages.
+template<class T, class L, class... D>
+constexpr tensor<T, L, D...> counted_once(tensor<T, L, D...> const& x, axis_set over) {
+  if (over == 0) return x;
+  auto& m = x.machine();
+  auto z  = tensor<T, L, D...>::uninitialised(m);
+  m.add_up(x.size, m.counts(over), false, x.data(), x.data(), z.data());
+  if (wants_gradient(x)) record(z, [x = x.without_value()](auto const& dz) { contribute(x, dz); });
+  return z;
+}
+
+/// The addends of `p` as those of a sum over the axes `owed`, of which `p` owes some.
+template<class V, class Over>
+constexpr V addends_over(partial<V, Over> const& p, axis_set owed) {
+  return counted_once(p.addend(), owed & ~p.owed());
+}
+
+}  // namespace meshtf::inline v0::detail

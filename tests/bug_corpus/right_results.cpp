@@ -1,0 +1,62 @@
+// Complaints whose subject gives the right result here: each case names the threads, what went wrong there, and what is checked.
+#include <cmath>
+
+#include <meshtf/meshtf.hpp>
+
+#include "../catch.hpp"
+
+using namespace meshtf;
+
+namespace {
+
+struct batch : dim<8> {};
+struct in : dim<4> {};
+struct hidden : dim<16> {};
+
+struct rows : axis<2> {};
+struct cols : axis<2> {};
+struct grid : mesh<rows, cols> {};
+struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>> {};
+struct turned : layout<grid, split<batch, cols>, split<hidden, rows>> {};
+struct whole : layout<grid> {};
+
+process_mesh<grid>& processes() {
+  static auto* const m = new process_mesh<grid>{MPI_COMM_WORLD};   // never destroyed: MPI is down when static objects die
+  return *m;
+}
+
+double largest_difference(auto const& a, auto const& b) {
+  auto const x = to_global(a), y = to_global(b);
+  REQUIRE(x.size() == y.size());
+  double most = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(double(x.flat(i)) - double(y.flat(i))));
+  return most;
+}
+
+// ---- 1. openxla/xla#15207, jax-ml/jax#21562, EnzymeAD/Enzyme-JAX#822: between two legal layouts the whole tensor was gathered. Here a step that gathers
+// can be refused by the build; this one turns the parts of both dimensions.
+constexpr auto turning = dry_run<mixed>([]<Layout L>(machine<L>& m) { (void)reshard<turned>(tensor<float, L, batch, hidden>{m}); });
+static_assert(turning.bytes_sent() <= 2 * 8 * 16 / 4 * 4, "no process sends more than two of its shards, where a gather of everything sends three");
+
+// ---- 18. pytorch/pytorch PR#107305, #168255, StanfordLegion/legion#1963: layout decisions were made, and cached, for each operation at run time. Here they are
+// constants.
+constexpr auto product = einsum_plan<mixed, shape<batch, in>, shape<batch, hidden>, shape<hidden, in>>::local;
+static_assert(product.flops == 2 * 8 / 2 * 4 * 16 / 2);
+
+}  // namespace
+
+TEST_CASE("4. pytorch/pytorch#153603, #147180: a pending sum times a number was a cached, wrong value") {
+  auto& m      = processes();
+  auto const x = random_normal<double, mixed, batch, hidden>(m, {.seed = 1});
+  auto const w = random_normal<double, mixed, hidden, in>(m, {.seed = 2});
+  auto const p = partial_einsum<batch, in>(x, w);
+  for (double c : {2.0, 3.0, 2.0}) CHECK(largest_difference(finish(p * c), einsum<batch, in>(x, w) * c) <= 1e-12);
+}
+
+TEST_CASE("13. jax-ml/jax#40232, #21232, Oneflow-Inc/oneflow#8465: random numbers changed with the layout") {
+  auto& m = processes();
+  random_key const key{.seed = 3, .stream = 4};
+  CHECK(largest_difference(random_normal<float, mixed, batch, hidden>(m, key), random_normal<float, whole, batch, hidden>(m, key)) == 0);
+  auto const x = random_normal<float, mixed, batch, hidden>(m, key);
+  CHECK(largest_difference(dropout(x, 0.5, key), dropout(reshard<turned>(x), 0.5, key)) == 0);
+}
