@@ -108,7 +108,7 @@ void load_and_save(std::string const& from, std::string const& to, bool sharded,
 
 /// What f throws, in words; on all processes the same.
 template<class Error, class F>
-std::string words(F const& f) {
+std::string what_it_throws(F const& f) {
   try {
     f();
   } catch (Error const& e) {
@@ -331,7 +331,7 @@ TEST_CASE("the two newest stay; what a save that was cut off has left goes; noth
   for (auto const& name : strangers) CHECK(std::erase(names, name) == 1);
   CHECK(names == std::vector<std::string>{"step-00100000.safetensors", "step-100000000.safetensors"});
 
-  CHECK(words<usage_error>([&] { save(s.list(), opt, {99999999, 0}, path); }) ==
+  CHECK(what_it_throws<usage_error>([&] { save(s.list(), opt, {99999999, 0}, path); }) ==
         "expected " + path +
             " to hold no checkpoint later than the one to be saved, of step 99999999, got step-100000000.safetensors: "
             "load it and go on from there, or save to another folder");
@@ -349,7 +349,7 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
     std::string const by = m.world().size() == 1 ? "" : " (seen by process 0)";
     for (rlim_t room : {0ul, 100ul, 4096ul, before.size() - 1}) {
       small_disk const full{room};
-      CHECK(words<unavailable>([&] { save(t.list(), t.opt, {2, 0}, path); }) ==
+      CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {2, 0}, path); }) ==
             "expected to write the file " + path + "/step-00000002.safetensors, got: File too large: make room; what was saved before is untouched" +
                 by);
       CHECK(files::names_in(path) == std::vector<std::string>{"step-00000001.safetensors"});
@@ -361,9 +361,9 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
     save(t.list(), t.opt, {2, 0}, path);
 
     files::write(folder / ("file" + std::to_string(m.rank())), "");
-    CHECK(words<no_input>([&] { save(t.list(), t.opt, {3, 0}, folder / "file0"); }) ==
+    CHECK(what_it_throws<no_input>([&] { save(t.list(), t.opt, {3, 0}, folder / "file0"); }) ==
           "expected " + folder / "file0" + " to be a folder of checkpoints, got: Not a directory" + by);
-    CHECK(words<unavailable>([&] { save(t.list(), t.opt, {3, 0}, folder / "no/where"); }) ==
+    CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {3, 0}, folder / "no/where"); }) ==
           "expected to make the folder " + folder / "no/where" + ", got: No such file or directory" + by);
   };
   switch (boost::mpi::communicator{}.size()) {
@@ -402,13 +402,14 @@ TEST_CASE("missing files", "[1]") {
   small<alone> s{m};
   sgd opt;
   std::string const path = folder / "run";
-  CHECK(words<no_input>([&] { load(s.list(), opt, path); }) == "expected a checkpoint at " + path + ", got: No such file or directory");
+  CHECK(what_it_throws<no_input>([&] { load(s.list(), opt, path); }) == "expected a checkpoint at " + path + ", got: No such file or directory");
   std::filesystem::create_directory(path);
-  CHECK(words<no_input>([&] { load(s.list(), opt, path); }) ==
+  CHECK(what_it_throws<no_input>([&] { load(s.list(), opt, path); }) ==
         "expected a checkpoint (step-00000000.safetensors or later) in " + path + ", got none: save one there first");
   files::write(path + "/step-00000001.safetensors.partial", "x");
   CHECK_THROWS_AS(load(s.list(), opt, path), no_input);
-  CHECK(words<no_input>([&] { load(s.list(), opt, "/dev/null"); }) == "expected to read the file /dev/null, got something that is not a file");
+  CHECK(what_it_throws<no_input>([&] { load(s.list(), opt, "/dev/null"); }) ==
+        "expected to read the file /dev/null, got something that is not a file");
 }
 
 TEST_CASE("damaged and foreign files: one line that names the file, and nothing is loaded", "[1]") {
@@ -476,18 +477,18 @@ TEST_CASE("damaged and foreign files: one line that names the file, and nothing 
   for (auto const& [content, says] : cases) {
     INFO(says);
     files::write(file, content);
-    std::string const said = words<data_error>([&] { load(s.list(), opt, path); });
+    std::string const said = what_it_throws<data_error>([&] { load(s.list(), opt, path); });
     CHECK_THAT(said, Catch::StartsWith("expected " + file + " to have ") && Catch::Contains(says) &&
                          Catch::EndsWith(": the file is damaged or of another kind, delete it to load the one before it, step-00000001.safetensors"));
     CHECK(said.find('\n') == said.npos);
     CHECK(said.size() < 600);
     CHECK((to_global(s.w) == before));
-    CHECK_THAT(words<data_error>([&] { load(s.list(), file); }), Catch::Contains(says) && Catch::EndsWith("take another copy of it"));
+    CHECK_THAT(what_it_throws<data_error>([&] { load(s.list(), file); }), Catch::Contains(says) && Catch::EndsWith("take another copy of it"));
   }
   std::filesystem::remove(file);
   CHECK(load(s.list(), opt, path).step == 1);
   files::write(path + "/step-00000001.safetensors", "");
-  CHECK_THAT(words<data_error>([&] { load(s.list(), opt, path); }), Catch::EndsWith(", and no other is in the folder"));
+  CHECK_THAT(what_it_throws<data_error>([&] { load(s.list(), opt, path); }), Catch::EndsWith(", and no other is in the folder"));
 }
 
 TEST_CASE("a sound file of something else is refused by name, shape and type, on all processes") {
@@ -509,21 +510,21 @@ TEST_CASE("a sound file of something else is refused by name, shape and type, on
     parameter<double, L, hidden> c{m};
     std::string const remedy = ": load it into the model that it was saved from, or give the parameters the names that they had" + by;
 
-    CHECK(words<data_error>([&] { load(parameters(named("w", w), named("b", s.b)), net); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", w), named("b", s.b)), net); }) ==
           "expected 'w' in " + net + " to be F32 [6, 8], got F32 [6, 16]: make the model of the sizes that it was saved with" + by);
-    CHECK(words<data_error>([&] { load(parameters(named("w", wide), named("b", s.b)), net); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", wide), named("b", s.b)), net); }) ==
           "expected 'w' in " + net + " to be F64 [6, 16], got F32 [6, 16]: make the parameters of that type, or convert the file" + by);
-    CHECK(words<data_error>([&] { load(parameters(named("w", s.w), named("bias", s.b)), net); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w), named("bias", s.b)), net); }) ==
           "expected 'bias', F64 [16], in " + net + ", got no array of that name but 'b', F64 [16], which this model has not" + remedy);
-    CHECK(words<data_error>([&] { load(parameters(named("w", s.w), named("b", s.b), named("c", c)), net); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w), named("b", s.b), named("c", c)), net); }) ==
           "expected 'c', F64 [16], in " + net + ", got no array of that name" + remedy);
-    CHECK(words<data_error>([&] { load(parameters(named("w", s.w)), net); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w)), net); }) ==
           "expected nothing in " + net + " but what this model has, got 'b', F64 [16]" + remedy);
-    CHECK(words<data_error>([&] { load(parameters(named("w", s.w)), path); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w)), path); }) ==
           "expected nothing in " + file + " but what this model has, got 'b', F64 [16]" + remedy);
-    CHECK(words<data_error>([&] { load(s.list(), opt, net); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, net); }) ==
           "expected the metadata of " + net + " to have 'step', got none: " + std::string{detail::checkpoint_check::other} + by);
-    CHECK(words<data_error>([&] { load(s.list(), down, path); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(s.list(), down, path); }) ==
           "expected " + file + " to hold the state of the optimizer sgd, got that of adam: load(parameters, path) takes the parameters alone" + by);
 
     auto const altered = [&](std::string const& what, std::string const& instead) {
@@ -536,12 +537,12 @@ TEST_CASE("a sound file of something else is refused by name, shape and type, on
       return folder / "altered.safetensors";
     };
     std::string const here = "expected the metadata of " + folder / "altered.safetensors" + " to have ";
-    CHECK(words<data_error>([&] { load(s.list(), opt, altered("meshtf 1", "meshtf 2")); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, altered("meshtf 1", "meshtf 2")); }) ==
           here + "the format 'meshtf 1', got 'meshtf 2': load it with the version that saved it" + by);
     CHECK_THROWS_WITH(load(s.list(), altered("meshtf 1", "meshtf 2")), Catch::Contains("load it with the version that saved it"));
-    CHECK(words<data_error>([&] { load(s.list(), opt, altered("meshtf 1", "pytorch1")); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, altered("meshtf 1", "pytorch1")); }) ==
           here + "the format 'meshtf 1', got 'pytorch1': " + detail::checkpoint_check::other + by);
-    CHECK(words<data_error>([&] { load(s.list(), opt, altered("\"seed\":\"21\"", "\"seed\":\"2x\"")); }) ==
+    CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, altered("\"seed\":\"21\"", "\"seed\":\"2x\"")); }) ==
           here + "a number as 'seed', got '2x': " + detail::checkpoint_check::other + by);
     CHECK_THROWS_WITH(load(s.list(), opt, altered("optimizer.power2", "optimizer.powerx")), Catch::Contains("to have 'optimizer.power2', got none"));
     CHECK_THROWS_WITH(load(s.list(), opt, altered("optimizer.second.w", "optimizer.secxnd.w")),
