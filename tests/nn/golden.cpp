@@ -1,7 +1,7 @@
 // The Transformer language model beside PyTorch: the same loss, gradients and steps of AdamW from the same weights. See tests/golden/README.md.
 #include "../zoo.hpp"
 
-#include <meshtf/io/safetensors.hpp>
+#include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/nn/transformer.hpp>
 
 #if MESHTF_WITH_JANSSON

@@ -24,23 +24,25 @@ using open  = partial<value<batch, in>, axes<cols>>;
 constexpr extent finishing = 2 * (8 / 2 * 6 * 4) * 3 / 4;  // a ring of four processes, each with half of the batch
 using refused              = still_a_sum_over<axes<cols>, finish_sends<finishing>>;
 
-template<use How>
+template<algebra::use How>
 using used = detail::use_verdict<How, open>;
-static_assert(is_legal<used<use::moved>> && is_legal<used<use::widened>> && is_legal<used<use::summed>> && is_legal<used<use::scaled>> &&
-              is_legal<used<use::negated>>);
-static_assert(std::same_as<used<use::narrowed>, refused> && std::same_as<used<use::shifted>, refused> && std::same_as<used<use::grown>, refused> &&
-              std::same_as<used<use::bent>, refused> && std::same_as<used<use::maximum>, refused> && std::same_as<used<use::normalised>, refused> &&
-              std::same_as<used<use::compared>, refused> && std::same_as<used<use::update>, refused>);
+static_assert(is_legal<used<algebra::use::moved>> && is_legal<used<algebra::use::widened>> && is_legal<used<algebra::use::summed>> &&
+              is_legal<used<algebra::use::scaled>> && is_legal<used<algebra::use::negated>>);
+static_assert(std::same_as<used<algebra::use::narrowed>, refused> && std::same_as<used<algebra::use::shifted>, refused> &&
+              std::same_as<used<algebra::use::grown>, refused> && std::same_as<used<algebra::use::bent>, refused> &&
+              std::same_as<used<algebra::use::maximum>, refused> && std::same_as<used<algebra::use::normalised>, refused> &&
+              std::same_as<used<algebra::use::compared>, refused> && std::same_as<used<algebra::use::update>, refused>);
 
-template<meeting How, class X, class Y>
+template<algebra::meeting How, class X, class Y>
 using met = detail::meeting_verdict<How, X, Y>;
-static_assert(is_legal<met<meeting::plus, open, open>> && is_legal<met<meeting::times, open, value<in>>> &&
-              is_legal<met<meeting::over, open, value<in>>>);
-static_assert(std::same_as<met<meeting::plus, open, value<in>>, refused> && std::same_as<met<meeting::minus, value<in>, open>, refused>);
-static_assert(std::same_as<met<meeting::times, open, open>, refused> && std::same_as<met<meeting::over, value<in>, open>, refused>);
+static_assert(is_legal<met<algebra::meeting::plus, open, open>> && is_legal<met<algebra::meeting::times, open, value<in>>> &&
+              is_legal<met<algebra::meeting::over, open, value<in>>>);
+static_assert(std::same_as<met<algebra::meeting::plus, open, value<in>>, refused> &&
+              std::same_as<met<algebra::meeting::minus, value<in>, open>, refused>);
+static_assert(std::same_as<met<algebra::meeting::times, open, open>, refused> && std::same_as<met<algebra::meeting::over, value<in>, open>, refused>);
 
 // A finished value may be used in every way.
-static_assert(is_legal<detail::use_verdict<use::bent, value<in>>> && is_legal<met<meeting::over, value<in>, value<in>>>);
+static_assert(is_legal<detail::use_verdict<algebra::use::bent, value<in>>> && is_legal<met<algebra::meeting::over, value<in>, value<in>>>);
 
 // A dimension that an owed axis splits can't stand beside the addends; an axis of one process owes and splits nothing.
 static_assert(is_legal<detail::open_verdict<L, shape<batch, in>, axes<cols>>>);

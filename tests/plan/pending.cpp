@@ -13,6 +13,7 @@
 #include "../catch.hpp"
 
 using namespace meshtf;
+using namespace meshtf::algebra;
 
 namespace {
 

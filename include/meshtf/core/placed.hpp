@@ -13,6 +13,12 @@ namespace meshtf::inline v0 {
 /// A set of axes of a mesh: bit i is the i-th axis of the mesh's list.
 using axis_set = std::uint32_t;
 
+namespace detail {
+
+constexpr bool among(axis_set set, int axis) { return (set >> axis & 1) != 0; }
+
+}  // namespace detail
+
 /// Axes of a mesh by number, in order. Rules work on these, so one compiled rule serves every mesh, layout and search.
 struct axis_list {
   std::array<signed char, max_axes> number{};

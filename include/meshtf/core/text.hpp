@@ -85,11 +85,13 @@ constexpr short_text thousands_text(extent n) {
   return text;
 }
 
-/// 12.35: rounded to so many decimals. Of numbers below 9e15.
+/// 12.35: rounded to so many decimals. What has no digits to show is "nan", "inf" or "-inf", as is a number of more than 18 digits with its decimals.
 constexpr short_text decimal_text(double x, int decimals) {
   extent scale = 1;
   for (int i = 0; i < decimals; ++i) scale *= 10;
-  bool const below   = x < 0;
+  bool const below = x < 0;
+  if (x != x) return "nan";
+  if ((below ? -x : x) * static_cast<double>(scale) > 9e17) return below ? "-inf" : "inf";
   extent const whole = static_cast<extent>((below ? -x : x) * static_cast<double>(scale) + 0.5);
   short_text text;
   if (below && whole != 0) text += '-';

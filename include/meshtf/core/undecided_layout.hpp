@@ -17,6 +17,7 @@ struct undecided_layout : layout<mesh<undecided_axis<D>...>, split<D, undecided_
   static_assert(sizeof...(D) <= max_axes, "meshtf: a record leaves at most 8 dimensions open");
 };
 
+/// Whether `L` is such a layout, dry or not.
 template<class L>
 inline constexpr bool is_undecided = false;
 template<class... D>

@@ -14,7 +14,8 @@
 
 #include <meshtf/io/checkpoint_folder.hpp>
 #include <meshtf/io/kept_arrays.hpp>
-#include <meshtf/io/safetensors.hpp>
+#include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/safetensors_writer.hpp>
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>

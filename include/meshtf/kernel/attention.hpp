@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <meshtf/core/math.hpp>
+#include <meshtf/kernel/attention_rows.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/kernel/small_gemm.hpp>
 #include <meshtf/plan/attention_plan.hpp>
@@ -17,50 +18,19 @@ namespace detail {
 
 static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0 && attention_span % attention_block == 0);
 
-/// Calls `f` with where each operand of a pair begins.
-template<class F>
-void for_each_pair(nest_steps const& pairs, F const& f) {
-  std::array<extent, max_rank> turn{};
-  std::array<extent, 5> at{};
-  for (;;) {
-    f(at);
-    for (int loop = pairs.rank;;) {
-      if (loop == 0) return;
-      auto const i     = static_cast<std::size_t>(--loop);
-      bool const wraps = ++turn[i] == pairs.size[i];
-      for (std::size_t k = 0; k < at.size(); ++k) at[k] += wraps ? pairs.stride[k][i] * (1 - pairs.size[i]) : pairs.stride[k][i];
-      if (!wraps) break;
-      turn[i] = 0;
-    }
-  }
-}
-
-/// A part of an operand: positions of one pair, as they lie in memory.
-template<class T>
-struct positions {
-  T* at;
-  extent position, element;
-
-  positions from(extent i) const { return {at + i * position, position, element}; }
-};
-
-/// Attention of one process, and its gradient. Each pair's operands are packed: rows without gaps, of a length that needs no edges, zeros where nothing
-/// is.
+/// Attention of one process, and its gradient. Each pair's operands are packed.
 ///
 /// Scores are worked on with the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes
 /// at once, and queries are all that must be transposed. Where the block is on the mask's diagonal it is worked on in strips, of which most of what is
 /// hidden is left out.
 /// Source: Dao et al., FlashAttention (2022): maximum and sum are kept up to date over pieces of the memory; the gradient computes the weights again.
 template<class T, class Arch>
-class attention_work {
+class attention_work : attention_rows<T, Arch> {
+  using rows_of = attention_rows<T, Arch>;
+
 public:
   attention_work(attention_steps const& steps, double scale, T* scratch)
-      : s_{steps},
-        factor_{static_cast<T>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))},
-        depth_{attention_padded(steps.depth)},
-        memories_{attention_padded(steps.memories)},
-        columns_{std::min(attention_block, attention_padded(steps.queries))},
-        free_{scratch} {}
+      : rows_of{steps, scratch}, factor_{static_cast<T>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
 
   void forward(T const* q, T const* k, T const* v, T* z, T* log_total) {
     using enum attention_steps::operand;
@@ -151,21 +121,22 @@ public:
 private:
   // What is long is not inlined: the compiler would make copies of it, which take long to compile and gain nothing.
 
-  using lanes                   = kernel::lanes<T, Arch>;
-  using batch                   = typename lanes::batch;
-  static constexpr extent width = lanes::width;
-  static constexpr extent ahead = 16;  // rows that are asked for before their turn
-
-  T* take(extent n) {
-    T* const p = free_;
-    free_ += n;
-    return p;
-  }
-
-  template<class P>
-  positions<P> part(P* all, std::size_t operand, std::array<extent, 5> const& at) const {
-    return {all + at[operand], s_.position[operand], s_.element[operand]};
-  }
+  using rows_of::columns_;
+  using rows_of::depth_;
+  using rows_of::fetch;
+  using rows_of::memories_;
+  using rows_of::pack;
+  using rows_of::pack_transposed;
+  using rows_of::part;
+  using rows_of::products_of_rows;
+  using rows_of::s_;
+  using rows_of::scale_rows;
+  using rows_of::take;
+  using rows_of::unpack;
+  using rows_of::unpack_memory;
+  using rows_of::width;
+  using typename rows_of::batch;
+  using typename rows_of::lanes;
 
   /// Positions of the memory that some of the queries first, ..., first + rows - 1 look at.
   extent seen_from(extent first, extent rows) const { return s_.causal ? std::min(first + rows, s_.memories) : s_.memories; }
@@ -304,73 +275,6 @@ private:
     }
   }
 
-  // Rows of the operands, which lie apart and seldom in the cache, and packed rows.
-
-  /// Asks for a row, to read or to write, long before its turn: the processor does not foresee rows that lie apart.
-  template<bool Write, class P>
-  void expect(positions<P> const& row) const {
-    for (extent e = 0; e < s_.depth; e += 64 / static_cast<extent>(sizeof(T))) __builtin_prefetch(row.at + e * row.element, Write);
-  }
-
-  /// to[e] = from[e] * factor, `n` elements; those of `from` and `to` lie apart.
-  static void copy_row(extent n, T const* from, extent from_step, T factor, T* to, extent to_step) {
-    extent e = 0;
-    if (from_step == 1 && to_step == 1)
-      for (; e + width <= n; e += width) lanes::store(lanes::load(from + e) * batch(factor), to + e);
-    for (; e < n; ++e) to[e * to_step] = from[e * from_step] * factor;
-  }
-
-  /// Rows of `depth_` elements; at least the rows of a tile.
-  [[gnu::noinline]] void pack(extent count, positions<T const> const& from, T factor, T* to) const {
-    for (extent i = 0; i < count; ++i) {
-      if (i + ahead < count) expect<false>(from.from(i + ahead));
-      copy_row(s_.depth, from.at + i * from.position, from.element, factor, to + i * depth_, 1);
-      std::fill_n(to + i * depth_ + s_.depth, depth_ - s_.depth, T{});
-    }
-    std::fill_n(to + count * depth_, (attention_padded(count) - count) * depth_, T{});
-  }
-
-  [[gnu::noinline]] void pack_transposed(extent count, positions<T const> const& from, T factor, T* to) const {
-    for (extent i = 0; i < count; i += width)
-      for (extent e = 0; e < s_.depth; e += width) {
-        T const* const x = from.at + i * from.position + e * from.element;
-        T* const y       = to + e * columns_ + i;
-
-        if (from.element == 1 && i + width <= count && e + width <= s_.depth) {
-          transpose_tile<lanes>(row_matrix<T const>{x, from.position}, factor, row_matrix<T>{y, columns_});
-          continue;
-        }
-        for (extent n = 0; n < std::min(width, count - i); ++n)
-          copy_row(std::min(width, s_.depth - e), x + n * from.position, from.element, factor, y + n, columns_);
-      }
-    if (count < columns_)
-      for (extent e = 0; e < s_.depth; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, T{});
-  }
-
-  /// One number a query.
-  void fetch(extent count, positions<T const> const& from, T* to) const {
-    for (extent i = 0; i < count; ++i) to[i] = from.at[i * from.position];
-    std::fill_n(to + count, columns_ - count, T{});
-  }
-
-  /// Packed rows, the i-th times factor(i), to memory.
-  template<class F>
-  void unpack(extent count, T const* from, F const& factor, positions<T> const& to) const {
-    for (extent i = 0; i < count; ++i) expect<true>(to.from(i));
-    for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factor(i), to.at + i * to.position, to.element);
-  }
-
-  /// The gradient of a memory of which `seen` positions were looked at.
-  [[gnu::noinline]] void unpack_memory(extent seen, T const* from, positions<T> const& to) const {
-    unpack(seen, from, [](extent) { return T(1); }, to);
-    for (extent j = seen; j < s_.memories; ++j)
-      for (extent e = 0; e < s_.depth; ++e) to.at[j * to.position + e * to.element] = T{};
-  }
-
-  void scale_rows(extent rows, T const* factors, T* sums) const {
-    for (extent i = 0; i < rows; ++i) copy_row(depth_, sums + i * depth_, 1, factors[i], sums + i * depth_, 1);
-  }
-
   /// Log of the totals to memory; the totals become what the sums are multiplied with.
   void finish(extent rows, T const* most, T* total, positions<T> const& to) const {
     using math::log;
@@ -383,31 +287,7 @@ private:
     }
   }
 
-  /// to[i] = packed[i] . y[i].
-  [[gnu::noinline]] void products_of_rows(extent count, T const* packed, positions<T const> const& y, T* to) const {
-    for (extent i = 0; i < count; ++i) {
-      T const* const a = packed + i * depth_;
-      T const* const b = y.at + i * y.position;
-      std::array<batch, 2> sum{batch(T{}), batch(T{})};
-      extent e = 0;
-      if (y.element == 1) {
-        for (; e + 2 * width <= s_.depth; e += 2 * width)
-          unrolled<2>([&](auto n) __attribute__((always_inline)) {
-            extent const at = e + static_cast<extent>(n()) * width;
-            sum[n]          = times_plus(lanes::load(a + at), lanes::load(b + at), sum[n]);
-          });
-      }
-      T total = lanes::sum(sum[0] + sum[1]);
-      for (; e < s_.depth; ++e) total += a[e] * b[e * y.element];
-      to[i] = total;
-    }
-    std::fill_n(to + count, columns_ - count, T{});
-  }
-
-  attention_steps const& s_;
   T factor_;
-  extent depth_, memories_, columns_;  // padded; `columns_` are those of a block of queries
-  T* free_;
 };
 
 }  // namespace detail

@@ -15,16 +15,18 @@
 
 namespace meshtf::inline v0 {
 namespace kernel {
+
+/// The functor of a copy.
+struct unchanged {
+  static constexpr bool vectorised = true;
+  constexpr auto operator()(auto const& x) const { return x; }
+};
+
 namespace detail {
 
 /// Whether `F` gets batches: it says so, and the elements are of one floating-point type.
 template<class F, class R, class... T>
 inline constexpr bool in_batches = Vectorised<F> && std::floating_point<R> && (std::same_as<T, R> && ...);
-
-struct unchanged {
-  static constexpr bool vectorised = true;
-  constexpr auto operator()(auto const& x) const { return x; }
-};
 
 template<class F, class R, class... T>
 void plain_loop(F const& f, extent n, R* z, T const*... x) {
@@ -148,7 +150,7 @@ void reduce_nest(nest_steps const& steps, F f, R* z, T const*... x) {
       return walk.rows();
     } else {
       walk.evaluate(b, values.element.data(), plan.pitch);
-      return detail::batch_rows<lanes, detail::unchanged, R, 1>{{}, {{{values.element.data(), plan.pitch, -1}}}};
+      return detail::batch_rows<lanes, unchanged, R, 1>{{}, {{{values.element.data(), plan.pitch, -1}}}};
     }
   };
 

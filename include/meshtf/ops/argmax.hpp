@@ -42,7 +42,7 @@ constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std
 
 template<Dimension Along, class V, class Over>
 constexpr V argmax(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::compared, partial<V, Over>>>, "meshtf: addends can't be compared: argmax<...>(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::compared, partial<V, Over>>>, "meshtf: addends can't be compared: argmax<...>(finish(x))");
   return x.addend();
 }
 

@@ -78,7 +78,8 @@ constexpr auto attention(tensor<T, L, Q...> const& q, tensor<KT, KL, K...> const
 
 template<Dimension Query, Dimension Memory, Dimension Key, class V, class Over, class... Rest>
 constexpr V attention(partial<V, Over> const& q, Rest const&...) {
-  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>, "meshtf: attention is not linear: attention<...>(finish(q), ...)");
+  static_assert(accepted<detail::use_verdict<algebra::use::normalised, partial<V, Over>>>,
+                "meshtf: attention is not linear: attention<...>(finish(q), ...)");
   return q.addend();
 }
 

@@ -75,7 +75,7 @@ constexpr auto bias_gelu(tensor<T, L, X...> const& x, tensor<U, R, B...> const& 
 
 template<class V, class Over, class B>
 constexpr V bias_gelu(partial<V, Over> const& x, B const&) {
-  static_assert(accepted<detail::use_verdict<use::bent, partial<V, Over>>>, "meshtf: bias_gelu is not linear: bias_gelu(finish(x), bias)");
+  static_assert(accepted<detail::use_verdict<algebra::use::bent, partial<V, Over>>>, "meshtf: bias_gelu is not linear: bias_gelu(finish(x), bias)");
   return x.addend();
 }
 

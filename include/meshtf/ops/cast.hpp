@@ -52,8 +52,8 @@ inline constexpr bool holds_all_of = std::is_same_v<To, From> || std::is_same_v<
 /// An open sum as elements of a type that holds every value of its own stays open; one that rounds does not compile, since rounded addends have another sum.
 template<Element To, class T, class L, class... D, class Over>
 constexpr auto cast(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
-  constexpr use how = detail::holds_all_of<To, T> ? use::widened : use::narrowed;
-  using verdict     = detail::use_verdict<how, partial<tensor<T, L, D...>, Over>>;
+  constexpr algebra::use how = detail::holds_all_of<To, T> ? algebra::use::widened : algebra::use::narrowed;
+  using verdict              = detail::use_verdict<how, partial<tensor<T, L, D...>, Over>>;
   static_assert(accepted<verdict>, "meshtf: this cast rounds addends: cast<...>(finish(x))");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else return detail::handed_through<how>(p, cast<To>(p.addend(), at));

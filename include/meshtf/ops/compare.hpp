@@ -104,13 +104,13 @@ constexpr auto compared(char const* name, std::source_location at, F const&, N x
 // whether a + b < c can't be said from whether a < c and b < c
 template<class F, class V, class Over, class Y>
 constexpr V compared(char const*, std::source_location, F const&, partial<V, Over> const& x, Y const&) {
-  static_assert(accepted<detail::use_verdict<use::compared, partial<V, Over>>>, "meshtf: addends can't be compared: finish(x)");
+  static_assert(accepted<detail::use_verdict<algebra::use::compared, partial<V, Over>>>, "meshtf: addends can't be compared: finish(x)");
   return x.addend();
 }
 template<class F, class V, class Over, class X>
   requires(Tensor<X> || Number<X>)
 constexpr V compared(char const*, std::source_location, F const&, X const&, partial<V, Over> const& y) {
-  static_assert(accepted<detail::use_verdict<use::compared, partial<V, Over>>>, "meshtf: addends can't be compared: finish(y)");
+  static_assert(accepted<detail::use_verdict<algebra::use::compared, partial<V, Over>>>, "meshtf: addends can't be compared: finish(y)");
   return y.addend();
 }
 

@@ -49,7 +49,8 @@ template<class... X>
 struct concat_of_open : std::type_identity<legal> {};
 template<class First, class Second, class... Rest>
 struct concat_of_open<First, Second, Rest...>
-    : std::type_identity<first_objection<meeting_verdict<meeting::alongside, First, Second>, typename concat_of_open<First, Rest...>::type>> {};
+    : std::type_identity<
+          first_objection<meeting_verdict<algebra::meeting::alongside, First, Second>, typename concat_of_open<First, Rest...>::type>> {};
 
 }  // namespace detail
 

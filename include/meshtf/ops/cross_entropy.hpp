@@ -91,7 +91,8 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
 
 template<Dimension Class, class V, class Over, class U, class R, class... Y>
 constexpr V softmax_cross_entropy(partial<V, Over> const& x, tensor<U, R, Y...> const&, cross_entropy_options = {}) {
-  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>, "meshtf: softmax_cross_entropy is not linear: finish(logits)");
+  static_assert(accepted<detail::use_verdict<algebra::use::normalised, partial<V, Over>>>,
+                "meshtf: softmax_cross_entropy is not linear: finish(logits)");
   return x.addend();
 }
 

@@ -41,7 +41,7 @@ constexpr auto dropout(tensor<T, L, X...> const& x, double rate, random_key key,
 /// An open sum stays open: all its addends drop the same elements.
 template<class V, class Over>
 constexpr auto dropout(partial<V, Over> const& p, double rate, random_key key, std::source_location at = std::source_location::current()) {
-  return detail::handed_through<use::scaled>(p, dropout(p.addend(), rate, key, at));
+  return detail::handed_through<algebra::use::scaled>(p, dropout(p.addend(), rate, key, at));
 }
 
 }  // namespace meshtf::inline v0

@@ -135,7 +135,7 @@ constexpr auto einsum(partial<tensor<T, L, X...>, Over> const& p, tensor<U, R, Y
   using verdict = detail::open_product_verdict<L, shape<Out...>, shape<X...>, shape<Y...>, Over>;
   static_assert(accepted<fit>, "meshtf: einsum can't join these operands");
   static_assert(accepted<verdict>, "meshtf: this layout can't contract an open sum with this: einsum<...>(finish(p), y)");
-  static_assert(after(meeting::times, pending::sum, pending::nothing).sound());
+  static_assert(algebra::after(algebra::meeting::times, algebra::pending::sum, algebra::pending::nothing).sound());
   if constexpr (!accepted<first_objection<fit, verdict>>) {
     return detail::rejected{};
   } else {
@@ -169,7 +169,7 @@ constexpr auto partial_einsum(X const& x, partial<V, Over> const& q, std::source
 
 template<Dimension... Out, class V, class A, class W, class B>
 constexpr V einsum(partial<V, A> const& p, partial<W, B> const&) {
-  static_assert(accepted<detail::meeting_verdict<meeting::times, partial<V, A>, partial<W, B>>>,
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::times, partial<V, A>, partial<W, B>>>,
                 "meshtf: einsum of two open sums: einsum<...>(finish(p), q)");
   return p.addend();
 }

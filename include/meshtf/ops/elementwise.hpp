@@ -87,47 +87,47 @@ constexpr auto gelu(tensor<T, L, X...> const& x, std::source_location at = std::
 
 template<class V, class Over>
 constexpr V exp(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::grown, partial<V, Over>>>, "meshtf: exp is not linear: exp(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::grown, partial<V, Over>>>, "meshtf: exp is not linear: exp(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V log(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::grown, partial<V, Over>>>, "meshtf: log is not linear: log(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::grown, partial<V, Over>>>, "meshtf: log is not linear: log(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V sqrt(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::grown, partial<V, Over>>>, "meshtf: sqrt is not linear: sqrt(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::grown, partial<V, Over>>>, "meshtf: sqrt is not linear: sqrt(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V rsqrt(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::rsqrt, partial<V, Over>>>, "meshtf: rsqrt is not linear: rsqrt(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::rsqrt, partial<V, Over>>>, "meshtf: rsqrt is not linear: rsqrt(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V square(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::bent, partial<V, Over>>>, "meshtf: square is not linear: square(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::bent, partial<V, Over>>>, "meshtf: square is not linear: square(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V tanh(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::grown, partial<V, Over>>>, "meshtf: tanh is not linear: tanh(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::grown, partial<V, Over>>>, "meshtf: tanh is not linear: tanh(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V sigmoid(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::grown, partial<V, Over>>>, "meshtf: sigmoid is not linear: sigmoid(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::grown, partial<V, Over>>>, "meshtf: sigmoid is not linear: sigmoid(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V relu(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::grown, partial<V, Over>>>, "meshtf: relu is not linear: relu(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::grown, partial<V, Over>>>, "meshtf: relu is not linear: relu(finish(x))");
   return x.addend();
 }
 template<class V, class Over>
 constexpr V gelu(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::bent, partial<V, Over>>>, "meshtf: gelu is not linear: gelu(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::bent, partial<V, Over>>>, "meshtf: gelu is not linear: gelu(finish(x))");
   return x.addend();
 }
 

@@ -55,7 +55,7 @@ constexpr auto gather(partial<tensor<T, L, D...>, Over> const& p, tensor<U, R, I
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    static_assert(after(use::moved, pending::sum).sound());
+    static_assert(algebra::after(algebra::use::moved, algebra::pending::sum).sound());
     auto const& table = p.addend();
     auto& m           = table.machine();
     m.enter("gather", at);

@@ -68,7 +68,8 @@ constexpr auto map(F const& f, DF const& df, tensor<T, L, X...> const& x, Rest c
 
 template<class F, class DF, class V, class Over, class... Rest>
 constexpr V map(F const&, DF const&, partial<V, Over> const& x, Rest const&...) {
-  static_assert(accepted<detail::use_verdict<use::bent, partial<V, Over>>>, "meshtf: map's function need not be linear: map(f, df, finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::bent, partial<V, Over>>>,
+                "meshtf: map's function need not be linear: map(f, df, finish(x))");
   return x.addend();
 }
 

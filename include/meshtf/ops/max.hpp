@@ -47,7 +47,7 @@ constexpr auto max(tensor<T, L, X...> const& x, std::source_location at = std::s
 
 template<Dimension... Along, class V, class Over>
 constexpr V max(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::maximum, partial<V, Over>>>, "meshtf: max is not linear: max<...>(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::maximum, partial<V, Over>>>, "meshtf: max is not linear: max<...>(finish(x))");
   return x.addend();
 }
 

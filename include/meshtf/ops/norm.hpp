@@ -225,13 +225,14 @@ constexpr auto residual_layer_norm(tensor<T, L, X...> const& x, tensor<U, R, Y..
 
 template<Dimension Along, class V, class Over, class... Rest>
 constexpr V layer_norm(partial<V, Over> const& x, Rest const&...) {
-  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>,
+  static_assert(accepted<detail::use_verdict<algebra::use::normalised, partial<V, Over>>>,
                 "meshtf: layer_norm is not linear: layer_norm<...>(finish(x), ...)");
   return x.addend();
 }
 template<Dimension Along, class V, class Over, class... Rest>
 constexpr V rms_norm(partial<V, Over> const& x, Rest const&...) {
-  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>, "meshtf: rms_norm is not linear: rms_norm<...>(finish(x), ...)");
+  static_assert(accepted<detail::use_verdict<algebra::use::normalised, partial<V, Over>>>,
+                "meshtf: rms_norm is not linear: rms_norm<...>(finish(x), ...)");
   return x.addend();
 }
 

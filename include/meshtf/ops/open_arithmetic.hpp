@@ -11,7 +11,7 @@ namespace meshtf::inline v0 {
 namespace detail {
 
 /// f(p), where f is linear: an open sum stays open.
-template<use How, class F, class T, class L, class... X, class Over>
+template<algebra::use How, class F, class T, class L, class... X, class Over>
 constexpr auto linear(char const* name, F const& f, partial<tensor<T, L, X...>, Over> const& p) {
   auto const& x = p.addend();
   x.machine().enter(name);
@@ -24,11 +24,11 @@ constexpr auto linear(char const* name, F const& f, partial<tensor<T, L, X...>, 
 
 template<class V, class Over>
 constexpr auto operator-(partial<V, Over> const& p) {
-  return detail::linear<use::negated>("operator-", function::negated{}, p);
+  return detail::linear<algebra::use::negated>("operator-", function::negated{}, p);
 }
 template<class V, class Over, Number N>
 constexpr auto operator*(partial<V, Over> const& p, N c) {
-  return detail::linear<use::scaled>("operator*", function::scaled<typename V::element_type>{static_cast<typename V::element_type>(c)}, p);
+  return detail::linear<algebra::use::scaled>("operator*", function::scaled<typename V::element_type>{static_cast<typename V::element_type>(c)}, p);
 }
 template<class V, class Over, Number N>
 constexpr auto operator*(N c, partial<V, Over> const& p) {
@@ -36,20 +36,21 @@ constexpr auto operator*(N c, partial<V, Over> const& p) {
 }
 template<class V, class Over, Number N>
 constexpr auto operator/(partial<V, Over> const& p, N c) {
-  return detail::linear<use::scaled>("operator/", function::divided_by<typename V::element_type>{static_cast<typename V::element_type>(c)}, p);
+  return detail::linear<algebra::use::scaled>("operator/", function::divided_by<typename V::element_type>{static_cast<typename V::element_type>(c)},
+                                              p);
 }
 
 namespace detail {
 
-template<meeting How, class P, class Y>
+template<algebra::meeting How, class P, class Y>
 struct meet_open;
-template<meeting How, class T, class L, class... X, class Over, class U, class R, class... Y>
+template<algebra::meeting How, class T, class L, class... X, class Over, class U, class R, class... Y>
 struct meet_open<How, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>> {
   using out     = broadcast_shape<shape<X...>, shape<Y...>>;
   using verdict = first_objection<meeting_verdict<How, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>>,
                                   operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>, open_verdict<L, out, Over>>;
 };
-template<meeting How, class T, class L, class... X, class A, class U, class R, class... Y, class B>
+template<algebra::meeting How, class T, class L, class... X, class A, class U, class R, class... Y, class B>
 struct meet_open<How, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>> {
   using out     = broadcast_shape<shape<X...>, shape<Y...>>;
   using over    = united_axes<L, A, B>;
@@ -70,7 +71,7 @@ constexpr void pull_back_open(tensor<T, L, Y...> const& y, axis_set open, F cons
 /// owes the same axes.
 template<class T, class L, class... X, class Over, class U, class R, class... Y>
 constexpr auto operator*(partial<tensor<T, L, X...>, Over> const& p, tensor<U, R, Y...> const& y) {
-  using meets   = detail::meet_open<meeting::times, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>>;
+  using meets   = detail::meet_open<algebra::meeting::times, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>>;
   using verdict = typename meets::verdict;
   static_assert(accepted<verdict>, "meshtf: operator* can't join an open sum and this tensor: finish(p) * y");
   if constexpr (!accepted<verdict>) {
@@ -84,7 +85,7 @@ constexpr auto operator*(partial<tensor<T, L, X...>, Over> const& p, tensor<U, R
         if (x.needs_gradient()) detail::pull_back(x.target(), function::times{}, dz, y.value());
         if (y.needs_gradient()) detail::pull_back_open(y.target(), open, function::times{}, dz, x.value());
       });
-    return detail::handed_through<use::scaled>(p, std::move(z));
+    return detail::handed_through<algebra::use::scaled>(p, std::move(z));
   }
 }
 template<class T, class L, class... X, class Over, class U, class R, class... Y>
@@ -95,7 +96,7 @@ constexpr auto operator*(tensor<U, R, Y...> const& y, partial<tensor<T, L, X...>
 /// An open sum divided by a finished tensor.
 template<class T, class L, class... X, class Over, class U, class R, class... Y>
 constexpr auto operator/(partial<tensor<T, L, X...>, Over> const& p, tensor<U, R, Y...> const& y) {
-  using meets   = detail::meet_open<meeting::over, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>>;
+  using meets   = detail::meet_open<algebra::meeting::over, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>>;
   using verdict = typename meets::verdict;
   static_assert(accepted<verdict>, "meshtf: operator/ can't join an open sum and this tensor: finish(p) / y");
   if constexpr (!accepted<verdict>) {
@@ -110,7 +111,7 @@ constexpr auto operator/(partial<tensor<T, L, X...>, Over> const& p, tensor<U, R
         if (x.needs_gradient()) detail::pull_back(x, function::over{}, dz, y.value());
         if (y.needs_gradient()) detail::pull_back_open(y.target(), open, function::quotient_gradient{}, dz, z.value(), y.value());
       });
-    return detail::handed_through<use::scaled>(p, std::move(z));
+    return detail::handed_through<algebra::use::scaled>(p, std::move(z));
   }
 }
 
@@ -146,14 +147,14 @@ constexpr auto joined(char const* name, partial<tensor<T, L, X...>, A> const& p,
 /// Two open sums, broadcast to one another, are one open sum over the axes of both.
 template<class T, class L, class... X, class A, class U, class R, class... Y, class B>
 constexpr auto operator+(partial<tensor<T, L, X...>, A> const& p, partial<tensor<U, R, Y...>, B> const& q) {
-  using meets = detail::meet_open<meeting::plus, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
+  using meets = detail::meet_open<algebra::meeting::plus, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
   static_assert(accepted<typename meets::verdict>, "meshtf: operator+ can't join these open sums");
   if constexpr (!accepted<typename meets::verdict>) return detail::rejected{};
   else return detail::joined<meets>("operator+", p, q, function::identity{});
 }
 template<class T, class L, class... X, class A, class U, class R, class... Y, class B>
 constexpr auto operator-(partial<tensor<T, L, X...>, A> const& p, partial<tensor<U, R, Y...>, B> const& q) {
-  using meets = detail::meet_open<meeting::minus, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
+  using meets = detail::meet_open<algebra::meeting::minus, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
   static_assert(accepted<typename meets::verdict>, "meshtf: operator- can't join these open sums");
   if constexpr (!accepted<typename meets::verdict>) return detail::rejected{};
   else return detail::joined<meets>("operator-", p, q, function::negated{});
@@ -163,7 +164,7 @@ constexpr auto operator-(partial<tensor<T, L, X...>, A> const& p, partial<tensor
 
 template<class V, class Over, class T, class L, class... X>
 constexpr V operator+(partial<V, Over> const& p, tensor<T, L, X...> const&) {
-  static_assert(accepted<detail::meeting_verdict<meeting::plus, partial<V, Over>, tensor<T, L, X...>>>,
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::plus, partial<V, Over>, tensor<T, L, X...>>>,
                 "meshtf: x would count per addend: p + as_partial<...>(x), free");
   return p.addend();
 }
@@ -173,7 +174,7 @@ constexpr V operator+(tensor<T, L, X...> const& x, partial<V, Over> const& p) {
 }
 template<class V, class Over, class T, class L, class... X>
 constexpr V operator-(partial<V, Over> const& p, tensor<T, L, X...> const&) {
-  static_assert(accepted<detail::meeting_verdict<meeting::minus, partial<V, Over>, tensor<T, L, X...>>>,
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::minus, partial<V, Over>, tensor<T, L, X...>>>,
                 "meshtf: x would count per addend: p - as_partial<...>(x), free");
   return p.addend();
 }
@@ -183,7 +184,7 @@ constexpr V operator-(tensor<T, L, X...> const& x, partial<V, Over> const& p) {
 }
 template<class V, class Over, Number N>
 constexpr V operator+(partial<V, Over> const& p, N) {
-  static_assert(accepted<detail::use_verdict<use::shifted, partial<V, Over>>>, "meshtf: operator+ would count c per addend: finish(p) + c");
+  static_assert(accepted<detail::use_verdict<algebra::use::shifted, partial<V, Over>>>, "meshtf: operator+ would count c per addend: finish(p) + c");
   return p.addend();
 }
 template<class V, class Over, Number N>
@@ -192,34 +193,36 @@ constexpr V operator+(N c, partial<V, Over> const& p) {
 }
 template<class V, class Over, Number N>
 constexpr V operator-(partial<V, Over> const& p, N) {
-  static_assert(accepted<detail::use_verdict<use::shifted, partial<V, Over>>>, "meshtf: operator- would count c per addend: finish(p) - c");
+  static_assert(accepted<detail::use_verdict<algebra::use::shifted, partial<V, Over>>>, "meshtf: operator- would count c per addend: finish(p) - c");
   return p.addend();
 }
 template<class V, class Over, Number N>
 constexpr V operator-(N, partial<V, Over> const& p) {
-  static_assert(accepted<detail::use_verdict<use::subtracted, partial<V, Over>>>, "meshtf: operator- would count c per addend: c - finish(p)");
+  static_assert(accepted<detail::use_verdict<algebra::use::subtracted, partial<V, Over>>>,
+                "meshtf: operator- would count c per addend: c - finish(p)");
   return p.addend();
 }
 template<class V, class W, class A, class B>
 constexpr V operator*(partial<V, A> const& p, partial<W, B> const&) {
-  static_assert(accepted<detail::meeting_verdict<meeting::times, partial<V, A>, partial<W, B>>>, "meshtf: operator* of two open sums: finish(p) * q");
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::times, partial<V, A>, partial<W, B>>>,
+                "meshtf: operator* of two open sums: finish(p) * q");
   return p.addend();
 }
 template<class V, class W, class A, class B>
 constexpr V operator/(partial<V, A> const& p, partial<W, B> const&) {
-  static_assert(accepted<detail::meeting_verdict<meeting::over, partial<V, A>, partial<W, B>>>,
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::over, partial<V, A>, partial<W, B>>>,
                 "meshtf: operator/ is not linear there: p / finish(q)");
   return p.addend();
 }
 template<class T, class L, class... X, class V, class Over>
 constexpr V operator/(tensor<T, L, X...> const&, partial<V, Over> const& p) {
-  static_assert(accepted<detail::meeting_verdict<meeting::over, tensor<T, L, X...>, partial<V, Over>>>,
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::over, tensor<T, L, X...>, partial<V, Over>>>,
                 "meshtf: operator/ is not linear there: x / finish(p)");
   return p.addend();
 }
 template<class V, class Over, Number N>
 constexpr V operator/(N, partial<V, Over> const& p) {
-  static_assert(accepted<detail::use_verdict<use::divisor, partial<V, Over>>>, "meshtf: operator/ is not linear there: c / finish(p)");
+  static_assert(accepted<detail::use_verdict<algebra::use::divisor, partial<V, Over>>>, "meshtf: operator/ is not linear there: c / finish(p)");
   return p.addend();
 }
 

@@ -43,7 +43,7 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_lo
   using verdict = detail::open_verdict<L, replaced<shape<D...>, From, shape<To>>, Over>;
   static_assert(accepted<verdict>, "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<use::moved>(p, detail::renamed<From, To, detail::may_owe<L, Over>>(p.addend(), at));
+  else return detail::handed_through<algebra::use::moved>(p, detail::renamed<From, To, detail::may_owe<L, Over>>(p.addend(), at));
 }
 
 }  // namespace meshtf::inline v0

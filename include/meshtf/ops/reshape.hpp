@@ -134,7 +134,7 @@ constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p, std::source
   using verdict   = first_objection<detail::open_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
   static_assert(accepted<verdict>, "meshtf: split_dim can't split this open sum so: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<use::moved>(p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
+  else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
 }
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D, class Over>
 constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
@@ -142,7 +142,7 @@ constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::sourc
   using verdict   = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>, typename reshaping::verdict>;
   static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
+  else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
 }
 
 }  // namespace meshtf::inline v0

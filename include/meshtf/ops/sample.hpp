@@ -71,7 +71,8 @@ constexpr auto sample(tensor<T, L, D...> const& logits, random_key key, double t
 
 template<Dimension Along, class V, class Over>
 constexpr V sample(partial<V, Over> const& logits, random_key, double) {
-  static_assert(accepted<detail::use_verdict<use::compared, partial<V, Over>>>, "meshtf: sample is not linear: sample<...>(finish(logits), ...)");
+  static_assert(accepted<detail::use_verdict<algebra::use::compared, partial<V, Over>>>,
+                "meshtf: sample is not linear: sample<...>(finish(logits), ...)");
   return logits.addend();
 }
 

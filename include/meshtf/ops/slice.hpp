@@ -84,7 +84,7 @@ constexpr auto slice(partial<tensor<T, L, D...>, Over> const& p, extent first, s
   using verdict = detail::open_verdict<L, shape<To>, Over>;
   static_assert(accepted<verdict>, "meshtf: slice can't split an open sum over an axis that it owes: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<use::moved>(p, slice<From, To>(p.addend(), first, at));
+  else return detail::handed_through<algebra::use::moved>(p, slice<From, To>(p.addend(), first, at));
 }
 
 }  // namespace meshtf::inline v0

@@ -68,13 +68,14 @@ constexpr auto log_softmax(tensor<T, L, X...> const& x, std::source_location at 
 
 template<Dimension... Along, class V, class Over>
 constexpr V softmax(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>, "meshtf: softmax is not linear: softmax<...>(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::normalised, partial<V, Over>>>, "meshtf: softmax is not linear: softmax<...>(finish(x))");
   return x.addend();
 }
 
 template<Dimension... Along, class V, class Over>
 constexpr V log_softmax(partial<V, Over> const& x) {
-  static_assert(accepted<detail::use_verdict<use::normalised, partial<V, Over>>>, "meshtf: log_softmax is not linear: log_softmax<...>(finish(x))");
+  static_assert(accepted<detail::use_verdict<algebra::use::normalised, partial<V, Over>>>,
+                "meshtf: log_softmax is not linear: log_softmax<...>(finish(x))");
   return x.addend();
 }
 

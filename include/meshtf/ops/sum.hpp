@@ -59,14 +59,14 @@ constexpr auto mean(tensor<T, L, X...> const& x, std::source_location at = std::
 namespace detail {
 
 /// The same of an open sum: what is split of `Gone` is one more sum that stays open, so nothing is sent.
-template<use How, class Gone, class F, class T, class L, class... X, class Over>
+template<algebra::use How, class Gone, class F, class T, class L, class... X, class Over>
 constexpr auto summed_open(char const* name, std::source_location at, F const& f, partial<tensor<T, L, X...>, Over> const& p) {
   using out     = without<shape<X...>, Gone>;
   auto const& x = p.addend();
   x.machine().enter(name, at);
   auto z = reduced<reduction::sum, out>(f, x);
   if (wants_gradient(x)) record(z.value, [x = x.without_value(), f](auto const& dz) { contribute(x, each<T, shape<X...>>(f, dz)); });
-  static_assert(after(How, pending::sum) == pending_after{pending::sum});
+  static_assert(algebra::after(How, algebra::pending::sum) == algebra::pending_after{algebra::pending::sum});
   using split = typename remaining_axes<axes_that_split<L, shape<X...>>, splitting_axes<L, out>>::type;
   return partial<tensor_of<T, L, out>, united_axes<L, Over, split>>{std::move(z.value), p.owed() | z.owed};
 }
@@ -82,7 +82,7 @@ constexpr auto sum(partial<tensor<T, L, X...>, Over> const& p, std::source_locat
     return detail::rejected{};
   } else {
     using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
-    return detail::summed_open<use::summed, gone>("sum", at, function::identity{}, p);
+    return detail::summed_open<algebra::use::summed, gone>("sum", at, function::identity{}, p);
   }
 }
 
@@ -95,7 +95,7 @@ constexpr auto mean(partial<tensor<T, L, X...>, Over> const& p, std::source_loca
     return detail::rejected{};
   } else {
     using gone = typename detail::named_or_all<shape<X...>, Along...>::type;
-    return detail::summed_open<use::summed, gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, p);
+    return detail::summed_open<algebra::use::summed, gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, p);
   }
 }
 

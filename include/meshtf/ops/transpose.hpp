@@ -42,7 +42,7 @@ constexpr auto transpose(tensor<T, L, D...> const& x, std::source_location at = 
 /// An open sum stays open.
 template<Dimension... Order, class V, class Over>
 constexpr auto transpose(partial<V, Over> const& p, std::source_location at = std::source_location::current()) {
-  return detail::handed_through<use::moved>(p, transpose<Order...>(p.addend(), at));
+  return detail::handed_through<algebra::use::moved>(p, transpose<Order...>(p.addend(), at));
 }
 
 }  // namespace meshtf::inline v0

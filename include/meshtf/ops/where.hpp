@@ -125,7 +125,7 @@ constexpr auto where(tensor<C, K, D...> const& condition, N x, tensor<T, L, Y...
 template<class C, class K, class... D, class T, class L, class... X, class A, class U, class R, class... Y, class B>
 constexpr auto where(tensor<C, K, D...> const& condition, partial<tensor<T, L, X...>, A> const& p, partial<tensor<U, R, Y...>, B> const& q,
                      std::source_location at = std::source_location::current()) {
-  using meets   = detail::meet_open<meeting::alongside, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
+  using meets   = detail::meet_open<algebra::meeting::alongside, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
   using over    = typename meets::over;
   using verdict = first_objection<typename meets::verdict, detail::open_verdict<L, shape<D...>, over>>;
   static_assert(accepted<verdict>, "meshtf: where can't choose from these open sums");
@@ -157,7 +157,7 @@ constexpr auto where(tensor<C, K, D...> const& condition, partial<tensor<T, L, X
   using verdict = detail::open_verdict<L, shape<D...>, Over>;
   static_assert(accepted<verdict>, "meshtf: this condition is split over an axis that the open sum owes: where(condition, finish(p), c)");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<use::scaled>(p, where(condition, p.addend(), detail::counted_once(c, p), at));
+  else return detail::handed_through<algebra::use::scaled>(p, where(condition, p.addend(), detail::counted_once(c, p), at));
 }
 template<class C, class K, class... D, class T, class L, class... X, class Over, Number N>
 constexpr auto where(tensor<C, K, D...> const& condition, N c, partial<tensor<T, L, X...>, Over> const& p,
@@ -165,24 +165,25 @@ constexpr auto where(tensor<C, K, D...> const& condition, N c, partial<tensor<T,
   using verdict = detail::open_verdict<L, shape<D...>, Over>;
   static_assert(accepted<verdict>, "meshtf: this condition is split over an axis that the open sum owes: where(condition, c, finish(p))");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<use::scaled>(p, where(condition, detail::counted_once(c, p), p.addend(), at));
+  else return detail::handed_through<algebra::use::scaled>(p, where(condition, detail::counted_once(c, p), p.addend(), at));
 }
 
 template<Tensor C, class V, class Over, Tensor Y>
 constexpr V where(C const&, partial<V, Over> const& p, Y const&) {
-  static_assert(accepted<detail::meeting_verdict<meeting::alongside, partial<V, Over>, Y>>,
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::alongside, partial<V, Over>, Y>>,
                 "meshtf: where would count y per addend: as_partial<...>(y), free");
   return p.addend();
 }
 template<Tensor C, Tensor X, class V, class Over>
 constexpr V where(C const&, X const&, partial<V, Over> const& p) {
-  static_assert(accepted<detail::meeting_verdict<meeting::alongside, X, partial<V, Over>>>,
+  static_assert(accepted<detail::meeting_verdict<algebra::meeting::alongside, X, partial<V, Over>>>,
                 "meshtf: where would count x per addend: as_partial<...>(x), free");
   return p.addend();
 }
 template<class V, class Over, class X, class Y>
 constexpr V where(partial<V, Over> const& condition, X const&, Y const&) {
-  static_assert(accepted<detail::use_verdict<use::compared, partial<V, Over>>>, "meshtf: where's condition is finished: where(finish(c), x, y)");
+  static_assert(accepted<detail::use_verdict<algebra::use::compared, partial<V, Over>>>,
+                "meshtf: where's condition is finished: where(finish(c), x, y)");
   return condition.addend();
 }
 

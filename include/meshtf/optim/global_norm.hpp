@@ -63,13 +63,6 @@ struct first_parameter<parameter_list<First, Rest...>> : first_parameter<First> 
 template<HasParameters Part>
 struct first_parameter<Part> : first_parameter<decltype(std::declval<Part&>().parameters())> {};
 
-/// n numbers that become one.
-constexpr nest_steps all_into_one(extent n) {
-  nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .turns = n};
-  if (n > 1) steps.size[0] = n, steps.stride[0][0] = 1;
-  return steps;
-}
-
 /// The norm of elements that lie on many processes. What several hold alike counts on one of them, so one all-reduce of one number joins everything,
 /// wherever the elements are, and gives all processes the same bits.
 template<class T, class L>

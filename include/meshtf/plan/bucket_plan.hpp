@@ -19,6 +19,7 @@ inline constexpr extent largest_packed = 32 * 1024;
 /// A message has no more bytes than this: it stays in the cache between packing and unpacking.
 inline constexpr extent largest_bucket = 1024 * 1024;
 
+/// Whether an array of so many bytes is packed with others; a longer one is worth a message of its own.
 constexpr bool is_packed(extent bytes) { return bytes <= largest_packed; }
 
 /// An array that is to be sent, and its place in a message.

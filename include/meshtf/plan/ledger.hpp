@@ -239,7 +239,7 @@ public:
   /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
-    if (move.what == transfer::slice) return;
+    if (move.what == transfer_kind::slice) return;
     extent const extra = scratch_of(move, extent{sizeof(T)});
     T* const scratch   = take<T>(extra);
     this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);

@@ -77,7 +77,7 @@ public:
   }
   constexpr call_site const& now() const { return now_; }
   /// Why the next collectives of this operation are called.
-  constexpr void because(reason const* why) { why_ = why; }
+  constexpr void because(collective_reason const* why) { why_ = why; }
 
   // ---- whether operations are put on the tape
   constexpr bool records_gradients() const { return records_gradients_; }
@@ -185,17 +185,17 @@ protected:
   }
 
 private:
-  tape_entry* last_       = nullptr;
-  cost<M>* notes_         = nullptr;
-  call_site now_          = {};
-  reason const* why_      = nullptr;
-  extent live_            = 0;
-  extent peak_            = 0;
-  extent parameters_      = 0;
-  extent most_parameters_ = 0;
-  extent optimizer_       = 0;
-  extent most_optimizer_  = 0;
-  bool records_gradients_ = true;
+  tape_entry* last_             = nullptr;
+  cost<M>* notes_               = nullptr;
+  call_site now_                = {};
+  collective_reason const* why_ = nullptr;
+  extent live_                  = 0;
+  extent peak_                  = 0;
+  extent parameters_            = 0;
+  extent most_parameters_       = 0;
+  extent optimizer_             = 0;
+  extent most_optimizer_        = 0;
+  bool records_gradients_       = true;
 };
 
 }  // namespace meshtf::inline v0

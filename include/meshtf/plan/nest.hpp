@@ -100,4 +100,11 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
   return collapsed(nest);
 }
 
+/// n numbers that become one.
+constexpr nest_steps all_into_one(extent n) {
+  nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .turns = n};
+  if (n > 1) steps.size[0] = n, steps.stride[0][0] = 1;
+  return steps;
+}
+
 }  // namespace meshtf::inline v0

@@ -7,12 +7,15 @@
 
 namespace meshtf::inline v0 {
 
-/// How the true value follows from those that the processes hold: all of them hold it, or it is their sum, their maximum, or their minimum.
-enum class pending : std::uint8_t { nothing, sum, max, min };
-
 /// A value that is a sum over `Axis` is not also split over it.
 template<class Axis, class Dim>
 struct owed_axis_splits_dim {};
+
+/// The words of the algebra are common ones, so they have a namespace to themselves.
+namespace algebra {
+
+/// How the true value follows from those that the processes hold: all of them hold it, or it is their sum, their maximum, or their minimum.
+enum class pending : std::uint8_t { nothing, sum, max, min };
 
 /// What an operation does with one value, its other operands being whole.
 enum class use : std::uint8_t {
@@ -138,5 +141,7 @@ constexpr pending_after after(meeting m, pending p, pending q) {
   }
   return refused;
 }
+
+}  // namespace algebra
 
 }  // namespace meshtf::inline v0

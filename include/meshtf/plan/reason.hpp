@@ -23,7 +23,7 @@ struct named_dims {
 ///
 /// Of an operation that works along split dimensions, its loops: those that the collective's axes split are the ones that were summed, or whatever `done` says.
 /// Of a value that changes its place: from where, and `to` where. Of everything else, words.
-struct reason {
+struct collective_reason {
   named_dims loops{};
   named_dims to{};
   char const* done  = "summed";
@@ -48,15 +48,15 @@ struct names_in<L, shape<D...>> {
 };
 
 template<class L, class Loops>
-inline constexpr reason reason_to_sum{.loops = names_in<L, Loops>::value};
+inline constexpr collective_reason reason_to_sum{.loops = names_in<L, Loops>::value};
 
 template<class L, class Loops>
-inline constexpr reason reason_to_look_up{.loops = names_in<L, Loops>::value, .done = "looked up"};
+inline constexpr collective_reason reason_to_look_up{.loops = names_in<L, Loops>::value, .done = "looked up"};
 
-inline constexpr reason reason_to_take_the_first{.words = "of equal elements the first counts"};
+inline constexpr collective_reason reason_to_take_the_first{.words = "of equal elements the first counts"};
 
 template<class From, class S1, class To, class S2>
-inline constexpr reason reason_to_move{.loops = names_in<From, S1>::value, .to = names_in<To, S2>::value};
+inline constexpr collective_reason reason_to_move{.loops = names_in<From, S1>::value, .to = names_in<To, S2>::value};
 
 }  // namespace detail
 

@@ -68,6 +68,7 @@ std::string words_of(collective_call const& c) {
 /// off, a collective costs one comparison more.
 class call_check {
 public:
+  /// None unless `MESHTF_CHECK` is set on some process of `comm`; collective.
   static std::unique_ptr<call_check> if_wanted(MPI_Comm comm) {
     char const* const wanted = std::getenv("MESHTF_CHECK");
     int on                   = wanted != nullptr && !std::string_view{wanted}.empty() && std::string_view{wanted} != "0";

@@ -27,20 +27,13 @@
 
 namespace meshtf::inline v0 {
 
-namespace detail {
-
-struct unchanged {
-  static constexpr bool vectorised = true;
-  constexpr auto operator()(auto const& x) const { return x; }
-};
-
-}  // namespace detail
-
 /// The part of `process_mesh` that knows other processes. `Self` is the mesh; it lends buffers.
 template<class Self, Mesh M>
 class messages : public accounts<Self, M> {
 public:
+  /// The mesh's own duplicate of the communicator that it was made of.
   boost::mpi::communicator const& world() const { return world_; }
+  /// This process in `world()`, row-major in the mesh's order of axes.
   int rank() const { return world_.rank(); }
 
   /// Where this process stands along the axis `A`.
@@ -132,8 +125,8 @@ public:
   /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {
-    if (move.what == transfer::slice) {
-      kernel::map_nest(move.pack, detail::unchanged{}, z, x + offset_of(move));
+    if (move.what == transfer_kind::slice) {
+      kernel::map_nest(move.pack, kernel::unchanged{}, z, x + offset_of(move));
       return;
     }
     extent const extra = scratch_of(move, extent{sizeof(T)});
@@ -143,21 +136,21 @@ public:
     T* const packed    = scratch;
     T* const received  = scratch + (move.packs ? move.send : 0);
     T* const buffer    = received + (move.unpacks ? move.result : 0);
-    if (move.packs) kernel::map_nest(move.pack, detail::unchanged{}, packed, x);
+    if (move.packs) kernel::map_nest(move.pack, kernel::unchanged{}, packed, x);
     T const* const sent = move.packs ? packed : x;
     T* const arriving   = move.unpacks ? received : z;
     switch (move.what) {
-      case transfer::all_gather: meshtf::all_gather(comm, sent, move.block, arriving); break;
-      case transfer::all_to_all: meshtf::all_to_all(comm, sent, move.block, arriving); break;
-      case transfer::reduce_scatter: meshtf::reduce_scatter(comm, reduction::sum, sent, move.block, buffer, arriving); break;
-      case transfer::permute: {
+      case transfer_kind::all_gather: meshtf::all_gather(comm, sent, move.block, arriving); break;
+      case transfer_kind::all_to_all: meshtf::all_to_all(comm, sent, move.block, arriving); break;
+      case transfer_kind::reduce_scatter: meshtf::reduce_scatter(comm, reduction::sum, sent, move.block, buffer, arriving); break;
+      case transfer_kind::permute: {
         auto const partners = partners_of(move, axis_sizes<M>, comm.rank());
         meshtf::permute(comm, sent, static_cast<int>(partners.to), arriving, static_cast<int>(partners.from), move.block);
         break;
       }
       default: break;  // an all-reduce works in place: `all_reduce`
     }
-    if (move.unpacks) kernel::map_nest(move.unpack, detail::unchanged{}, z, static_cast<T const*>(received));
+    if (move.unpacks) kernel::map_nest(move.unpack, kernel::unchanged{}, z, static_cast<T const*>(received));
     self().give(scratch, extra);
   }
   /// Undoes a slice: `x` has `move.result` elements and goes to its place among the `move.send` of `z`.
@@ -165,7 +158,7 @@ public:
   void unslice(reshard_move const& move, T const* x, T* z) {
     nest_steps back = move.pack;
     std::swap(back.stride[0], back.stride[1]);
-    kernel::map_nest(back, detail::unchanged{}, z + offset_of(move), x);
+    kernel::map_nest(back, kernel::unchanged{}, z + offset_of(move), x);
   }
 
 protected:

@@ -30,12 +30,13 @@ template<class L, class S, class Over>
 using open_verdict = typename open_placement<wet<L>, S, Over>::type;
 
 /// The addends `z` that an operation made of those of `p`, used as `How` says, as an open sum again.
-template<use How, class V, class Over, class T, class L, class... Z>
+template<algebra::use How, class V, class Over, class T, class L, class... Z>
 constexpr auto handed_through(partial<V, Over> const& p, tensor<T, L, Z...> z) {
-  static_assert(after(How, pending::sum) == pending_after{pending::sum}, "meshtf: only a linear operation hands an open sum through");
+  static_assert(algebra::after(How, algebra::pending::sum) == algebra::pending_after{algebra::pending::sum},
+                "meshtf: only a linear operation hands an open sum through");
   return partial<tensor<T, L, Z...>, Over>{std::move(z), p.owed()};
 }
-template<use How, class V, class Over>
+template<algebra::use How, class V, class Over>
 constexpr rejected handed_through(partial<V, Over> const&, rejected) {
   return {};
 }

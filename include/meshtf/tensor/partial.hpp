@@ -55,8 +55,8 @@ using united_axes = std::conditional_t<
 template<class Tensor>
 struct open_sum {
   Tensor value;
-  axis_set owed     = 0;
-  reason const* why = nullptr;
+  axis_set owed                = 0;
+  collective_reason const* why = nullptr;
 };
 
 }  // namespace detail
@@ -96,9 +96,9 @@ struct finish_sends {};
 namespace detail {
 
 template<class X>
-inline constexpr pending pending_of = pending::nothing;
+inline constexpr algebra::pending pending_of = algebra::pending::nothing;
 template<class V, class Over>
-inline constexpr pending pending_of<partial<V, Over>> = pending::sum;
+inline constexpr algebra::pending pending_of<partial<V, Over>> = algebra::pending::sum;
 
 template<class P>
 struct finishing;
@@ -112,19 +112,19 @@ struct finishing<partial<V, Over>> {
   using sends                    = finish_sends<bytes>;
 };
 
-template<remedy Fix, class P>
+template<algebra::remedy Fix, class P>
 struct open_sum_objection : std::type_identity<still_a_sum_over<typename finishing<P>::over, typename finishing<P>::sends>> {};
 template<class P>
-struct open_sum_objection<remedy::none, P> : std::type_identity<legal> {};
+struct open_sum_objection<algebra::remedy::none, P> : std::type_identity<legal> {};
 
 /// `legal`, or why the open sum `P` can't be used so: what `after` says, in the program's names.
-template<use How, class P>
-using use_verdict = typename open_sum_objection<after(How, pending_of<P>).fix, P>::type;
+template<algebra::use How, class P>
+using use_verdict = typename open_sum_objection<algebra::after(How, pending_of<P>).fix, P>::type;
 
 /// The same of two values, of which `X` or `Y` is an open sum.
-template<meeting How, class X, class Y>
-using meeting_verdict =
-    typename open_sum_objection<after(How, pending_of<X>, pending_of<Y>).fix, std::conditional_t<pending_of<X> == pending::nothing, Y, X>>::type;
+template<algebra::meeting How, class X, class Y>
+using meeting_verdict = typename open_sum_objection<algebra::after(How, pending_of<X>, pending_of<Y>).fix,
+                                                    std::conditional_t<pending_of<X> == algebra::pending::nothing, Y, X>>::type;
 
 }  // namespace detail
 

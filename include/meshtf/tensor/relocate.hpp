@@ -19,7 +19,7 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   handle now   = x.handle();
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
-    if (move.what == transfer::all_reduce) {
+    if (move.what == transfer_kind::all_reduce) {
       if (!now.alone() || i == 0) {   // others go on seeing the addends
         handle own = handle::make(m, m, move.result);
         m.copy(move.result, static_cast<T const*>(now->data()), own->data());
@@ -53,7 +53,7 @@ constexpr Result padded(tensor<T, L, D...> const& x, reshard_steps const& steps)
 
 constexpr bool only_slices(reshard_steps const& steps) {
   for (auto const& move : steps)
-    if (move.what != transfer::slice) return false;
+    if (move.what != transfer_kind::slice) return false;
   return true;
 }
 

@@ -100,9 +100,9 @@ private:
 /// A gradient while it is collected.
 template<class T, class Machine>
 struct slot {
-  bool open         = false;   // a parameter's: nobody finishes it before its owner asks
-  unsigned owed     = 0;       // over these axes the content is still a sum of what the processes hold
-  reason const* why = nullptr;   // ... and for this reason
+  bool open                    = false;   // a parameter's: nobody finishes it before its owner asks
+  unsigned owed                = 0;       // over these axes the content is still a sum of what the processes hold
+  collective_reason const* why = nullptr;   // ... and for this reason
   shared<storage<T, Machine>, Machine> sum{};
 };
 

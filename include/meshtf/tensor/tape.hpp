@@ -48,7 +48,7 @@ constexpr bool wants_gradient(First const& first, X const&... x) {
 
 /// Adds up the addends of `t`, equal on all processes that hold the same part.
 template<class T, class L, class... D>
-constexpr void finish_in_place(tensor<T, L, D...>& t, axis_set owed, reason const* why = nullptr) {
+constexpr void finish_in_place(tensor<T, L, D...>& t, axis_set owed, collective_reason const* why = nullptr) {
   if (owed == 0) return;
   if (!t.handle().alone())  // others read this buffer: they go on seeing the addends
     t.machine().if_joined(
@@ -72,7 +72,7 @@ constexpr Value finished(open_sum<Value> p) {
 /// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. Where one of the two is whole on an axis and the other owes a sum there, the whole one
 /// counts on coordinate 0 only.
 template<class T, class L, class... D>
-constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, reason const* why = nullptr) {
+constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
   auto& slot = x.slot();
   if (!slot.sum) {
     slot.sum  = g.handle();

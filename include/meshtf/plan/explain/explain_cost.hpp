@@ -45,13 +45,13 @@ struct call_groups {
 
 constexpr bool adds_up(collective kind) { return kind == collective::all_reduce || kind == collective::reduce_scatter; }
 
-constexpr transfer transfer_of(collective kind) {
+constexpr transfer_kind transfer_of(collective kind) {
   switch (kind) {
-    case collective::reduce_scatter: return transfer::reduce_scatter;
-    case collective::all_gather: return transfer::all_gather;
-    case collective::all_to_all: return transfer::all_to_all;
-    case collective::permute: return transfer::permute;
-    default: return transfer::all_reduce;
+    case collective::reduce_scatter: return transfer_kind::reduce_scatter;
+    case collective::all_gather: return transfer_kind::all_gather;
+    case collective::all_to_all: return transfer_kind::all_to_all;
+    case collective::permute: return transfer_kind::permute;
+    default: return transfer_kind::all_reduce;
   }
 }
 
@@ -116,7 +116,7 @@ template<class Cost>
 constexpr extent sent_along(Cost const& c, int axis) {
   extent sum = 0;
   c.for_each_collective([&](collective_call const& call, extent times) {
-    if (in_set(call.over, axis)) sum += times * call.sent;
+    if (among(call.over, axis)) sum += times * call.sent;
   });
   return sum;
 }

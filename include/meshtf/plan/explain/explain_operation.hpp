@@ -15,7 +15,7 @@ namespace detail {
 
 /// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that an all-reduce is made of.
 template<class M, class T>
-constexpr void put_all_reduce(page& out, std::string_view what, reduction how, extent n, axis_set over, reason const& why) {
+constexpr void put_all_reduce(page& out, std::string_view what, reduction how, extent n, axis_set over, collective_reason const& why) {
   if (over == 0) return;
   ledger<M> machine;
   machine.template all_reduce<T>(how, nullptr, n, over);
@@ -191,7 +191,7 @@ struct page_of_gather {
 };
 
 constexpr std::string_view name_of_transfer(reshard_move const& move) {
-  return move.what == transfer::slice ? std::string_view{"slice"} : to_string(collective_of(move));
+  return move.what == transfer_kind::slice ? std::string_view{"slice"} : to_string(collective_of(move));
 }
 
 template<class From, class To, class S, class T, axis_set Owed>

@@ -24,25 +24,25 @@ inline constexpr named_dims const& dims_as_written = spelled_dims<S>::value;
 /// Which of the dimensions an axis splits; -1 if it splits none.
 constexpr int split_by(named_dims const& dims, int axis) {
   for (int d = 0; d < dims.count; ++d)
-    if (in_set(dims[d].over.set(), axis)) return d;
+    if (among(dims[d].over.set(), axis)) return d;
   return -1;
 }
 
 /// Of a value on its way from `why.loops` to `why.to`: what a move over these axes does to each. On a long way an axis may split what it splits at neither end.
 template<class Text>
-constexpr void put_reason_to_move(Text& out, reason const& why, named_mesh const& m, axis_set over, transfer what) {
+constexpr void put_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, transfer_kind what) {
   bool first = true;
   for (int a = 0; a < m.count; ++a) {
-    if (!in_set(over, a)) continue;
+    if (!among(over, a)) continue;
     out += first ? "" : ", ";
     first          = false;
     int const from = split_by(why.loops, a), to = split_by(why.to, a);
     std::string_view const axis = m.axis(a), here = from < 0 ? "" : why.loops.name(from), there = to < 0 ? "" : why.to.name(to);
     switch (what) {
-      case transfer::slice: put(out, to < 0 ? "the value" : there, " is split over ", axis, " from now on"); break;
-      case transfer::all_gather: put(out, from < 0 ? "the value" : here, " is no longer split over ", axis); break;
-      case transfer::all_reduce: put(out, "the sum over ", axis, " is due"); break;
-      case transfer::reduce_scatter:
+      case transfer_kind::slice: put(out, to < 0 ? "the value" : there, " is split over ", axis, " from now on"); break;
+      case transfer_kind::all_gather: put(out, from < 0 ? "the value" : here, " is no longer split over ", axis); break;
+      case transfer_kind::all_reduce: put(out, "the sum over ", axis, " is due"); break;
+      case transfer_kind::reduce_scatter:
         put(out, "the sum over ", axis, " is due");
         if (to >= 0) put(out, ", and ", there, " is split over it from now on");
         break;
@@ -58,7 +58,8 @@ constexpr void put_reason_to_move(Text& out, reason const& why, named_mesh const
 
 /// Why a collective over the axes `over` is called; `what` it does, where it moves a value.
 template<class Text>
-constexpr void put_reason(Text& out, reason const& why, named_mesh const& m, axis_set over, reduction how, transfer what = transfer::all_reduce) {
+constexpr void put_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, reduction how,
+                          transfer_kind what = transfer_kind::all_reduce) {
   if (why.words != nullptr) {
     out += why.words;
   } else if (why.to.names != nullptr) {

@@ -52,7 +52,7 @@ struct drawing {
   constexpr coordinates at(extent row, extent column) const {
     coordinates c{};
     for (int a = mesh.count; a-- > 0;)
-      if (in_set(down(), a)) {
+      if (among(down(), a)) {
         c[static_cast<std::size_t>(a)] = row % mesh.size(a);
         row /= mesh.size(a);
       }
@@ -85,7 +85,7 @@ struct drawing {
   constexpr short_text place(axis_set some, coordinates const& c) const {
     short_text text;
     for (int a = 0; a < mesh.count; ++a)
-      if (in_set(some, a)) {
+      if (among(some, a)) {
         if (!text.empty()) text += ", ";
         text += mesh.axis(a).substr(0, 12);
         text += ' ';

@@ -51,8 +51,6 @@ inline constexpr named_mesh named_mesh_of{
 
 namespace detail {
 
-constexpr bool in_set(axis_set set, int axis) { return (set >> axis & 1) != 0; }
-
 /// "a", "a and b", "a, b and c": before the i-th of n.
 constexpr std::string_view between(int i, int n) { return i == 0 ? "" : i + 1 == n ? " and " : ", "; }
 
@@ -60,7 +58,7 @@ template<class Text>
 constexpr void put_axes(Text& out, named_mesh const& m, axis_set over) {
   int const n = std::popcount(over);
   for (int a = 0, i = 0; a < m.count; ++a)
-    if (in_set(over, a)) {
+    if (among(over, a)) {
       out += between(i++, n);
       out += m.axis(a);
     }

@@ -49,10 +49,10 @@ consteval bool sends_at_most(cost<M, Capacity> const& c) {
 
 /// A few words in a compiler's message. As long as they are and no longer, since clang prints no other array as text.
 template<std::size_t N>
-struct words {
+struct message_text {
   char text[N + 1]{};
 
-  constexpr explicit words(std::string_view s) { std::copy_n(s.data(), N, text); }
+  constexpr explicit message_text(std::string_view s) { std::copy_n(s.data(), N, text); }
 };
 
 namespace detail {
@@ -83,7 +83,7 @@ inline constexpr auto expense_text = [] {
   return out;
 }();
 template<auto const& Cost, std::size_t I>
-inline constexpr words<expense_text<Cost, I>.count> expense{expense_text<Cost, I>};
+inline constexpr message_text<expense_text<Cost, I>.count> expense{expense_text<Cost, I>};
 
 template<auto... WhatAndWhere>
 constexpr bool the_most_expensive(bool asked_for) {

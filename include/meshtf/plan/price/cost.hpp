@@ -31,7 +31,7 @@ struct collective_call {
   extent payload = 0;  // bytes of the send buffer handed to MPI
   extent sent    = 0;  // bytes that the process sends for it, under the ring model
   call_site site{};
-  reason const* why = nullptr;  // if the operation says so
+  collective_reason const* why = nullptr;  // if the operation says so
 
   /// Alike but for the call site.
   friend constexpr bool operator==(collective_call const& a, collective_call const& b) {

@@ -25,6 +25,7 @@ public:
     add(a, -1);
   }
 
+  // each of the following is the figure of that name of `cost`, in its units
   template<MeshAxis... A>
   constexpr extent bytes_sent() const {
     return of<A...>(&figures::sent);

@@ -20,6 +20,7 @@ struct sum_by_link {
   extent processes = 1, nodes = 1;
 };
 
+/// The axes `over`, by the links that they run along.
 template<Mesh M>
 constexpr sum_by_link by_link(axis_set over) {
   axis_set const between = over & axes_between_nodes<M>, within = over & joining_axes<M> & ~between;

@@ -76,8 +76,9 @@ constexpr extent on_a_line(extent n, extent one, extent two, extent three) {
 ///     constexpr auto deep = repeat(96, dry_run<training, mixed>(1), dry_run<training, mixed>(2), dry_run<training, mixed>(3));
 ///
 /// Exact as long as what grew from one to three grows on in the same way, and else it does not compile: the three must follow from each other. An optimizer's
-/// small messages are packed into buckets of 1 MiB: where n blocks fill one that three did not, it makes one call more than this says. The peak is the largest of the peaks of each call site, each of which
-/// grows from three on as it did from two to three. What lives at the peak is told where the same call site has it that had it with three.
+/// small messages are packed into buckets of 1 MiB: where n blocks fill one that three did not, it makes one call more than this says. The peak is the largest
+/// of the peaks of each call site, each of which grows from three on as it did from two to three. What lives at the peak is told where the same call site has it
+/// that had it with three.
 template<Mesh M, std::size_t Capacity>
 constexpr cost<M, Capacity> repeat(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two, cost<M, Capacity> const& three) {
   if (n < 1) throw "meshtf: repeat: a program has at least one block";

@@ -9,7 +9,8 @@
 
 namespace meshtf::inline v0 {
 
-enum class transfer : std::uint8_t { slice, reduce_scatter, all_to_all, all_reduce, all_gather, permute };
+/// What a move does: keeps a part of what it has, or calls the collective of that name.
+enum class transfer_kind : std::uint8_t { slice, reduce_scatter, all_to_all, all_reduce, all_gather, permute };
 
 /// One step on the way: what a process does with its row-major shard, in terms that need no dimensions. Counts are elements.
 ///
@@ -19,14 +20,14 @@ enum class transfer : std::uint8_t { slice, reduce_scatter, all_to_all, all_redu
 ///
 /// A permute gives whole shards to other processes: `partners_of` says to whom. It needs no copies.
 struct reshard_move {
-  transfer what    = transfer::slice;
-  bool packs       = false;
-  bool unpacks     = false;
-  axis_set over    = 0;
-  extent processes = 1;  // along `over`
-  extent send      = 0;  // held before
-  extent result    = 0;  // held after
-  extent block     = 0;  // of one message
+  transfer_kind what = transfer_kind::slice;
+  bool packs         = false;
+  bool unpacks       = false;
+  axis_set over      = 0;
+  extent processes   = 1;  // along `over`
+  extent send        = 0;  // held before
+  extent result      = 0;  // held after
+  extent block       = 0;  // of one message
   nest_steps pack{};  // of a slice: the copy, from the offset below to the result
   nest_steps unpack{};
   std::array<extent, max_axes> offset{};  // of a slice, for each axis: times the coordinate of the process; their sum is where its part starts
@@ -44,23 +45,24 @@ struct reshard_fault {
 inline constexpr int max_moves = 8;
 
 /// Which collective a move that is no slice calls.
-constexpr collective collective_of(reshard_move const& m) {
-  switch (m.what) {
-    case transfer::reduce_scatter: return collective::reduce_scatter;
-    case transfer::all_to_all: return collective::all_to_all;
-    case transfer::all_gather: return collective::all_gather;
-    case transfer::permute: return collective::permute;
+constexpr collective collective_of(transfer_kind what) {
+  switch (what) {
+    case transfer_kind::reduce_scatter: return collective::reduce_scatter;
+    case transfer_kind::all_to_all: return collective::all_to_all;
+    case transfer_kind::all_gather: return collective::all_gather;
+    case transfer_kind::permute: return collective::permute;
     default: return collective::all_reduce;
   }
 }
+constexpr collective collective_of(reshard_move const& m) { return collective_of(m.what); }
 
 /// Bytes of the send buffer that a process hands to MPI; a slice hands over none.
 constexpr extent payload_of(reshard_move const& m, extent element_bytes) {
-  return m.what == transfer::slice ? 0 : payload_of(collective_of(m), m.send * element_bytes, m.processes);
+  return m.what == transfer_kind::slice ? 0 : payload_of(collective_of(m), m.send * element_bytes, m.processes);
 }
 
 constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
-  return m.what == transfer::slice ? 0 : sent_by_one(collective_of(m), m.send * element_bytes, m.processes);
+  return m.what == transfer_kind::slice ? 0 : sent_by_one(collective_of(m), m.send * element_bytes, m.processes);
 }
 
 /// Elements of the buffers that a move needs beside its source and its result: the packed shard if it packs, the messages as they came if it unpacks, and
@@ -68,12 +70,13 @@ constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
 /// (over axes within a node: one that `reduces_by_nodes` may need a piece more).
 constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
   switch (m.what) {
-    case transfer::slice:
-    case transfer::permute: return 0;
-    case transfer::all_reduce: return reduces_in_parts(m.send, element_bytes, m.processes) ? exchange_piece(m.send / m.processes, element_bytes) : 0;
+    case transfer_kind::slice:
+    case transfer_kind::permute: return 0;
+    case transfer_kind::all_reduce:
+      return reduces_in_parts(m.send, element_bytes, m.processes) ? exchange_piece(m.send / m.processes, element_bytes) : 0;
     default: break;
   }
-  return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
+  return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer_kind::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
 }
 
 /// Moves in their order.
@@ -89,7 +92,7 @@ struct reshard_steps {
   /// Collectives among them.
   constexpr int calls() const {
     int n = 0;
-    for (reshard_move const& m : *this) n += m.what != transfer::slice;
+    for (reshard_move const& m : *this) n += m.what != transfer_kind::slice;
     return n;
   }
 
@@ -105,7 +108,7 @@ struct reshard_steps {
     extent most = shard;
     for (int i = 0; i < count; ++i) {
       reshard_move const& m = moves[static_cast<std::size_t>(i)];
-      bool const in_place   = m.what == transfer::all_reduce && i > 0;
+      bool const in_place   = m.what == transfer_kind::all_reduce && i > 0;
       extent const held     = shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
       if (held > most) most = held;
     }

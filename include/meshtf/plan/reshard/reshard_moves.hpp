@@ -23,10 +23,10 @@ public:
 
   constexpr bool too_deep() const { return too_deep_; }
 
-  constexpr reshard_move between(standing before, transfer what, standing after) {
+  constexpr reshard_move between(standing before, transfer_kind what, standing after) {
     reshard_move m{.what = what, .send = problem_.shard(before), .result = problem_.shard(after)};
     standing_lists const now = problem_.lists_of(before), next = problem_.lists_of(after);
-    if (what == transfer::permute) return permutation(m, now, next);
+    if (what == transfer_kind::permute) return permutation(m, now, next);
 
     std::array<axis_list, max_rank> out{}, in{};  // of each dimension, from its inner end and to it
     std::array<extent, max_rank> block{};
@@ -36,23 +36,23 @@ public:
       block[d] = problem_.whole(static_cast<int>(d)) / problem_.along(now.over[d].set() | in[d].set());
       m.over |= out[d].set() | in[d].set();
     }
-    if (what == transfer::all_reduce) m.over = now.owed & ~next.owed;
+    if (what == transfer_kind::all_reduce) m.over = now.owed & ~next.owed;
     m.processes = problem_.along(m.over);
     m.block     = elements_of(block);
 
     block_strides const source   = strides_of_shard(in, block);
     block_strides const target   = strides_of_shard(out, block);
     block_strides const messages = strides_of_messages(m.over, block);
-    if (what == transfer::slice) {
+    if (what == transfer_kind::slice) {
       m.pack   = copy(0, block, source, target);
       m.packs  = true;
       m.offset = source.along_axis;
     }
-    if (what == transfer::reduce_scatter || what == transfer::all_to_all) {
+    if (what == transfer_kind::reduce_scatter || what == transfer_kind::all_to_all) {
       m.pack  = copy(m.over, block, source, messages);
       m.packs = moves_elements(m.pack);
     }
-    if (what == transfer::all_to_all || what == transfer::all_gather) {
+    if (what == transfer_kind::all_to_all || what == transfer_kind::all_gather) {
       m.unpack  = copy(m.over, block, messages, target);
       m.unpacks = moves_elements(m.unpack);
     }
@@ -155,10 +155,10 @@ private:
 /// result goes the way back, by a plan of its own: `to` and `from` exchanged, with what the gradient owes.
 ///
 /// Cheapest: no other sequence of slices, reduce-scatters, permutes, all-to-alls, all-reduces and all-gathers sends fewer bytes by `sent_by_one`, or as many in
-/// fewer calls, or in as many with fewer messages one after the other, or then with fewer shards held at once. Each is one call on joint axes: a slice, a reduce-scatter or an all-to-all puts axes on the inner
-/// ends of dimensions, an all-gather or an all-to-all takes them off there, and a permute puts any axes in the place of those that make as many parts. An axis
-/// that splits neither placement may help: processes that hold the same share the work. Where there are thousands of standings (from four axes on, in many
-/// dimensions) it is the best way that was found among the first of them.
+/// fewer calls, or in as many with fewer messages one after the other, or then with fewer shards held at once. Each is one call on joint axes: a slice, a
+/// reduce-scatter or an all-to-all puts axes on the inner ends of dimensions, an all-gather or an all-to-all takes them off there, and a permute puts any axes in
+/// the place of those that make as many parts. An axis that splits neither placement may help: processes that hold the same share the work. Where there are
+/// thousands of standings (from four axes on, in many dimensions) it is the best way that was found among the first of them.
 ///
 /// Axes of one process are as good as none.
 /// Source: the states and the decision table of DTensor and Shardy's resharding, with ordered axes; prices as in plan/collective.hpp.

@@ -63,8 +63,8 @@ struct resharding_between : resharding_if<From, S1, To, S2, Owed, Riding,
 
 }  // namespace detail
 
-/// How a value of shape `S1` under `From`, still owed a sum over the axes `Owed`, becomes one of shape `S2` under `To`. It goes on being a sum over `Riding`. The dimensions of `S2` take the place
-/// of those of `S1` in the same order in memory. Without a legal verdict there are no steps.
+/// How a value of shape `S1` under `From`, still owed a sum over the axes `Owed`, becomes one of shape `S2` under `To`. It goes on being a sum over `Riding`. The
+/// dimensions of `S2` take the place of those of `S1` in the same order in memory. Without a legal verdict there are no steps.
 template<Layout From, class S1, Layout To, class S2, axis_set Owed = 0, axis_set Riding = 0>
 struct renaming_reshard_plan {
   using verdict                               = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::verdict());

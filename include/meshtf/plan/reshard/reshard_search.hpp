@@ -30,9 +30,9 @@ private:
 
   struct node {
     standing at{};
-    transfer what = transfer::slice;
-    bool settled  = false;
-    index before  = -1;
+    transfer_kind what = transfer_kind::slice;
+    bool settled       = false;
+    index before       = -1;
     way_price price{};
     extent left = 0;  // at least to be sent
   };
@@ -75,7 +75,7 @@ private:
   }
 
   /// One move leads to `to`, over `along` processes.
-  constexpr void reach(transfer what, standing to, extent along) {
+  constexpr void reach(transfer_kind what, standing to, extent along) {
     extent const result   = problem_.shard(to);
     way_price const price = and_then(from_price_, problem_, what, source_, from_shard_, result, along);
     if (price.moves > max_moves || !(price < limit_)) return;
@@ -104,13 +104,13 @@ private:
       local_[static_cast<std::size_t>(d)] = problem_.whole(d);
       for (int a : lists_.over[static_cast<std::size_t>(d)]) local_[static_cast<std::size_t>(d)] /= problem_.along(a);
     }
-    come(transfer::slice, s, lists_.unused, false, 0, 0, 1);
-    come(transfer::reduce_scatter, s, lists_.owed, false, 0, 0, 1);
+    come(transfer_kind::slice, s, lists_.unused, false, 0, 0, 1);
+    come(transfer_kind::reduce_scatter, s, lists_.owed, false, 0, 0, 1);
     for (axis_set set = lists_.owed; set != 0; set = (set - 1) & lists_.owed) {
       standing to = s;
       for (int a = 0; a < problem_.axis_count; ++a)
         if (among(set, a)) to.put(a, standing::unused);
-      reach(transfer::all_reduce, to, problem_.along(set));
+      reach(transfer_kind::all_reduce, to, problem_.along(set));
     }
     go(s, 0, 0, 0, 1);
     axis_set rest = lists_.unused;
@@ -122,7 +122,7 @@ private:
   }
 
   /// Axes of `rest` come to the inner ends of the dimensions from `dim` on, but not to `closed` ones; all of them if they must.
-  constexpr void come(transfer what, standing s, axis_set rest, bool all, axis_set closed, int dim, extent along) {
+  constexpr void come(transfer_kind what, standing s, axis_set rest, bool all, axis_set closed, int dim, extent along) {
     for (int d = dim; d < problem_.rank; ++d) {
       if (among(closed, d)) continue;
       auto const at = static_cast<std::size_t>(d);
@@ -147,8 +147,8 @@ private:
   constexpr void go(standing s, int dim, axis_set gone, axis_set closed, extent along) {
     if (dim == problem_.rank) {
       if (gone == 0) return;
-      reach(transfer::all_gather, s, along);
-      come(transfer::all_to_all, s, gone, true, closed, 0, along);
+      reach(transfer_kind::all_gather, s, along);
+      come(transfer_kind::all_to_all, s, gone, true, closed, 0, along);
       return;
     }
     go(s, dim + 1, gone, closed, along);
@@ -164,7 +164,7 @@ private:
   /// The dimensions from `dim` on get axes of `rest`, in as many parts as they have at `s`, of which `parts` are left to this one.
   constexpr void stand_anew(standing s, standing to, axis_set rest, int dim, int position, extent parts) {
     if (dim == problem_.rank) {
-      if (to != s) reach(transfer::permute, to, 1);
+      if (to != s) reach(transfer_kind::permute, to, 1);
       return;
     }
     if (parts == 1) {
@@ -203,7 +203,7 @@ constexpr reshard_way cheapest_way(reshard_problem const& problem) {
     straight           = {};
     standing_lists now = problem.lists_of(problem.start), goal = problem.lists_of(problem.goal);
     standing at   = problem.start;
-    auto const go = [&](transfer what, axis_set set, standing to) {
+    auto const go = [&](transfer_kind what, axis_set set, standing to) {
       if (set == 0) return;
       straight.price =
           and_then(straight.price, problem, what, problem.shard(problem.start), problem.shard(at), problem.shard(to), problem.along(set));
@@ -214,9 +214,9 @@ constexpr reshard_way cheapest_way(reshard_problem const& problem) {
     for (std::size_t d = 0; d < static_cast<std::size_t>(problem.rank); ++d) leaving |= now.over[d].set(), coming |= goal.over[d].set();
     axis_set const owed = now.owed;
     now.owed            = 0;
-    go(transfer::all_reduce, owed, problem.standing_of(now));
-    go(transfer::all_gather, leaving, {});
-    go(transfer::slice, coming, problem.goal);
+    go(transfer_kind::all_reduce, owed, problem.standing_of(now));
+    go(transfer_kind::all_gather, leaving, {});
+    go(transfer_kind::slice, coming, problem.goal);
   }
   if (straight.price.calls <= 1 && straight.price.sent == problem.least(problem.start)) return straight;
   return reshard_search{problem}.find(straight);

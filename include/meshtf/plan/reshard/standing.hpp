@@ -9,8 +9,6 @@
 
 namespace meshtf::inline v0::detail {
 
-constexpr bool among(axis_set set, int axis) { return (set >> axis & 1) != 0; }
-
 /// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two values of one shape are placed alike where
 /// these are equal.
 struct standing {
@@ -90,14 +88,14 @@ struct reshard_problem {
   }
 
   /// What a move of a shard of `held` elements sends, times `processes`, so that it is a whole number whatever the sizes.
-  constexpr extent price(transfer what, extent held, extent n) const {
+  constexpr extent price(transfer_kind what, extent held, extent n) const {
     switch (what) {
-      case transfer::slice: return 0;
-      case transfer::reduce_scatter:
-      case transfer::all_to_all: return held * (n - 1) * (processes / n);
-      case transfer::all_reduce: return 2 * held * (n - 1) * (processes / n);
-      case transfer::all_gather: return held * (n - 1) * processes;
-      case transfer::permute: return held * processes;
+      case transfer_kind::slice: return 0;
+      case transfer_kind::reduce_scatter:
+      case transfer_kind::all_to_all: return held * (n - 1) * (processes / n);
+      case transfer_kind::all_reduce: return 2 * held * (n - 1) * (processes / n);
+      case transfer_kind::all_gather: return held * (n - 1) * processes;
+      case transfer_kind::permute: return held * processes;
     }
     return 0;
   }

@@ -26,19 +26,14 @@ struct way_price {
 };
 
 /// How many messages a process waits for, one after the other.
-constexpr extent messages_of(transfer what, extent along) {
-  switch (what) {
-    case transfer::slice: return 0;
-    case transfer::permute: return 1;
-    case transfer::all_reduce: return 2 * (along - 1);
-    default: return along - 1;
-  }
+constexpr extent messages_of(transfer_kind what, extent along) {
+  return what == transfer_kind::slice ? 0 : meshtf::messages_of(collective_of(what), along);
 }
 
 /// Moves by where the axes stand after each.
 struct reshard_way {
   struct leg {
-    transfer what = transfer::slice;
+    transfer_kind what = transfer_kind::slice;
     standing after{};
   };
   way_price price{};
@@ -46,13 +41,13 @@ struct reshard_way {
 };
 
 /// The price of a way with one more move. `source` elements live on all the time, beside them those on the way and what they become.
-constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer what, extent source, extent held, extent result,
+constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer_kind what, extent source, extent held, extent result,
                              extent along) {
   bool const first    = before.moves == 0;
-  bool const in_place = what == transfer::all_reduce && !first;
+  bool const in_place = what == transfer_kind::all_reduce && !first;
   extent const lives  = source + (first ? 0 : held) + (in_place ? 0 : result);
   return {.sent     = before.sent + problem.price(what, held, along),
-          .calls    = before.calls + (what == transfer::slice ? 0 : 1),
+          .calls    = before.calls + (what == transfer_kind::slice ? 0 : 1),
           .messages = before.messages + messages_of(what, along),
           .peak     = before.peak > lives ? before.peak : lives,
           .moves    = before.moves + 1};
@@ -79,11 +74,11 @@ public:
     for (;;) {
       axis_set const leaving = all_leaving(), coming = all_coming();
       if ((leaving | coming) == 0) break;
-      transfer what = transfer::slice;
-      axis_set set  = ready(coming & now_.unused);
-      if (set == 0) what = transfer::reduce_scatter, set = ready(coming & now_.owed);
-      if (set == 0) what = transfer::all_to_all, set = ready(coming & leaving);
-      if (set == 0) what = transfer::all_gather, set = gathered_next();
+      transfer_kind what = transfer_kind::slice;
+      axis_set set       = ready(coming & now_.unused);
+      if (set == 0) what = transfer_kind::reduce_scatter, set = ready(coming & now_.owed);
+      if (set == 0) what = transfer_kind::all_to_all, set = ready(coming & leaving);
+      if (set == 0) what = transfer_kind::all_gather, set = gathered_next();
       if (set == 0) set = ready(leaving);
       if (count == max_moves - (summed != 0)) return false;
       steps[static_cast<std::size_t>(count++)] = {what, set};
@@ -92,7 +87,7 @@ public:
     }
     if (summed != 0) {  // where the shard is smallest
       for (int i = count++; i > smallest; --i) steps[static_cast<std::size_t>(i)] = steps[static_cast<std::size_t>(i - 1)];
-      steps[static_cast<std::size_t>(smallest)] = {transfer::all_reduce, summed};
+      steps[static_cast<std::size_t>(smallest)] = {transfer_kind::all_reduce, summed};
     }
 
     now_ = problem_.lists_of(problem_.start);
@@ -109,8 +104,8 @@ public:
 
 private:
   struct step {
-    transfer what = transfer::slice;
-    axis_set set  = 0;
+    transfer_kind what = transfer_kind::slice;
+    axis_set set       = 0;
   };
 
   constexpr std::size_t dims() const { return static_cast<std::size_t>(problem_.rank); }
@@ -170,8 +165,8 @@ private:
     return all;
   }
 
-  constexpr void take(transfer what, axis_set set) {
-    bool const comes = what == transfer::slice || what == transfer::reduce_scatter || what == transfer::all_to_all;
+  constexpr void take(transfer_kind what, axis_set set) {
+    bool const comes = what == transfer_kind::slice || what == transfer_kind::reduce_scatter || what == transfer_kind::all_to_all;
     for (std::size_t d = 0; d < dims(); ++d) {
       axis_list& list = now_.over[d];
       int const from  = kept(d);

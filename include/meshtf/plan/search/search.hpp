@@ -34,7 +34,7 @@ struct least_time {
   extent memory = std::numeric_limits<extent>::max();
 };
 
-inline constexpr least_time fastest{};
+inline constexpr least_time least_time_unbounded{};
 
 /// A layout in a ranking.
 struct ranked_layout {
@@ -298,7 +298,7 @@ struct best_of {
 
 /// The first of `rank_layouts` as a type: `layout<M, split<batch, rows>, split<hidden, cols>>`, or the layout of the list. `Record` and `Objective` are constexpr
 /// objects of static storage.
-template<auto const& Record, Mesh M, class Candidates, auto const& Objective = fastest>
+template<auto const& Record, Mesh M, class Candidates, auto const& Objective = least_time_unbounded>
 using best_layout = typename detail::best_of<Record, M, Candidates, Objective>::type;
 
 /// The layout at place `I` of a ranking, a constexpr object of static storage, as a type.

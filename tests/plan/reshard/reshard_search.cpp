@@ -1,5 +1,5 @@
 // Resharding: no sequence of moves is cheaper than the plan. Every pair of placements on small meshes, against a search that knows nothing of the plan's.
-#include "../catch.hpp"
+#include "../../catch.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -75,7 +75,7 @@ struct rules {
   }
 
   // The one move that leads from p to q, how many processes it joins, and the bytes of elements of `wide` bytes that it sends; false if there is none.
-  bool move(place const& p, place const& q, transfer& what, extent& bytes, extent& n, extent wide) const {
+  bool move(place const& p, place const& q, transfer_kind& what, extent& bytes, extent& n, extent wide) const {
     if (p == q) return false;
     bool grows = true, shrinks = true, same = true, gives_or_takes = true, as_many = true;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
@@ -89,14 +89,14 @@ struct rules {
     extent const b = shard(p) * wide;
     if (p.owed == q.owed) {
       n = 1;
-      if (grows) return what = transfer::slice, bytes = 0, true;
-      if (shrinks) return what = transfer::all_gather, n = parts(p) / parts(q), bytes = b * (n - 1), true;
+      if (grows) return what = transfer_kind::slice, bytes = 0, true;
+      if (shrinks) return what = transfer_kind::all_gather, n = parts(p) / parts(q), bytes = b * (n - 1), true;
       if (gives_or_takes && used(p) == used(q)) {  // n: along the axes that change their dimension
         for (std::size_t d = 0; d < sizes.size(); ++d)
           if (q.lists[d].size() > p.lists[d].size()) n *= parts(q.lists[d]) / parts(p.lists[d]);
-        return what = transfer::all_to_all, bytes = b * (n - 1) / n, true;
+        return what = transfer_kind::all_to_all, bytes = b * (n - 1) / n, true;
       }
-      if (as_many) return what = transfer::permute, bytes = b, true;
+      if (as_many) return what = transfer_kind::permute, bytes = b, true;
       return false;
     }
     if (!std::includes(p.owed.begin(), p.owed.end(), q.owed.begin(), q.owed.end())) return false;
@@ -105,18 +105,21 @@ struct rules {
     for (int a : used(p)) came.erase(a);
     n = 1;
     for (int a : summed) n *= mesh[at(a)];
-    if (same) return what = transfer::all_reduce, bytes = 2 * b * (n - 1) / n, true;
-    if (grows && came == summed) return what = transfer::reduce_scatter, bytes = b * (n - 1) / n, true;
+    if (same) return what = transfer_kind::all_reduce, bytes = 2 * b * (n - 1) / n, true;
+    if (grows && came == summed) return what = transfer_kind::reduce_scatter, bytes = b * (n - 1) / n, true;
     return false;
   }
 
   using price = std::tuple<extent, int, extent, extent, int>;  // bytes, calls, messages, elements held at once, moves
 
-  static price after(price const& p, transfer what, extent bytes, extent along, extent source, extent held, extent result) {
+  static price after(price const& p, transfer_kind what, extent bytes, extent along, extent source, extent held, extent result) {
     auto const [sent, calls, messages, peak, moves] = p;
-    extent const lives                              = source + (moves == 0 ? 0 : held) + (what == transfer::all_reduce && moves > 0 ? 0 : result);
-    extent const waits = what == transfer::slice ? 0 : what == transfer::permute ? 1 : what == transfer::all_reduce ? 2 * (along - 1) : along - 1;
-    return {sent + bytes, calls + (what != transfer::slice), messages + waits, std::max(peak, lives), moves + 1};
+    extent const lives = source + (moves == 0 ? 0 : held) + (what == transfer_kind::all_reduce && moves > 0 ? 0 : result);
+    extent const waits = what == transfer_kind::slice        ? 0
+                         : what == transfer_kind::permute    ? 1
+                         : what == transfer_kind::all_reduce ? 2 * (along - 1)
+                                                             : along - 1;
+    return {sent + bytes, calls + (what != transfer_kind::slice), messages + waits, std::max(peak, lives), moves + 1};
   }
 
   // Bellman and Ford: prices from one place to all, until none falls any more.
@@ -128,7 +131,7 @@ struct rules {
       fell = false;
       for (std::size_t p = 0; p < places.size(); ++p)
         for (std::size_t q = 0; q < places.size() && best[p] != never; ++q) {
-          transfer what{};
+          transfer_kind what{};
           extent bytes = 0, along = 1;
           if (!move(places[p], places[q], what, bytes, along, wide)) continue;
           price const there = after(best[p], what, bytes, along, shard(places[from]), shard(places[p]), shard(places[q]));

@@ -1,5 +1,5 @@
 // Reshapes: every element keeps its place in the order of all elements, from any layout to any other, or there is a fault that says why not.
-#include "../catch.hpp"
+#include "../../catch.hpp"
 
 #include <random>
 #include <vector>

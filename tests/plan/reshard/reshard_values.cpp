@@ -1,5 +1,5 @@
 // Resharding: the moves bring every element to its place. All processes of a mesh are simulated in one.
-#include "../catch.hpp"
+#include "../../catch.hpp"
 
 #include <algorithm>
 #include <map>
@@ -42,7 +42,7 @@ struct random_case {
 
 TEST_CASE("moves bring every element to its place") {
   std::mt19937 random(7);
-  std::map<transfer, int> kinds;
+  std::map<transfer_kind, int> kinds;
   for (vec const& mesh : {vec{2, 2}, vec{2, 3}, vec{2, 2, 2}, vec{3, 1, 2}, vec{4, 2, 2}})
     for (int n = 0; n < 800; ++n) {
       random_case const c(random, mesh);

@@ -1,6 +1,6 @@
 // If it compiles, it passes: the paper's models, and T5, have exactly their numbers of parameters, and a step of the paper's largest is priced on
 // meshes that no test could start.
-#include "../../examples/paper_models.hpp"
+#include "../../../examples/paper_models.hpp"
 
 namespace {
 
