@@ -55,6 +55,19 @@ constexpr extent sent_for(collective c, extent payload, extent processes) {
   return c == collective::reduce_scatter ? payload : sent_by_one(c, payload, processes);
 }
 
+/// Messages that one of `processes` sends one after the other: around the ring (all-reduce, all-gather), or to each other process in turn.
+constexpr extent messages_of(collective c, extent processes) {
+  switch (c) {
+    case collective::all_reduce: return 2 * (processes - 1);
+    case collective::all_gather:
+    case collective::reduce_scatter:
+    case collective::all_to_all: return processes - 1;
+    case collective::broadcast:
+    case collective::permute: return 1;
+  }
+  return 0;
+}
+
 /// Elements of one message of a pairwise reduce-scatter whose parts have `part` elements: 256 KiB, so that what arrives is still in the cache when it is added.
 constexpr extent exchange_piece(extent part, extent element_bytes) {
   extent const most = 256 * 1024 / element_bytes;

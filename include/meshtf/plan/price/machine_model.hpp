@@ -36,19 +36,6 @@ struct modelled_time {
   constexpr double total() const { return products + passes + messages(); }
 };
 
-/// Messages that one of `processes` sends one after the other: around the ring (all-reduce, all-gather), or to each other process in turn.
-constexpr extent messages_of(collective c, extent processes) {
-  switch (c) {
-    case collective::all_reduce: return 2 * (processes - 1);
-    case collective::all_gather:
-    case collective::reduce_scatter:
-    case collective::all_to_all: return processes - 1;
-    case collective::broadcast:
-    case collective::permute: return 1;
-  }
-  return 0;
-}
-
 /// Bytes that one process adds to others; `payload` as in `payload_of`.
 constexpr extent bytes_added(collective c, extent payload, extent processes) {
   if (c == collective::reduce_scatter) return payload;
