@@ -8,6 +8,8 @@
 
 #include <meshtf/meshtf.hpp>
 
+#include "promise.hpp"
+
 // clang-format off
 struct batch  : meshtf::dim<16>  {};           // a dimension: a name and a size
 struct length : meshtf::dim<64>  {};
@@ -101,7 +103,7 @@ float compare(meshtf::process_mesh<grid>& m) {
     print("", "counted", counted);
     std::printf("  %.4f\n", static_cast<double>(loss));
   }
-  if (!(counted == promised)) throw meshtf::software_error("expected a step to cost what the compiler promised, got other figures");
+  check_promise<L>(promised, counted);
   return loss;
 }
 

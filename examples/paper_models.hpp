@@ -98,20 +98,43 @@ using batch_of = typename meshtf::wet<L>::batch_dim;
 template<Layout L>
 using model_of = typename meshtf::wet<L>::model_dim;
 
-/// Attention without biases, `Memory` the positions that are looked at from `Query`.
-template<Layout L, class Query, class Memory>
-struct attention {
+/// The four products of an attention, without biases.
+template<Layout L>
+struct projections {
   meshtf::nn::projection<float, L, model_of<L>, shape<heads_of<L>, key_of<L>>> q, k, v;
   meshtf::nn::projection<float, L, shape<heads_of<L>, key_of<L>>, model_of<L>> o;
 
-  constexpr explicit attention(machine<L>& m) : q{m, meshtf::zeros{}}, k{m, meshtf::zeros{}}, v{m, meshtf::zeros{}}, o{m, meshtf::zeros{}} {}
-  constexpr auto operator()(auto const& x, auto const& y, bool causal) const {
-    auto const queries = q(x);
-    auto const keys    = k(y);
-    auto const values  = v(y);
-    return o(meshtf::attention<Query, Memory, key_of<L>>(queries, keys, values, {.causal = causal}));
-  }
+  constexpr explicit projections(machine<L>& m) : q{m, meshtf::zeros{}}, k{m, meshtf::zeros{}}, v{m, meshtf::zeros{}}, o{m, meshtf::zeros{}} {}
   constexpr auto parameters() { return meshtf::parameters(named("q", q), named("k", k), named("v", v), named("o", o)); }
+};
+
+/// Attention of the paper's models, `Memory` the positions that are looked at from `Query`.
+template<Layout L, class Query, class Memory = Query>
+struct attention : projections<L> {
+  using projections<L>::projections;
+  constexpr auto operator()(auto const& x, auto const& y, bool causal) const {
+    auto const queries = this->q(x);
+    auto const keys    = this->k(y);
+    auto const values  = this->v(y);
+    return this->o(meshtf::attention<Query, Memory, key_of<L>>(queries, keys, values, {.causal = causal}));
+  }
+  constexpr auto operator()(auto const& x, bool causal) const { return (*this)(x, x, causal); }
+};
+
+/// Attention in a stack of T5: scores without a scale, and a bias for each head and distance, which all blocks of the stack share. Composed, as the
+/// authors' is: the weights lie in memory.
+template<Layout L, class Query, class Memory>
+struct biased_attention : projections<L> {
+  using projections<L>::projections;
+  constexpr auto operator()(auto const& x, auto const& bias) const {
+    auto const y       = meshtf::rename<Query, Memory>(x);
+    auto const queries = this->q(x);
+    auto const keys    = this->k(y);
+    auto const values  = this->v(y);
+    auto const scores  = einsum<batch_of<L>, heads_of<L>, Query, Memory>(queries, keys);
+    auto const weights = meshtf::softmax<Memory>(scores + bias);
+    return this->o(einsum<batch_of<L>, Query, heads_of<L>, key_of<L>>(weights, values));
+  }
 };
 
 template<Layout L>
@@ -130,19 +153,19 @@ struct feed_forward {
 template<Layout L>
 using norm = meshtf::nn::rms_norm<float, L, model_of<L>>;
 
-/// A block of the decoder of LM1B and of the encoder of WMT.
-template<Layout L>
+/// A block: `Attention` among its positions, in the way `how` (whether it is causal, or T5's biases), and a feed-forward layer; each behind a norm, and
+/// added to what came in.
+template<Layout L, class Attention>
 struct block {
   norm<L> norm1;
-  attention<L, length, length> attend;
+  Attention attend;
   norm<L> norm2;
   feed_forward<L> feed;
 
   constexpr explicit block(machine<L>& m) : norm1{m}, attend{m}, norm2{m}, feed{m} {}
-  template<class X>
-  constexpr X operator()(X const& x, bool causal) const {
-    auto const n = norm1(x);
-    auto const a = attend(n, n, causal);
+  template<class X, class How>
+  constexpr X operator()(X const& x, How const& how) const {
+    auto const a = attend(norm1(x), how);
     auto const y = x + a;
     auto const f = feed(norm2(y));
     return y + f;
@@ -152,21 +175,20 @@ struct block {
   }
 };
 
-/// A block of the decoder of WMT: it looks at the source too.
-template<Layout L>
+/// A block of a decoder that looks at what an encoder made, too: with `Look`.
+template<Layout L, class Attention, class Look>
 struct looking_block {
   norm<L> norm1;
-  attention<L, length, length> attend;
+  Attention attend;
   norm<L> norm2;
-  attention<L, length, memory> look;
+  Look look;
   norm<L> norm3;
   feed_forward<L> feed;
 
   constexpr explicit looking_block(machine<L>& m) : norm1{m}, attend{m}, norm2{m}, look{m}, norm3{m}, feed{m} {}
-  template<class X, class Y>
-  constexpr X operator()(X const& x, Y const& source) const {
-    auto const n = norm1(x);
-    auto const a = attend(n, n, true);
+  template<class X, class Y, class How>
+  constexpr X operator()(X const& x, Y const& source, How const& how) const {
+    auto const a = attend(norm1(x), how);
     auto const y = x + a;
     auto const b = look(norm2(y), source, false);
     auto const z = y + b;
@@ -203,7 +225,7 @@ struct ends {
 template<Layout L>
 struct language_model {
   ends<L> end;
-  std::vector<block<L>> blocks{};
+  std::vector<block<L, attention<L, length>>> blocks{};
   meshtf::tensor<int, L, batch_of<L>, length> ids, targets;
 
   constexpr explicit language_model(machine<L>& m, int layers = 6) : end{m}, ids{m}, targets{m} {
@@ -226,8 +248,8 @@ template<Layout L>
 struct translator {
   ends<L> end;
   norm<L> encoded;
-  std::vector<block<L>> encoder{};
-  std::vector<looking_block<L>> decoder{};
+  std::vector<block<L, attention<L, length>>> encoder{};
+  std::vector<looking_block<L, attention<L, length>, attention<L, length, memory>>> decoder{};
   meshtf::tensor<int, L, batch_of<L>, length> source, ids, targets;
 
   constexpr explicit translator(machine<L>& m, int layers = 6) : end{m}, encoded{m}, source{m}, ids{m}, targets{m} {
@@ -244,32 +266,12 @@ struct translator {
     for (auto const& b : encoder) x = b(x, false);
     auto const seen = meshtf::rename<length, memory>(encoded(x));
     auto y          = end.embedded(ids);
-    for (auto const& b : decoder) y = b(y, seen);
+    for (auto const& b : decoder) y = b(y, seen, true);
     auto loss = mean(meshtf::softmax_cross_entropy<vocab>(end.logits(y), targets));
     backward(loss);
     meshtf::sgd{0.1}.step(parameters());
     return loss;
   }
-};
-
-/// Attention in a stack of T5: scores without a scale, and a bias for each head and distance, which all blocks of the stack share. Composed, as the
-/// authors' is: the weights lie in memory.
-template<Layout L, class Query, class Memory>
-struct biased_attention {
-  meshtf::nn::projection<float, L, model_of<L>, shape<heads_of<L>, key_of<L>>> q, k, v;
-  meshtf::nn::projection<float, L, shape<heads_of<L>, key_of<L>>, model_of<L>> o;
-
-  constexpr explicit biased_attention(machine<L>& m) : q{m, meshtf::zeros{}}, k{m, meshtf::zeros{}}, v{m, meshtf::zeros{}}, o{m, meshtf::zeros{}} {}
-  constexpr auto operator()(auto const& x, auto const& bias) const {
-    auto const y       = meshtf::rename<Query, Memory>(x);
-    auto const queries = q(x);
-    auto const keys    = k(y);
-    auto const values  = v(y);
-    auto const scores  = einsum<batch_of<L>, heads_of<L>, Query, Memory>(queries, keys);
-    auto const weights = meshtf::softmax<Memory>(scores + bias);
-    return o(einsum<batch_of<L>, Query, heads_of<L>, key_of<L>>(weights, values));
-  }
-  constexpr auto parameters() { return meshtf::parameters(named("q", q), named("k", k), named("v", v), named("o", o)); }
 };
 
 /// The biases of a stack: of each distance its bucket's; with a mask, where the stack has one.
@@ -288,51 +290,6 @@ struct position_bias {
   constexpr auto parameters() { return table.parameters(); }
 };
 
-template<Layout L>
-struct t5_encoder_block {
-  norm<L> norm1;
-  biased_attention<L, text, text_seen> attend;
-  norm<L> norm2;
-  feed_forward<L> feed;
-
-  constexpr explicit t5_encoder_block(machine<L>& m) : norm1{m}, attend{m}, norm2{m}, feed{m} {}
-  template<class X, class Bias>
-  constexpr X operator()(X const& x, Bias const& bias) const {
-    auto const a = attend(norm1(x), bias);
-    auto const y = x + a;
-    auto const f = feed(norm2(y));
-    return y + f;
-  }
-  constexpr auto parameters() {
-    return meshtf::parameters(named("norm1", norm1), named("attend", attend), named("norm2", norm2), named("feed", feed));
-  }
-};
-
-template<Layout L>
-struct t5_decoder_block {
-  norm<L> norm1;
-  biased_attention<L, gaps, gaps_seen> attend;
-  norm<L> norm2;
-  attention<L, gaps, text> look;
-  norm<L> norm3;
-  feed_forward<L> feed;
-
-  constexpr explicit t5_decoder_block(machine<L>& m) : norm1{m}, attend{m}, norm2{m}, look{m}, norm3{m}, feed{m} {}
-  template<class X, class Y, class Bias>
-  constexpr X operator()(X const& x, Y const& source, Bias const& bias) const {
-    auto const a = attend(norm1(x), bias);
-    auto const y = x + a;
-    auto const b = look(norm2(y), source, false);
-    auto const z = y + b;
-    auto const f = feed(norm3(z));
-    return z + f;
-  }
-  constexpr auto parameters() {
-    return meshtf::parameters(named("norm1", norm1), named("attend", attend), named("norm2", norm2), named("look", look), named("norm3", norm3),
-                              named("feed", feed));
-  }
-};
-
 /// T5, and its step: a text with gaps, and what stood there.
 template<Layout L>
 struct t5_model {
@@ -340,8 +297,8 @@ struct t5_model {
   position_bias<L, text, text_seen> far;
   position_bias<L, gaps, gaps_seen> near;
   norm<L> encoded, last;
-  std::vector<t5_encoder_block<L>> encoder{};
-  std::vector<t5_decoder_block<L>> decoder{};
+  std::vector<block<L, biased_attention<L, text, text_seen>>> encoder{};
+  std::vector<looking_block<L, biased_attention<L, gaps, gaps_seen>, attention<L, gaps, text>>> decoder{};
   meshtf::tensor<int, L, batch_of<L>, text> source;
   meshtf::tensor<int, L, batch_of<L>, gaps> ids, targets;
 

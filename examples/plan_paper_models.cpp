@@ -22,10 +22,17 @@ struct axes_in<axes<A, B>> {
   using cols = B;
 };
 
+/// The step's cost. Of a deep model that of three short ones, repeated: a layer of each stack, two, three.
+template<template<Layout> class Model, Layout L>
+consteval auto priced() {
+  if constexpr (requires { L::layers; }) return repeat(L::layers, dry_run<Model, L>(1), dry_run<Model, L>(2), dry_run<Model, L>(3));
+  else return dry_run<Model, L>();
+}
+
 template<template<Layout> class Model, Layout L>
 void row(char const* name) {
   static constexpr extent elements = paper::count<Model, L>();
-  static constexpr auto cost       = dry_run<Model, L>();
+  static constexpr auto cost       = priced<Model, L>();
   using along                      = axes_in<typename L::mesh_type::all_axes>;
   std::cout << "| " << name << " | " << along::rows::size << "x" << along::cols::size << " | " << thousands_text(elements) << " | "
             << bytes_text(cost.parameter_bytes()) << " | " << bytes_text(cost.peak_bytes()) << " | "

@@ -11,6 +11,8 @@
 
 #include <meshtf/meshtf.hpp>
 
+#include "promise.hpp"
+
 using wall_clock = std::chrono::steady_clock;
 inline double seconds_since(wall_clock::time_point start) { return std::chrono::duration<double>(wall_clock::now() - start).count(); }
 
@@ -49,9 +51,10 @@ public:
   }
 
   /// Some steps of `program`; `next()` gives it the next batch. Throws if the first step costs other than the compiler says.
-  template<template<meshtf::Layout> class Program, meshtf::Layout L, class Next>
-  void add(Program<L>& program, Next const& next) {
-    static constexpr auto promised = meshtf::dry_run<Program, L>();  // the step, run by the compiler
+  template<class Program, class Next>
+  void add(Program& program, Next const& next) {
+    using L                         = typename promise_of<Program>::layout;
+    static constexpr auto& promised = promise_of<Program>::cost;  // the step, run by the compiler
 
     trial losses{};
     next();
@@ -68,8 +71,7 @@ public:
 
     say(machine_, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(), promised.template bytes_sent<Rows>(),
         counted.template bytes_sent<Rows>(), promised.template bytes_sent<Cols>(), counted.template bytes_sent<Cols>(), seconds);
-    if (!(counted == promised))  // every call in its order, arithmetic, memory
-      throw meshtf::software_error("expected a step under " + name<L> + " to cost what the compiler promised, got other figures");
+    check_promise<L>(promised, counted);  // every call in its order, arithmetic, memory
     trials_.push_back(losses);
   }
 

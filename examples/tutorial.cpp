@@ -13,6 +13,8 @@
 
 #include <meshtf/meshtf.hpp>
 
+#include "promise.hpp"
+
 namespace first_steps {
 
 struct batch : meshtf::dim<8> {};
@@ -243,6 +245,9 @@ void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& fold
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};                      // MPI is up, and an error becomes one line and an exit status
   meshtf::process_mesh<first_steps::grid> m{env.world()};   // four processes, or a sentence that says so
+  check_promise<first_steps::regression, first_steps::mixed>(m);
+  check_promise<calendar::training, calendar::mixed>(m);
+  check_promise<calendar::training, calendar::data_parallel>(m);
   first_steps::tensors(m);
   first_steps::train(m);
   calendar::run(m, argc > 1 ? argv[1] : "build/tutorial");

@@ -13,6 +13,7 @@ namespace {
 std::array<call, 4096> calls;
 std::size_t count = 0;
 bool notes        = false;
+int until_failure = -1;  // none is due
 
 /// A count that is given for each process, for all of them.
 std::int64_t of_all(int each, MPI_Comm communicator) {
@@ -20,6 +21,8 @@ std::int64_t of_all(int each, MPI_Comm communicator) {
   PMPI_Comm_size(communicator, &size);
   return std::int64_t{each} * size;
 }
+
+bool fails() { return until_failure >= 0 && until_failure-- == 0; }
 
 void note(char const* function, std::int64_t elements, MPI_Datatype type, MPI_Comm communicator) {
   if (!notes) return;
@@ -43,11 +46,14 @@ std::span<call const> stop() {
   return {calls.data(), count};
 }
 
+void fail_after(int n) { until_failure = n; }
+
 }  // namespace pmpi
 
 // The function's name, parameters, arguments; elements of the send buffer (in place: of the part that the others get), their type, and the communicator.
 #define WATCHED(name, parameters, arguments, elements, type, communicator) \
   int MPI_##name parameters {                                              \
+    if (pmpi::fails()) return MPI_ERR_OTHER;                               \
     pmpi::note(#name, elements, type, communicator);                       \
     return PMPI_##name arguments;                                          \
   }

@@ -21,4 +21,7 @@ void start();
 /// What this process called since `start`; nothing is noted any more. It is there until the next `start`.
 std::span<call const> stop();
 
+/// The call that comes after `calls` others fails: it returns MPI_ERR_OTHER and does nothing. To be asked of all processes alike, so that none waits.
+void fail_after(int calls);
+
 }  // namespace pmpi

@@ -1,10 +1,11 @@
 #!/bin/bash
 # The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL [PLAN] (the sources, and built programs; PLAN is meshtf-plan, which is looked for beside LAYOUTS, as
-# budget and plan_paper_models are).
+# budget, search and plan_paper_models are).
 #
 #   ```cpp            stands line by line in a file of examples/, include/meshtf/ or tests/must_not_compile/
 #   ```text           in the README: is what LAYOUTS prints; in the tutorial: stands line by line in what TUTORIAL prints; in
-#                     explain.md: in what PLAN prints; in cost.md: in what budget prints, and its table of models is what plan_paper_models prints
+#                     explain.md: in what PLAN prints; in cost.md: in what budget prints, and its table of models is what plan_paper_models prints; in
+#                     layout_search.md: is what search prints
 #   ```text FILE      words that this file of tests/must_not_compile/ expects from the compiler; a line may end in ... before they do
 #   `folder/file.hpp` is there: under the root, include/meshtf/ or the document's folder; links to files too
 #   `folder/file.hpp: name, name`   each of the names is in that file
@@ -79,6 +80,12 @@ if [ -n "$(numbers docs/cost.md text)" ]; then
     block docs/cost.md text "$n" | moving >"$work/block"
     holds "$work/block" "$work/budget" || bad "docs/cost.md: text block $n is not what examples/budget prints: $(head -1 "$work/block")"
   done
+fi
+if [ -n "$(numbers docs/layout_search.md text)" ]; then
+  ranked() { sed -E 's/ *$//; s/^ *[0-9]+\.[0-9]+ /TIME /'; }
+  "$beside/search" >"$work/printed" || bad "examples/search failed"
+  ranked <"$work/printed" >"$work/search"
+  block docs/layout_search.md text 1 | ranked | diff - "$work/search" || bad "docs/layout_search.md: its ranking (<) is not what examples/search prints (>)"
 fi
 if grep -q '^| model | mesh ' docs/cost.md; then
   "$beside/plan_paper_models" >"$work/printed" || bad "examples/plan_paper_models failed"

@@ -182,6 +182,20 @@ TEST_CASE("rows of every length", "[nest]") {
   }
 }
 
+TEST_CASE("many short rows that share what they are joined with", "[nest]") {
+  for (extent n : {2, 3, 10, 16, 17, 40, 100}) {
+    extent const rows = 5000 / n + 3;
+    for (auto x : {"012", "02", "01", "2"})
+      for (auto y : {"12", "02", "01", "1", "2", ""}) {
+        INFO(n << ": " << x << ", " << y);
+        CHECK(maps<2, float>(planned({2, rows, n}, {x, y, "012"}), add{}));
+        CHECK(maps<2, std::int32_t>(planned({1, rows, n}, {x, y, "012"}), add{}));
+      }
+    CHECK(reduces_every_way<1, float>(planned({rows, n}, {"01", "0"}), scaled{}));
+    CHECK(reduces_every_way<2, float>(planned({2, rows, n}, {"012", "12", "01"}), add{}));
+  }
+}
+
 TEST_CASE("broadcasts, transpositions and sums over every choice of dimensions", "[nest]") {
   // of four dimensions: every subset for each operand, the larger ones in two orders
   std::array<char const*, 22> const shapes{"",    "0",   "1",   "2",   "3",   "01",  "02",   "03",   "12",   "13",   "23",
@@ -341,11 +355,11 @@ TEST_CASE("NaN is handed on", "[nest]") {
     kernel::map_nest(planned({100}, {"0", "0"}), relu{}, z.data(), x.data());
     CHECK(std::isnan(z[bad]));
     float largest = 0;
-    kernel::reduce_nest<reduction::max>(planned({100}, {"0", ""}), kernel::detail::unchanged{}, &largest, x.data());
+    kernel::reduce_nest<reduction::max>(planned({100}, {"0", ""}), kernel::unchanged{}, &largest, x.data());
     CHECK(std::isnan(largest));
-    kernel::reduce_nest<reduction::min>(planned({10, 10}, {"01", "1"}), kernel::detail::unchanged{}, columns.data(), x.data());
+    kernel::reduce_nest<reduction::min>(planned({10, 10}, {"01", "1"}), kernel::unchanged{}, columns.data(), x.data());
     for (std::size_t i = 0; i < 10; ++i) CHECK(std::isnan(columns[i]) == (i == bad % 10));
-    kernel::reduce_nest<reduction::max>(planned({10, 10}, {"01", "0"}), kernel::detail::unchanged{}, columns.data(), x.data());
+    kernel::reduce_nest<reduction::max>(planned({10, 10}, {"01", "0"}), kernel::unchanged{}, columns.data(), x.data());
     for (std::size_t i = 0; i < 10; ++i) CHECK(std::isnan(columns[i]) == (i == bad / 10));
   }
   CHECK(std::isnan(meshtf::math::max(0.0f, nan)));
@@ -356,7 +370,7 @@ TEST_CASE("long sums of floats are accurate", "[nest]") {
   double want = 0;
   for (std::size_t i = 0; i < x.size(); ++i) want += static_cast<double>(x[i] = 0.1f + 1e-7f * static_cast<float>(i % 1000));
   float sum = 0;
-  kernel::reduce_nest<reduction::sum>(planned({1'000'003}, {"0", ""}), kernel::detail::unchanged{}, &sum, x.data());
+  kernel::reduce_nest<reduction::sum>(planned({1'000'003}, {"0", ""}), kernel::unchanged{}, &sum, x.data());
   CHECK(std::abs(static_cast<double>(sum) / want - 1) < 2e-6);
   kernel::reduce_nest<reduction::sum>(planned({1'000'003}, {"0", ""}), [](float v) { return v; }, &sum, x.data());
   CHECK(std::abs(static_cast<double>(sum) / want - 1) < 5e-6);

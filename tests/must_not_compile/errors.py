@@ -3,8 +3,10 @@
 
     errors.py --write G++ CLANG++   compiles each mistake with both and writes the document
     errors.py --check               says what is missing or old, without compiling: verdicts of include/, files of this folder, their code
+    errors.py --said FILE COMPILER  compares what the compiler said of FILE, on the standard input, with what the document has: for expect.sh
 
-The words in the document are those of the compilers it was written with; the tests must_not_compile.* check them on yours.
+The words in the document are those of the compilers it was written with, and are compared with those of the same major versions. What is expected of other
+versions stands in the first lines of each file.
 """
 import functools
 import os
@@ -53,19 +55,24 @@ def halves(source):
     return [m for m in mistakes if m], [c for c in corrections if c]
 
 
+def excerpt(said, words):
+    lines = []
+    for line in said.splitlines():
+        m = re.match(r"\S*?:\d+:\d+: +(.*)$", line)
+        line = m[1].replace(f"{root}/", "") if m else ""
+        if any(w in line for w in words) or line.startswith("error: ") and "meshtf: " in line:
+            line = line if len(line) <= 300 else line[:300] + " ..."
+            if line not in lines:
+                lines.append(line)
+    return lines
+
+
 @functools.lru_cache(maxsize=None)
 def words_of(compiler, file, words):
     """What the compiler says: of the first error and of the lines with the expected words, without the places where the sources lie."""
     more = ["-fconstexpr-steps=100000000"] if "clang" in compiler else []
     said = subprocess.run([compiler, *flags, *more, str(file)], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stderr
-    lines = []
-    for line in said.splitlines():
-        m = re.match(r"\S*?:\d+:\d+: +(.*)$", line)
-        line = m[1].replace(f"{root}/", "") if m else ""
-        if line not in lines and (any(w in line for w in words) or line.startswith("error: ") and "meshtf: " in line):
-            lines.append(line if len(line) <= 300 else line[:300] + " ...")
-    missing = [w for w in words if w not in said]
-    return lines, missing
+    return excerpt(said, words), [w for w in words if w not in said]
 
 
 def wrapped(text):
@@ -158,9 +165,35 @@ def check():
         sys.exit("docs/errors.md is old: tests/must_not_compile/errors.py --write g++ clang++-19")
 
 
+def major_version(text):
+    m = re.search(r"clang version (\d+)", text) or re.search(r"\+\+\S* \([^)]*\) (\d+)", text)
+    return m and m[1]
+
+
+def compare(file, compiler):
+    page = document.read_text()
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    name = "clang" if "clang" in version else "g++"
+    written_with = re.search(r"^The words are those of (g\+\+.*?) and (.*?clang.*?)\.\sWritten by", page, re.M | re.S)
+    if not written_with:
+        sys.exit("docs/errors.md does not say of which compilers its words are")
+    if major_version(version) != major_version(written_with[2 if name == "clang" else 1]):
+        return
+    _, _, part = page.partition(f"`tests/must_not_compile/{file.name}`\n")
+    part = re.split(r"^`tests/must_not_compile/", part, maxsplit=1, flags=re.M)[0]
+    block = re.search(rf"^{re.escape(name)} says:\n```console\n(.*?)```$", part, re.M | re.S)
+    written = block[1].splitlines() if block else []
+    said = excerpt(sys.stdin.read(), expected_words(file.read_text()))
+    if written != said:
+        sys.exit("\n".join([f"docs/errors.md has other words of {name} for {file.name}:", *written, "It said:", *said,
+                            "If that is what it is to say: tests/must_not_compile/errors.py --write g++-12 clang++-19"]))
+
+
 if sys.argv[1:2] == ["--write"] and len(sys.argv) == 4:
     write(*sys.argv[2:])
 elif sys.argv[1:] == ["--check"]:
     check()
+elif sys.argv[1:2] == ["--said"] and len(sys.argv) == 4:
+    compare(Path(sys.argv[2]), sys.argv[3])
 else:
     sys.exit(__doc__)

@@ -3,7 +3,10 @@
 #
 # The file begins with lines "// error: WORDS"; all of them must be in the output. Who reads the message has little patience: its first line
 # that says "error:" has at most 200 characters, and all of it at most 15 lines. A file that can't keep to that says why in its second comment.
+#
+# What docs/errors.md quotes of a file beside this script is compared too, where the compiler is of the version that the page was written with.
 set -u
+export LC_ALL=C   # English, and ' for quotes
 file=$1
 shift
 said=$("$@" 2>&1)
@@ -23,3 +26,8 @@ message=error:${first#*error:}
 [ ${#message} -le 200 ] || fail "its first error has ${#message} characters, expected at most 200"
 lines=$(wc -l <<<"$said")
 [ "$lines" -le 15 ] || fail "the compiler says $lines lines, expected at most 15"
+
+quotes=$(dirname "$0")/errors.py
+if [ "$(dirname "$file")" -ef "$(dirname "$0")" ] && command -v python3 >/dev/null; then
+  other=$(printf '%s\n' "$said" | python3 "$quotes" --said "$file" "$1" 2>&1) || fail "$other"
+fi

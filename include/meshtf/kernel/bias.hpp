@@ -13,30 +13,23 @@ namespace kernel {
 /// Sums run over four rows at a time, so `total` is read and written once for four, and its rounding error grows with a quarter of the rows.
 template<class Arch = default_arch, class F, class T>
 void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
-  using lanes            = kernel::lanes<T, Arch>;
-  constexpr extent width = lanes::width;
+  using lanes = kernel::lanes<T, Arch>;
   std::fill_n(total, n, T{});
   for (extent r = 0; r < rows; r += 4) {
     extent const count    = std::min<extent>(4, rows - r);
     T const *const from_z = dz + r * n, *const from_x = x + r * n;
-    T* const to        = z + r * n;
-    extent const whole = n - n % width;
-    for (extent i = 0; i < whole; i += width) {
-      auto const bias = lanes::load(b + i);
+    T* const to = z + r * n;
+    detail::for_each_batch<lanes>(n, [&](auto some, extent i) __attribute__((always_inline)) {
+      auto const bias = some.load(b + i);
       auto const row  = [&](extent k) __attribute__((always_inline)) {
-        auto const y = f(lanes::load(from_z + k * n + i), lanes::load(from_x + k * n + i), bias);
-        lanes::store(y, to + k * n + i);
+        auto const y = f(some.load(from_z + k * n + i), some.load(from_x + k * n + i), bias);
+        some.store(y, to + k * n + i);
         return y;
       };
       auto sum = row(0);
       for (extent k = 1; k < count; ++k) sum = sum + row(k);
-      lanes::store(lanes::load(total + i) + sum, total + i);
-    }
-    for (extent i = whole; i < n; ++i) {
-      T sum{};
-      for (extent k = 0; k < count; ++k) sum += to[k * n + i] = f(from_z[k * n + i], from_x[k * n + i], b[i]);
-      total[i] += sum;
-    }
+      some.store(some.load(total + i) + sum, total + i);
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/kernel/transposed.hpp>
@@ -16,7 +17,7 @@ namespace detail {
 /// What an operand's copy of a block holds at most, in elements; the copies of all operands stay in the first-level cache.
 inline constexpr extent block_elements = 1024;
 
-/// Rows of a copy begin at multiples of this, so that they are whole batches.
+/// Rows of a copy of what is read across begin at multiples of this, so that they are whole batches.
 inline constexpr extent block_grain = 16;
 
 /// Where fewer rows or columns than this are read across, that is done an element at a time.
@@ -38,13 +39,19 @@ struct block_plan {
 };
 
 /// The loops to cut: the innermost two, but (a) where an operand is read across its rows, the loop along them is taken too, so that whole cache lines are
-/// used, unless it is so short that many lines lie in one block anyway, (b) where both are tiny, one gives way to the longest.
+/// used, unless it is so short that many lines lie in one block anyway, (b) where both are tiny, one gives way to the longest, (c) a tiny loop that joins goes
+/// across, so that whole rows are joined.
 constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
   auto const size   = [&](int loop) { return nest.size[static_cast<std::size_t>(loop)]; };
   auto const stride = [&](int k, int loop) { return nest.stride[static_cast<std::size_t>(k)][static_cast<std::size_t>(loop)]; };
 
-  plan.along  = nest.rank - 1;
-  plan.across = nest.rank > 1 ? nest.rank - 2 : -1;
+  plan.along       = nest.rank - 1;
+  plan.across      = nest.rank > 1 ? nest.rank - 2 : -1;
+  int const result = nest.operands - 1;
+  if (nest.rank > 1 && size(plan.along) <= few && stride(result, plan.along) == 0 && stride(result, plan.across) == 1) {
+    std::swap(plan.along, plan.across);
+    return;
+  }
   if (nest.rank < 3) return;
   for (int k = 0; k < nest.operands; ++k)
     if (stride(k, plan.along) > 1)
@@ -53,7 +60,7 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
           plan.across = i;
           return;
         }
-  if (size(plan.along) * size(plan.across) < 64)
+  if (size(plan.along) * size(plan.across) < (nest.turns < 32 * block_elements ? 128 : 64))  // what is in the cache may be read again
     for (int i = 0; i < nest.rank; ++i)
       if (i != plan.along && size(i) > size(plan.across)) plan.across = i;
 }
@@ -85,12 +92,27 @@ constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batc
   plan.block_rows    = plan.rows;
   plan.block_columns = plan.columns;
   if (copies) {
-    // where something is read across, in squares: as many rows as fill its cache lines
-    plan.block_columns = std::min(plan.columns, crossed ? 2 * block_grain : block_elements);
-    plan.pitch         = (plan.block_columns + block_grain - 1) / block_grain * block_grain;
-    plan.block_rows    = std::min(plan.rows, crossed && plan.rows > block_grain ? block_grain : block_elements / plan.pitch);
+    // where something is read across, as many rows as fill its cache lines
+    extent const high  = crossed ? std::min(plan.rows, 2 * block_grain) : 1;
+    plan.block_columns = std::min(plan.columns, block_elements / high / block_grain * block_grain);
+    plan.pitch         = crossed ? (plan.block_columns + block_grain - 1) / block_grain * block_grain : plan.block_columns;
+    plan.block_rows    = std::min(plan.rows, block_elements / plan.pitch);
   }
-  if (one_a_row) plan.block_rows = std::min(plan.block_rows, block_elements / width);
+  if (!nest.reduces && plan.columns <= (batches ? 2 : 8) * block_grain && plan.rows * plan.columns >= 4 * block_elements) {
+    // short rows are one long row, if what they share is copied for each of them
+    bool joined = true;
+    for (std::size_t k = 0; k <= result; ++k) {
+      extent const down = plan.row_stride[k], step = plan.column_stride[k];
+      joined &= step == 1 ? down == plan.columns || (down == 0 && k < result) : step == 0 && (plan.how[k] == access::copied || plan.columns <= width);
+    }
+    if (joined) {
+      for (std::size_t k = 0; k < result; ++k)
+        if (plan.row_stride[k] == 0) plan.how[k] = access::copied;
+      plan.pitch = plan.block_columns = plan.columns;
+      plan.block_rows                 = block_elements / plan.columns;
+    }
+  }
+  if (one_a_row) plan.block_rows = std::min(plan.block_rows, 1 + (block_elements - width) / std::min(width, plan.columns));
   plan.strip = crossed ? 4 * plan.block_columns : plan.columns;
   return plan;
 }
@@ -109,6 +131,9 @@ void for_each_block(block_plan const& plan, Body const& body) {
         body(block{r, c, std::min(plan.block_rows, plan.rows - r), std::min(plan.block_columns, plan.columns - c)});
 }
 
+/// Where each operand of a nest stands.
+using offsets = std::array<extent, max_operands>;
+
 /// The turns of the loops that are not in the plan.
 class planes {
 public:
@@ -118,7 +143,7 @@ public:
   }
 
   /// Where each operand stands.
-  std::array<extent, max_operands> const& at() const { return at_; }
+  offsets const& at() const { return at_; }
   /// The result was there before.
   bool again() const { return repeated_ > 0; }
 
@@ -145,7 +170,7 @@ private:
   nest_steps const& nest_;
   std::array<std::size_t, max_rank> loops_{};
   std::array<extent, max_rank> turns_{};
-  std::array<extent, max_operands> at_{};
+  offsets at_{};
   std::size_t count_ = 0;
   int repeated_      = 0;
 };
@@ -160,13 +185,23 @@ struct block_buffer {
 /// Calls `each(i, at)` for the i-th element of a copied block and where it lies in strided memory, in the order of that memory.
 template<class Each>
 void for_each_element(block const& b, extent pitch, extent row_stride, extent column_stride, Each const& each) {
-  if (row_stride < column_stride && b.rows > 1) {
-    for (extent c = 0; c < b.columns; ++c)
+  if (row_stride < column_stride && b.rows > few) {
+    for (extent c = 0; c < b.columns; ++c) {
+#pragma GCC unroll 4
       for (extent r = 0; r < b.rows; ++r) each(r * pitch + c, r * row_stride + c * column_stride);
+    }
   } else {
-    for (extent r = 0; r < b.rows; ++r)
+    for (extent r = 0; r < b.rows; ++r) {
+#pragma GCC unroll 4
       for (extent c = 0; c < b.columns; ++c) each(r * pitch + c, r * row_stride + c * column_stride);
+    }
   }
+}
+
+/// Whether a block that is read across is worth squares in registers, which cost as much if they are not full.
+template<class Lanes>
+constexpr bool in_squares(block const& b) {
+  return b.rows > few && b.columns > few && b.rows * b.columns > Lanes::width * Lanes::width / 2;
 }
 
 /// An operand within a block: its first row, from row to row, and whether it moves along the row (all bits) or stands still (none).
@@ -177,7 +212,8 @@ struct piece {
   extent moves;
 };
 
-/// Operand `k` of a block; `x` is where it stands at the plane's first element. A batch of copies is made of a value that stands still along the row.
+/// Operand `k` of a block; `x` is where it stands at the plane's first element. A batch of copies is made of a value that stands still along the row, or as many
+/// as the row has elements.
 template<class Arch, class T>
 [[gnu::noinline]] piece<T> fetch_copy(block_plan const& plan, std::size_t k, block const& b, T const* x, block_buffer<T>& copy) {
   using lanes            = kernel::lanes<T, Arch>;
@@ -188,29 +224,34 @@ template<class Arch, class T>
 
   bool const filled = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);  // by an earlier block of this plane
   if (plan.how[k] == access::one_value) {
+    extent const many = std::min(width, plan.columns);
     if (!filled)
-      for (extent r = 0; r < (down == 0 ? 1 : b.rows); ++r) lanes::store(typename lanes::batch(from[r * down]), to + r * width);
-    return {to, down == 0 ? 0 : width, 0};
+      for (extent r = 0; r < (down == 0 ? 1 : b.rows); ++r) lanes::store(typename lanes::batch(from[r * down]), to + r * many);
+    return {to, down == 0 ? 0 : many, plan.columns <= width ? -1 : 0};
   }
   if (!filled) {
-    if (down == 1 && b.rows > few && b.columns > few) copy_transposed<lanes>(b.columns, b.rows, from, step, to, plan.pitch);
+    if (down == 1 && in_squares<lanes>(b)) copy_transposed<lanes>(b.columns, b.rows, from, step, to, plan.pitch);
     else if (step == 0)
       for (extent r = 0; r < b.rows; ++r) std::fill_n(to + r * plan.pitch, b.columns, from[r * down]);
-    else for_each_element(b, plan.pitch, down, step, [&](extent i, extent at) { to[i] = from[at]; });
+    else if (down == 0 && step == 1 && plan.pitch == b.columns) {  // the same row again and again
+      std::copy_n(from, b.columns, to);
+      for (extent done = b.columns, all = b.rows * b.columns; done < all; done *= 2) std::copy_n(to, std::min(done, all - done), to + done);
+    } else for_each_element(b, plan.pitch, down, step, [&](extent i, extent at) { to[i] = from[at]; });
   }
   return {to, plan.pitch, -1};
 }
 
 template<class Arch, class T>
-piece<T> fetch(block_plan const& plan, std::size_t k, block const& b, T const* x, block_buffer<T>& copy) {
-  if (plan.how[k] != access::direct) return fetch_copy<Arch>(plan, k, b, x, copy);
-  return {x + b.row * plan.row_stride[k] + b.column * plan.column_stride[k], plan.row_stride[k], -1};
+piece<T> fetch(block_plan const& plan, std::size_t k, block const& b, offsets const& at, T const* x, block_buffer<T>& copy) {
+  if (plan.how[k] != access::direct) return fetch_copy<Arch>(plan, k, b, x + at[k], copy);
+  return {x + at[k] + b.row * plan.row_stride[k] + b.column * plan.column_stride[k], plan.row_stride[k], -1};
 }
 
 /// A copy of a block goes to strided memory.
 template<class Arch, class T>
 [[gnu::noinline]] void store_copy(block const& b, extent pitch, T const* copy, T* z, extent row_stride, extent column_stride) {
-  if (row_stride == 1 && b.rows > few && b.columns > few) copy_transposed<kernel::lanes<T, Arch>>(b.rows, b.columns, copy, pitch, z, column_stride);
+  if (row_stride == 1 && in_squares<kernel::lanes<T, Arch>>(b))
+    copy_transposed<kernel::lanes<T, Arch>>(b.rows, b.columns, copy, pitch, z, column_stride);
   else for_each_element(b, pitch, row_stride, column_stride, [&](extent i, extent at) { z[at] = copy[i]; });
 }
 

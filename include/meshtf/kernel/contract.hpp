@@ -25,15 +25,6 @@ struct times {
   }
 };
 
-struct as_it_is {
-  static constexpr bool vectorised = true;
-
-  template<class V>
-  constexpr V operator()(V const& a) const {
-    return a;
-  }
-};
-
 /// Calls `f` with the offsets of A, B and C for each turn.
 template<class F>
 void for_each_product(nest_steps const& batch, F f) {
@@ -63,7 +54,7 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
     if (steps.by_gemm) {
       auto const packed = [&](packing const& p, T const* from) -> T const* {
         if (!p.needed) return from;
-        reduce_nest<reduction::sum>(p.walk, detail::as_it_is{}, scratch + p.at, from);
+        reduce_nest<reduction::sum>(p.walk, unchanged{}, scratch + p.at, from);
         return scratch + p.at;
       };
       T const* a = packed(steps.x, x);
@@ -73,7 +64,7 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
       detail::for_each_product(steps.batch, [&](extent at_a, extent at_b, extent at_c) {
         gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at_a, steps.lda, b + at_b, steps.ldb, T{0}, c + at_c, steps.ldc);
       });
-      if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, detail::as_it_is{}, z, static_cast<T const*>(c));
+      if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, unchanged{}, z, static_cast<T const*>(c));
       return;
     }
   }

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cblas.h>
-#include <algorithm>
-#include <array>
 #include <concepts>
 #include <limits>
 #include <stdexcept>
@@ -68,13 +66,13 @@ inline bool blas_kernel_is_generic() {
 #if defined(__x86_64__) && defined(__GNUC__)
   __builtin_cpu_init();  // for those who ask before main
   if (!__builtin_cpu_supports("avx2")) return false;
-  static constexpr std::array<std::string_view, 22> older{"unknown",   "generic",    "katmai",      "coppermine",   "northwood", "prescott",  //
-                                                          "banias",    "atom",       "core2",       "penryn",       "nehalem",   "dunnington",
-                                                          "athlon",    "opteron",    "nano",        "opteron_sse3", "barcelona", "bobcat",
-                                                          "bulldozer", "piledriver", "steamroller", "sandybridge"};
-  std::string name(blas_kernel_name());
-  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return std::ranges::find(older, name) != older.end();
+  constexpr std::string_view older =
+      " unknown generic katmai coppermine northwood prescott banias atom core2 penryn nehalem dunnington athlon opteron opteron_sse3 barcelona "
+      "bobcat bulldozer piledriver steamroller nano sandybridge ";
+  std::string name = " " + std::string{blas_kernel_name()} + " ";
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return older.find(name) != older.npos;
 #else
   return false;
 #endif

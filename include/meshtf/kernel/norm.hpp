@@ -65,6 +65,17 @@ struct spread {
 /// left of the mean. Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance (1983), "corrected two-pass".
 template<bool Centred, class Lanes, class T, class Step>
 spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
+  if constexpr (Centred && Lanes::width > 1)
+    if (n <= Lanes::width) {  // a batch holds the row
+      auto v = load_first<Lanes>(x, n);
+      if (added != nullptr) {
+        v = v + load_first<Lanes>(added, n);
+        store_first<Lanes>(v, sum, n);
+      }
+      T const pivot = Lanes::sum(first_or<Lanes>(v, n, T{})) / static_cast<T>(n);
+      auto const d  = first_or<Lanes>(v - typename Lanes::batch(pivot), n, T{});
+      return {static_cast<double>(pivot), static_cast<double>(Lanes::sum(d)), static_cast<double>(Lanes::sum(d * d))};
+    }
   row_sum<Lanes, T> total, first, second;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
     auto v = lanes.load(x + i * step);
@@ -136,16 +147,14 @@ void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rst
   });
 }
 
-/// f(centred, lanes, step, row, offset) for each row; `f` is compiled for rows in batches and for rows whose elements lie apart.
+/// f(centred, lanes, step, row, offset) for rows begin ... end - 1; `f` is compiled for rows in batches and for rows whose elements lie apart.
 template<class T, class Arch, class F>
-void for_each_row(norm_steps const& s, F const& f) {
+void for_each_row(norm_steps const& s, extent begin, extent end, F const& f) {
+  extent const along = s.lines.along, inner = s.lines.inner;
   auto const all = [&](auto centred) {
-    if (s.lines.inner == 1) {
-      for (extent r = 0; r < s.lines.outer; ++r) f(centred, kernel::lanes<T, Arch>{}, std::integral_constant<extent, 1>{}, r, r * s.lines.along);
-      return;
-    }
-    for (extent o = 0; o < s.lines.outer; ++o)
-      for (extent i = 0; i < s.lines.inner; ++i) f(centred, single<T>{}, s.lines.inner, o * s.lines.inner + i, o * s.lines.along * s.lines.inner + i);
+    for (extent r = begin; r < end; ++r)
+      if (inner == 1) f(centred, kernel::lanes<T, Arch>{}, std::integral_constant<extent, 1>{}, r, r * along);
+      else f(centred, single<T>{}, inner, r, r / inner * inner * along + r % inner);
   };
   if (s.centred) all(std::true_type{});
   else all(std::false_type{});
@@ -164,29 +173,36 @@ P* at(P* p, extent offset) {
 
 }  // namespace detail
 
-/// Whole rows: statistics and result.
+/// Whole rows: statistics and result. As many rows at a time as stay in the first-level cache: none waits for the root of the one before.
 template<class Arch = default_arch, class T>
 void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
-  double const part = 1 / static_cast<double>(s.lines.along);
-  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-    constexpr bool c = centred;
-    using lane       = decltype(lanes);
-    extent const n   = s.lines.along;
-    auto const found = detail::spread_of_row<c, lane>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
-    T const mean     = static_cast<T>(found.pivot + found.first * part);
-    T const rstd     = detail::reciprocal_deviation<T>((found.second - found.first * found.first * part) * part, epsilon);
-    T const* const x = a.added != nullptr ? a.sum : a.x;
-    detail::normalise_row<c, lane>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
-    if constexpr (c) a.mean[row] = mean;
-    a.rstd[row] = rstd;
-  });
+  extent const n    = s.lines.along;
+  double const part = 1 / static_cast<double>(n);
+  T const* const x  = a.added != nullptr ? a.sum : a.x;
+  std::array<detail::spread, 16> found;
+  extent const many = std::clamp<extent>(2048 / n, 1, 16);
+  for (extent begin = 0; begin < s.rows(); begin += many) {
+    extent const end = std::min(begin + many, s.rows());
+    detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+      found[static_cast<std::size_t>(row - begin)] =
+          detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
+    });
+    detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+      auto const& sums = found[static_cast<std::size_t>(row - begin)];
+      T const mean     = static_cast<T>(sums.pivot + sums.first * part);
+      T const rstd     = detail::reciprocal_deviation<T>((sums.second - sums.first * sums.first * part) * part, epsilon);
+      detail::normalise_row<centred, decltype(lanes)>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
+      if constexpr (centred) a.mean[row] = mean;
+      a.rstd[row] = rstd;
+    });
+  }
 }
 
 /// Parts of rows: the sum of each if they are centred, and the sum of squares. In double: a sum of squares about 0 in the elements' own precision would lose
 /// the variance of float rows whose mean is large.
 template<class Arch = default_arch, class T>
 void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) {
-  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     extent const n   = s.lines.along;
     auto const found = detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
     double const all = static_cast<double>(n) * found.pivot;
@@ -200,7 +216,7 @@ template<class Arch = default_arch, class T>
 void normalise_by(norm_steps const& s, double epsilon, double const* moments, norm_arrays<T> const& a) {
   auto const size  = static_cast<double>(s.lines.whole);
   T const* const x = a.added != nullptr ? a.sum : a.x;
-  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     double const mean    = centred ? moments[row] / size : 0;
     double const squares = moments[row + (centred ? s.rows() : 0)] / size;
     T const rstd         = detail::reciprocal_deviation<T>(squares - mean * mean, epsilon);
@@ -215,7 +231,7 @@ template<class Arch = default_arch, class T>
 void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, T* sums) {
   if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});
   if (wants.bias) std::fill_n(a.dbias, s.lines.along, T{});
-  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     T const mean     = centred ? a.mean[row] : T{};
     auto const found = detail::sums_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale,
                                                                      a.dscale, a.dbias);
@@ -229,7 +245,7 @@ void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_grad
 template<class Arch = default_arch, class T>
 void norm_gradient_by(norm_steps const& s, T const* sums, norm_gradient_arrays<T> const& a) {
   T const part = T(1) / static_cast<T>(s.lines.whole);
-  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     T const mean = centred ? a.mean[row] : T{};
     detail::gradient_sums<T> const means{centred ? sums[row] * part : T{}, sums[row + (centred ? s.rows() : 0)] * part};
     detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, means,
@@ -243,7 +259,7 @@ void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_
   if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});
   if (wants.bias) std::fill_n(a.dbias, s.lines.along, T{});
   T const part = T(1) / static_cast<T>(s.lines.along);
-  detail::for_each_row<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     using lane       = decltype(lanes);
     T const mean     = centred ? a.mean[row] : T{};
     T const rstd     = a.rstd[row];

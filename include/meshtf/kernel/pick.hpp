@@ -4,6 +4,7 @@
 // works on those, and its contribution to the others is 0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <meshtf/core/element.hpp>
@@ -16,8 +17,8 @@ template<Element T>
 void pick(extent outer, extent along, extent inner, extent first, T const* x, std::int32_t const* index, T* z) {
   if (inner == 1) {
     for (extent o = 0; o < outer; ++o, x += along) {
-      extent const at = index[o] - first;
-      z[o]            = at >= 0 && at < along ? x[at] : T{};
+      auto const at = static_cast<std::size_t>(index[o] - first);  // what is below is large
+      z[o]          = at < static_cast<std::size_t>(along) ? x[at] : T{};
     }
     return;
   }

@@ -27,23 +27,44 @@ X join(X const& a, X const& b) {
   else return select(a == a, select(a < b, a, b), a);
 }
 
-/// `f` of one row, in batches of contiguous elements.
-template<class Lanes, class F, class T, std::size_t N>
-struct batch_row {
-  F f;
+/// Where the operands of one row are read, and which of them move along it.
+template<class T, std::size_t N>
+struct row_operands {
   std::array<T const*, N> at;
   std::array<extent, N> moves;
+};
+
+/// `f` of one row, in batches of contiguous elements. Packs are spelled out here: a lambda that expands one is three templates more for every functor.
+template<class Lanes, class F, class T, std::size_t N>
+struct batch_row {
+  static_assert(N >= 1 && N < max_operands);
+  using batch = typename Lanes::batch;
+
+  F f;
+  row_operands<T, N> x;
 
   /// The elements from the i-th on.
-  [[gnu::always_inline]] typename Lanes::batch full(extent i) const {
-    return [&]<std::size_t... K>(std::index_sequence<K...>)
-               __attribute__((always_inline)) { return f(Lanes::load(at[K] + (i & moves[K]))...); }(std::make_index_sequence<N>{});
+  [[gnu::always_inline]] batch full(extent i) const {
+    if constexpr (N == 1) return f(load(0, i));
+    else if constexpr (N == 2) return f(load(0, i), load(1, i));
+    else if constexpr (N == 3) return f(load(0, i), load(1, i), load(2, i));
+    else return f(load(0, i), load(1, i), load(2, i), load(3, i));
+  }
+  /// On by a batch.
+  [[gnu::always_inline]] void advance() {
+    for (std::size_t k = 0; k < N; ++k) x.at[k] += Lanes::width & x.moves[k];
   }
   /// `n` elements from the i-th on, no more than a batch has; the other lanes mean nothing.
-  [[gnu::always_inline]] typename Lanes::batch first(extent i, extent n) const {
-    return [&]<std::size_t... K>(std::index_sequence<K...>)
-               __attribute__((always_inline)) { return f(load_first<Lanes>(at[K] + (i & moves[K]), n)...); }(std::make_index_sequence<N>{});
+  [[gnu::always_inline]] batch first(extent i, extent n) const {
+    if constexpr (N == 1) return f(some(0, i, n));
+    else if constexpr (N == 2) return f(some(0, i, n), some(1, i, n));
+    else if constexpr (N == 3) return f(some(0, i, n), some(1, i, n), some(2, i, n));
+    else return f(some(0, i, n), some(1, i, n), some(2, i, n), some(3, i, n));
   }
+
+private:
+  [[gnu::always_inline]] batch load(std::size_t k, extent i) const { return Lanes::load(x.at[k] + (i & x.moves[k])); }
+  [[gnu::always_inline]] batch some(std::size_t k, extent i, extent n) const { return load_first<Lanes>(x.at[k] + (i & x.moves[k]), n); }
 };
 
 /// `f` of the rows of a block.
@@ -53,10 +74,14 @@ struct batch_rows {
   std::array<piece<T>, N> x;
 
   [[gnu::always_inline]] batch_row<Lanes, F, T, N> operator[](extent r) const {
-    return [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) {
-      return batch_row<Lanes, F, T, N>{f, {x[K].at + r * x[K].row...}, {x[K].moves...}};
-    }(std::make_index_sequence<N>{});
+    if constexpr (N == 1) return {f, {{at(0, r)}, {x[0].moves}}};
+    else if constexpr (N == 2) return {f, {{at(0, r), at(1, r)}, {x[0].moves, x[1].moves}}};
+    else if constexpr (N == 3) return {f, {{at(0, r), at(1, r), at(2, r)}, {x[0].moves, x[1].moves, x[2].moves}}};
+    else return {f, {{at(0, r), at(1, r), at(2, r), at(3, r)}, {x[0].moves, x[1].moves, x[2].moves, x[3].moves}}};
   }
+
+private:
+  [[gnu::always_inline]] T const* at(std::size_t k, extent r) const { return x[k].at + r * x[k].row; }
 };
 
 /// z = the first `count` rows; z may be what is read, element for element. Rows are copied, and all of them is inlined: else the compiler reads them again
@@ -67,9 +92,9 @@ void store_rows(Rows const& rows, extent count, extent n, T* z, extent z_stride)
   auto const all         = rows;
   extent const whole = n / width * width, left = n - whole;
   for (extent r = 0; r < count; ++r, z += z_stride) {
-    auto const row = all[r];
-    for (extent i = 0; i < whole; i += width) Lanes::store(row.full(i), z + i);
-    if (left > 0) store_first<Lanes>(row.first(whole, left), z + whole, left);
+    auto row = all[r];
+    for (extent i = 0; i < whole; i += width, row.advance()) Lanes::store(row.full(0), z + i);
+    if (left > 0) store_first<Lanes>(row.first(0, left), z + whole, left);
   }
 }
 
@@ -92,15 +117,25 @@ void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool 
   extent i               = 0;
   for (; i + 4 * width <= n; i += 4 * width) {
     batch const none(neutral<Op, T>);
-    std::array<batch, 4> sum{none, none, none, none};
+    batch a = none, b = none, c = none, d = none;
     for (extent r = begin; r < end; ++r) {
       auto const row = all[r];
-      unrolled<4>([&](auto k) __attribute__((always_inline)) { sum[k] = join<Op>(sum[k], row.full(i + static_cast<extent>(k()) * width)); });
+      a              = join<Op>(a, row.full(i));
+      b              = join<Op>(b, row.full(i + width));
+      c              = join<Op>(c, row.full(i + 2 * width));
+      d              = join<Op>(d, row.full(i + 3 * width));
     }
-    unrolled<4>([&](auto k) __attribute__((always_inline)) {
-      T* const to = z + i + static_cast<extent>(k()) * width;
-      Lanes::store(fresh ? sum[k] : join<Op>(Lanes::load(to), sum[k]), to);
-    });
+    T* const to = z + i;
+    if (!fresh) {
+      a = join<Op>(Lanes::load(to), a);
+      b = join<Op>(Lanes::load(to + width), b);
+      c = join<Op>(Lanes::load(to + 2 * width), c);
+      d = join<Op>(Lanes::load(to + 3 * width), d);
+    }
+    Lanes::store(a, to);
+    Lanes::store(b, to + width);
+    Lanes::store(c, to + 2 * width);
+    Lanes::store(d, to + 3 * width);
   }
   for (; i < n; i += width) {
     extent const some = std::min(n - i, width);
@@ -173,22 +208,22 @@ using total_of = std::conditional_t<Op == reduction::sum && std::same_as<T, floa
 /// A long row joined to one element, `often` elements at a time.
 template<reduction Op, class Lanes, class T, class Row>
 T fold_long_row(Row const& row, extent n, extent often) {
-  using total_type = total_of<Op, T>;
-  auto const piece = [&](extent begin, extent end) {
-    return static_cast<total_type>(join_lanes<Op, Lanes, T>(fold_row<Op, Lanes, T>(row, begin, end)));
-  };
-  auto total = piece(0, std::min(n, often));
-  for (extent i = often; i < n; i += often) total = join<Op>(total, piece(i, std::min(n, i + often)));
+  auto total = total_of<Op, T>{join_lanes<Op, Lanes, T>(fold_row<Op, Lanes, T>(row, 0, std::min(n, often)))};
+  for (extent i = often; i < n; i += often)
+    total = join<Op>(total, total_of<Op, T>{join_lanes<Op, Lanes, T>(fold_row<Op, Lanes, T>(row, i, std::min(n, i + often)))});
   return static_cast<T>(total);
 }
 
-/// Each of `count` rows joined to one element: add(r, element). As many rows as a batch has lanes are joined together.
-template<reduction Op, class Lanes, class T, class Rows, class Add>
-void fold_rows(Rows const& rows, extent count, extent n, Add const& add) {
+/// Each of `count` rows joined to one element: to.add(begin, end, elements) for rows begin ... end - 1. As many rows as a batch has lanes are joined together.
+template<reduction Op, class Lanes, class T, class Rows, class Target>
+void fold_rows(Rows const& rows, extent count, extent n, Target& to) {
   constexpr extent width = Lanes::width, often = 1 << 14;
   auto const all = rows;
   if (count == 1 || n >= often) {
-    for (extent r = 0; r < count; ++r) add(r, fold_long_row<Op, Lanes, T>(all[r], n, often));
+    for (extent r = 0; r < count; ++r) {
+      T const total = fold_long_row<Op, Lanes, T>(all[r], n, often);
+      to.add(r, r + 1, &total);
+    }
     return;
   }
   for (extent begin = 0; begin < count; begin += width) {
@@ -198,10 +233,10 @@ void fold_rows(Rows const& rows, extent count, extent n, Add const& add) {
       for (extent r = 0; r < some; ++r) Lanes::store(first_or<Lanes>(all[begin + r].first(0, n), n, neutral<Op, T>), square.data() + r * width);
     else
       for (extent r = 0; r < some; ++r) Lanes::store(fold_row<Op, Lanes, T>(all[begin + r], 0, n), square.data() + r * width);
-    std::fill(square.begin() + some * width, square.end(), T{});
+    for (extent r = some; r < width; ++r) Lanes::store(typename Lanes::batch(T{}), square.data() + r * width);
     std::array<T, Lanes::width> joined;
     join_square<Op, Lanes>(square, joined.data());
-    for (extent r = 0; r < some; ++r) add(begin + r, joined[static_cast<std::size_t>(r)]);
+    to.add(begin, begin + some, joined.data());
   }
 }
 

@@ -20,7 +20,7 @@ constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std
     return detail::rejected{};
   } else {
     using row                   = without<shape<D...>, shape<Along>>;
-    constexpr line_steps lines  = plan_lines(placed_dims<L, shape<D...>>, dims_within<shape<D...>, shape<Along>>[0]);
+    constexpr auto lines        = plan_lines(placed_dims<L, shape<D...>>, dims_within<shape<D...>, shape<Along>>[0]);
     constexpr axis_set finished = split_over<L, shape<D...>> & ~split_over<L, row>;
     auto& m                     = x.machine();
     m.enter("argmax", at);
@@ -29,13 +29,17 @@ constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std
     auto best = tensor_of<T, L, row>::uninitialised(m);
     m.argmax(lines, x.data(), best.data(), z.data());
     m.because(&detail::reason_to_sum<wet<L>, shape<D...>>);
-    if constexpr (finished != 0) {
-      auto peak = copy(best);
-      m.all_reduce(reduction::max, peak.data(), peak.size, finished);
-      m.forget_smaller(peak.size, best.data(), peak.data(), z.data());
-      m.because(&detail::reason_to_take_the_first);
-      m.all_reduce(reduction::min, z.data(), z.size, finished);
-    }
+    if constexpr (finished != 0)
+      m.if_joined(
+          finished,
+          [&] {
+            auto peak = copy(best);
+            m.all_reduce(reduction::max, peak.data(), peak.size, finished);
+            m.forget_smaller(peak.size, best.data(), peak.data(), z.data());
+            m.because(&detail::reason_to_take_the_first);
+            m.all_reduce(reduction::min, z.data(), z.size, finished);
+          },
+          [] {});
     return z;
   }
 }

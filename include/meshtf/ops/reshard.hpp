@@ -3,6 +3,7 @@
 
 #include <source_location>
 
+#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/tensor/relocate.hpp>
 
 namespace meshtf::inline v0 {
@@ -17,6 +18,23 @@ using dry_as = std::conditional_t<is_dry<L>, dry<wet<L2>>, wet<L2>>;
 template<class L, class Over>
 inline constexpr axis_set may_owe = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
 
+/// `x` under the layout that it has, where that is undecided. A program that names another layout has chosen it, so there would be nothing to search.
+template<class L2, class T, class L, class... D>
+constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
+  constexpr bool same = std::is_same_v<wet<L2>, wet<L>>;
+  static_assert(same, "meshtf: reshard can't be recorded to a layout that the program names: it has none yet");
+  if constexpr (!same) {
+    return rejected{};
+  } else {
+    tensor<T, L, D...> z{x.machine(), x.handle()};
+    if (wants_gradient(x))
+      record<incoming::as_it_is>(
+          z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
+          x.gradient_stays_open());
+    return z;
+  }
+}
+
 template<class From, class S1, class To, class S2>
 struct relocation {
   static constexpr auto from = placed_dims<From, S1>;
@@ -29,31 +47,41 @@ struct relocation {
 /// it is free, too, and then costs nothing. Gradient: the way back; see `detail::relocate`.
 template<Layout L2, class T, class L, class... D>
 constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
-  using plan    = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
-  using result  = tensor<T, detail::dry_as<L, L2>, D...>;
-  using verdict = typename plan::verdict;
-  static_assert(accepted<verdict>, "meshtf: reshard can't bring this tensor to that layout");
-  if constexpr (!accepted<verdict>) {
-    return detail::rejected{};
-  } else {
+  if constexpr (is_undecided<L>) {
     x.machine().enter("reshard", at);
-    return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(x, 0, plan::steps);
+    return detail::reshard_undecided<L2>(x);
+  } else {
+    using plan    = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
+    using result  = tensor<T, detail::dry_as<L, L2>, D...>;
+    using verdict = typename plan::verdict;
+    static_assert(accepted<verdict>, "meshtf: reshard can't bring this tensor to that layout");
+    if constexpr (!accepted<verdict>) {
+      return detail::rejected{};
+    } else {
+      x.machine().enter("reshard", at);
+      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(x, 0, plan::steps);
+    }
   }
 }
 
 /// The sum that `p` owes, under `L2`: owed axes that split it there are reduce-scattered, the other owed axes all-reduced, axes that it does not owe sliced.
 template<Layout L2, class T, class L, class... D, class Over>
 constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
-  constexpr axis_set over = detail::may_owe<L, Over>;
-  using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;  // of what owes nothing, as a gradient may
-  using result            = tensor<T, detail::dry_as<L, L2>, D...>;
-  using verdict           = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict, typename plan::verdict>;
-  static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");
-  if constexpr (!accepted<verdict>) {
+  static_assert(!is_undecided<L>, "meshtf: reshard can't be recorded of an open sum without a layout: finish(p)");
+  if constexpr (is_undecided<L>) {
     return detail::rejected{};
   } else {
-    p.machine().enter("reshard", at);
-    return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(p.addend(), p.owed(), plan::steps);
+    constexpr axis_set over = detail::may_owe<L, Over>;
+    using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;  // of what owes nothing, as a gradient may
+    using result            = tensor<T, detail::dry_as<L, L2>, D...>;
+    using verdict           = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict, typename plan::verdict>;
+    static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");
+    if constexpr (!accepted<verdict>) {
+      return detail::rejected{};
+    } else {
+      p.machine().enter("reshard", at);
+      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(p.addend(), p.owed(), plan::steps);
+    }
   }
 }
 

@@ -65,7 +65,7 @@ constexpr auto slice(tensor<T, L, D...> const& x, extent first, std::source_loca
   } else {
     if (first < 0 || first > From::size - To::size) detail::throw_slice_outside<From, To>(first);
     x.machine().enter("slice", at);
-    if constexpr (placed_under<L, To>.parts == 1) {
+    if constexpr (detail::may_be_whole<wet<L>, To>) {
       return detail::sliced<From, To>(x, first);
     } else {
       using whole     = detail::whole_part<To>;

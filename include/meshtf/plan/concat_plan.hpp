@@ -31,7 +31,7 @@ template<class All, class First, class... Rest>
 struct dims_of_all<All, First, Rest...> : dims_of_all<common_dims<All, First>, Rest...> {};
 
 template<class L, class D>
-using is_whole = std::conditional_t<placed_under<L, D>.parts == 1, legal, concatenated_dim_is_split<D, axes_of<L, D>>>;
+using is_whole = std::conditional_t<may_be_whole<L, D>, legal, concatenated_dim_is_split<D, axes_of<L, D>>>;
 
 /// Some part does not bring in one dimension.
 template<class L, class Along, class Common, class... X>
@@ -66,14 +66,16 @@ struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_al
   template<class Part>
   static constexpr extent size_of = base::template own<Part>::size;
 
-  static constexpr line_steps lines() {
+  static constexpr steps_under<L, line_steps> lines() {
     return plan_lines(placed_dims<L, typename base::result>, dims_within<typename base::result, shape<Along>>[0]);
   }
   /// From a part to its place in the result, and back.
   template<class Part>
-  static constexpr nest_steps put = plan_unslice(lines(), size_of<Part>);
+  static constexpr steps_under<L, nest_steps> put =
+      where_whole(plan_unslice(lines(), size_of<Part>), split_over<L, shape<typename base::template own<Part>>>);
   template<class Part>
-  static constexpr nest_steps take = plan_slice(lines(), size_of<Part>);
+  static constexpr steps_under<L, nest_steps> take =
+      where_whole(plan_slice(lines(), size_of<Part>), split_over<L, shape<typename base::template own<Part>>>);
 };
 
 /// `legal`, or the objection to `concat<Along>` of tensors of the shapes `X...`.

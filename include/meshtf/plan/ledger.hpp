@@ -55,17 +55,17 @@ public:
   constexpr void give(T*, extent n) {
     this->count_bytes(-n * extent{sizeof(T)});
   }
-  /// An array, and its number in the list of what is held.
+  /// An array, and its entry in the list of what is held.
   template<class T>
-  constexpr T* take(extent n, std::size_t& number) {
+  constexpr T* take(extent n, held_array*& entry) {
     this->count_bytes(n * extent{sizeof(T)});
-    number = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(), this->now().backward ? held_for::gradient : held_for::activation);
+    entry = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(), this->now().backward ? held_for::gradient : held_for::activation);
     return nullptr;
   }
   template<class T>
-  constexpr void give(T* p, extent n, std::size_t number) {
+  constexpr void give(T* p, extent n, held_array* entry) {
     give(p, n);
-    held_.give(number);
+    held_.give(entry);
   }
   constexpr void count_parameter(extent bytes) {
     held_.name_latest(bytes, held_for::parameter);

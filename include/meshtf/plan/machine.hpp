@@ -15,6 +15,8 @@ class process_mesh;
 template<Mesh M>
 class ledger;
 
+struct held_array;
+
 namespace detail {
 
 template<class L>
@@ -31,7 +33,7 @@ struct no_ticket {};
 template<class Machine>
 struct ticket_on : std::type_identity<no_ticket> {};
 template<Mesh M>
-struct ticket_on<ledger<M>> : std::type_identity<std::size_t> {};
+struct ticket_on<ledger<M>> : std::type_identity<held_array*> {};
 
 }  // namespace detail
 

@@ -2,18 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <iostream>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include <dlfcn.h>
+#include <time.h>
 #if __has_include(<malloc.h>)
 #include <malloc.h>
 #endif
@@ -60,15 +58,21 @@ inline failure failure_of(std::exception_ptr thrown) {
   }
 }
 
-/// Whether every process comes here with the same failure within `patience`.
-inline bool all_fail_alike(failure const& mine, std::chrono::milliseconds patience) {
+// <chrono> and <thread> would cost every program that includes this a third of a second in the compiler.
+inline void sleep_for_milliseconds(long n) {
+  timespec const rest{.tv_sec = n / 1000, .tv_nsec = n % 1000 * 1'000'000};
+  nanosleep(&rest, nullptr);
+}
+
+/// Whether every process comes here with the same failure within `patience` milliseconds.
+inline bool all_fail_alike(failure const& mine, long patience) {
   std::uint64_t const hash = std::hash<std::string>{}(mine.text);
   std::uint64_t const sent[]{hash, ~hash};   // equal everywhere if the smallest hash is the largest too
   std::uint64_t least[2]{};
   MPI_Request all_here;
   if (MPI_Iallreduce(sent, least, 2, MPI_UINT64_T, MPI_MIN, failures, &all_here) != MPI_SUCCESS) return false;
-  auto const end = std::chrono::steady_clock::now() + patience;
-  for (int done = 0; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds{1})) {
+  double const end = MPI_Wtime() + 1e-3 * static_cast<double>(patience);
+  for (int done = 0; MPI_Wtime() < end; sleep_for_milliseconds(1)) {
     if (MPI_Test(&all_here, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done != 0) return least[0] == ~least[1];
   }
@@ -90,13 +94,13 @@ inline bool all_fail_alike(failure const& mine, std::chrono::milliseconds patien
   }
   bool alike = size == 1;
   if (size > 1) {
-    std::chrono::milliseconds const turn{200 + 20 * std::min(rank, 50)};
+    long const turn = 200 + 20 * std::min(rank, 50);
     if (main_thread != 0) {
       alike = all_fail_alike(mine, turn);
-      if (rank > 0 && alike) std::this_thread::sleep_for(std::chrono::seconds{5});   // the first process speaks for all and ends this one
-      if (rank > 0 && !alike) std::this_thread::sleep_for(std::chrono::milliseconds{20 * std::min(rank, 50)});
+      if (rank > 0 && alike) sleep_for_milliseconds(5000);   // the first process speaks for all and ends this one
+      if (rank > 0 && !alike) sleep_for_milliseconds(20 * std::min(rank, 50));
     } else {
-      std::this_thread::sleep_for(turn);
+      sleep_for_milliseconds(turn);
     }
   }
   std::cout.flush();

@@ -27,6 +27,27 @@
 
 namespace meshtf::inline v0 {
 
+namespace detail {
+
+/// Memory of `m` for the time of a message; given back also where the message fails.
+template<class T, class Machine>
+class message_buffer {
+public:
+  message_buffer(Machine& m, extent n) : machine_(m), size_(n), data_(m.template take<T>(n)) {}
+  message_buffer(message_buffer const&) = delete;
+  void operator=(message_buffer const&) = delete;
+  ~message_buffer() { machine_.give(data_, size_); }
+
+  T* data() const { return data_; }
+
+private:
+  Machine& machine_;
+  extent size_;
+  T* data_;
+};
+
+}  // namespace detail
+
 /// The part of `process_mesh` that knows other processes. `Self` is the mesh; it lends buffers.
 template<class Self, Mesh M>
 class messages : public accounts<Self, M> {
@@ -104,9 +125,8 @@ public:
   void reduce_scatter(reduction how, T const* parts, extent part, T* sum, axis_set over) {
     extent const extra = exchange_piece(part, extent{sizeof(T)});
     auto const span    = calls<T>(collective::reduce_scatter, how, part * processes_along(axis_sizes<M>, over), over);
-    T* const buffer    = self().template take<T>(extra);
-    meshtf::reduce_scatter(along(over), how, parts, part, buffer, sum);
-    self().give(buffer, extra);
+    detail::message_buffer<T, Self> const buffer{self(), extra};
+    meshtf::reduce_scatter(along(over), how, parts, part, buffer.data(), sum);
   }
   /// In place: of the parts of `part` elements each in `whole`, every process along `over` knows its own, and then all.
   template<class T>
@@ -131,11 +151,11 @@ public:
     }
     extent const extra = scratch_of(move, extent{sizeof(T)});
     auto const span    = calls<T>(collective_of(move), reduction::sum, move.send, move.over);
-    T* const scratch   = self().template take<T>(extra);
-    auto const& comm   = along(move.over);
-    T* const packed    = scratch;
-    T* const received  = scratch + (move.packs ? move.send : 0);
-    T* const buffer    = received + (move.unpacks ? move.result : 0);
+    detail::message_buffer<T, Self> const scratch{self(), extra};
+    auto const& comm  = along(move.over);
+    T* const packed   = scratch.data();
+    T* const received = packed + (move.packs ? move.send : 0);
+    T* const buffer   = received + (move.unpacks ? move.result : 0);
     if (move.packs) kernel::map_nest(move.pack, kernel::unchanged{}, packed, x);
     T const* const sent = move.packs ? packed : x;
     T* const arriving   = move.unpacks ? received : z;
@@ -151,7 +171,6 @@ public:
       default: break;  // an all-reduce works in place: `all_reduce`
     }
     if (move.unpacks) kernel::map_nest(move.unpack, kernel::unchanged{}, z, static_cast<T const*>(received));
-    self().give(scratch, extra);
   }
   /// Undoes a slice: `x` has `move.result` elements and goes to its place among the `move.send` of `z`.
   template<class T>

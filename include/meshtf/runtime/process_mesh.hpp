@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <memory>
 #include <string>
 #include <utility>
@@ -102,12 +101,12 @@ public:
 
   template<class F, class R, class... T>
   void map(nest_steps const& steps, F const& f, R* z, T const*... x) {
-    auto const span = this->does([&] { return work_of::map<F, R, T...>(steps); });
+    auto const span = watched() ? does(work_of::map<F, R, T...>(steps)) : profile::span{};
     kernel::map_nest(steps, f, z, x...);
   }
   template<reduction Op, class F, class R, class... T>
   void reduce(nest_steps const& steps, F const& f, R* z, T const*... x) {
-    auto const span = this->does([&] { return work_of::reduce<F, R, T...>(steps); });
+    auto const span = watched() ? does(work_of::reduce<F, R, T...>(steps)) : profile::span{};
     kernel::reduce_nest<Op>(steps, f, z, x...);
   }
   template<class T>
@@ -296,12 +295,8 @@ private:
     this->note(w);
     return this->profile_ ? this->profile_->watch(w, this->now()) : profile::span{};
   }
-  /// The same of work that is reckoned up only if somebody wants to know.
-  template<class Work>
-    requires std::invocable<Work>
-  profile::span does(Work const& reckon) {
-    return this->takes_notes() || this->profile_ ? does(reckon()) : profile::span{};
-  }
+  /// Somebody wants to know what is done: work that is dear to reckon up is reckoned up only then.
+  bool watched() const { return this->takes_notes() || this->profile_; }
 
   extent first_of(line_steps const& lines) const {
     extent part = 0;

@@ -1,17 +1,18 @@
 // The profile: where the time of a program went, by operation and call site.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
+
+#include <mpi.h>
 
 #include <meshtf/plan/price/cost.hpp>
 
@@ -20,8 +21,6 @@ namespace meshtf::inline v0 {
 /// Seconds, calls, flops and bytes of every operation at every call site. It is on where the environment variable MESHTF_PROFILE is set, and not "0": the
 /// machine then prints it when it ends, for the process of rank 0. Where it is off, a call of a kernel costs one comparison more.
 class profile {
-  using clock = std::chrono::steady_clock;
-
 public:
   static std::unique_ptr<profile> if_wanted() {
     char const* const wanted = std::getenv("MESHTF_PROFILE");
@@ -35,12 +34,11 @@ public:
     extent flops   = 0;
     extent bytes   = 0;
 
-    figures& operator+=(figures const& more) {
+    void add(figures const& more) {
       seconds += more.seconds;
       calls += more.calls;
       flops += more.flops;
       bytes += more.bytes;
-      return *this;
     }
   };
 
@@ -48,20 +46,20 @@ public:
   class span {
   public:
     span() = default;
-    explicit span(figures& to) : to_(&to), start_(clock::now()) {}
+    explicit span(figures& to) : to_(&to), start_(MPI_Wtime()) {}
     span(span const&)           = delete;
     void operator=(span const&) = delete;
     ~span() {
-      if (to_ != nullptr) to_->seconds += std::chrono::duration<double>(clock::now() - start_).count();
+      if (to_ != nullptr) to_->seconds += MPI_Wtime() - start_;
     }
 
   private:
-    figures* to_ = nullptr;
-    clock::time_point start_{};
+    figures* to_  = nullptr;
+    double start_ = 0;
   };
 
   span watch(work const& w, call_site const& site) {
-    figures& f = entries_[key{w.kind, site.operation, site.backward, site.at.file_name(), site.at.line(), w.m, w.n, w.k}];
+    figures& f = entry_of(w, site).spent;
     ++f.calls;
     f.flops += w.flops;
     f.bytes += w.bytes;
@@ -70,48 +68,83 @@ public:
 
   /// Two tables on stderr: by kind, and by call site, the dearest first.
   void print(std::string_view mesh) const {
-    std::map<std::string_view, figures> kinds;
-    std::vector<std::pair<key, figures>> sites{entries_.begin(), entries_.end()};
     figures all;
-    for (auto const& [k, f] : sites) kinds[std::get<0>(k)] += f, all += f;
-    std::vector<std::pair<std::string_view, figures>> by_kind{kinds.begin(), kinds.end()};
-    auto const dearer = [](auto const& a, auto const& b) { return a.second.seconds > b.second.seconds; };
-    std::sort(by_kind.begin(), by_kind.end(), dearer);
-    std::sort(sites.begin(), sites.end(), dearer);
-
-    std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
-    text += "   seconds   share      calls    GF/s    GB/s  kind\n";
-    for (auto const& [kind, f] : by_kind) text += row(f, all.seconds) + std::string{kind} + "\n";
-    text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n";
-    for (auto const& [k, f] : sites) {
-      auto const& [kind, operation, backward, file, line, m, n, depth] = k;
-      text +=
-          row(f, all.seconds) + std::string{*operation == '\0' ? "(set up)" : operation} + (backward ? "'s gradient" : "") + ", " + std::string{kind};
-      if (m != 0 && f.flops != 0) text += " " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(depth);
-      if (line != 0) text += ", " + std::string{short_name(file)} + ":" + std::to_string(line);
-      text += "\n";
+    std::vector<line> kinds, sites;
+    for (auto const& e : entries_) {
+      all.add(e.spent);
+      sites.push_back({words_of(e), e.spent});
+      std::size_t k = 0;
+      while (k < kinds.size() && kinds[k].words != e.what.kind) ++k;
+      if (k == kinds.size()) kinds.push_back({e.what.kind, {}});
+      kinds[k].spent.add(e.spent);
     }
+    std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
+    text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds);
+    text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" + table(sites, all.seconds);
     std::fputs(text.c_str(), stderr);
   }
 
 private:
-  // kind, operation, backward, file, line, and m, n, k of a product
-  using key = std::tuple<std::string_view, char const*, bool, char const*, unsigned, extent, extent, extent>;
+  struct entry {
+    work what;  // its kind, and m, n, k of a product
+    call_site site;
+    figures spent{};
+    entry* next;  // of the same hash
+  };
+  struct line {
+    std::string words;
+    figures spent;
+  };
 
-  static std::string_view short_name(std::string_view file) {
-    auto const slash = file.rfind('/');
-    return slash == file.npos ? file : file.substr(slash + 1);
+  /// A hash table of its own: every program compiles this, and standard maps and sorting would cost it 0.3 s.
+  entry& entry_of(work const& w, call_site const& site) {
+    auto const at   = reinterpret_cast<std::uintptr_t>(site.operation) ^ reinterpret_cast<std::uintptr_t>(site.at.file_name());
+    auto const hash = (at >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) + (site.backward ? 1 : 0);
+    entry*& first   = first_[hash % first_.size()];
+    for (entry* e = first; e != nullptr; e = e->next)
+      if (e->what.kind == w.kind && e->site.operation == site.operation && e->site.backward == site.backward && e->site.at.line() == site.at.line() &&
+          e->site.at.file_name() == site.at.file_name() && e->what.m == w.m && e->what.n == w.n && e->what.k == w.k)
+        return *e;
+    entries_.push_front({.what = w, .site = site, .next = first});
+    first = &entries_.front();
+    return *first;
   }
 
-  static std::string row(figures const& f, double all) {
-    char text[80];
-    auto const rate = [&](extent n) { return f.seconds > 0 ? 1e-9 * static_cast<double>(n) / f.seconds : 0; };
-    std::snprintf(text, sizeof text, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds, 100 * f.seconds / all, static_cast<long>(f.calls),
-                  rate(f.flops), rate(f.bytes));
+  static std::string words_of(entry const& e) {
+    std::string text = *e.site.operation == '\0' ? "(set up)" : e.site.operation;
+    if (e.site.backward) text += "'s gradient";
+    text += ", ";
+    text += e.what.kind;
+    if (e.what.m != 0 && e.spent.flops != 0) text += " " + std::to_string(e.what.m) + "x" + std::to_string(e.what.n) + "x" + std::to_string(e.what.k);
+    if (e.site.at.line() != 0) {
+      std::string_view const file = e.site.at.file_name();
+      text += ", ";
+      text += file.substr(file.rfind('/') + 1);  // npos + 1 is 0
+      text += ":" + std::to_string(e.site.at.line());
+    }
     return text;
   }
 
-  std::map<key, figures> entries_;
+  /// A row for each line, the dearest first.
+  static std::string table(std::vector<line>& lines, double all) {
+    std::string text;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::size_t dearest = i;
+      for (std::size_t k = i + 1; k < lines.size(); ++k)
+        if (lines[k].spent.seconds > lines[dearest].spent.seconds) dearest = k;
+      std::swap(lines[i], lines[dearest]);
+      auto const& [words, f] = lines[i];
+      char row[80];
+      auto const rate = [seconds = f.seconds](extent n) { return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0; };
+      std::snprintf(row, sizeof row, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds, 100 * f.seconds / all, static_cast<long>(f.calls),
+                    rate(f.flops), rate(f.bytes));
+      text += row + words + "\n";
+    }
+    return text;
+  }
+
+  std::forward_list<entry> entries_;
+  std::array<entry*, 256> first_{};
 };
 
 }  // namespace meshtf::inline v0

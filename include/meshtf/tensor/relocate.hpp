@@ -1,10 +1,9 @@
 // Moving values between placements, forward and back.
 #pragma once
 
-#include <memory>
+#include <forward_list>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
 #include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/tensor/tape.hpp>
@@ -72,13 +71,13 @@ template<auto const& From, auto const& To, class M>
 reshard_steps const& remembered_moves(axis_set owed, axis_set riding) {
   struct remembered {
     axis_set owed, riding;
-    std::unique_ptr<reshard_steps> steps;
+    reshard_steps steps;
   };
-  static std::vector<remembered> all;
+  static std::forward_list<remembered> all;  // whose elements stay where they are
   for (remembered const& r : all)
-    if (r.owed == owed && r.riding == riding) return *r.steps;
-  all.push_back({owed, riding, std::make_unique<reshard_steps>(plan_reshard(From, To, owed, axis_sizes<M>, riding))});
-  return *all.back().steps;
+    if (r.owed == owed && r.riding == riding) return r.steps;
+  all.push_front({owed, riding, plan_reshard(From, To, owed, axis_sizes<M>, riding)});
+  return all.front().steps;
 }
 
 /// Calls `use` with the moves.

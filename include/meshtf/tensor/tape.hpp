@@ -69,25 +69,31 @@ constexpr Value finished(open_sum<Value> p) {
   return std::move(p.value);
 }
 
+/// Adds `g`, `n` elements that are a sum open over `owed`, to what a slot collects. One function for all shapes: every use of every tensor comes here.
+template<class T, class Machine, class Size>
+constexpr void add_to_slot(Machine& m, slot<T, Machine>& to, shared<storage<T, Machine>, Machine> const& g, Size n, axis_set owed,
+                           collective_reason const* why) {
+  if (!to.sum) {
+    to.sum  = g;
+    to.owed = owed;
+    to.why  = why;
+    return;
+  }
+  auto const old = std::move(to.sum);
+  if (old.alone()) to.sum = old;
+  else  // a buffer that others read is not written
+    to.sum = shared<storage<T, Machine>, Machine>::make(m, m, n);
+  m.add_up(n, m.counts(owed & ~to.owed), m.counts(to.owed & ~owed), static_cast<T const*>(old->data()), static_cast<T const*>(g->data()),
+           to.sum->data());
+  to.owed |= owed;
+  if (to.why == nullptr) to.why = why;
+}
+
 /// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. Where one of the two is whole on an axis and the other owes a sum there, the whole one
 /// counts on coordinate 0 only.
 template<class T, class L, class... D>
 constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
-  auto& slot = x.slot();
-  if (!slot.sum) {
-    slot.sum  = g.handle();
-    slot.owed = owed;
-    slot.why  = why;
-    return;
-  }
-  auto& m        = x.machine();
-  auto const old = std::move(slot.sum);
-  if (old.alone()) slot.sum = old;
-  else  // a buffer that others read is not written
-    slot.sum = tensor<T, L, D...>::uninitialised(m).handle();
-  m.add_up(x.size, m.counts(owed & ~slot.owed), m.counts(slot.owed & ~owed), old->data(), g.data(), slot.sum->data());
-  slot.owed |= owed;
-  if (slot.why == nullptr) slot.why = why;
+  add_to_slot<T>(x.machine(), x.slot(), g.handle(), x.size, owed, why);
 }
 
 template<class Value>

@@ -4,6 +4,8 @@
 #include <meshtf/plan/search/search.hpp>
 #include <meshtf/planning.hpp>
 
+#include "same_price.hpp"
+
 namespace {
 
 using namespace meshtf;
@@ -14,20 +16,7 @@ struct grid : mesh<rows, cols> {};
 
 // ---- a record's price is the dry run's
 
-/// All figures, and the same calls as often, in any order.
-template<Mesh M>
-constexpr bool same(cost<M> const& a, cost<M> const& b) {
-  auto const times = [](cost<M> const& in, collective_call const& wanted) {
-    int n = 0;
-    for (auto const& c : in.collectives()) n += c == wanted ? 1 : 0;
-    return n;
-  };
-  for (auto const& c : a.collectives())
-    if (times(a, c) != times(b, c)) return false;
-  return a.calls() == b.calls() && a.bytes_sent() == b.bytes_sent() && a.payload() == b.payload() && a.flops() == b.flops() &&
-         a.elementwise_flops() == b.elementwise_flops() && a.bytes_touched() == b.bytes_touched() && a.elementwise_bytes() == b.elementwise_bytes() &&
-         a.parameter_bytes() == b.parameter_bytes() && a.optimizer_bytes() == b.optimizer_bytes() && a.peak_bytes() == b.peak_bytes();
-}
+using tests::same_price;
 
 namespace mlp {
 
@@ -63,7 +52,7 @@ template<std::size_t I>
 constexpr bool as_dry_run() {
   using found           = layout_at<ranked, I>;
   constexpr auto priced = price<found>(step);
-  return same(priced, dry_run<training, found>()) && ranked[I].peak == priced.peak_bytes() &&
+  return same_price(priced, dry_run<training, found>()) && ranked[I].peak == priced.peak_bytes() &&
          ranked[I].seconds < priced.time().total() * (1 + 1e-9) && ranked[I].seconds > priced.time().total() * (1 - 1e-9);
 }
 template<std::size_t... I>
@@ -116,8 +105,8 @@ constexpr auto step = record<training, batch, length, vocab, model, heads, hidde
 struct mixed : layout<grid, split<batch, rows>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>> {};
 struct along_model : layout<grid, split<batch, rows>, split<model, cols>> {};
 
-static_assert(same(price<mixed>(step), dry_run<training, mixed>()));
-static_assert(same(price<along_model>(step), dry_run<training, along_model>()));   // norms and tables are split here
+static_assert(same_price(price<mixed>(step), dry_run<training, mixed>()));
+static_assert(same_price(price<along_model>(step), dry_run<training, along_model>()));   // norms and tables are split here
 
 // data parallel on one axis, and on the other what Megatron-LM splits
 using dims_of_block   = candidates<batch, length, vocab, model, heads, hidden>;
@@ -209,8 +198,8 @@ constexpr bool as_the_formulas() {
   return ((price<L>(step).payload() / 4 - (price<L>(step).payload() / 4) % 2 == 2 * elements[i++]) && ...);
 }
 static_assert(as_the_formulas<none, data, model, mixed, mixed_io, weights, three>());
-static_assert(same(price<three>(step), dry_run<two_layers, three>()));
-static_assert(same(price<mixed>(step), dry_run<two_layers, mixed>()));
+static_assert(same_price(price<three>(step), dry_run<two_layers, three>()));
+static_assert(same_price(price<mixed>(step), dry_run<two_layers, mixed>()));
 
 }  // namespace paper
 

@@ -48,10 +48,11 @@ struct call_run {
   extent times       = 1;
 };
 
-/// The most that was alive when a call site asked for memory.
-struct site_peak {
+/// A moment from which on memory shrank for a while: who had asked last, for how much, and how much lived then.
+struct local_peak {
   call_site site{};
   extent bytes = 0;
+  extent live  = 0;
 };
 
 /// What a program costs one process: promised by `dry_run`, counted by `recorded`. Bytes are those requested, before any rounding.
@@ -90,6 +91,8 @@ public:
   constexpr extent bytes_touched() const { return bytes_touched_; }
   /// Of these, those of passes that are no contraction.
   constexpr extent elementwise_bytes() const { return elementwise_bytes_; }
+  /// Products, passes over memory and messages: what a machine was asked to do.
+  constexpr extent operations() const { return kernels_ + calls(); }
   /// Of the parameters' shards.
   constexpr extent parameter_bytes() const { return parameter_bytes_; }
   /// Of what optimizers remember of the parameters.
@@ -134,13 +137,15 @@ public:
 
   /// One after the other, on the same parameters: calls, flops and bytes touched add up, of what is held the larger counts.
   friend constexpr cost operator+(cost const& a, cost const& b) {
-    cost sum = a;
+    cost sum        = a;
+    sum.peak_count_ = 0;
     if (a.count_ + b.count_ > Capacity || a.run_count_ + b.run_count_ > most_runs)
       throw "meshtf: this sum of costs makes more calls than cost<M> holds";
     for (std::size_t i = 0; i < b.count_; ++i) sum.calls_[a.count_ + i] = b.calls_[i];
     for (std::size_t r = 0; r < b.run_count_; ++r) sum.runs_[a.run_count_ + r] = {b.runs_[r].first + a.count_, b.runs_[r].length, b.runs_[r].times};
     sum.count_ += b.count_;
     sum.run_count_ += b.run_count_;
+    sum.kernels_ += b.kernels_;
     sum.flops_ += b.flops_;
     sum.elementwise_flops_ += b.elementwise_flops_;
     sum.bytes_touched_ += b.bytes_touched_;
@@ -156,7 +161,9 @@ public:
   }
   /// n times, one after the other.
   friend constexpr cost operator*(extent n, cost const& a) {
-    cost product = a;
+    cost product        = a;
+    product.peak_count_ = 0;
+    product.kernels_ *= n;
     product.flops_ *= n;
     product.elementwise_flops_ *= n;
     product.bytes_touched_ *= n;
@@ -188,6 +195,7 @@ public:
     runs_[run_count_++] = run;
   }
   constexpr void note(work const& w) {
+    ++kernels_;
     flops_ += w.flops;
     elementwise_flops_ += w.elementwise;
     bytes_touched_ += w.bytes;
@@ -200,14 +208,20 @@ public:
     optimizer_bytes_ = optimizer;
   }
   constexpr void note_held(held_at_peak const& held) { at_peak_ = held; }
-  constexpr void note_site_peak(call_site const& site, extent bytes) {
-    if (site_count_ == most_sites) return void(sites_whole_ = false);
-    sites_[site_count_++] = {site, bytes};
+  /// What lived at the start is the first local peak.
+  constexpr void note_start(extent live) {
+    peak_count_  = 0;
+    peaks_whole_ = true;
+    note_local_peak({{}, 0, live});
+  }
+  constexpr void note_local_peak(local_peak const& p) {
+    if (peak_count_ == most_peaks) return void(peaks_whole_ = false);
+    peaks_[peak_count_++] = p;
   }
 
 private:
   static constexpr std::size_t most_runs  = 64;
-  static constexpr std::size_t most_sites = 160;
+  static constexpr std::size_t most_peaks = 1024;
 
   static constexpr double seconds_of(collective_call const& c, link_model const& link, machine_model const& machine) {
     extent const n = processes_along(axis_sizes<M>, c.over);
@@ -260,6 +274,7 @@ private:
   std::size_t count_ = 0;
   std::array<call_run, most_runs> runs_{};
   std::size_t run_count_    = 0;
+  extent kernels_           = 0;
   extent flops_             = 0;
   extent elementwise_flops_ = 0;
   extent bytes_touched_     = 0;
@@ -269,9 +284,9 @@ private:
   extent peak_bytes_        = 0;
   extent live_bytes_        = 0;
   held_at_peak at_peak_{};
-  std::array<site_peak, most_sites> sites_{};
-  std::size_t site_count_ = 0;
-  bool sites_whole_       = true;
+  std::array<local_peak, most_peaks> peaks_{};  // of a dry run, in order: what `repeat` continues
+  std::size_t peak_count_ = 0;
+  bool peaks_whole_       = true;
 
   template<Mesh N, std::size_t C>
   friend constexpr cost<N, C> repeat(extent, cost<N, C> const&, cost<N, C> const&, cost<N, C> const&);

@@ -69,12 +69,29 @@ struct recorded_call {
   std::array<int, 3> along{};  // numbers of loops that the plan asks for
   undecided_size n{}, rows{};
   unsigned options = 0;
+  bool contracts   = false;  // a contraction: what it does and takes at most is told without its plan, which is dear
   axis_set over    = 0;
   reduction how    = reduction::sum;
   element type     = element::float32;
   undecided_condition if_{};
   extent times = 0;
   call_site first{};  // who made it first
+
+  /// Of a contraction: two for each turn of its loops; and the most scratch memory, in bytes, which is a buffer for each operand.
+  constexpr extent flops_of_contraction(layout_numbers const& l) const {
+    extent turns = 2;
+    for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.loop[static_cast<std::size_t>(i)]);
+    return turns;
+  }
+  constexpr extent most_scratch_of_contraction(layout_numbers const& l) const {
+    extent all = 0;
+    for (int k = 0; k < loops.operands; ++k) {
+      extent elements = 1;
+      for (int d : loops.operand[static_cast<std::size_t>(k)]) elements *= l.local(loops.loop[static_cast<std::size_t>(d)]);
+      all += elements;
+    }
+    return all * bytes_of(type);
+  }
 
   /// The dimensions that its sizes depend on.
   constexpr axis_set dims() const { return loops.dims() | n.dims | rows.dims; }

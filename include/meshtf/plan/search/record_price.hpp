@@ -45,6 +45,17 @@ struct splits_undecided_dims<layout<M, Rules...>, Open>
 template<Mesh M, class... Rules>
 layout<M, Rules...> rules_of_layout(layout<M, Rules...> const&);
 
+/// Can all operations of the record be placed under this layout?
+template<class Record>
+constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d) {
+    if (l.over[d] == 0) continue;
+    if ((record.whole >> d & 1) != 0 || Record::sizes[d] % l.parts[d] != 0) return false;
+    if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
+  }
+  return true;
+}
+
 /// The calls to MPI of one all-reduce of n elements, as machines make them, each given to `f`; returns the bytes of scratch memory that it takes.
 template<Mesh M, class F>
 constexpr extent for_each_message(reduction how, element type, extent n, axis_set over, call_site const& site, F const& f) {
@@ -150,9 +161,10 @@ using record_verdict =
     typename detail::splits_undecided_dims<decltype(detail::rules_of_layout(std::declval<wet<L> const&>())), typename Record::undecided_dims>::type;
 
 /// What the recorded step costs under the layout `l`, of mesh `M`: a `cost` like that of the dry run, with the same flops, bytes, peak and collectives, but for
-/// their order.
+/// their order. Throws a text if some operation can't be placed under it.
 template<Mesh M, Dimension... D>
 constexpr cost<M> price(step_record<D...> const& record, layout_numbers const& l) {
+  if (!detail::can_be_placed(record, l)) throw "meshtf: under this layout some operation of the recorded step can't be placed";
   cost<M> sum;
   extent peak             = 0;
   auto const note_message = [&sum](collective_call const& c) { sum.note(c); };

@@ -6,7 +6,8 @@
 #include <tuple>
 
 #include <meshtf/core/text.hpp>
-#include <meshtf/plan/search/layout_pricer.hpp>
+#include <meshtf/plan/search/alike_layouts.hpp>
+#include <meshtf/plan/search/layout_peak.hpp>
 #include <meshtf/plan/search/recorder.hpp>
 
 namespace meshtf::inline v0 {
@@ -46,13 +47,14 @@ struct ranked_layout {
 
 namespace detail {
 
-template<Mesh M, std::size_t Dims>
-constexpr layout_numbers numbers_from(std::array<std::uint8_t, max_axes> const& over) {
-  layout_numbers n = numbers_of_mesh<M>();
-  for (std::size_t d = 0; d < Dims; ++d)
-    if (over[d] != 0) n.put(static_cast<int>(d), over[d]);
-  return n;
-}
+/// Layouts of one price: `first`, or number `number` of a list, and those that differ from it in the names of alike axes.
+struct found_layouts {
+  packed_layout first = 0;
+  extent members      = 1;
+  int number          = 0;
+  double seconds      = 0;
+  extent peak         = 0;
+};
 
 }  // namespace detail
 
@@ -76,7 +78,7 @@ public:
   constexpr extent too_large() const { return too_large_; }
 
   /// The layout as numbers, for `price`.
-  constexpr layout_numbers numbers(std::size_t i) const { return detail::numbers_from<M, sizeof...(D)>(layouts_[i].over); }
+  constexpr layout_numbers numbers(std::size_t i) const { return detail::numbers_from<M>(detail::packed(layouts_[i].over)); }
 
   /// "batch: rows, hidden: cols".
   constexpr fixed_text<255> text(std::size_t i) const {
@@ -101,9 +103,13 @@ public:
   }
 
   // What the search notes.
-  constexpr void note(std::span<ranked_layout const> sorted, extent looked_at, extent illegal, extent too_large) {
+  constexpr void note(std::span<detail::found_layouts const> sorted, extent looked_at, extent illegal, extent too_large) {
     count_ = std::min(Most, sorted.size());
-    for (std::size_t i = 0; i < count_; ++i) layouts_[i] = sorted[i];
+    for (std::size_t i = 0; i < count_; ++i) {
+      ranked_layout& r = layouts_[i];
+      r                = {.number = sorted[i].number, .seconds = sorted[i].seconds, .peak = sorted[i].peak};
+      for (std::size_t d = 0; d < sizeof...(D); ++d) r.over[d] = static_cast<std::uint8_t>(detail::over_in(sorted[i].first, static_cast<int>(d)));
+    }
     looked_at_ = looked_at;
     illegal_   = illegal;
     too_large_ = too_large;
@@ -116,34 +122,6 @@ private:
 };
 
 namespace detail {
-
-/// Can all operations of the record be placed under this layout?
-template<class Record>
-constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
-  for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d) {
-    if (l.over[d] == 0) continue;
-    if ((record.whole >> d & 1) != 0 || Record::sizes[d] % l.parts[d] != 0) return false;
-    if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
-  }
-  return true;
-}
-
-/// f(l, number) for each layout that splits the dimensions `which` over any axes, and can be placed; the others are not tried one by one. `l` has no split in them.
-template<class Record, class F>
-constexpr void for_each_layout(Record const& record, layout_numbers& l, axis_set which, F const& f) {
-  if (which == 0) return f(l);
-  int const dim            = std::countr_zero(which);
-  auto const d             = static_cast<std::size_t>(dim);
-  axis_set const rest      = which & (which - 1);
-  axis_set const forbidden = (record.whole >> d & 1) != 0 ? l.joining : l.split(record.apart[d]);
-  axis_set const free      = l.joining & ~forbidden;
-  for (axis_set axes = 0;; axes = (axes - free) & free) {  // all subsets
-    l.put(dim, axes);
-    if (Record::sizes[d] % l.parts[d] == 0) for_each_layout(record, l, rest, f);
-    if (axes == free) break;
-  }
-  l.put(dim, 0);
-}
 
 /// A search over all layouts that split some dimensions.
 template<class Open, class C, bool AreLayouts = C::are_layouts>
@@ -160,12 +138,15 @@ struct search_over<shape<D...>, candidates<Wanted...>, false> {
     requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)  // more nobody prices
   static constexpr extent count = extent{1} << (static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>));
 
-  /// f(l, number) for each layout that can be placed.
+  /// f(layout, the same packed, how many layouts it stands for, its number in a list) for layouts that stand for all that can be placed.
   template<Mesh M, class Record, class F>
   static constexpr void for_each(Record const& record, F const& f) {
-    layout_numbers l = numbers_of_mesh<M>();
-    int number       = 0;
-    for_each_layout(record, l, searched, [&](layout_numbers const& found) { f(found, number++); });
+    alike_layouts<M, Record>{record, searched}.for_each([&f](layout_numbers const& l, packed_layout p, extent members) { f(l, p, members, 0); });
+  }
+  /// f(a packed layout) for all that `p` stands for.
+  template<Mesh M, class Record, class F>
+  static constexpr void for_each_like(Record const& record, packed_layout p, F const& f) {
+    alike_layouts<M, Record>{record, searched}.for_each_like(p, f);
   }
 };
 
@@ -190,11 +171,35 @@ struct search_over<shape<D...>, candidates<L...>, true> {
     static_assert((std::same_as<typename L::mesh_type, M> && ...), "meshtf: these layouts are for another mesh");
     int number = 0;
     for (layout_numbers const& l : {numbers_under<wet<L>, shape<D...>>::value...}) {
-      if (can_be_placed(record, l)) f(l, number);
+      if (can_be_placed(record, l)) f(l, packed(l.over), 1, number);
       ++number;
     }
   }
+  template<Mesh, class Record, class F>
+  static constexpr void for_each_like(Record const&, packed_layout p, F const& f) {
+    f(p);
+  }
 };
+
+/// The places of `found`, the fastest first. By hand, since constant evaluation pays for each call.
+constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
+  int* const room = new int[static_cast<std::size_t>(n) + 1];
+  int *from = order, *to = room;
+  for (int i = 0; i < n; ++i) from[i] = i;
+  for (int width = 1; width < n; width *= 2) {
+    for (int low = 0; low < n; low += 2 * width) {
+      int const middle = low + width < n ? low + width : n;
+      int const high   = low + 2 * width < n ? low + 2 * width : n;
+      for (int i = low, j = middle, k = low; k < high; ++k) {
+        bool const first = j == high || (i < middle && !(found[from[j]].seconds < found[from[i]].seconds));
+        to[k]            = first ? from[i++] : from[j++];
+      }
+    }
+    std::swap(from, to);
+  }
+  for (int i = 0; from != order && i < n; ++i) order[i] = from[i];
+  delete[] room;
+}
 
 }  // namespace detail
 
@@ -212,34 +217,39 @@ constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& re
   ranking<M, shape<D...>, Most> result;
   static_assert(accepted<typename search::objection>, "meshtf: this record does not tell what these layouts cost");
   if constexpr (accepted<typename search::objection>) {
-    extent placed = 0, kept = 0, seen = 0;
-    search::template for_each<M>(record, [&](layout_numbers const&, int) { ++placed; });
-    auto* const all = new ranked_layout[static_cast<std::size_t>(placed) + 1];
+    detail::growing<detail::found_layouts> found, kept;
+    extent placed = 0, too_large = 0;
     {
-      detail::layout_pricer<M, step_record<D...>> figures_of(record, search::searched, objective.machine);
-      extent i = 0;
-      search::template for_each<M>(record, [&](layout_numbers const& l, int number) {
-        layout_figures const found = figures_of.seconds(l);
-        ranked_layout& r           = all[i++];
-        r                          = {.number = number, .seconds = found.seconds, .peak = found.peak};
-        for (std::size_t d = 0; d < sizeof...(D); ++d) r.over[d] = static_cast<std::uint8_t>(l.over[d]);
+      detail::layout_seconds<M, step_record<D...>> seconds_of(record, search::searched, objective.machine);
+      search::template for_each<M>(record, [&](layout_numbers const& l, detail::packed_layout p, extent members, int number) {
+        placed += members;
+        found.push_back({p, members, number, seconds_of(l)});
       });
-      figures_of.know_scratch();
-      // the peak is the dearer figure: it is looked at from the fastest on, until the ranking is full
-      std::sort(all, all + placed,
-                [](ranked_layout const& a, ranked_layout const& b) { return a.seconds != b.seconds ? a.seconds < b.seconds : a.number < b.number; });
-      for (; seen < placed && (kept < extent{Most} || all[seen].seconds == all[kept - 1].seconds); ++seen) {
-        ranked_layout r = all[seen];
-        r.peak          = std::max(r.peak, figures_of.peak(detail::numbers_from<M, sizeof...(D)>(r.over)));
-        if (r.peak <= objective.memory) all[kept++] = r;
-      }
     }
-    std::sort(all, all + kept, [](ranked_layout const& a, ranked_layout const& b) {
+    {
+      detail::layout_peak<M, step_record<D...>> peak_of(record, search::searched);
+      auto* const order = new int[static_cast<std::size_t>(found.size()) + 1];
+      detail::sort_by_seconds(found.data(), found.size(), order);
+      // the peak is looked at from the fastest on, until the ranking is full
+      for (int i = 0; i < found.size(); ++i) {
+        detail::found_layouts f = found[order[i]];
+        if (kept.size() >= int{Most} && f.seconds != kept[kept.size() - 1].seconds) break;
+        f.peak = peak_of(detail::numbers_from<M>(f.first));
+        if (f.peak > objective.memory) too_large += f.members;
+        else
+          search::template for_each_like<M>(record, f.first, [&](detail::packed_layout p) {
+            f.first = p;
+            kept.push_back(f);
+          });
+      }
+      delete[] order;
+    }
+    std::sort(kept.data(), kept.data() + kept.size(), [](detail::found_layouts const& a, detail::found_layouts const& b) {
       if (a.seconds != b.seconds) return a.seconds < b.seconds;
-      return a.peak != b.peak ? a.peak < b.peak : a.number < b.number;
+      if (a.peak != b.peak) return a.peak < b.peak;
+      return a.number != b.number ? a.number < b.number : a.first < b.first;
     });
-    result.note({all, static_cast<std::size_t>(kept)}, search::template count<M>, search::template count<M> - placed, seen - kept);
-    delete[] all;
+    result.note({kept.data(), static_cast<std::size_t>(kept.size())}, search::template count<M>, search::template count<M> - placed, too_large);
   }
   return result;
 }

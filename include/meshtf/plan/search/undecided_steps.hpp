@@ -32,20 +32,23 @@ struct undecided_loops {
 
 struct undecided_nest {
   undecided_loops loops{};
+  axis_set whole = 0;  // dimensions that it needs whole
 };
 
 struct undecided_contraction {
   undecided_loops loops{};
 };
 
-/// Lines along a dimension. Plans that need their numbers, as those of slices, can't be made before there is a layout.
+/// Lines along a dimension. Plans that need their numbers can't be made before there is a layout.
 struct undecided_lines {
   undecided_loops loops{};
   int along = 0;
 
+  static constexpr extent inner = 0;  // where no array is, an offset into it is none
+
   template<class Steps>
   constexpr operator Steps() const {
-    static_assert(sizeof(Steps) == 0, "meshtf: this operation can't be recorded without a layout yet (slice, concat, argmax, sample)");
+    static_assert(sizeof(Steps) == 0, "meshtf: this operation can't be recorded without a layout yet");
     return {};
   }
 
@@ -106,6 +109,23 @@ constexpr undecided_contraction plan_contraction(std::span<undecided_dim const> 
 }
 
 constexpr undecided_lines plan_lines(std::span<undecided_dim const> dims, int along) { return {{dims}, along}; }
+
+/// A copy between `count` neighbours along the lines, which are whole, and an array that has no others.
+constexpr undecided_nest plan_slice(undecided_lines const& from, extent count) {
+  undecided_nest nest{.loops = from.loops, .whole = from.loops.loop[static_cast<std::size_t>(from.along)].open};
+  nest.loops.loop[static_cast<std::size_t>(from.along)] = {count, 0};
+  dim_list all;
+  for (int i = 0; i < from.loops.rank; ++i) all.push_back(i);
+  nest.loops.operand[0] = nest.loops.operand[1] = all;
+  nest.loops.operands                           = 2;
+  return nest;
+}
+constexpr undecided_nest plan_unslice(undecided_lines const& from, extent count) { return plan_slice(from, count); }
+/// The same where `dims` are whole too.
+constexpr undecided_nest where_whole(undecided_nest nest, axis_set dims) {
+  nest.whole |= dims;
+  return nest;
+}
 
 constexpr undecided_norm plan_norm(undecided_lines const& lines, axis_set finished_over, bool centred) { return {lines, finished_over, centred}; }
 
