@@ -114,8 +114,10 @@ constexpr V compared(char const*, std::source_location, F const&, X const&, part
   return y.addend();
 }
 
+template<class V, class Over>
+void take_open_sum(partial<V, Over> const&);
 template<class X>
-concept OpenSum = requires(X const& x) { []<class V, class Over>(partial<V, Over> const&) {}(x); };
+concept OpenSum = requires(X const& x) { detail::take_open_sum(x); };
 
 /// A tensor (or an open sum, to be told that it isn't one) and another or a number.
 template<class X, class Y>

@@ -31,8 +31,11 @@ constexpr named_part<Part> named(char const* name, Part& part) {
 
 namespace detail {
 
+template<class T, class L, class... D>
+void take_parameter(parameter<T, L, D...>&);
+// not by a lambda: clang 16 then takes everything for a parameter
 template<class P>
-concept Parameter = requires(P& p) { []<class T, class L, class... D>(parameter<T, L, D...>&) {}(p); };
+concept Parameter = requires(P& p) { detail::take_parameter(p); };
 
 /// A model names its parameters in a member: `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`.
 template<class M>

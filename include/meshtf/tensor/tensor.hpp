@@ -136,8 +136,15 @@ constexpr auto copy(tensor<T, L, D...> const& x) {
   return z;
 }
 
+namespace detail {
+
+template<class T, class L, class... D>
+void take_tensor(tensor<T, L, D...> const&);
+
+}  // namespace detail
+
 /// Is this a tensor, a parameter included?
 template<class X>
-concept Tensor = requires(X const& x) { []<class T, class L, class... D>(tensor<T, L, D...> const&) {}(x); };
+concept Tensor = requires(X const& x) { detail::take_tensor(x); };
 
 }  // namespace meshtf::inline v0

@@ -55,6 +55,12 @@ struct local_peak {
   extent live  = 0;
 };
 
+namespace detail {
+
+struct repetition;
+
+}  // namespace detail
+
 /// What a program costs one process: promised by `dry_run`, counted by `recorded`. Bytes are those requested, before any rounding.
 template<Mesh M, std::size_t Capacity = 4096>
 class cost {
@@ -288,8 +294,7 @@ private:
   std::size_t peak_count_ = 0;
   bool peaks_whole_       = true;
 
-  template<Mesh N, std::size_t C>
-  friend constexpr cost<N, C> repeat(extent, cost<N, C> const&, cost<N, C> const&, cost<N, C> const&);
+  friend detail::repetition;
 };
 
 }  // namespace meshtf::inline v0
