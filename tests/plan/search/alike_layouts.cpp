@@ -2,32 +2,13 @@
 #include <meshtf/plan/search/search.hpp>
 #include <meshtf/planning.hpp>
 
+#include "perceptron.hpp"
+
 namespace {
 
 using namespace meshtf;
 
-struct batch : dim<64> {};
-struct in : dim<48> {};
-struct hidden : dim<256> {};
-struct out : dim<16> {};
-
-template<Layout L>
-struct training {
-  parameter<float, L, in, hidden> w1;
-  parameter<float, L, hidden, out> w2;
-  sgd opt{0.1};
-  tensor<float, L, batch, in> x;
-  tensor<int, L, batch> labels;
-
-  constexpr explicit training(machine<L>& m) : w1{m, he_normal{1}}, w2{m, he_normal{2}}, x{m}, labels{m} {}
-  constexpr auto step() {
-    auto h    = relu(einsum<batch, hidden>(x, w1));
-    auto loss = mean(softmax_cross_entropy<out>(einsum<batch, out>(h, w2), labels));
-    backward(loss);
-    opt.step(parameters(w1, w2));
-    return loss;
-  }
-};
+using namespace tests::perceptron;
 
 constexpr auto step = record<training, batch, in, hidden, out>();
 
