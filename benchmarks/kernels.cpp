@@ -33,63 +33,70 @@ struct line : meshtf::mesh<solo> {};
 struct whole : meshtf::layout<line> {};
 using machine = meshtf::process_mesh<line>;
 
-// ---- what a person would write. Extents are arguments and nothing is inlined, so that no loop knows more than a kernel does.
+// ---- what a person would write. Extents are arguments, nothing is inlined and nothing is compiled for the arguments it gets here, so that no loop knows
+// more than a kernel does.
+
+#ifdef __clang__
+#define APART [[gnu::noinline]]
+#else
+#define APART [[gnu::noipa]]  // not inlined, nor cloned for constants: g++ compiled dropout for its seed and 64 elements
+#endif
 
 namespace plain {
 
 template<class F, class Z, class... X>
-[[gnu::noinline]] void map(extent n, F f, Z* z, X const*... x) {
+APART void map(extent n, F f, Z* z, X const*... x) {
   for (extent i = 0; i < n; ++i) z[i] = f(x[i]...);
 }
 template<class F>
-[[gnu::noinline]] void map_rows(extent rows, extent n, F f, float* z, float const* x, float const* b) {
+APART void map_rows(extent rows, extent n, F f, float* z, float const* x, float const* b) {
   for (extent r = 0; r < rows; ++r)
     for (extent i = 0; i < n; ++i) z[r * n + i] = f(x[r * n + i], b[i]);
 }
 template<class F>
-[[gnu::noinline]] void map_columns(extent rows, extent n, F f, float* z, float const* x, float const* b) {
+APART void map_columns(extent rows, extent n, F f, float* z, float const* x, float const* b) {
   for (extent r = 0; r < rows; ++r)
     for (extent i = 0; i < n; ++i) z[r * n + i] = f(x[r * n + i], b[r]);
 }
-[[gnu::noinline]] void outer_sum(extent rows, extent n, float* z, float const* x, float const* y) {
+APART void outer_sum(extent rows, extent n, float* z, float const* x, float const* y) {
   for (extent r = 0; r < rows; ++r)
     for (extent i = 0; i < n; ++i) z[r * n + i] = x[r] + y[i];
 }
-[[gnu::noinline]] void softmax_gradient(extent rows, extent n, float* z, float const* y, float const* dy, float const* inner) {
+APART void softmax_gradient(extent rows, extent n, float* z, float const* y, float const* dy, float const* inner) {
   for (extent r = 0; r < rows; ++r)
     for (extent i = 0; i < n; ++i) z[r * n + i] = y[r * n + i] * (dy[r * n + i] - inner[r]);
 }
-[[gnu::noinline]] void add_transposed(extent rows, extent n, float* z, float const* x, float const* y) {
+APART void add_transposed(extent rows, extent n, float* z, float const* x, float const* y) {
   for (extent r = 0; r < rows; ++r)
     for (extent i = 0; i < n; ++i) z[r * n + i] = x[r * n + i] + y[i * rows + r];
 }
 
 /// z[...] = x of any order of three dimensions, `a`, `b`, `c` elements apart in x.
-[[gnu::noinline]] void transpose(extent n, extent m, extent k, extent a, extent b, extent c, float* z, float const* x) {
+APART void transpose(extent n, extent m, extent k, extent a, extent b, extent c, float* z, float const* x) {
   for (extent i = 0; i < n; ++i)
     for (extent j = 0; j < m; ++j)
       for (extent l = 0; l < k; ++l) *z++ = x[i * a + j * b + l * c];
 }
-[[gnu::noinline]] void transpose(extent rows, extent n, float* z, float const* x) {
+APART void transpose(extent rows, extent n, float* z, float const* x) {
   for (extent i = 0; i < n; ++i)
     for (extent r = 0; r < rows; ++r) z[i * rows + r] = x[r * n + i];
 }
 
-[[gnu::noinline]] void sum_inner(extent rows, extent n, float* z, float const* x) {
+APART void sum_inner(extent rows, extent n, float* z, float const* x) {
   for (extent r = 0; r < rows; ++r) {
     float sum = 0;
     for (extent i = 0; i < n; ++i) sum += x[r * n + i];
     z[r] = sum;
   }
 }
-[[gnu::noinline]] void dot_inner(extent rows, extent n, float* z, float const* x, float const* y) {
+APART void dot_inner(extent rows, extent n, float* z, float const* x, float const* y) {
   for (extent r = 0; r < rows; ++r) {
     float sum = 0;
     for (extent i = 0; i < n; ++i) sum += x[r * n + i] * y[r * n + i];
     z[r] = sum;
   }
 }
-[[gnu::noinline]] void max_inner(extent rows, extent n, float* z, float const* x) {
+APART void max_inner(extent rows, extent n, float* z, float const* x) {
   for (extent r = 0; r < rows; ++r) {
     float most = x[r * n];
     for (extent i = 1; i < n; ++i) most = std::max(most, x[r * n + i]);
@@ -97,7 +104,7 @@ template<class F>
   }
 }
 /// Over the middle one of three dimensions.
-[[gnu::noinline]] void sum_middle(extent outer, extent n, extent inner, float* z, float const* x) {
+APART void sum_middle(extent outer, extent n, extent inner, float* z, float const* x) {
   for (extent o = 0; o < outer; ++o, z += inner, x += n * inner) {
     for (extent i = 0; i < inner; ++i) z[i] = 0;
     for (extent k = 0; k < n; ++k)
@@ -105,21 +112,21 @@ template<class F>
   }
 }
 
-[[gnu::noinline]] void gather(extent ids, extent n, float* z, float const* table, std::int32_t const* index) {
+APART void gather(extent ids, extent n, float* z, float const* table, std::int32_t const* index) {
   for (extent i = 0; i < ids; ++i)
     for (extent k = 0; k < n; ++k) z[i * n + k] = table[index[i] * n + k];
 }
-[[gnu::noinline]] void scatter(extent ids, extent n, float* table, float const* rows, std::int32_t const* index) {
+APART void scatter(extent ids, extent n, float* table, float const* rows, std::int32_t const* index) {
   for (extent i = 0; i < ids; ++i)
     for (extent k = 0; k < n; ++k) table[index[i] * n + k] += rows[i * n + k];
 }
-[[gnu::noinline]] void pick(extent rows, extent n, float* z, float const* x, std::int32_t const* index) {
+APART void pick(extent rows, extent n, float* z, float const* x, std::int32_t const* index) {
   for (extent r = 0; r < rows; ++r) z[r] = x[r * n + index[r]];
 }
-[[gnu::noinline]] void pick_gradient(extent rows, extent n, float scale, float* dx, float const* dz, std::int32_t const* index) {
+APART void pick_gradient(extent rows, extent n, float scale, float* dx, float const* dz, std::int32_t const* index) {
   for (extent r = 0; r < rows; ++r) dx[r * n + index[r]] += scale * dz[r];
 }
-[[gnu::noinline]] void argmax(extent rows, extent n, float const* x, float* best, std::int32_t* where) {
+APART void argmax(extent rows, extent n, float const* x, float* best, std::int32_t* where) {
   for (extent r = 0; r < rows; ++r) {
     extent at = 0;
     for (extent i = 1; i < n; ++i)
@@ -129,7 +136,7 @@ template<class F>
   }
 }
 
-[[gnu::noinline]] void layer_norm(extent rows, extent n, float* z, float const* x, float const* scale, float const* bias, float* mean, float* rstd) {
+APART void layer_norm(extent rows, extent n, float* z, float const* x, float const* scale, float const* bias, float* mean, float* rstd) {
   for (extent r = 0; r < rows; ++r) {
     float const* const row = x + r * n;
     float sum              = 0, squares{};
@@ -141,7 +148,7 @@ template<class F>
     mean[r] = middle, rstd[r] = by;
   }
 }
-[[gnu::noinline]] void layer_norm_gradient(extent rows, extent n, meshtf::norm_gradient_arrays<float> const& a) {
+APART void layer_norm_gradient(extent rows, extent n, meshtf::norm_gradient_arrays<float> const& a) {
   for (extent i = 0; i < n; ++i) a.dscale[i] = a.dbias[i] = 0;
   for (extent r = 0; r < rows; ++r) {
     float const *const x = a.x + r * n, *const dz = a.dz + r * n;
@@ -160,12 +167,12 @@ template<class F>
   }
 }
 template<class F>
-[[gnu::noinline]] void rows_and_sum(extent rows, extent n, F f, float const* dz, float const* x, float const* b, float* z, float* total) {
+APART void rows_and_sum(extent rows, extent n, F f, float const* dz, float const* x, float const* b, float* z, float* total) {
   for (extent i = 0; i < n; ++i) total[i] = 0;
   for (extent r = 0; r < rows; ++r)
     for (extent i = 0; i < n; ++i) total[i] += z[r * n + i] = f(dz[r * n + i], x[r * n + i], b[i]);
 }
-[[gnu::noinline]] void drop(meshtf::philox const& random, extent n, std::uint64_t threshold, float scale, float const* x, float* z) {
+APART void drop(meshtf::philox const& random, extent n, std::uint64_t threshold, float scale, float const* x, float* z) {
   for (extent block = 0; block < n; block += 64)
     for (extent i = 0; i < 16; ++i) {
       auto const words = random(static_cast<std::uint64_t>(block / 4 + i));

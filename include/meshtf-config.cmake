@@ -3,8 +3,11 @@
 #   find_package(meshtf 0.1 COMPONENTS core)      meshtf::core: layouts, plans and prices; needs Boost's headers
 #   find_package(meshtf 0.1 COMPONENTS runtime)   and meshtf::runtime, also named meshtf::meshtf: programs on the processes of a mesh
 #   find_package(meshtf 0.1)                      the same as runtime
+#
+# It also brings meshtf_precompile(PROGRAM [OTHER...]): meshtf-precompile.cmake.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/meshtf-dependencies.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/meshtf-precompile.cmake)
 
 set(meshtf_wanted ${meshtf_FIND_COMPONENTS})
 if(NOT meshtf_wanted)

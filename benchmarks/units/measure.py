@@ -70,6 +70,21 @@ class Compiler:
             runs = [self.run(call) for _ in range(samples)]
         return min(r[0] for r in runs), max(r[1] for r in runs)
 
+    def cost_precompiled(self, units_, level):
+        """As CMake does it for meshtf_precompile: the cost of the header, and of each unit with it, the best of two."""
+        with tempfile.TemporaryDirectory() as folder:
+            header = pathlib.Path(folder, "precompiled.hpp")
+            header.write_text("#include <meshtf/meshtf.hpp>\n")
+            made = f"{header}.{'pch' if self.clang else 'gch'}"
+            flags = [level, "-march=native"]
+            call = self.arguments(units_[0], flags)[:-1] + ["-x", "c++-header", "-o", made, str(header)]
+            costs = [self.run(call)[:2]]
+            use = ["-include-pch", made] if self.clang else ["-include", str(header)]
+            for unit in units_:
+                runs = [self.run(self.arguments(unit, [*flags, *use, "-c", "-o", folder + "/unit.o"])) for _ in range(2)]
+                costs.append((min(r[0] for r in runs), max(r[1] for r in runs)))
+        return costs
+
     def counts(self, unit, definitions=()):
         """Instantiated functions and classes. For one processor, since the widths of vectors are types; -O1, since C headers look at it."""
         call = self.arguments(unit, [*definitions, "-O1", "-march=x86-64-v3", "-fsyntax-only"])
@@ -247,6 +262,19 @@ def measure(compilers, baseline, accept):
                 limit = f"{unit.ceiling[0]} s, {unit.ceiling[1]} MB" if unit.ceiling else ""
                 page.row(f"`{unit.name}`: {unit.what}", compiler.name, level, f"{cost[0]:.2f}", f"{cost[1]:.0f}", limit, beside(cost, unit.ceiling),
                          beside(cost, promise))
+
+    page.add("", "## With a precompiled header", "",
+             "`meshtf_precompile(program other...)` in a project's `CMakeLists.txt` compiles `<meshtf/meshtf.hpp>` and all that it includes once for the",
+             "sources of these targets. The same units after that, and what it takes.")
+    page.table("unit", "compiler", "level", "seconds", "MB", "ceiling", "against it")
+    running = [unit for unit in units if unit.runs]
+    for compiler in compilers:
+        for level in ("-O0", "-O1", "-O3"):
+            header, *costs = compiler.cost_precompiled(running, level)
+            page.row("`meshtf/meshtf.hpp`, once", compiler.name, level, f"{header[0]:.2f}", f"{header[1]:.0f}", "", "")
+            for unit, cost in zip(running, costs):
+                page.row(f"`{unit.name}`", compiler.name, level, f"{cost[0]:.2f}", f"{cost[1]:.0f}", f"{unit.ceiling[0]} s, {unit.ceiling[1]} MB",
+                         beside(cost, unit.ceiling))
 
     page.add("", "## Instantiations", "",
              "What does not depend on the machine, and so can be a test: templates instantiated, those of the included libraries too. g++'s are the",

@@ -40,11 +40,12 @@ double distance(meshtf::tensor<T, L, D...> const& x, std::vector<double> const& 
   return most;
 }
 
-template<template<meshtf::Layout> class Program>
+// The layout is a parameter since clang 16 crashes where it looks up a concept for `Program<replicated>` in a template.
+template<template<meshtf::Layout> class Program, meshtf::Layout L = replicated>
 answer const& on_one_process() {
   static answer const known = [] {
     meshtf::process_mesh<one_process> m{MPI_COMM_SELF};
-    Program<replicated> program{m};
+    Program<L> program{m};
     auto const loss = program.loss();
     backward(loss);
     answer a;

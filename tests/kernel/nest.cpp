@@ -268,6 +268,35 @@ TEST_CASE("sums of few and of many rows of every length", "[nest]") {
   CHECK(reduces_every_way<2, float>(planned({20, 3000}, {"01", "10", "0"}), add{}));
 }
 
+TEST_CASE("nests that are one block, and those that are a little too large for it", "[nest]") {
+  for (extent rows : {2, 8, 63, 64, 65})
+    for (extent n : {15, 16, 17, 127, 128, 129, 512, 1000}) {
+      INFO(rows << " x " << n);
+      for (auto x : {"01", "10", "0", "1", ""})
+        for (auto y : {"01", "10", "0", "1"}) {
+          INFO(x << ", " << y);
+          CHECK(maps<2, float>(planned({rows, n}, {x, y, "01"}), add{}));
+          CHECK(reduces<2, reduction::sum, true, float>(planned({rows, n}, {x, y, "0"}), add{}));
+          CHECK(reduces<2, reduction::max, false, double>(planned({rows, n}, {x, y, "1"}), add{}));
+        }
+    }
+}
+
+TEST_CASE("a sum's bits do not depend on how many rows are added up", "[nest]") {
+  for (extent n : {7, 8, 9, 16, 17, 100, 300}) {
+    std::vector<float> x(static_cast<std::size_t>(n * 40));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.1f + std::sqrt(static_cast<float>(i % static_cast<std::size_t>(n)));
+    for (extent rows = 2; rows <= 40; ++rows) {
+      INFO(rows << " x " << n);
+      std::vector<float> z(static_cast<std::size_t>(rows));
+      kernel::reduce_nest<reduction::sum>(planned({rows, n}, {"01", "0"}), kernel::unchanged{}, z.data(), x.data());
+      float one = 0;
+      kernel::reduce_nest<reduction::sum>(planned({n}, {"0", ""}), kernel::unchanged{}, &one, x.data());
+      for (float sum : z) CHECK(sum == one);
+    }
+  }
+}
+
 TEST_CASE("strides that no tensor has", "[nest]") {
   std::uint32_t state = 1;
   auto const next     = [&](std::uint32_t n) { return static_cast<extent>((state = state * 1664525u + 1013904223u) >> 16) % static_cast<extent>(n); };

@@ -1,13 +1,16 @@
 // Collectives on any number of processes, with counts that fit into one message and counts that do not.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/mpi/communicator.hpp>
 
-#include <meshtf/runtime/collectives.hpp>
+#include <meshtf/plan/reshard/reshard_moves.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
 
 #include "../catch.hpp"
 
@@ -132,4 +135,73 @@ TEST_CASE("a call that MPI refuses throws and names itself") {
   CHECK_THROWS_AS(broadcast(mine, &x, 1, 1000), unavailable);
   CHECK_THROWS_WITH(broadcast(mine, &x, 1, 1000),
                     Catch::Contains("broadcast of 1 elements over \"rows cols\" failed on process " + std::to_string(world.rank())));
+}
+
+namespace {
+
+template<extent N>
+struct rows : axis<N> {};
+template<extent N>
+struct cols : axis<N> {};
+template<extent Rows, extent Cols>
+struct grid : mesh<rows<Rows>, cols<Cols>> {};
+
+using three_dims = std::array<placed, 3>;
+
+/// This process's part of an array in which every element is its index.
+template<class T, Mesh M>
+std::vector<T> shard_of(process_mesh<M> const& m, three_dims const& dims) {
+  std::array<extent, 3> first{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    for (int a : dims[d].over) first[d] = first[d] * axis_sizes<M>[static_cast<std::size_t>(a)] + m.coordinates()[static_cast<std::size_t>(a)];
+    first[d] *= dims[d].local_size();
+  }
+  std::vector<T> shard;
+  for (extent i = 0; i < dims[0].local_size(); ++i)
+    for (extent j = 0; j < dims[1].local_size(); ++j)
+      for (extent k = 0; k < dims[2].local_size(); ++k)
+        shard.push_back(static_cast<T>(((first[0] + i) * dims[1].size + first[1] + j) * dims[2].size + first[2] + k));
+  return shard;
+}
+
+/// How many all-to-alls were on the way, by whether they pack and unpack.
+template<class T, Mesh M>
+void check_moves(process_mesh<M>& m, three_dims const& from, three_dims const& to, std::array<int, 4>& found) {
+  auto value = shard_of<T>(m, from);
+  for (reshard_move const& move : plan_reshard(from, to, 0, axis_sizes<M>)) {
+    found[move.packs * 2u + move.unpacks] += move.what == transfer_kind::all_to_all;
+    std::vector<T> next(static_cast<std::size_t>(move.result));
+    m.move(move, value.data(), next.data());
+    value = std::move(next);
+  }
+  bool const arrived = value == shard_of<T>(m, to);
+  CHECK(arrived);
+}
+
+template<class T, Mesh M>
+void check_all_to_alls(boost::mpi::communicator const& world) {
+  process_mesh<M> m{world};
+  auto const dim = [](extent size, axis_list const& over) { return placed{size, processes_along(axis_sizes<M>, over.set()), over}; };
+  axis_list const none;
+  std::array<axis_list, 4> ways;
+  ways[0].push_back(0), ways[1].push_back(1), ways[2].push_back(0), ways[2].push_back(1), ways[3].push_back(1), ways[3].push_back(0);
+  std::array<int, 4> found{};
+  for (extent size : {4, 12, 148})  // of the last, a block is some pieces, the last one shorter
+    for (axis_list const& over : ways) {
+      three_dims const along[]{{dim(size, over), dim(36, none), dim(100, none)},
+                               {dim(size, none), dim(36, over), dim(100, none)},
+                               {dim(size, none), dim(36, none), dim(100, over)}};
+      for (three_dims const& from : along)
+        for (three_dims const& to : along) check_moves<T>(m, from, to, found);
+    }
+  CHECK((M::size == 1 || (found[1] > 0 && found[2] > 0 && found[3] > 0)));
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("blocks of any size and order arrive in their place", "", float, double) {
+  boost::mpi::communicator const world;
+  if (world.size() == 1) check_all_to_alls<TestType, grid<1, 1>>(world);
+  if (world.size() == 2) check_all_to_alls<TestType, grid<2, 1>>(world);
+  if (world.size() == 4) check_all_to_alls<TestType, grid<2, 2>>(world), check_all_to_alls<TestType, grid<1, 4>>(world);
 }

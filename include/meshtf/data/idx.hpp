@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -52,11 +51,11 @@ public:
     gzbuffer(file_.get(), 1 << 17);
   }
 
-  /// As many of the next bytes as there are, up to `into.size()`.
-  std::size_t read(std::span<std::uint8_t> into) {
+  /// As many of the next bytes as there are, up to n.
+  std::size_t read(std::uint8_t* into, std::size_t n) {
     errno          = 0;
-    auto const got = gzfread(into.data(), 1, into.size(), file_.get());
-    if (got < into.size()) {
+    auto const got = gzfread(into, 1, n, file_.get());
+    if (got < n) {
       int failure        = Z_OK;
       std::string reason = gzerror(file_.get(), &failure);   // "path: reason"
       if (reason.starts_with(path_ + ": ")) reason.erase(0, path_.size() + 2);
@@ -83,16 +82,16 @@ public:
   explicit byte_reader(std::string const& path) : path_{path}, file_{std::fopen(path.c_str(), "rb")} {
     if (!file_) throw_unreadable(path, errno);
     std::uint8_t start[2]{};
-    if (read(start) == 2 && start[0] == 0x1f && start[1] == 0x8b)
+    if (read(start, 2) == 2 && start[0] == 0x1f && start[1] == 0x8b)
       throw data_error("expected " + path + " to be uncompressed, since this program was built without zlib, got a file made by gzip: " +
                        "gunzip it, or build with zlib (Debian: apt install zlib1g-dev)");
     std::rewind(file_.get());
   }
 
-  /// As many of the next bytes as there are, up to `into.size()`.
-  std::size_t read(std::span<std::uint8_t> into) {
-    auto const got = std::fread(into.data(), 1, into.size(), file_.get());
-    if (got < into.size() && std::ferror(file_.get()) != 0) throw_unreadable(path_, errno);
+  /// As many of the next bytes as there are, up to n.
+  std::size_t read(std::uint8_t* into, std::size_t n) {
+    auto const got = std::fread(into, 1, n, file_.get());
+    if (got < n && std::ferror(file_.get()) != 0) throw_unreadable(path_, errno);
     return got;
   }
 
@@ -124,8 +123,8 @@ inline idx_array read_idx(std::string const& path, int rank) {
   detail::byte_reader file{path};
   auto const next_word = [&](char const* what) {
     std::array<std::uint8_t, 4> bytes{};
-    auto const got = file.read(bytes);
-    if (got < 4) detail::throw_damaged(path, std::string{"a header with "} + what, "the end of the file");
+    auto const got = file.read(bytes.data(), bytes.size());
+    if (got < bytes.size()) detail::throw_damaged(path, std::string{"a header with "} + what, "the end of the file");
     return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
   };
 
@@ -148,11 +147,11 @@ inline idx_array read_idx(std::string const& path, int rank) {
     auto const have = array.bytes.size();
     auto const more = std::min(static_cast<std::size_t>(promised) - have, std::max(have, std::size_t{1} << 20));
     array.bytes.resize(have + more);
-    if (auto const got = file.read(std::span{array.bytes}.subspan(have)); got < more)
+    if (auto const got = file.read(array.bytes.data() + have, more); got < more)
       detail::throw_damaged(path, std::to_string(promised) + " bytes after its header", std::to_string(have + got));
   }
-  std::array<std::uint8_t, 1> beyond{};   // this read also checks a compressed file's checksum
-  if (file.read(beyond) != 0) detail::throw_damaged(path, std::to_string(promised) + " bytes after its header", "more");
+  std::uint8_t beyond = 0;   // this read also checks a compressed file's checksum
+  if (file.read(&beyond, 1) != 0) detail::throw_damaged(path, std::to_string(promised) + " bytes after its header", "more");
   return array;
 }
 

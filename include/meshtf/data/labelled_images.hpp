@@ -4,9 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <meshtf/data/idx.hpp>
 
@@ -69,14 +70,14 @@ inline constexpr char const* fashion_mnist_folder = "/usr/share/datasets/fashion
 
 /// Reads a set that is laid out as MNIST is, with ten classes: `which` is "train" or "t10k", the test images. Files may end in .gz.
 inline labelled_images read_mnist(std::string const& folder, std::string const& which) {
-  namespace fs    = std::filesystem;
-  auto const find = [&](std::string const& name) {
-    std::string const plain = (fs::path{folder} / (which + name)).string();
+  std::string const prefix = (folder.empty() || folder.ends_with('/') ? folder : folder + "/") + which;
+  auto const find          = [&](std::string const& name) {
+    std::string const plain = prefix + name;
     for (auto const& path : {plain + ".gz", plain})
-      if (std::error_code failed; fs::exists(path, failed)) return path;
+      if (::access(path.c_str(), F_OK) == 0) return path;
     throw no_input("expected the file " + plain + ".gz, or the same without .gz, got neither: " +
-                   (folder == fashion_mnist_folder ? "install it (Debian: apt install dataset-fashion-mnist)"
-                                                   : "name the folder that has the four files of the set"));
+                            (folder == fashion_mnist_folder ? "install it (Debian: apt install dataset-fashion-mnist)"
+                                                            : "name the folder that has the four files of the set"));
   };
   std::string const images = find("-images-idx3-ubyte");
   return read_images(images, find("-labels-idx1-ubyte"), 10);

@@ -26,16 +26,22 @@ inline constexpr extent few = 4;
 /// How an operand is read: where it lies, as copies of the one value of a row, or from a copy of the block. The result is never `one_value`.
 enum class access : unsigned char { direct, one_value, copied };
 
+/// An operand of a plan: from row to row, and from column to column.
+struct operand_plan {
+  extent down, step;
+  access how;
+};
+
 /// The two loops that a kernel's blocks are cut from, and how. Decided once a nest.
 struct block_plan {
-  int across  = -1;  // the loops' numbers in the nest, -1 if it has so few; rows follow each other across
-  int along   = -1;
+  int across = -1;  // the loops' numbers in the nest, -1 if it has so few; rows follow each other across
+  int along  = -1;
+  extent width;  // lanes of a batch
   extent rows = 1, columns = 1;  // turns of the two loops
   extent block_rows = 1, block_columns = 1;
   extent pitch = 0;  // from row to row of a copy
   extent strip = 1;  // columns that are done in all rows before the next: where an operand is read across, so that few pages are open
-  std::array<access, max_operands> how{};
-  std::array<extent, max_operands> row_stride{}, column_stride{};
+  std::array<operand_plan, max_operands> operand;  // as many as the nest has
 };
 
 /// The loops to cut: the innermost two, but (a) where an operand is read across its rows, the loop along them is taken too, so that whole cache lines are
@@ -66,8 +72,9 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
 }
 
 /// `width`: lanes of a batch. `batches`: the functor takes them. `buffered`: what the functor gives is kept for a block before it is used.
-constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batches, bool buffered) {
+[[gnu::noinline]] inline block_plan plan_blocks(nest_steps const& nest, extent width, bool batches, bool buffered) {
   block_plan plan;
+  plan.width = width;
   choose_loops(nest, plan);
   auto const result = static_cast<std::size_t>(nest.operands - 1);
   if (plan.across >= 0) plan.rows = nest.size[static_cast<std::size_t>(plan.across)];
@@ -75,17 +82,18 @@ constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batc
 
   bool copies = buffered, one_a_row = false, crossed = false;
   for (std::size_t k = 0; k <= result; ++k) {
-    extent const down  = plan.across < 0 ? 0 : nest.stride[k][static_cast<std::size_t>(plan.across)];
-    extent const step  = plan.along < 0 ? 1 : nest.stride[k][static_cast<std::size_t>(plan.along)];
-    plan.row_stride[k] = down, plan.column_stride[k] = step;
-    if (step == 1 || (k == result && step == 0)) continue;
-    if (k < result && batches && step == 0) {
-      plan.how[k] = access::one_value;
-      one_a_row |= down != 0;
+    operand_plan& x = plan.operand[k];
+    x.down          = plan.across < 0 ? 0 : nest.stride[k][static_cast<std::size_t>(plan.across)];
+    x.step          = plan.along < 0 ? 1 : nest.stride[k][static_cast<std::size_t>(plan.along)];
+    x.how           = access::direct;
+    if (x.step == 1 || (k == result && x.step == 0)) continue;
+    if (k < result && batches && x.step == 0) {
+      x.how = access::one_value;
+      one_a_row |= x.down != 0;
     } else {
-      plan.how[k] = access::copied;
-      copies      = true;
-      crossed |= down != 0 && down < step;
+      x.how  = access::copied;
+      copies = true;
+      crossed |= x.down != 0 && x.down < x.step;
     }
   }
 
@@ -102,12 +110,13 @@ constexpr block_plan plan_blocks(nest_steps const& nest, extent width, bool batc
     // short rows are one long row, if what they share is copied for each of them
     bool joined = true;
     for (std::size_t k = 0; k <= result; ++k) {
-      extent const down = plan.row_stride[k], step = plan.column_stride[k];
-      joined &= step == 1 ? down == plan.columns || (down == 0 && k < result) : step == 0 && (plan.how[k] == access::copied || plan.columns <= width);
+      operand_plan const& x = plan.operand[k];
+      joined &=
+          x.step == 1 ? x.down == plan.columns || (x.down == 0 && k < result) : x.step == 0 && (x.how == access::copied || plan.columns <= width);
     }
     if (joined) {
       for (std::size_t k = 0; k < result; ++k)
-        if (plan.row_stride[k] == 0) plan.how[k] = access::copied;
+        if (plan.operand[k].down == 0) plan.operand[k].how = access::copied;
       plan.pitch = plan.block_columns = plan.columns;
       plan.block_rows                 = block_elements / plan.columns;
     }
@@ -124,7 +133,7 @@ struct block {
 };
 
 template<class Body>
-void for_each_block(block_plan const& plan, Body const& body) {
+[[gnu::always_inline]] inline void for_each_block(block_plan const& plan, Body const& body) {
   for (extent strip = 0; strip < plan.columns; strip += plan.strip)
     for (extent r = 0; r < plan.rows; r += plan.block_rows)
       for (extent c = strip; c < std::min(strip + plan.strip, plan.columns); c += plan.block_columns)
@@ -139,7 +148,7 @@ class planes {
 public:
   planes(nest_steps const& nest, block_plan const& plan) : nest_{nest} {
     for (int i = 0; i < nest.rank; ++i)
-      if (i != plan.across && i != plan.along) loops_[count_++] = static_cast<std::size_t>(i);
+      if (i != plan.across && i != plan.along) turns_[count_] = 0, loops_[count_++] = static_cast<std::size_t>(i);
   }
 
   /// Where each operand stands.
@@ -151,16 +160,16 @@ public:
 
 private:
   [[gnu::noinline]] bool turn() {
-    auto const operands = static_cast<std::size_t>(nest_.operands);
+    auto const result = static_cast<std::size_t>(nest_.operands - 1);
     for (std::size_t i = count_; i-- > 0;) {
       std::size_t const loop = loops_[i];
-      bool const still       = nest_.stride[operands - 1][loop] == 0;
-      for (std::size_t k = 0; k < operands; ++k) at_[k] += nest_.stride[k][loop];
+      bool const still       = nest_.stride[result][loop] == 0;
+      for (std::size_t k = 0; k < max_operands; ++k) at_[k] += nest_.stride[k][loop];
       if (++turns_[i] < nest_.size[loop]) {
         if (still && turns_[i] == 1) ++repeated_;
         return true;
       }
-      for (std::size_t k = 0; k < operands; ++k) at_[k] -= nest_.stride[k][loop] * nest_.size[loop];
+      for (std::size_t k = 0; k < max_operands; ++k) at_[k] -= nest_.stride[k][loop] * nest_.size[loop];
       turns_[i] = 0;
       if (still) --repeated_;
     }
@@ -168,12 +177,15 @@ private:
   }
 
   nest_steps const& nest_;
-  std::array<std::size_t, max_rank> loops_{};
-  std::array<extent, max_rank> turns_{};
+  std::array<std::size_t, max_rank> loops_;  // so many as there are
+  std::array<extent, max_rank> turns_;
   offsets at_{};
   std::size_t count_ = 0;
   int repeated_      = 0;
 };
+
+/// No element takes more room.
+using largest_element = double;
 
 /// Room for a block.
 template<class T>
@@ -205,47 +217,116 @@ constexpr bool in_squares(block const& b) {
 }
 
 /// An operand within a block: its first row, from row to row, and whether it moves along the row (all bits) or stands still (none).
-template<class T>
 struct piece {
-  T const* at;
+  void const* at;
   extent row;
   extent moves;
 };
 
-/// Operand `k` of a block; `x` is where it stands at the plane's first element. A batch of copies is made of a value that stands still along the row, or as many
-/// as the row has elements.
+/// Each of `rows` values `many` times, as a batch of it reads: no more than fill one are written whole.
 template<class Arch, class T>
-[[gnu::noinline]] piece<T> fetch_copy(block_plan const& plan, std::size_t k, block const& b, T const* x, block_buffer<T>& copy) {
-  using lanes            = kernel::lanes<T, Arch>;
-  constexpr extent width = lanes::width;
-  extent const down = plan.row_stride[k], step = plan.column_stride[k];
-  T const* const from = x + b.row * down + b.column * step;
-  T* const to         = copy.element.data();
-
-  bool const filled = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);  // by an earlier block of this plane
-  if (plan.how[k] == access::one_value) {
-    extent const many = std::min(width, plan.columns);
-    if (!filled)
-      for (extent r = 0; r < (down == 0 ? 1 : b.rows); ++r) lanes::store(typename lanes::batch(from[r * down]), to + r * many);
-    return {to, down == 0 ? 0 : many, plan.columns <= width ? -1 : 0};
-  }
-  if (!filled) {
-    if (down == 1 && in_squares<lanes>(b)) copy_transposed<lanes>(b.columns, b.rows, from, step, to, plan.pitch);
-    else if (step == 0)
-      for (extent r = 0; r < b.rows; ++r) std::fill_n(to + r * plan.pitch, b.columns, from[r * down]);
-    else if (down == 0 && step == 1 && plan.pitch == b.columns) {  // the same row again and again
-      std::copy_n(from, b.columns, to);
-      for (extent done = b.columns, all = b.rows * b.columns; done < all; done *= 2) std::copy_n(to, std::min(done, all - done), to + done);
-    } else for_each_element(b, plan.pitch, down, step, [&](extent i, extent at) { to[i] = from[at]; });
-  }
-  return {to, plan.pitch, -1};
+[[gnu::noinline]] void repeat_values(extent rows, void const* first, extent down, void* copy, extent many) {
+  using lanes   = kernel::lanes<T, Arch>;
+  T const* from = static_cast<T const*>(first);
+  T* to         = static_cast<T*>(copy);
+#pragma GCC unroll 1
+  for (extent r = 0; r < rows; ++r, from += down, to += many) lanes::store(typename lanes::batch(*from), to);
 }
 
+/// The elements of a block, rows after each other.
 template<class Arch, class T>
-piece<T> fetch(block_plan const& plan, std::size_t k, block const& b, offsets const& at, T const* x, block_buffer<T>& copy) {
-  if (plan.how[k] != access::direct) return fetch_copy<Arch>(plan, k, b, x + at[k], copy);
-  return {x + at[k] + b.row * plan.row_stride[k] + b.column * plan.column_stride[k], plan.row_stride[k], -1};
+[[gnu::noinline]] void copy_block(block const& b, void const* first, extent down, extent step, void* copy, extent pitch) {
+  static_assert(sizeof(T) <= sizeof(largest_element));
+  using lanes   = kernel::lanes<T, Arch>;
+  T const* from = static_cast<T const*>(first);
+  T* const to   = static_cast<T*>(copy);
+  if (down == 1 && in_squares<lanes>(b)) copy_transposed<lanes>(b.columns, b.rows, from, step, to, pitch);
+  else if (step == 0)
+    for (extent r = 0; r < b.rows; ++r) std::fill_n(to + r * pitch, b.columns, from[r * down]);
+  else if (down == 0 && step == 1 && pitch == b.columns) {  // the same row again and again
+    std::copy_n(from, b.columns, to);
+    for (extent done = b.columns, all = b.rows * b.columns; done < all; done *= 2) std::copy_n(to, std::min(done, all - done), to + done);
+  } else for_each_element(b, pitch, down, step, [&](extent i, extent at) { to[i] = from[at]; });
 }
+
+/// An operand as the loops around the rows see it: the type of its elements is known to who copies them.
+struct operand {
+  struct type {
+    extent size;  // of an element, in bytes
+    void (*repeat)(extent rows, void const* first, extent down, void* copy, extent many);
+    void (*copy)(block const&, void const* first, extent down, extent step, void* copy, extent pitch);
+  };
+  void const* start;
+  type const* of;
+};
+
+template<class Arch, class T>
+inline constexpr operand::type operand_of{sizeof(T), repeat_values<Arch, T>, copy_block<Arch, T>};
+
+/// The operands of a nest, all but the result, within a block.
+class block_operands {
+public:
+  block_operands(operand const* x, std::size_t count) : x_{x}, count_{count} {}
+
+  /// `at`: where they stand at the plane's first element. What an earlier block of the plane has copied is not copied again.
+  [[gnu::always_inline]] void fetch(block_plan const& plan, block const& b, offsets const& at) {
+    for (std::size_t k = 0; k < count_; ++k) {
+      auto const& [down, step, how] = plan.operand[k];
+      auto const* const first       = static_cast<std::byte const*>(x_[k].start) + (at[k] + b.row * down + b.column * step) * x_[k].of->size;
+      bool const copied             = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);
+      if (how == access::direct) now_[k] = {first, down, -1};
+      else if (how == access::one_value) repeat(k, first, copied ? 0 : b.rows, down, plan.columns, plan.width);
+      else copy(k, first, copied ? block{} : b, down, step, plan.pitch);
+    }
+  }
+  /// A nest of two loops, of a contiguous result, and of long rows or of few turns, is one block, for which nothing need be planned: false if this is none.
+  bool fetch_whole(nest_steps const& nest, extent width, bool batches, bool buffered, block& b) {
+    if (nest.rank > 2 || nest.rank < 1) return false;
+    auto const along = static_cast<std::size_t>(nest.rank - 1);
+    b                = {0, 0, along > 0 ? nest.size[0] : 1, nest.size[along]};
+    if (nest.stride[count_][along] > 1 || (nest.turns > block_elements && (buffered || b.columns <= 8 * block_grain))) return false;
+    for (std::size_t k = 0; k < count_; ++k) {
+      extent const down = nest.stride[k][0], step = nest.stride[k][along];
+      if (step == 1) {
+        now_[k] = {x_[k].start, down, -1};
+      } else if (step == 0 && batches) {
+        if (down != 0 && b.rows > block_elements / width) return false;
+        repeat(k, x_[k].start, b.rows, down, b.columns, width);
+      } else {
+        extent const pitch = down < step ? (b.columns + block_grain - 1) / block_grain * block_grain : b.columns;
+        if (b.rows * pitch > block_elements) return false;
+        copy(k, x_[k].start, b, down, step, pitch);
+      }
+    }
+    return true;
+  }
+  piece const* pieces() const { return now_.data(); }
+  /// Whether rows of `n` elements follow each other everywhere.
+  bool in_one_row(extent n) const {
+    for (std::size_t k = 0; k < count_; ++k)
+      if (now_[k].row != n || now_[k].moves == 0) return false;
+    return true;
+  }
+
+private:
+  /// A batch of copies is made of a value that stands still along the row, or as many as the row has elements.
+  void repeat(std::size_t k, void const* first, extent rows, extent down, extent columns, extent width) {
+    extent const many = std::min(width, columns);
+    void* const to    = copies_[k].element.data();
+    if (rows > 0) x_[k].of->repeat(down == 0 ? 1 : rows, first, down, to, many);
+    now_[k] = {to, down == 0 ? 0 : many, columns <= width ? -1 : 0};
+  }
+  void copy(std::size_t k, void const* first, block const& b, extent down, extent step, extent pitch) {
+    void* const to = copies_[k].element.data();
+    if (b.rows > 0) x_[k].of->copy(b, first, down, step, to, pitch);
+    now_[k] = {to, pitch, -1};
+  }
+
+  operand const* x_;
+  std::size_t count_;
+  std::array<piece, max_operands - 1> now_;
+  std::array<block_buffer<largest_element>, max_operands - 1> copies_;  // of elements of any type
+};
 
 /// A copy of a block goes to strided memory.
 template<class Arch, class T>

@@ -5,7 +5,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <tuple>
 #include <utility>
 
 #include <meshtf/kernel/blocks.hpp>
@@ -36,114 +35,77 @@ void plain_loop(F const& f, extent n, R* z, T const*... x) {
   for (extent i = 0; i < n; ++i) z[i] = static_cast<R>(f(x[i]...));
 }
 
-/// The operands of a nest block by block, whatever is done with them.
-template<class Arch, class T, std::size_t N>
-struct batch_operands {
-  std::array<T const*, N> start;
-  std::array<block_buffer<T>, N> copies;
-  std::array<piece<T>, N> now;
-
-  void fetch_all(block_plan const& plan, block const& b, offsets const& at) {
-    for (std::size_t k = 0; k < N; ++k) now[k] = fetch<Arch>(plan, k, b, at, start[k], copies[k]);
-  }
-  /// Whether rows of `n` elements follow each other everywhere.
-  bool in_one_row(extent n) const {
-    return std::all_of(now.begin(), now.end(), [n](piece<T> const& p) { return p.row == n && p.moves != 0; });
-  }
-};
-
-/// `f` of their rows, in batches.
-template<class Arch, class F, class R, class... T>
-struct source : batch_operands<Arch, R, sizeof...(T)> {
-  static constexpr bool batches = true;
-  using lanes                   = kernel::lanes<R, Arch>;
-
-  F const& f;
-
-  source(F const& functor, T const*... x) : f{functor} { this->start = {x...}; }
-
-  batch_rows<lanes, F, R, sizeof...(T)> rows_in_batches() const { return {f, this->now}; }
-
-  /// z = f of the block's rows, from row to row `z_stride` apart.
-  void evaluate(block const& b, R* z, extent z_stride) const {
-    extent count = b.rows, n = b.columns;
-    if (z_stride == n && this->in_one_row(n)) n *= std::exchange(count, 1);
-    store_rows<lanes>(rows_in_batches(), count, n, z, z_stride);
-  }
-};
-
-/// The same of elements that make no batches.
-template<class Arch, class F, class R, class... T>
-  requires(!in_batches<F, R, T...>)
-struct source<Arch, F, R, T...> {
-  static constexpr bool batches = false;
-
-  F const& f;
-  std::tuple<T const*...> start;
-  std::tuple<block_buffer<T>...> copies;
-  std::tuple<piece<T>...> now;
-
-  source(F const& functor, T const*... x) : f{functor}, start{x...} {}
-
-  void fetch_all(block_plan const& plan, block const& b, offsets const& at) {
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      ((std::get<K>(now) = fetch<Arch>(plan, K, b, at, std::get<K>(start), std::get<K>(copies))), ...);
-    }(std::index_sequence_for<T...>{});
-  }
-
-  /// Rows that follow each other everywhere are one.
-  void evaluate(block const& b, R* z, extent z_stride) const {
-    extent count = b.rows, n = b.columns;
-    if (z_stride == n && std::apply([&](auto const&... p) { return ((p.row == n && p.moves != 0) && ...); }, now)) n *= std::exchange(count, 1);
-    for (extent r = 0; r < count; ++r) std::apply([&](auto const&... p) { plain_loop(f, n, z + r * z_stride, (p.at + r * p.row)...); }, now);
-  }
-};
-
 /// z joined with the rows of a block; where they join to one row, as many at a time as stay in the cache.
 template<reduction Op, class Lanes, class Rows, class R>
-void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride, bool fresh) {
-  extent const many = z_stride != 0 ? 1 : 1 + 4 * std::max<extent>(1, 1024 / n);
+[[gnu::always_inline]] inline void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride, bool fresh) {
+  constexpr extent cached = 1024;
+  extent const many       = z_stride != 0 ? 1 : count * n <= 4 * cached ? count : 1 + 4 * std::max<extent>(1, cached / n);
   for (extent r = 0; r < count; r += many)
     join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z + r * z_stride, fresh && (z_stride != 0 || r == 0));
 }
 
-/// All operands are contiguous, as they are in most elementwise operations: no blocks need be planned, which for a small tensor is most of the work.
+/// All operands are contiguous, as they are in most elementwise operations: no blocks need be planned, which for a small tensor is most of the work. A loop
+/// that a nest lacks has strides of 0.
+template<std::size_t Operands>
 constexpr bool is_one_row(nest_steps const& nest) {
-  if (nest.rank == 0) return true;
-  if (nest.rank > 1) return false;
-  for (std::size_t k = 0; k < static_cast<std::size_t>(nest.operands); ++k)
-    if (nest.stride[k][0] != 1) return false;
-  return true;
+  extent other = 0;
+  for (std::size_t k = 0; k < Operands; ++k) other |= nest.stride[k][0] ^ nest.rank;
+  return nest.rank <= 1 && other == 0;
 }
 
 // ---- the loops around the rows: compiled once for an element type, whatever the functor is; a call for each block tells them apart
 
-/// f of the rows of a block.
+/// f of the rows of a block, an operand's at each of `x`.
 template<class R>
 class stored_rows {
 public:
-  /// z = f of the rows, from row to row `z_stride` apart.
-  virtual void store(block_plan const& plan, block const& b, offsets const& at, R* z, extent z_stride) = 0;
+  /// z = f of `count` rows of `n` elements, from row to row `z_stride` apart.
+  virtual void store(piece const* x, extent count, extent n, R* z, extent z_stride) const = 0;
 
 protected:
   ~stored_rows() = default;
+};
+
+template<class Arch, class F, class R, class... T>
+class stored final : public stored_rows<R> {
+  using lanes = kernel::lanes<R, Arch>;
+
+public:
+  explicit stored(F const& f) : f_{f} {}
+
+  void store(piece const* x, extent count, extent n, R* z, extent z_stride) const override {
+    if constexpr (in_batches<F, R, T...>) {
+      store_rows<lanes>(batch_rows<lanes, F, R, sizeof...(T)>{f_, x}, count, n, z, z_stride);
+    } else {
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        for (extent r = 0; r < count; ++r) plain_loop(f_, n, z + r * z_stride, (static_cast<T const*>(x[K].at) + r * x[K].row)...);
+      }(std::index_sequence_for<T...>{});
+    }
+  }
+
+private:
+  F const& f_;
 };
 
 /// Where the rows of a block that are joined to one element each go.
 template<reduction Op, class R>
 struct row_totals {
   R* z;
-  extent down;             // from row to row of z; 0: all rows go to one element
-  bool begins, ends;       // the block is the first of its rows, or the last
-  bool fresh, piecewise;   // z holds nothing yet; the rows lie in several blocks that follow each other
+  extent down;  // from row to row of z; 0: all rows go to one element
+  bool begins, ends;  // the block is the first of its rows, or the last
+  bool fresh, piecewise;  // z holds nothing yet; the rows lie in several blocks that follow each other
   total_of<Op, R> running{};
 
-  void add(extent begin, extent end, R const* values) {
-    if (piecewise) return add_piece(begin, *values);
-    for (extent r = begin; r < end; ++r) {
-      R const value = values[r - begin];
-      R& sum        = z[r * down];
-      sum           = fresh && begins && (down != 0 || r == 0) ? value : join<Op>(sum, value);
+  /// No more rows than `values` has lanes.
+  template<class Lanes>
+  void add(extent begin, extent count, std::array<R, Lanes::width> const& values) {
+    if (piecewise) return add_piece(begin, values[0]);
+    bool const first = fresh && begins;
+    if (first && down == 1) return store_first<Lanes>(Lanes::load(values.data()), z + begin, count);
+    for (extent i = 0; i < count; ++i) {
+      R const value = values[static_cast<std::size_t>(i)];
+      R& sum        = z[(begin + i) * down];
+      sum           = first && (down != 0 || begin + i == 0) ? value : join<Op>(sum, value);
     }
   }
   /// The sums of a row's blocks are added up as those of a long row are.
@@ -158,109 +120,106 @@ struct row_totals {
 
 /// The same rows, joined.
 template<reduction Op, class R>
-class joined_rows : public stored_rows<R> {
+class joined_rows {
 public:
   /// Each to one element.
-  virtual void fold(block_plan const& plan, block const& b, offsets const& at, row_totals<Op, R>& to) = 0;
+  virtual void fold(piece const* x, extent count, extent n, row_totals<Op, R>& to) const = 0;
   /// To z, a row if `z_stride` is 0.
-  virtual void join(block_plan const& plan, block const& b, offsets const& at, R* z, extent z_stride, bool fresh) = 0;
+  virtual void join(piece const* x, extent count, extent n, R* z, extent z_stride, bool fresh) const = 0;
 
 protected:
   ~joined_rows() = default;
 };
 
-template<class Arch, class F, class R, class... T>
-class stored final : public stored_rows<R> {
-public:
-  stored(F const& f, T const*... x) : source_{f, x...} {}
-
-  void store(block_plan const& plan, block const& b, offsets const& at, R* z, extent z_stride) override {
-    source_.fetch_all(plan, b, at);
-    source_.evaluate(b, z, z_stride);
-  }
-
-private:
-  source<Arch, F, R, T...> source_;
-};
-
-template<reduction Op, class Arch, class F, class R, class... T>
+template<reduction Op, class Arch, class F, class R, std::size_t N>
 class joined final : public joined_rows<Op, R> {
   using lanes = kernel::lanes<R, Arch>;
+  using rows  = batch_rows<lanes, F, R, N>;
 
 public:
-  joined(F const& f, T const*... x) : source_{f, x...} {}
+  explicit joined(F const& f) : f_{f} {}
 
-  void store(block_plan const& plan, block const& b, offsets const& at, R* z, extent z_stride) override {
-    source_.fetch_all(plan, b, at);
-    source_.evaluate(b, z, z_stride);
-  }
-  void fold(block_plan const& plan, block const& b, offsets const& at, row_totals<Op, R>& to) override {
-    [[maybe_unused]] block_buffer<R> values;
-    fold_rows<Op, lanes, R>(rows(plan, b, at, values), b.rows, b.columns, to);
-  }
-  void join(block_plan const& plan, block const& b, offsets const& at, R* z, extent z_stride, bool fresh) override {
-    [[maybe_unused]] block_buffer<R> values;
-    join_block<Op, lanes>(rows(plan, b, at, values), b.rows, b.columns, z, z_stride, fresh);
+  void fold(piece const* x, extent count, extent n, row_totals<Op, R>& to) const override { fold_rows<Op, lanes, R>(rows{f_, x}, count, n, to); }
+  void join(piece const* x, extent count, extent n, R* z, extent z_stride, bool fresh) const override {
+    join_block<Op, lanes>(rows{f_, x}, count, n, z, z_stride, fresh);
   }
 
 private:
-  /// What f gives for the rows of a block, as batches: at once, or out of `values`, which is the caller's own, so that the compiler knows that nothing else
-  /// lies there.
-  [[gnu::always_inline]] auto rows(block_plan const& plan, block const& b, offsets const& at, [[maybe_unused]] block_buffer<R>& values) {
-    source_.fetch_all(plan, b, at);
-    if constexpr (source<Arch, F, R, T...>::batches) {
-      return source_.rows_in_batches();
-    } else {
-      source_.evaluate(b, values.element.data(), plan.pitch);
-      return batch_rows<lanes, unchanged, R, 1>{{}, {{{values.element.data(), plan.pitch, -1}}}};
-    }
-  }
-
-  source<Arch, F, R, T...> source_;
+  F const& f_;
 };
+
+/// z = f of the block's rows. Rows that follow each other everywhere are one.
+template<class R>
+void store_block(stored_rows<R> const& rows, block_operands const& operands, block const& b, R* z, extent z_stride) {
+  bool const one = b.rows > 1 && z_stride == b.columns && operands.in_one_row(b.columns);
+  rows.store(operands.pieces(), one ? 1 : b.rows, one ? b.rows * b.columns : b.columns, z, z_stride);
+}
 
 /// z = the rows of all blocks.
 template<class Arch, class R>
-[[gnu::noinline]] void store_blocks(nest_steps const& steps, bool batches, stored_rows<R>& rows, R* z) {
-  auto const result = static_cast<std::size_t>(steps.operands - 1);
-  auto const plan   = plan_blocks(steps, kernel::lanes<R, Arch>::width, batches, false);
-  bool const copied = plan.how[result] == access::copied;
-  extent const down = plan.row_stride[result], step = plan.column_stride[result];
+[[gnu::noinline]] void store_blocks(nest_steps const& steps, bool batches, operand const* x, stored_rows<R> const& rows, R* z) {
+  constexpr extent width = kernel::lanes<R, Arch>::width;
+  auto const result      = static_cast<std::size_t>(steps.operands - 1);
+  block_operands operands{x, result};
+  if (block whole; operands.fetch_whole(steps, width, batches, false, whole)) return store_block(rows, operands, whole, z, steps.stride[result][0]);
+
+  auto const plan   = plan_blocks(steps, width, batches, false);
+  extent const down = plan.operand[result].down, step = plan.operand[result].step;
+  access const how = plan.operand[result].how;
   block_buffer<R> values;
 
   planes plane{steps, plan};
   do {
-    for_each_block(plan, [&](block const& b) {
+    for_each_block(plan, [&](block const& b) __attribute__((always_inline)) {
       R* const to = z + plane.at()[result] + b.row * down + b.column * step;
-      rows.store(plan, b, plane.at(), copied ? values.element.data() : to, copied ? plan.pitch : down);
-      if (copied) store_copy<Arch>(b, plan.pitch, values.element.data(), to, down, step);
+      operands.fetch(plan, b, plane.at());
+      if (how == access::direct) return store_block(rows, operands, b, to, down);
+      store_block(rows, operands, b, values.element.data(), plan.pitch);
+      store_copy<Arch>(b, plan.pitch, values.element.data(), to, down, step);
     });
   } while (plane.next());
 }
 
-/// z = the rows of all blocks, joined over the loops in which z stands still, and with what z holds if it does not begin with them.
+/// z = the rows of all blocks, joined over the loops in which z stands still, and with what z holds if it does not begin with them. What makes no batches is
+/// stored first, and `joined` is of that.
 template<reduction Op, class Arch, class R>
-[[gnu::noinline]] void join_blocks(nest_steps const& steps, bool batches, bool accumulate, joined_rows<Op, R>& rows, R* z) {
-  auto const result = static_cast<std::size_t>(steps.operands - 1);
-  auto const plan   = plan_blocks(steps, kernel::lanes<R, Arch>::width, batches, !batches);
-  bool const copied = plan.how[result] == access::copied;
-  extent const down = plan.row_stride[result], step = plan.column_stride[result];
+[[gnu::noinline]] void join_blocks(nest_steps const& steps, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
+                                   joined_rows<Op, R> const& joined, R* z) {
+  if (!steps.reduces && !accumulate) return store_blocks<Arch>(steps, batches, x, rows, z);
+  constexpr extent width = kernel::lanes<R, Arch>::width;
+  auto const result      = static_cast<std::size_t>(steps.operands - 1);
+  block_operands operands{x, result};
   block_buffer<R> values;
-  row_totals<Op, R> totals{.z         = nullptr,
-                           .down      = down,
-                           .begins    = true,
-                           .ends      = true,
-                           .fresh     = true,
-                           .piecewise = plan.columns > plan.block_columns && plan.strip == plan.columns && plan.block_rows == 1};
+  piece kept{values.element.data(), 0, -1};
+  auto const pieces_of = [&](block const& b) {
+    if (batches) return operands.pieces();
+    store_block(rows, operands, b, values.element.data(), kept.row = b.columns);
+    return static_cast<piece const*>(&kept);
+  };
+  row_totals<Op, R> totals{.z = z, .down = 0, .begins = true, .ends = true, .fresh = !accumulate, .piecewise = false};
+
+  if (block b; operands.fetch_whole(steps, width, batches, !batches, b)) {
+    totals.down = b.rows > 1 ? steps.stride[result][0] : 0;
+    if (steps.stride[result][static_cast<std::size_t>(steps.rank - 1)] == 0) joined.fold(pieces_of(b), b.rows, b.columns, totals);
+    else joined.join(pieces_of(b), b.rows, b.columns, z, totals.down, totals.fresh);
+    return;
+  }
+
+  auto const plan   = plan_blocks(steps, width, batches, !batches);
+  extent const down = plan.operand[result].down, step = plan.operand[result].step;
+  access const how = plan.operand[result].how;
+  totals.down      = down;
+  totals.piecewise = plan.columns > plan.block_columns && plan.strip == plan.columns && plan.block_rows == 1;
 
   planes plane{steps, plan};
   do {
     bool const begun = accumulate || plane.again();
-    for_each_block(plan, [&](block const& b) {
+    for_each_block(plan, [&](block const& b) __attribute__((always_inline)) {
       R* const to      = z + plane.at()[result] + b.row * down + b.column * step;
       bool const fresh = !begun && (down != 0 || b.row == 0);
-      if (copied) {
-        rows.store(plan, b, plane.at(), values.element.data(), plan.pitch);
+      operands.fetch(plan, b, plane.at());
+      if (how == access::copied) {
+        store_block(rows, operands, b, values.element.data(), plan.pitch);
         for_each_element(b, plan.pitch, down, step, [&](extent from, extent i) {
           R const value    = values.element[static_cast<std::size_t>(from)];
           bool const first = fresh && (down != 0 || from < b.columns);
@@ -271,9 +230,9 @@ template<reduction Op, class Arch, class R>
         totals.begins = b.column == 0;
         totals.ends   = b.column + b.columns == plan.columns;
         totals.fresh  = fresh;
-        rows.fold(plan, b, plane.at(), totals);
+        joined.fold(pieces_of(b), b.rows, b.columns, totals);
       } else {
-        rows.join(plan, b, plane.at(), to, down, fresh);
+        joined.join(pieces_of(b), b.rows, b.columns, to, down, fresh);
       }
     });
   } while (plane.next());
@@ -299,17 +258,20 @@ void map_row(extent n, F const& f, R* z, T const*... x) {
 /// `F::vectorised` says that f takes batches (simd.hpp). It then gets them whatever the strides are, and an element's bits do not depend on its position.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
-  if (detail::is_one_row(steps)) return map_row<Arch>(steps.turns, f, z, x...);
-  detail::stored<Arch, F, R, T...> rows{f, x...};
-  detail::store_blocks<Arch, R>(steps, detail::in_batches<F, R, T...>, rows, z);
+  if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.turns, f, z, x...);
+  std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
+  detail::store_blocks<Arch, R>(steps, detail::in_batches<F, R, T...>, operands.data(), detail::stored<Arch, F, R, T...>{f}, z);
 }
 
 /// z = f(x...) joined by `Op` over the loops in which z stands still; with `Accumulate` joined to what z holds. Sums of floats stay accurate along rows of any
 /// length. z may not overlap x.
 template<reduction Op, bool Accumulate = false, class Arch = default_arch, class F, Element R, Element... T>
 void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
-  detail::joined<Op, Arch, F, R, T...> rows{f, x...};
-  detail::join_blocks<Op, Arch, R>(steps, detail::in_batches<F, R, T...>, Accumulate, rows, z);
+  std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
+  detail::stored<Arch, F, R, T...> const rows{f};
+  if constexpr (detail::in_batches<F, R, T...>)
+    detail::join_blocks<Op, Arch>(steps, true, Accumulate, operands.data(), rows, detail::joined<Op, Arch, F, R, sizeof...(T)>{f}, z);
+  else detail::join_blocks<Op, Arch>(steps, false, Accumulate, operands.data(), rows, detail::joined<Op, Arch, unchanged, R, 1>{unchanged{}}, z);
 }
 
 }  // namespace kernel

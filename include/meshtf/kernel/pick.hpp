@@ -4,22 +4,21 @@
 // works on those, and its contribution to the others is 0.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 
-#include <meshtf/core/element.hpp>
+#include <meshtf/kernel/simd.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
 
-/// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range.
+/// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. `all_here`: it never is.
 template<Element T>
-void pick(extent outer, extent along, extent inner, extent first, T const* x, std::int32_t const* index, T* z) {
-  if (inner == 1) {
-    for (extent o = 0; o < outer; ++o, x += along) {
-      auto const at = static_cast<std::size_t>(index[o] - first);  // what is below is large
-      z[o]          = at < static_cast<std::size_t>(along) ? x[at] : T{};
-    }
+void pick(extent outer, extent along, extent inner, extent first, T const* x, std::int32_t const* index, T* z, bool all_here = false) {
+  if (inner == 1 && all_here) {
+    for (extent o = 0; o < outer; ++o) z[o] = x[o * along + index[o] - first];
     return;
   }
   for (extent o = 0; o < outer; ++o, x += along * inner)
@@ -44,16 +43,63 @@ void pick_gradient(extent outer, extent along, extent inner, extent first, T sca
     }
 }
 
+namespace detail {
+
+/// The first lane in which `hits` holds; as many as there are, or more, if it holds in none.
+inline int first_hit(bool hits) { return hits ? 0 : 1; }
+template<class Hits>
+int first_hit(Hits const& hits) {
+  if constexpr (requires { hits.mask(); }) return std::countr_zero(hits.mask());  // since xsimd 9
+  else if constexpr (requires { std::uint64_t{hits.data}; }) return std::countr_zero(std::uint64_t{hits.data});  // one bit a lane
+  else {
+    std::array<bool, Hits::size> lane;
+    hits.store_unaligned(lane.data());
+    return static_cast<int>(std::find(lane.begin(), lane.end(), true) - lane.begin());
+  }
+}
+
+/// The number of the first of `n` elements for which `is` holds; some number that is not below n if there is none.
+template<class Lanes, class T, class F>
+extent first_of_row(extent n, T const* x, F const& is) {
+  extent i = 0;
+  for (; i + Lanes::width < n; i += Lanes::width)
+    if (int const lane = first_hit(is(Lanes::load(x + i))); lane < Lanes::width) return i + lane;
+  return i + first_hit(is(load_first<Lanes>(x + i, n - i)));  // its other lanes repeat the first one
+}
+
+/// Every lane is the largest of them. No lane may be what is not a number.
+template<class Lanes, class T>
+typename Lanes::batch largest_lane(typename Lanes::batch x) {
+  using std::max;
+  unrolled<std::bit_width(static_cast<unsigned>(Lanes::width)) - 1>(
+      [&](auto) __attribute__((always_inline)) { x = max(interleaved<false, Lanes, T>(x, x), interleaved<true, Lanes, T>(x, x)); });
+  return x;
+}
+
+}  // namespace detail
+
 /// The largest element along the dimension and the first index that has it, counted from 0. NaN is larger than any number.
-template<Element T>
+template<Element T, class Arch = default_arch>
 void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::int32_t* where) {
   if (inner == 1) {
+    using lanes = kernel::lanes<T, Arch>;
     for (extent o = 0; o < outer; ++o, x += along) {
-      T most    = x[0];
-      extent at = 0;
-      for (extent a = 1; a < along; ++a)
-        if (!(x[a] <= most) && most == most) most = x[a], at = a;
-      best[o] = most, where[o] = static_cast<std::int32_t>(at);
+      using std::max;
+      auto most    = detail::load_first<lanes>(x, std::min<extent>(along, lanes::width));
+      auto unknown = !(most == most);  // older xsimd: a != a is false of what is not a number
+      for (extent a = lanes::width; a < along; a += lanes::width) {
+        auto const v = a + lanes::width <= along ? lanes::load(x + a) : detail::load_first<lanes>(x + a, along - a);
+        most         = max(most, v);
+        unknown      = unknown | !(v == v);
+      }
+      extent at;
+      if (detail::first_hit(unknown) < lanes::width) {
+        at = detail::first_of_row<lanes>(along, x, [](auto const& v) { return !(v == v); });
+      } else {
+        most = detail::largest_lane<lanes, T>(most);
+        at   = detail::first_of_row<lanes>(along, x, [&](auto const& v) { return v == most; });
+      }
+      best[o] = x[at], where[o] = static_cast<std::int32_t>(at);
     }
     return;
   }

@@ -71,7 +71,12 @@ private:
 template<class Lanes, class F, class T, std::size_t N>
 struct batch_rows {
   F f;
-  std::array<piece<T>, N> x;
+  std::array<piece, N> x;
+
+  /// One member after the other: a copy of whole pieces would wait for their members, written just before, to leave the store buffer.
+  [[gnu::always_inline]] batch_rows(F const& functor, piece const* pieces) : f{functor} {
+    for (std::size_t k = 0; k < N; ++k) x[k].at = pieces[k].at, x[k].row = pieces[k].row, x[k].moves = pieces[k].moves;
+  }
 
   [[gnu::always_inline]] batch_row<Lanes, F, T, N> operator[](extent r) const {
     if constexpr (N == 1) return {f, {{at(0, r)}, {x[0].moves}}};
@@ -81,13 +86,13 @@ struct batch_rows {
   }
 
 private:
-  [[gnu::always_inline]] T const* at(std::size_t k, extent r) const { return x[k].at + r * x[k].row; }
+  [[gnu::always_inline]] T const* at(std::size_t k, extent r) const { return static_cast<T const*>(x[k].at) + r * x[k].row; }
 };
 
 /// z = the first `count` rows; z may be what is read, element for element. Rows are copied, and all of them is inlined: else the compiler reads them again
 /// after every store, which could have changed them for all it knows.
 template<class Lanes, class T, class Rows>
-void store_rows(Rows const& rows, extent count, extent n, T* z, extent z_stride) {
+[[gnu::always_inline]] inline void store_rows(Rows const& rows, extent count, extent n, T* z, extent z_stride) {
   constexpr extent width = Lanes::width;
   auto const all         = rows;
   extent const whole = n / width * width, left = n - whole;
@@ -110,7 +115,7 @@ inline constexpr T neutral = [] {
 /// z = rows begin ... end joined (`fresh`), or z joined with them: z is read and written once for all of them. Four additions are under way at once, since each
 /// waits for the last: of four batches of columns, or of four rows.
 template<reduction Op, class Lanes, class T, class Rows>
-void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool fresh) {
+[[gnu::always_inline]] inline void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool fresh) {
   constexpr extent width = Lanes::width;
   using batch            = typename Lanes::batch;
   auto const all         = rows;
@@ -171,27 +176,24 @@ typename Lanes::batch fold_row(Row const& row, extent begin, extent end) {
   return sum;
 }
 
-/// The lanes of a batch joined.
+/// The lanes of a batch joined, in the order in which `join_square` joins them.
 template<reduction Op, class Lanes, class T>
-T join_lanes(typename Lanes::batch const& x) {
-  if constexpr (Op == reduction::sum) {
-    return Lanes::sum(x);
-  } else {
-    std::array<T, Lanes::width> lane;
-    Lanes::store(x, lane.data());
-    constexpr std::size_t chains = Lanes::width < 4 ? 1 : 4;  // that do not wait for each other
-    for (std::size_t k = chains; k < Lanes::width; ++k) lane[k % chains] = join<Op>(lane[k % chains], lane[k]);
-    for (std::size_t k = 1; k < chains; ++k) lane[0] = join<Op>(lane[0], lane[k]);
-    return lane[0];
-  }
+[[gnu::always_inline]] inline T join_lanes(typename Lanes::batch x) {
+  unrolled<std::bit_width(unsigned{Lanes::width}) - 1>(
+      [&](auto) __attribute__((always_inline)) { x = join<Op>(interleaved<false, Lanes, T>(x, x), interleaved<true, Lanes, T>(x, x)); });
+  std::array<T, Lanes::width> lane;
+  Lanes::store(x, lane.data());
+  return lane[0];
 }
 
-/// z[r] = the lanes of the r-th batch joined, for a batch full of r: two rows become one of half as many lanes each, until all have met.
+/// z[r] = the lanes of the r-th of `some` batches joined: two rows become one of half as many lanes each, until all have met. Where half a square is enough,
+/// the other half is the same again; what is there must be full.
 template<reduction Op, class Lanes, class T>
-[[gnu::noinline]] void join_square(std::array<T, Lanes::width * Lanes::width> const& square, T* z) {
+[[gnu::noinline]] void join_square(std::array<T, Lanes::width * Lanes::width> const& square, bool whole, T* z) {
   constexpr std::size_t n = Lanes::width;
   std::array<typename Lanes::batch, n> rows;
-  unrolled<n>([&](auto i) __attribute__((always_inline)) { rows[i] = Lanes::load(square.data() + i() * n); });
+  T const *const upper = square.data(), *const lower = upper + (whole ? n / 2 * n : 0);
+  unrolled<n>([&](auto i) __attribute__((always_inline)) { rows[i] = Lanes::load(i() < n / 2 ? upper + i() * n : lower + (i() - n / 2) * n); });
   unrolled<std::bit_width(n) - 1>([&](auto level) __attribute__((always_inline)) {
     constexpr std::size_t half = n >> (level() + 1);
     unrolled<half>([&](auto i) __attribute__((always_inline)) {
@@ -214,29 +216,41 @@ T fold_long_row(Row const& row, extent n, extent often) {
   return static_cast<T>(total);
 }
 
-/// Each of `count` rows joined to one element: to.add(begin, end, elements) for rows begin ... end - 1. As many rows as a batch has lanes are joined together.
+/// Each of `count` rows joined to one element: to.add(begin, n, elements) for the n rows from `begin` on. As many rows as a batch has lanes are joined together.
 template<reduction Op, class Lanes, class T, class Rows, class Target>
-void fold_rows(Rows const& rows, extent count, extent n, Target& to) {
+[[gnu::always_inline]] inline void fold_rows(Rows const& rows, extent count, extent n, Target& to) {
   constexpr extent width = Lanes::width, often = 1 << 14;
   auto const all = rows;
   if (count == 1 || n >= often) {
     for (extent r = 0; r < count; ++r) {
-      T const total = fold_long_row<Op, Lanes, T>(all[r], n, often);
-      to.add(r, r + 1, &total);
+      std::array<T, Lanes::width> const total{fold_long_row<Op, Lanes, T>(all[r], n, often)};
+      to.template add<Lanes>(r, 1, total);
     }
     return;
   }
   for (extent begin = 0; begin < count; begin += width) {
     extent const some = std::min(width, count - begin);
     alignas(64) std::array<T, Lanes::width * Lanes::width> square;
-    if (n <= width)
-      for (extent r = 0; r < some; ++r) Lanes::store(first_or<Lanes>(all[begin + r].first(0, n), n, neutral<Op, T>), square.data() + r * width);
-    else
-      for (extent r = 0; r < some; ++r) Lanes::store(fold_row<Op, Lanes, T>(all[begin + r], 0, n), square.data() + r * width);
-    for (extent r = some; r < width; ++r) Lanes::store(typename Lanes::batch(T{}), square.data() + r * width);
+    typename Lanes::batch last(neutral<Op, T>);
+    if (n <= width) {
+#pragma GCC unroll 4
+      for (extent r = 0; r < some; ++r) {
+        last = first_or<Lanes>(all[begin + r].first(0, n), n, neutral<Op, T>);
+        Lanes::store(last, square.data() + r * width);
+      }
+    } else {
+#pragma GCC unroll 1
+      for (extent r = 0; r < some; ++r) {
+        last = fold_row<Op, Lanes, T>(all[begin + r], 0, n);
+        Lanes::store(last, square.data() + r * width);
+      }
+    }
+    bool const whole  = some > width / 2;
+    extent const full = whole ? width : width / 2;
+    for (extent r = some; r < full; ++r) Lanes::store(last, square.data() + r * width);  // the last row again
     std::array<T, Lanes::width> joined;
-    join_square<Op, Lanes>(square, joined.data());
-    to.add(begin, begin + some, joined.data());
+    join_square<Op, Lanes>(square, whole, joined.data());
+    to.template add<Lanes>(begin, some, joined);
   }
 }
 

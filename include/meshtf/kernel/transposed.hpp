@@ -11,33 +11,36 @@ namespace meshtf::inline v0 {
 namespace kernel {
 namespace detail {
 
-/// to[j][i] = from[i][j] of `rows` x `columns` elements; from row to row `from_pitch` and `to_pitch`.
+/// One square of `copy_transposed`: `high` rows of `broad` elements, no more than a batch has; or whole batches of them.
+template<class Lanes, class T, bool Whole>
+[[gnu::always_inline]] inline void copy_square(T const* x, extent from_pitch, T* z, extent to_pitch, extent high, extent broad) {
+  std::array<typename Lanes::batch, Lanes::width> square;
+  unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
+    if constexpr (Whole) square[n] = Lanes::load(x + static_cast<extent>(n()) * from_pitch);
+    else
+      square[n] = load_first<Lanes>(x, broad), x += static_cast<extent>(n()) + 1 < high ? from_pitch : 0;  // the last row again where there is none
+  });
+  transpose_square<Lanes, T>(square);
+  unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
+    if constexpr (Whole) Lanes::store(square[n], z + static_cast<extent>(n()) * to_pitch);
+    else if (static_cast<extent>(n()) < broad) store_first<Lanes>(square[n], z + static_cast<extent>(n()) * to_pitch, high);
+  });
+}
+
+/// to[j][i] = from[i][j] of `rows` x `columns` elements; from row to row `from_pitch` and `to_pitch`. The last squares overlap those before them, so that
+/// they are whole where there is enough for one.
 template<class Lanes, class T>
 [[gnu::noinline]] void copy_transposed(extent rows, extent columns, T const* from, extent from_pitch, T* to, extent to_pitch) {
   constexpr extent width = Lanes::width;
+  extent const high = std::min(width, rows), broad = std::min(width, columns);
+  bool const whole = high == width && broad == width;
   for (extent i = 0; i < rows; i += width)
     for (extent j = 0; j < columns; j += width) {
-      T const* const x   = from + i * from_pitch + j;
-      T* const z         = to + j * to_pitch + i;
-      extent const high  = std::min(width, rows - i);
-      extent const broad = std::min(width, columns - j);
-      std::array<typename Lanes::batch, Lanes::width> square;
-      if (high == width && broad == width) {
-        unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) { square[n] = Lanes::load(x + static_cast<extent>(n()) * from_pitch); });
-      } else {
-        unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
-          square[n] =
-              load_first<Lanes>(x + std::min(static_cast<extent>(n()), high - 1) * from_pitch, broad);   // the last row again where there is none
-        });
-      }
-      transpose_square<Lanes, T>(square);
-      if (high == width && broad == width) {
-        unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) { Lanes::store(square[n], z + static_cast<extent>(n()) * to_pitch); });
-      } else {
-        unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
-          if (static_cast<extent>(n()) < broad) store_first<Lanes>(square[n], z + static_cast<extent>(n()) * to_pitch, high);
-        });
-      }
+      extent const row = std::min(i, rows - high), column = std::min(j, columns - broad);
+      T const* const x = from + row * from_pitch + column;
+      T* const z       = to + column * to_pitch + row;
+      if (whole) copy_square<Lanes, T, true>(x, from_pitch, z, to_pitch, width, width);
+      else copy_square<Lanes, T, false>(x, from_pitch, z, to_pitch, high, broad);
     }
 }
 

@@ -33,6 +33,11 @@ struct adam_update : of_elements<13> {
 
 /// w -= rate * m' / (sqrt(v') + epsilon), with running means m and v of the gradient and its square, m' and v' corrected for their start at zero. The two
 /// means of a parameter live on its machine and are placed as it is; they are made when `step` first meets it.
+///
+/// A step that ends in an exception does not count, and takes the gradients with it, of which some may be added up over the processes and others not. Where it
+/// ended before the first update (in the sums of gradients, if all are short or `max_norm` is set, or in that of the norm) a step with gradients that are
+/// computed again is what it would have been. Later there are parameters with new weights and means and others with the old ones; with `shard_state`, where new
+/// weights are exchanged, processes may hold different ones: go on from a checkpoint.
 /// Source: Kingma, Ba, Adam: A Method for Stochastic Optimization (2015), algorithm 1.
 class adam {
 public:
@@ -94,6 +99,7 @@ protected:
   /// Of the parameters with at least `least_rank` dimensions, 1 - rate * decay remains.
   template<class... Part>
   constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank, parameter_list<Part...> const& list) {
+    double const power1 = power1_, power2 = power2_;
     ++step_;
     power1_ *= beta1;
     power2_ *= beta2;
@@ -101,22 +107,14 @@ protected:
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
       m->enter(name, at);
-      auto const kept  = [=, this](int rank) { return rank >= least_rank ? 1 - rate * decay : 1; };
-      bool const clips = max_norm > 0;
-      detail::buckets sent{*m, detail::count_in(list)};
-      states_.rewind();
-      list.for_each([&, this](auto& w) {
-        if (!w.slot().sum) return;
-        auto& s = this->state_of(w);
-        if (this->collect(w, s, sent) && !clips) this->update(w, s, kept, sent);  // a long one while it is in the cache
-      });
-      sent.send();
-      if (clips) clip(list);
-      states_.rewind();
-      list.for_each([&, this](auto& w) {
-        if (w.slot().sum) this->update(w, this->state_of(w), kept, sent);
-      });
-      sent.send();
+      try {
+        take_step(*m, decay, least_rank, list);
+      } catch (...) {
+        power1_ = power1;
+        power2_ = power2;
+        zero_gradients(list);
+        throw;
+      }
     }
   }
 
@@ -133,6 +131,26 @@ private:
       m.fill(p.part(), T{}, second->data());
     }
   };
+
+  template<class Machine, class... Part>
+  constexpr void take_step(Machine& m, double decay, int least_rank, parameter_list<Part...> const& list) {
+    auto const kept  = [=, this](int rank) { return rank >= least_rank ? 1 - rate * decay : 1; };
+    bool const clips = max_norm > 0;
+    detail::buckets sent{m, detail::count_in(list)};
+    states_.rewind();
+    list.for_each([&, this](auto& w) {
+      if (!w.slot().sum) return;
+      auto& s = this->state_of(w);
+      if (this->collect(w, s, sent) && !clips) this->update(w, s, kept, sent);  // a long one while it is in the cache
+    });
+    sent.send();
+    if (clips) clip(list);
+    states_.rewind();
+    list.for_each([&, this](auto& w) {
+      if (w.slot().sum) this->update(w, this->state_of(w), kept, sent);
+    });
+    sent.send();
+  }
 
   template<class T, class L, class... D>
   constexpr state<T, L>& state_of(parameter<T, L, D...>& w) {

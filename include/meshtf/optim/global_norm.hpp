@@ -143,14 +143,20 @@ constexpr std::size_t count_in(List const& list) {
   return n;
 }
 
-/// Adds up what the gradients owe; they are finished from here on, and whoever asks for them later sends nothing.
+/// Adds up what the gradients owe; they are finished from here on, and whoever asks for them later sends nothing. Where this fails none is left: some would be
+/// sums, and others not.
 template<class List>
 constexpr void finish_gradients(List const& list) {
-  buckets sent{machine_of(list), count_in(list)};
-  list.for_each([&sent](auto& w) {
-    if (w.slot().sum) sent.sum(w.slot(), w.size);
-  });
-  sent.send();
+  try {
+    buckets sent{machine_of(list), count_in(list)};
+    list.for_each([&sent](auto& w) {
+      if (w.slot().sum) sent.sum(w.slot(), w.size);
+    });
+    sent.send();
+  } catch (...) {
+    zero_gradients(list);
+    throw;
+  }
 }
 
 template<class List>

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <source_location>
+#include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/update.hpp>
@@ -15,27 +16,35 @@ struct sgd {
   double rate = 0.01;
 
   /// Adds up the gradients over the processes that share a parameter (all-reduces over the axes that are owed together, small gradients in one),
-  /// updates, and clears them.
+  /// updates, and clears them. A step that ends in an exception takes the gradients with it, of which some may be added up and others not; parameters that
+  /// came before have their new weights.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
-      auto const go_down = [this, at](auto& w) {
-        auto const g = detail::taken_gradient(w).addend();
+      // the gradient leaves the parameter: nobody else reads it
+      auto const go_down = [this, at]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+        tensor<T, L, D...> const g{w.machine(), std::move(w.slot().sum)};
+        w.zero_gradient();
         update(w, g, rate, at);
       };
-      detail::buckets sent{*m, detail::count_in(list)};
-      list.for_each([&sent, &go_down, at](auto& w) {
-        if (!w.slot().sum) return;
-        w.machine().enter("sgd::step", at);
-        if (sent.sum(w.slot(), w.size)) go_down(w);
-      });
-      m->enter("sgd::step", at);
-      sent.send();
-      list.for_each([&go_down](auto& w) {
-        if (w.slot().sum) go_down(w);
-      });
+      try {
+        detail::buckets sent{*m, detail::count_in(list)};
+        list.for_each([&sent, &go_down, at](auto& w) {
+          if (!w.slot().sum) return;
+          w.machine().enter("sgd::step", at);
+          if (sent.sum(w.slot(), w.size)) go_down(w);
+        });
+        m->enter("sgd::step", at);
+        sent.send();
+        list.for_each([&go_down](auto& w) {
+          if (w.slot().sum) go_down(w);
+        });
+      } catch (...) {
+        zero_gradients(list);
+        throw;
+      }
     }
   }
 

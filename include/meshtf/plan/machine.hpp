@@ -41,26 +41,15 @@ struct ticket_on<ledger<M>> : std::type_identity<held_array*> {};
 template<Layout L>
 using machine = typename detail::machine_for<L>::type;
 
-/// An operation on the tape: how to go back through it. `leave` runs the operation's gradient if asked to, and destroys the entry.
+/// An operation on the tape: how to go back through it. `leave` runs the operation's gradient, or, without `run`, destroys the entry.
 ///
 /// A function pointer and a payload in a derived class are all that constant evaluation and a process have in common: g++ 12 and clang disagree on virtual
 /// destructors, `void*` and `std::function` there.
 struct tape_entry {
-  tape_entry* before;
   void (*leave)(tape_entry*, bool run);
-  call_site site;
+  tape_entry* before = nullptr;
+  call_site site     = {};
 };
-
-namespace detail {
-
-/// An entry with what an operation's gradient needs.
-template<class Machine, class F>
-struct tape_entry_of : tape_entry {
-  Machine* machine;
-  F run;
-};
-
-}  // namespace detail
 
 /// The part of a machine that is the same in the compiler and in a process. `Self` is the machine.
 template<class Self, Mesh M>
@@ -111,19 +100,10 @@ public:
   /// For what can't be done both ways: such a machine refuses where `over` may join processes.
   constexpr void must_know(axis_set) const {}
 
-  /// Puts `run` on the tape, under the name and line of the operation at work.
-  template<class F>
-  constexpr void put_on_tape(F run) {
-    using entry   = detail::tape_entry_of<Self, F>;
-    auto& self    = static_cast<Self&>(*this);
-    auto const go = [](tape_entry* e, bool wanted) {
-      struct destroyed_at_the_end {
-        entry* me;
-        constexpr ~destroyed_at_the_end() { me->machine->destroy(me); }
-      } const guard{static_cast<entry*>(e)};
-      if (wanted) guard.me->run();
-    };
-    last_ = self.template create<entry>(tape_entry{last_, go, now_}, &self, std::move(run));
+  /// Puts an entry, which `create` made, on the tape, under the name and line of the operation at work.
+  constexpr void put_on_tape(tape_entry* e) {
+    e->site   = now_;
+    e->before = std::exchange(last_, e);
   }
 
   /// Runs the tape backwards and leaves it empty; without `run` it is only dropped. If a gradient throws, the rest is dropped.
@@ -131,17 +111,14 @@ public:
     call_site const outside = now_;
     try {
       while (last_ != nullptr) {
-        tape_entry* const e = std::exchange(last_, last_->before);
-        now_                = e->site;
-        now_.backward       = true;
-        why_                = nullptr;
-        e->leave(e, run);
+        taken const last{std::exchange(last_, last_->before)};
+        now_          = last.entry->site;
+        now_.backward = true;
+        why_          = nullptr;
+        if (run) last.entry->leave(last.entry, true);
       }
     } catch (...) {
-      while (last_ != nullptr) {
-        tape_entry* const e = std::exchange(last_, last_->before);
-        e->leave(e, false);
-      }
+      unwind_tape(false);
       now_ = outside;
       throw;
     }
@@ -187,6 +164,11 @@ protected:
   }
 
 private:
+  struct taken {
+    tape_entry* entry;
+    constexpr ~taken() { entry->leave(entry, false); }
+  };
+
   tape_entry* last_             = nullptr;
   cost<M>* notes_               = nullptr;
   call_site now_                = {};

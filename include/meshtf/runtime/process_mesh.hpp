@@ -134,25 +134,25 @@ public:
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
-    auto const span = this->does(work_of::transform<F, P...>(n));
+    auto const span = watched() ? does(work_of::transform<F, P...>(n)) : profile::span{};
     kernel::transform(n, f, p...);
   }
   /// z = x and y added up, each only if it counts. z may be x.
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
-    auto const span = this->does(work_of::add_up<T>(n));
+    auto const span = watched() ? does(work_of::add_up<T>(n)) : profile::span{};
     if (x_counts && y_counts) kernel::map_row(n, detail::addition{}, z, x, y);
     else if (!x_counts && !y_counts) kernel::fill(n, T{}, z);
     else if (T const* const from = x_counts ? x : y; from != z) std::copy_n(from, n, z);
   }
   template<class T>
   void fill(extent n, T value, T* z) {
-    auto const span = this->does(work_of::fill<T>(n));
+    auto const span = watched() ? does(work_of::fill<T>(n)) : profile::span{};
     kernel::fill(n, value, z);
   }
   template<class T>
   void copy(extent n, T const* x, T* z) {
-    auto const span = this->does(work_of::copy<T>(n));
+    auto const span = watched() ? does(work_of::copy<T>(n)) : profile::span{};
     if (x != z) std::copy_n(x, n, z);
   }
 
@@ -190,7 +190,7 @@ public:
     if (extent const i = kernel::first_outside(n, index, lines.whole); i < n)
       throw data_error("target number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a class from 0 to " +
                        std::to_string(lines.whole - 1) + ": check the labels");
-    kernel::pick(lines.outer, lines.along, lines.inner, first_of(lines), x, index, z);
+    kernel::pick(lines.outer, lines.along, lines.inner, first_of(lines), x, index, z, lines.along == lines.whole);
   }
   template<class T>
   void pick_gradient(line_steps const& lines, T scale, T const* dz, std::int32_t const* index, T* dx) {
@@ -296,7 +296,11 @@ private:
     return this->profile_ ? this->profile_->watch(w, this->now()) : profile::span{};
   }
   /// Somebody wants to know what is done: work that is dear to reckon up is reckoned up only then.
-  bool watched() const { return this->takes_notes() || this->profile_; }
+  bool watched() const {
+    if (this->takes_notes() || this->profile_) [[unlikely]]
+      return true;
+    return false;
+  }
 
   extent first_of(line_steps const& lines) const {
     extent part = 0;

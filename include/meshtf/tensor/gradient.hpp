@@ -16,16 +16,4 @@ constexpr auto gradient(parameter<T, L, D...> const& w) {
   return result{tensor<T, L, D...>{m, w.slot().sum}, w.slot().owed};
 }
 
-namespace detail {
-
-/// The gradient, moved out of the parameter: nobody else reads it, so it is finished where it lies.
-template<class T, class L, class... D>
-constexpr auto taken_gradient(parameter<T, L, D...>& w) {
-  auto p = gradient(w);
-  w.zero_gradient();
-  return p;
-}
-
-}  // namespace detail
-
 }  // namespace meshtf::inline v0

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include <boost/hana/basic_tuple.hpp>
-#include <boost/hana/for_each.hpp>
+#include <boost/hana/unpack.hpp>
 
 #include <meshtf/tensor/parameter.hpp>
 
@@ -93,18 +93,19 @@ public:
   /// Calls `f` with each parameter, in order: a layer that a model has twelve times is compiled once.
   template<class F>
   constexpr void for_each(F const& f) const {
-    hana::for_each(parts_, [&f](auto const& p) { detail::visit_parameters(*p.part, f); });
+    hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters(*p.part, f), ...); });
   }
 
   /// Calls `f` with the name and each parameter, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout.
   template<class F>
   void for_each_named(F const& f, std::string const& prefix = {}) const {
-    std::size_t i = 0;
-    hana::for_each(parts_, [&](auto const& p) {
+    std::size_t i    = 0;
+    auto const visit = [&](auto const& p) {
       std::string const own = p.name != nullptr ? std::string{p.name} : std::to_string(i);
       ++i;
       detail::visit_named(*p.part, prefix.empty() ? own : prefix + "." + own, f);
-    });
+    };
+    hana::unpack(parts_, [&visit](auto const&... p) { (visit(p), ...); });
   }
 
 private:

@@ -76,6 +76,7 @@ public:
     else machine_->give(data_, size_);
   }
 
+  constexpr size_type size() const { return size_; }
   constexpr T* data() const { return data_; }
   /// How often the content was written after it was made.
   constexpr unsigned version() const { return version_; }

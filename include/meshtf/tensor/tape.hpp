@@ -13,53 +13,51 @@ namespace detail {
 
 /// An operand as the tape keeps it. Its elements are kept only if the gradient needs them; writing to them in the meantime is found out.
 template<class Value>
-class kept {
-public:
-  constexpr kept(Value x) : x_(std::move(x)), version_(x_.handle() ? x_.handle()->version() : 0) {}
+struct kept {
+  Value x;
+  unsigned version;
 
-  constexpr bool needs_gradient() const { return x_.needs_gradient(); }
-  constexpr Value const& target() const { return x_; }
-  constexpr auto& machine() const { return x_.machine(); }
+  constexpr bool needs_gradient() const { return x.needs_gradient(); }
+  constexpr Value const& target() const { return x; }
 
   /// The elements, as they were when the operation ran.
   constexpr Value const& value() const {
-    if (x_.handle()->version() != version_) throw_stale(x_.machine().now(), spelled_shape<typename Value::shape_type>());
-    return x_;
+    if (x.handle()->version() != version) throw_stale(x.machine().now(), spelled_shape<typename Value::shape_type>());
+    return x;
   }
-
-private:
-  Value x_;
-  unsigned version_;
 };
 
 /// Keeps `x` for a gradient: its slot, and its elements only `if_needed`.
 template<class T, class L, class... D>
 constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_needed = true) {
   // `if`, not `?:`: g++ 12 miscounts handles in a conditional expression in constant evaluation
-  if (if_needed) return {x};
-  return {x.without_value()};
+  if (if_needed) return {x, x.handle()->version()};
+  return {x.without_value(), 0};
 }
 
 /// Will a gradient come back to any of these operands?
-template<class First, class... X>
-constexpr bool wants_gradient(First const& first, X const&... x) {
-  return (first.needs_gradient() || ... || x.needs_gradient()) && first.machine().records_gradients();
+template<class T, class Machine, class... Rest>
+constexpr bool wants_gradient(shard<T, Machine> const& first, shard<Rest, Machine> const&... rest) {
+  return (first.needs_gradient() || ... || rest.needs_gradient()) && first.machine().records_gradients();
 }
 
 /// Adds up the addends of `t`, equal on all processes that hold the same part.
-template<class T, class L, class... D>
-constexpr void finish_in_place(tensor<T, L, D...>& t, axis_set owed, collective_reason const* why = nullptr) {
+template<class T, class Machine>
+constexpr void finish_in_place(shard<T, Machine>& t, axis_set owed, collective_reason const* why = nullptr) {
   if (owed == 0) return;
+  auto& m      = t.machine();
+  auto const n = t.handle()->size();
   if (!t.handle().alone())  // others read this buffer: they go on seeing the addends
-    t.machine().if_joined(
+    m.if_joined(
         owed,
-        [&t] {
-          auto own = copy(t);
-          t        = std::move(own);
+        [&] {
+          auto own = shard<T, Machine>::handle_type::make(m, m, n);
+          m.copy(n, static_cast<T const*>(t.data()), own->data());
+          t = shard<T, Machine>{m, std::move(own)};
         },
         [] {});
-  t.machine().because(why);
-  t.machine().all_reduce(reduction::sum, t.data(), t.size, owed);
+  m.because(why);
+  m.all_reduce(reduction::sum, t.data(), n, owed);
 }
 
 /// `finish` in the name of the operation at work.
@@ -69,35 +67,30 @@ constexpr Value finished(open_sum<Value> p) {
   return std::move(p.value);
 }
 
-/// Adds `g`, `n` elements that are a sum open over `owed`, to what a slot collects. One function for all shapes: every use of every tensor comes here.
-template<class T, class Machine, class Size>
-constexpr void add_to_slot(Machine& m, slot<T, Machine>& to, shared<storage<T, Machine>, Machine> const& g, Size n, axis_set owed,
-                           collective_reason const* why) {
+/// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. Where one of the two is whole on an axis and the other owes a sum there, the whole one
+/// counts on coordinate 0 only.
+template<class T, class Machine>
+constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
+  auto& to = x.slot();
   if (!to.sum) {
-    to.sum  = g;
+    to.sum  = g.handle();
     to.owed = owed;
     to.why  = why;
     return;
   }
+  auto& m        = x.machine();
+  auto const n   = g.handle()->size();
   auto const old = std::move(to.sum);
   if (old.alone()) to.sum = old;
   else  // a buffer that others read is not written
-    to.sum = shared<storage<T, Machine>, Machine>::make(m, m, n);
-  m.add_up(n, m.counts(owed & ~to.owed), m.counts(to.owed & ~owed), static_cast<T const*>(old->data()), static_cast<T const*>(g->data()),
-           to.sum->data());
+    to.sum = shard<T, Machine>::handle_type::make(m, m, n);
+  m.add_up(n, m.counts(owed & ~to.owed), m.counts(to.owed & ~owed), static_cast<T const*>(old->data()), g.data(), to.sum->data());
   to.owed |= owed;
   if (to.why == nullptr) to.why = why;
 }
 
-/// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. Where one of the two is whole on an axis and the other owes a sum there, the whole one
-/// counts on coordinate 0 only.
-template<class T, class L, class... D>
-constexpr void contribute(tensor<T, L, D...> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
-  add_to_slot<T>(x.machine(), x.slot(), g.handle(), x.size, owed, why);
-}
-
-template<class Value>
-constexpr void contribute(Value const& x, open_sum<Value> const& g) {
+template<class T, class Machine, class Value>
+constexpr void contribute(shard<T, Machine> const& x, open_sum<Value> const& g) {
   contribute(x, g.value, g.owed, g.why);
 }
 
@@ -107,14 +100,23 @@ enum class incoming : unsigned char {
   as_it_is,  // `pull(dz, owed)`: the operation itself moves open sums
 };
 
-/// Puts `pull` on the tape: it is given z's gradient when the tape comes back to z, if anything used z.
-template<incoming How = incoming::finished, class T, class L, class... D, class F>
-constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
-  z.need_gradient(open);
-  auto run = [z = z.without_value(), pull = std::move(pull)] {
+/// An operation on the tape: `pull` is given the gradient of `z`, which is kept without its elements.
+template<incoming How, class Z, class F>
+struct recorded_operation : tape_entry {
+  Z z;
+  F pull;
+
+  static constexpr void leave_this(tape_entry* e, bool run) {
+    auto* const me = static_cast<recorded_operation*>(e);
+    if (run) me->go_back();
+    else me->z.machine().destroy(me);
+  }
+
+private:
+  constexpr void go_back() {
     auto& slot = z.slot();
     if (!slot.sum) return;
-    tensor<T, L, D...> dz{z.machine(), std::move(slot.sum)};
+    Z dz{z.machine(), std::move(slot.sum)};
     axis_set const owed = slot.owed;
     if constexpr (How == incoming::finished) {
       finish_in_place(dz, owed, slot.why);
@@ -129,8 +131,16 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
     } else {
       pull(dz, owed);
     }
-  };
-  z.machine().put_on_tape(std::move(run));
+  }
+};
+
+/// Puts `pull` on the tape: it is given z's gradient when the tape comes back to z, if anything used z.
+template<incoming How = incoming::finished, class T, class L, class... D, class F>
+constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
+  using entry = recorded_operation<How, tensor<T, L, D...>, F>;
+  auto& m     = z.machine();
+  z.need_gradient(open);
+  m.put_on_tape(m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
 }
 
 }  // namespace detail

@@ -30,60 +30,19 @@ constexpr T* offset(T* data, N by) {
 
 }  // namespace detail
 
-/// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other axes.
-///
-/// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine without storage. It dies before its
-/// machine.
-template<Element T, Layout L, Dimension... D>
-class tensor {
-  static_assert(accepted<placement_verdict<L, D...>>, "meshtf: this layout cannot place a tensor of these dimensions");
-
+/// What a tensor is whatever its dimensions and layout are: a handle on this process's elements, and on the slot that collects their gradient. What
+/// operations do with that alone they do with a shard, so it is compiled once for each element type and machine.
+template<class T, class Machine>
+class shard {
 public:
-  using element_type = T;
-  using layout_type  = L;
-  using shape_type   = shape<D...>;
-  using machine_type = meshtf::machine<L>;
+  using handle_type = detail::shared<detail::storage<T, Machine>, Machine>;
+  using slot_type   = detail::shared<detail::slot<T, Machine>, Machine>;
 
-  /// Elements that this process holds.
-  static constexpr auto size = shard_size<L, shape<D...>>;
+  constexpr shard(Machine& m, handle_type value, slot_type slot = {}) : machine_(&m), value_(std::move(value)), slot_(std::move(slot)) {}
 
-  /// All zeros.
-  constexpr explicit tensor(machine_type& m) : tensor(m, handle_type::make(m, m, size)) { m.fill(size, T{}, data()); }
-
-  constexpr machine_type& machine() const { return *machine_; }
-
-  /// This process's part as an xtensor view, row-major in the order of the dimensions. Writing through it counts as writing to the tensor.
-  constexpr auto local() {
-    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
-    if constexpr (detail::holds_values<L>) {
-      value_->written();
-      return machine_->view(data(), local_extents<L, shape_type>);
-    } else {
-      return detail::rejected{};
-    }
-  }
-  constexpr auto local() const {
-    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
-    if constexpr (detail::holds_values<L>) return machine_->view(data(), local_extents<L, shape_type>);
-    else return detail::rejected{};
-  }
-
-  /// The number that a tensor without dimensions holds.
-  constexpr T value() const {
-    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so value() has nothing to show");
-    static_assert(sizeof...(D) == 0, "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
-    if constexpr (detail::holds_values<L>) return *data();
-    else return T{};
-  }
+  constexpr Machine& machine() const { return *machine_; }
 
   // ---- what operations are written with
-
-  using handle_type = detail::shared<detail::storage<T, machine_type>, machine_type>;
-  using slot_type   = detail::shared<detail::slot<T, machine_type>, machine_type>;
-
-  constexpr tensor(machine_type& m, handle_type value) : machine_(&m), value_(std::move(value)) {}
-  /// Elements of no particular value.
-  static constexpr tensor uninitialised(machine_type& m) { return tensor{m, handle_type::make(m, m, size)}; }
 
   constexpr T* data() { return value_->data(); }
   constexpr T const* data() const { return value_->data(); }
@@ -93,25 +52,77 @@ public:
   /// A value needs a gradient where it has a slot for one: a parameter, or what was computed from one.
   constexpr bool needs_gradient() const { return bool(slot_); }
   constexpr auto& slot() const { return *slot_; }
+  constexpr slot_type const& slot_handle() const { return slot_; }
   /// A linear image of a parameter lets its gradient's sum wait, as the parameter does.
   constexpr bool gradient_stays_open() const { return needs_gradient() && slot_->open; }
   constexpr void need_gradient(bool open) {
     slot_       = slot_type::make(*machine_);
     slot_->open = open;
   }
-  /// The same gradient slot without the elements, so that they need not live.
-  constexpr tensor without_value() const {
-    tensor t{*this};
-    t.value_ = {};
-    return t;
-  }
-  /// The same elements without the slot.
-  constexpr tensor without_slot() const { return tensor{*machine_, value_}; }
 
 private:
-  machine_type* machine_;
+  Machine* machine_;
   handle_type value_;
   slot_type slot_;
+};
+
+/// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other axes.
+///
+/// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine without storage. It dies before its
+/// machine.
+template<Element T, Layout L, Dimension... D>
+class tensor : public shard<T, machine<L>> {
+  static_assert(accepted<placement_verdict<L, D...>>, "meshtf: this layout cannot place a tensor of these dimensions");
+  using base = shard<T, machine<L>>;
+
+public:
+  using element_type = T;
+  using layout_type  = L;
+  using shape_type   = shape<D...>;
+  using machine_type = meshtf::machine<L>;
+  using typename base::handle_type;
+  using typename base::slot_type;
+
+  /// Elements that this process holds.
+  static constexpr auto size = shard_size<L, shape<D...>>;
+
+  /// All zeros.
+  constexpr explicit tensor(machine_type& m) : base(m, handle_type::make(m, m, size)) { m.fill(size, T{}, this->data()); }
+
+  /// This process's part as an xtensor view, row-major in the order of the dimensions. Writing through it counts as writing to the tensor.
+  constexpr auto local() {
+    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    if constexpr (detail::holds_values<L>) {
+      this->handle()->written();
+      return this->machine().view(this->data(), local_extents<L, shape_type>);
+    } else {
+      return detail::rejected{};
+    }
+  }
+  constexpr auto local() const {
+    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    if constexpr (detail::holds_values<L>) return this->machine().view(this->data(), local_extents<L, shape_type>);
+    else return detail::rejected{};
+  }
+
+  /// The number that a tensor without dimensions holds.
+  constexpr T value() const {
+    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so value() has nothing to show");
+    static_assert(sizeof...(D) == 0, "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
+    if constexpr (detail::holds_values<L>) return *this->data();
+    else return T{};
+  }
+
+  // ---- what operations are written with
+
+  constexpr tensor(machine_type& m, handle_type value, slot_type slot = {}) : base(m, std::move(value), std::move(slot)) {}
+  /// Elements of no particular value.
+  static constexpr tensor uninitialised(machine_type& m) { return tensor{m, handle_type::make(m, m, size)}; }
+
+  /// The same gradient slot without the elements, so that they need not live.
+  constexpr tensor without_value() const { return tensor{this->machine(), {}, this->slot_handle()}; }
+  /// The same elements without the slot.
+  constexpr tensor without_slot() const { return tensor{this->machine(), this->handle()}; }
 };
 
 namespace detail {
