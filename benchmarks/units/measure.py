@@ -271,7 +271,7 @@ def measure(compilers, baseline, accept):
     for compiler in compilers:
         for level in ("-O0", "-O1", "-O3"):
             header, *costs = compiler.cost_precompiled(running, level)
-            page.row("`meshtf/meshtf.hpp`, once", compiler.name, level, f"{header[0]:.2f}", f"{header[1]:.0f}", "", "")
+            page.row("`include/meshtf/meshtf.hpp`, once", compiler.name, level, f"{header[0]:.2f}", f"{header[1]:.0f}", "", "")
             for unit, cost in zip(running, costs):
                 page.row(f"`{unit.name}`", compiler.name, level, f"{cost[0]:.2f}", f"{cost[1]:.0f}", f"{unit.ceiling[0]} s, {unit.ceiling[1]} MB",
                          beside(cost, unit.ceiling))
