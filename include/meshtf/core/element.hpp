@@ -1,4 +1,4 @@
-// Element types: what a tensor may hold, and how ledgers name it.
+// Element types: what a tensor may hold, and what the library knows of each.
 #pragma once
 
 #include <concepts>
@@ -9,43 +9,71 @@
 
 namespace meshtf::inline v0 {
 
+/// An element type as a value: ledgers, records and files name it so.
 enum class element : std::uint8_t { float32, float64, int32 };
 
-namespace detail {
+/// What is known of an element type without its type.
+struct element_facts {
+  std::string_view name;         // in messages and pictures
+  extent bytes = 0;
+  std::string_view safetensors;  // in a file of that format
+};
 
+/// There is no default: the compiler warns of an element type that is missing here.
+constexpr element_facts facts_of(element e) {
+  switch (e) {
+    case element::float32: return {"float", 4, "F32"};
+    case element::float64: return {"double", 8, "F64"};
+    case element::int32: return {"int32", 4, "I32"};
+  }
+  throw "meshtf: this is no element type";
+}
+
+constexpr extent bytes_of(element e) { return facts_of(e).bytes; }
+constexpr std::string_view to_string(element e) { return facts_of(e).name; }
+
+/// What is known of the element type `T`; of a type that is not specialised there are no tensors, and nothing is taken for granted.
+///
+///   kind          as a value
+///   is_floating   gradients flow through it
+///   computes_in   kernels compute with this type
+///   sums_in       a sum of many elements within a process is kept in this type
 template<class T>
-inline constexpr bool is_element = false;
-template<>
-inline constexpr bool is_element<float> = true;
-template<>
-inline constexpr bool is_element<double> = true;
-template<>
-inline constexpr bool is_element<std::int32_t> = true;
+struct element_traits;
 
-}  // namespace detail
+template<>
+struct element_traits<float> {
+  static constexpr element kind     = element::float32;
+  static constexpr bool is_floating = true;
+  using computes_in                 = float;
+  using sums_in                     = double;
+};
+
+template<>
+struct element_traits<double> {
+  static constexpr element kind     = element::float64;
+  static constexpr bool is_floating = true;
+  using computes_in                 = double;
+  using sums_in                     = double;
+};
+
+template<>
+struct element_traits<std::int32_t> {
+  static constexpr element kind     = element::int32;
+  static constexpr bool is_floating = false;
+  using computes_in                 = std::int32_t;
+  using sums_in                     = std::int32_t;
+};
 
 /// float, double and int32.
 template<class T>
-concept Element = detail::is_element<T>;
+concept Element = requires { element_traits<T>::kind; } && sizeof(T) == bytes_of(element_traits<T>::kind);
 
 /// Element types that gradients flow through.
 template<class T>
-concept FloatingElement = Element<T> && std::floating_point<T>;
+concept FloatingElement = Element<T> && element_traits<T>::is_floating;
 
 template<Element T>
-inline constexpr element element_of = std::same_as<T, float>    ? element::float32
-                                      : std::same_as<T, double> ? element::float64
-                                                                : element::int32;
-
-constexpr extent bytes_of(element e) { return e == element::float64 ? 8 : 4; }
-
-constexpr std::string_view to_string(element e) {
-  switch (e) {
-    case element::float32: return "float";
-    case element::float64: return "double";
-    case element::int32: return "int32";
-  }
-  return "?";
-}
+inline constexpr element element_of = element_traits<T>::kind;
 
 }  // namespace meshtf::inline v0

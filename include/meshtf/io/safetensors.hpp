@@ -41,14 +41,7 @@ struct safetensors_header {
 };
 
 /// The name of an element type in a safetensors file.
-constexpr std::string_view safetensors_type(element e) {
-  switch (e) {
-    case element::float32: return "F32";
-    case element::float64: return "F64";
-    case element::int32: return "I32";
-  }
-  return "?";
-}
+constexpr std::string_view safetensors_type(element e) { return facts_of(e).safetensors; }
 
 namespace detail {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <meshtf/core/dim.hpp>
+#include <meshtf/core/element.hpp>
 
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
 #include <dnnl.h>
@@ -32,14 +32,14 @@ inline int blas_int(extent n) {
 
 constexpr CBLAS_TRANSPOSE blas_transpose(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
-template<std::floating_point T>
+template<FloatingElement T>
 T blas_dot(extent n, T const* x, extent step_x, T const* y, extent step_y) {
   if constexpr (std::same_as<T, float>) return cblas_sdot(blas_int(n), x, blas_int(step_x), y, blas_int(step_y));
   else return cblas_ddot(blas_int(n), x, blas_int(step_x), y, blas_int(step_y));
 }
 
 /// y = A x + beta y, A of m rows and n columns as it lies.
-template<std::floating_point T>
+template<FloatingElement T>
 void blas_gemv(bool transpose, extent m, extent n, T const* a, extent lda, T const* x, extent step_x, T beta, T* y, extent step_y) {
   // Not left to BLAS: some releases of OpenBLAS multiply what lies there by 0, and 0 * NaN is NaN.
   if (beta == T{0}) {
@@ -79,7 +79,7 @@ inline bool blas_kernel_is_generic() {
 }
 
 /// C = A B + beta C: A is m by k, or lies k by m, B is k by n, or lies n by k; all row-major, `ld` elements from one row to the next.
-template<std::floating_point T>
+template<FloatingElement T>
 void gemm(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T const* a, extent lda, T const* b, extent ldb, T beta, T* c,
           extent ldc) {
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN

@@ -205,7 +205,7 @@ template<reduction Op, class Lanes, class T>
 
 /// What the parts of a long row are added up in: sums of floats in double, so the error does not grow with the length.
 template<reduction Op, class T>
-using total_of = std::conditional_t<Op == reduction::sum && std::same_as<T, float>, double, T>;
+using total_of = std::conditional_t<Op == reduction::sum, typename element_traits<T>::sums_in, T>;
 
 /// A long row joined to one element, `often` elements at a time.
 template<reduction Op, class Lanes, class T, class Row>

@@ -6,8 +6,8 @@
 #include <string>
 #include <type_traits>
 
+#include <mpi.h>
 #include <boost/mpi/communicator.hpp>
-#include <boost/mpi/datatype.hpp>
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/error.hpp>
@@ -19,6 +19,15 @@ namespace meshtf::inline v0 {
 inline void throw_on_failure(boost::mpi::communicator const& comm) { MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); }
 
 namespace detail {
+
+inline MPI_Datatype mpi_type(element e) {
+  switch (e) {
+    case element::float32: return MPI_FLOAT;
+    case element::float64: return MPI_DOUBLE;
+    case element::int32: return MPI_INT;
+  }
+  throw software_error("this element type has no MPI type: add it to mpi_type");
+}
 
 /// MPI counts in `int`: an array of more elements goes in several messages. Tests lower it.
 inline extent largest_count = std::numeric_limits<int>::max();
@@ -74,13 +83,13 @@ MPI_Op joining_op() {
 template<class T>
 MPI_Op operation_of(reduction r) {
   if (r == reduction::sum) return MPI_SUM;
-  if constexpr (std::is_floating_point_v<T>) return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
+  if constexpr (FloatingElement<T>) return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
   else return r == reduction::max ? MPI_MAX : MPI_MIN;
 }
 
 template<class T>
 void exchange(boost::mpi::communicator const& comm, collective c, int to, T const* sent, int from, T* received, extent n) {
-  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
   auto const send_receive = [&](T const* x, T* y, int count, MPI_Comm on) {
     return MPI_Sendrecv(x, count, type, to, 0, y, count, type, from, 0, on, MPI_STATUS_IGNORE);
   };
@@ -103,7 +112,7 @@ void exchange_all(boost::mpi::communicator const& comm, collective c, extent n, 
 /// In place: `data` is joined over the processes of `comm`, the same bits on each.
 template<Element T>
 void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n) {
-  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
   detail::for_each_message(n, [&](extent at, int count) {
     detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + at, count, type, detail::operation_of<T>(r));
   });
@@ -113,7 +122,7 @@ void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, exte
 template<Element T>
 void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T* whole) {
   constexpr auto c        = collective::all_gather;
-  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
   if (n == 0) return;
   if (n * comm.size() > detail::largest_count)
     return detail::exchange_all<T>(comm, c, n, [&](int) { return part; }, [&](int q) { return whole + q * n; });
@@ -125,7 +134,7 @@ void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T
 template<Element T>
 void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_each, T* to) {
   constexpr auto c        = collective::all_to_all;
-  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
   if (n_each == 0) return;
   if (n_each * comm.size() > detail::largest_count)
     return detail::exchange_all<T>(comm, c, n_each, [&](int q) { return from + q * n_each; }, [&](int q) { return to + q * n_each; });
@@ -166,7 +175,7 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
 template<Element T>
 void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent n) {
   constexpr auto c        = collective::all_gather;
-  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
   if (n == 0) return;
   if (n * comm.size() > detail::largest_count)
     return detail::exchange_all<T>(comm, c, n, [&](int) { return whole + comm.rank() * n; }, [&](int q) { return whole + q * n; });
@@ -177,7 +186,7 @@ void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent 
 /// `data` of process `root` on all.
 template<Element T>
 void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root) {
-  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
   detail::for_each_message(n, [&](extent at, int count) { detail::call(comm, collective::broadcast, n, MPI_Bcast, data + at, count, type, root); });
 }
 
