@@ -27,6 +27,8 @@ using meshtf::extent;
 using meshtf::nest_steps;
 using meshtf::reduction;
 namespace function = meshtf::function;
+namespace task     = meshtf::task;
+namespace detail   = meshtf::detail;
 
 struct solo : meshtf::axis<1> {};
 struct line : meshtf::mesh<solo> {};
@@ -332,15 +334,15 @@ void elementwise(table& t, machine& m, extent n, std::string const& size) {
   float *const x = t.take(n, 1), *const y = t.take(n, 2), *const z = t.take(n, 3);
   auto const one = nest({n}, {"0", "0"}), two = nest({n}, {"0", "0", "0"});
   auto const unary = [&](char const* name, auto f, auto loop) {
-    t.row(std::string{name} + ", " + size, n, z, [=] { plain::map(n, loop, z, x); }, [=, &m] { m.map(one, f, z, x); }, 2 * w);
+    t.row(std::string{name} + ", " + size, n, z, [=] { plain::map(n, loop, z, x); }, [=, &m] { detail::run_map(m, one, f, z, x); }, 2 * w);
   };
   t.row(
       "x + y, " + size, n, z, [=] { plain::map(n, [](float a, float b) { return a + b; }, z, x, y); },
-      [=, &m] { m.map(two, function::plus{}, z, x, y); }, 3 * w);
+      [=, &m] { detail::run_map(m, two, function::plus{}, z, x, y); }, 3 * w);
   unary("relu", function::relu{}, [](float a) { return a > 0 ? a : 0; });
   t.row(
       "relu's gradient, " + size, n, z, [=] { plain::map(n, [](float dz, float a) { return a > 0 ? dz : 0; }, z, y, x); },
-      [=, &m] { m.map(two, function::relu_gradient{}, z, y, x); }, 3 * w);
+      [=, &m] { detail::run_map(m, two, function::relu_gradient{}, z, y, x); }, 3 * w);
   if (!large) {
     unary("exp", function::exp{}, [](float a) { return std::exp(a); });
     unary("tanh", function::tanh{}, [](float a) { return std::tanh(a); });
@@ -361,7 +363,7 @@ void elementwise(table& t, machine& m, extent n, std::string const& size) {
     for (extent e = 0; e < n; ++e) i[e] = k[e] = static_cast<std::int32_t>(e);
     t.row(
         "x + y of int, " + size, n, k, [=] { plain::map(n, [](int a, int b) { return a + b; }, k, i, i); },
-        [=, &m] { m.map(two, function::plus{}, k, i, i); });
+        [=, &m] { detail::run_map(m, two, function::plus{}, k, i, i); });
     m.give(i, n), m.give(k, n);
   }
   m.give(x, n), m.give(y, n), m.give(z, n);
@@ -376,24 +378,24 @@ void broadcasts(table& t, machine& m, extent rows, extent n) {
   auto const along = nest({rows, n}, {"01", "1", "01"}), across = nest({rows, n}, {"01", "0", "01"}), both = nest({rows, n}, {"0", "1", "01"}),
              three = nest({rows, n}, {"01", "01", "0", "01"});
   t.row(
-      "x + b[column], " + size, rows * n, z, [=] { plain::map_rows(rows, n, add, z, x, b); }, [=, &m] { m.map(along, function::plus{}, z, x, b); },
-      2 * w);
+      "x + b[column], " + size, rows * n, z, [=] { plain::map_rows(rows, n, add, z, x, b); },
+      [=, &m] { detail::run_map(m, along, function::plus{}, z, x, b); }, 2 * w);
   t.row(
-      "x + b[row], " + size, rows * n, z, [=] { plain::map_columns(rows, n, add, z, x, b); }, [=, &m] { m.map(across, function::plus{}, z, x, b); },
-      2 * w);
+      "x + b[row], " + size, rows * n, z, [=] { plain::map_columns(rows, n, add, z, x, b); },
+      [=, &m] { detail::run_map(m, across, function::plus{}, z, x, b); }, 2 * w);
   t.row(
-      "a[row] + b[column], " + size, rows * n, z, [=] { plain::outer_sum(rows, n, z, y, b); }, [=, &m] { m.map(both, function::plus{}, z, y, b); },
-      w);
+      "a[row] + b[column], " + size, rows * n, z, [=] { plain::outer_sum(rows, n, z, y, b); },
+      [=, &m] { detail::run_map(m, both, function::plus{}, z, y, b); }, w);
   t.row(
       "softmax's gradient, y (dy - s[row]), " + size, rows * n, z, [=] { plain::softmax_gradient(rows, n, z, x, y, b); },
-      [=, &m] { m.map(three, function::softmax_gradient{}, z, x, y, b); }, 3 * w);
+      [=, &m] { detail::run_map(m, three, function::softmax_gradient{}, z, x, y, b); }, 3 * w);
   t.row(
       "exp(x - b[row]), " + size, rows * n, z, [=] { plain::map_columns(rows, n, [](float a, float c) { return std::exp(a - c); }, z, x, b); },
-      [=, &m] { m.map(across, function::exp_of_difference{}, z, x, b); }, 2 * w);
+      [=, &m] { detail::run_map(m, across, function::exp_of_difference{}, z, x, b); }, 2 * w);
   auto const own = [](float a, float c) { return a * c + 1; };
   t.row(
-      "a lambda, x b[column] + 1, " + size, rows * n, z, [=] { plain::map_rows(rows, n, own, z, x, b); }, [=, &m] { m.map(along, own, z, x, b); },
-      2 * w);
+      "a lambda, x b[column] + 1, " + size, rows * n, z, [=] { plain::map_rows(rows, n, own, z, x, b); },
+      [=, &m] { detail::run_map(m, along, own, z, x, b); }, 2 * w);
   m.give(x, rows * n), m.give(y, rows * n), m.give(z, rows * n), m.give(b, std::max(rows, n));
 }
 
@@ -405,20 +407,20 @@ void reductions(table& t, machine& m, extent rows, extent n) {
   auto const inner = nest({rows, n}, {"01", "0"}), outer = nest({rows, n}, {"01", "1"}), two = nest({rows, n}, {"01", "01", "0"});
   t.row(
       "sum of rows, " + size, rows, z, [=] { plain::sum_inner(rows, n, z, x); },
-      [=, &m] { m.template reduce<reduction::sum>(inner, function::identity{}, z, x); }, w);
+      [=, &m] { detail::run_reduce<reduction::sum>(m, inner, function::identity{}, z, x); }, w);
   t.row(
       "maximum of rows, " + size, rows, z, [=] { plain::max_inner(rows, n, z, x); },
-      [=, &m] { m.template reduce<reduction::max>(inner, function::identity{}, z, x); }, w);
+      [=, &m] { detail::run_reduce<reduction::max>(m, inner, function::identity{}, z, x); }, w);
   t.row(
       "sum of rows of x y, " + size, rows, z, [=] { plain::dot_inner(rows, n, z, x, y); },
-      [=, &m] { m.template reduce<reduction::sum>(two, function::times{}, z, x, y); }, 2 * w);
+      [=, &m] { detail::run_reduce<reduction::sum>(m, two, function::times{}, z, x, y); }, 2 * w);
   t.row(
       "sum of columns, " + size, n, z, [=] { plain::sum_middle(1, rows, n, z, x); },
-      [=, &m] { m.template reduce<reduction::sum>(outer, function::identity{}, z, x); }, w);
+      [=, &m] { detail::run_reduce<reduction::sum>(m, outer, function::identity{}, z, x); }, w);
   auto const own = [](float a) { return a * a; };
   t.row(
       "sum of rows of a lambda, x x, " + size, rows, z, [=] { plain::dot_inner(rows, n, z, x, x); },
-      [=, &m] { m.template reduce<reduction::sum>(inner, own, z, x); }, w);
+      [=, &m] { detail::run_reduce<reduction::sum>(m, inner, own, z, x); }, w);
   m.give(x, rows * n), m.give(y, rows * n), m.give(z, std::max(rows, n));
 }
 
@@ -427,7 +429,7 @@ void middle_sums(table& t, machine& m, extent a, extent b, extent c) {
   float *const x = t.take(a * b * c, 1), *const z = t.take(a * c, 2);
   auto const steps = nest({a, b, c}, {"012", "02"});
   t.row((large ? "sum of the middle, large, " : "sum of the middle, ") + by(a, b, c), a * c, z, [=] { plain::sum_middle(a, b, c, z, x); },
-        [=, &m] { m.template reduce<reduction::sum>(steps, function::identity{}, z, x); }, large ? word * static_cast<double>(a * b * c) : 0);
+        [=, &m] { detail::run_reduce<reduction::sum>(m, steps, function::identity{}, z, x); }, large ? word * static_cast<double>(a * b * c) : 0);
   m.give(x, a * b * c), m.give(z, a * c);
 }
 
@@ -437,10 +439,12 @@ void transposes(table& t, machine& m, extent rows, extent n) {
   std::string const size = (large ? "large, " : "") + by(rows, n);
   float *const x = t.take(rows * n, 1), *const y = t.take(rows * n, 2), *const z = t.take(rows * n, 3);
   auto const steps = nest({rows, n}, {"01", "10"}), sum = nest({rows, n}, {"01", "10", "01"});
-  t.row("transpose, " + size, rows * n, z, [=] { plain::transpose(rows, n, z, x); }, [=, &m] { m.map(steps, function::identity{}, z, x); }, 2 * w);
   t.row(
-      "x + y transposed, " + size, rows * n, z, [=] { plain::add_transposed(rows, n, z, x, y); }, [=, &m] { m.map(sum, function::plus{}, z, x, y); },
-      3 * w);
+      "transpose, " + size, rows * n, z, [=] { plain::transpose(rows, n, z, x); }, [=, &m] { detail::run_map(m, steps, function::identity{}, z, x); },
+      2 * w);
+  t.row(
+      "x + y transposed, " + size, rows * n, z, [=] { plain::add_transposed(rows, n, z, x, y); },
+      [=, &m] { detail::run_map(m, sum, function::plus{}, z, x, y); }, 3 * w);
   m.give(x, rows * n), m.give(y, rows * n), m.give(z, rows * n);
 }
 
@@ -454,42 +458,50 @@ void transposes(table& t, machine& m, extent a, extent b, extent c) {
              s201 = nest({a, b, c}, {"012", "201"});
   t.row(
       "transpose to 1 0 2, " + size, a * b * c, z, [=] { plain::transpose(b, a, c, c, b * c, 1, z, x); },
-      [=, &m] { m.map(s102, function::identity{}, z, x); }, w);
+      [=, &m] { detail::run_map(m, s102, function::identity{}, z, x); }, w);
   if (large) return m.give(x, a * b * c), m.give(z, a * b * c);
   t.row(
       "transpose to 0 2 1, " + size, a * b * c, z, [=] { plain::transpose(a, c, b, b * c, 1, c, z, x); },
-      [=, &m] { m.map(s021, function::identity{}, z, x); }, w);
+      [=, &m] { detail::run_map(m, s021, function::identity{}, z, x); }, w);
   t.row(
       "transpose to 2 1 0, " + size, a * b * c, z, [=] { plain::transpose(c, b, a, 1, c, b * c, z, x); },
-      [=, &m] { m.map(s210, function::identity{}, z, x); }, w);
+      [=, &m] { detail::run_map(m, s210, function::identity{}, z, x); }, w);
   t.row(
       "transpose to 2 0 1, " + size, a * b * c, z, [=] { plain::transpose(c, a, b, 1, b * c, c, z, x); },
-      [=, &m] { m.map(s201, function::identity{}, z, x); }, w);
+      [=, &m] { detail::run_map(m, s201, function::identity{}, z, x); }, w);
   m.give(x, a * b * c), m.give(z, a * b * c);
 }
 
 void indexed(table& t, machine& m, extent ids, extent along, extent n) {
-  meshtf::line_steps const lines{.outer = 1, .along = along, .inner = n, .whole = along, .over = {}};
+  meshtf::gather_steps const steps{{.outer = 1, .along = along, .inner = n, .room = along, .whole = along, .over = {}}, ids};
   float *const rows = t.take(ids * n, 1), *const from = t.take(along * n, 2);
   auto* const index = m.take<std::int32_t>(ids);
   for (extent i = 0; i < ids; ++i) index[i] = static_cast<std::int32_t>(i * i * 7 % along);
   std::string const size = std::to_string(ids) + " of " + by(along, n);
   t.row(
-      "gather, " + size, ids * n, rows, [=] { plain::gather(ids, n, rows, from, index); }, [=, &m] { m.gather_rows(lines, ids, from, index, rows); });
-  t.row("scatter, " + size, [=] { plain::scatter(ids, n, from, rows, index); }, [=, &m] { m.scatter_rows(lines, ids, rows, index, from); });
+      "gather, " + size, ids * n, rows, [=] { plain::gather(ids, n, rows, from, index); },
+      [=, &m] { m.run(task::gather_rows<float>{}, steps, static_cast<float const*>(from), static_cast<std::int32_t const*>(index), rows); });
+  t.row(
+      "scatter, " + size, [=] { plain::scatter(ids, n, from, rows, index); },
+      [=, &m] { m.run(task::scatter_rows<float>{}, steps, from, static_cast<std::int32_t const*>(index), static_cast<float const*>(rows)); });
   m.give(rows, ids * n), m.give(from, along * n), m.give(index, ids);
 }
 
 void classes(table& t, machine& m, extent rows, extent n) {
-  meshtf::line_steps const lines{.outer = rows, .along = n, .inner = 1, .whole = n, .over = {}};
+  meshtf::line_steps const lines{.outer = rows, .along = n, .inner = 1, .room = n, .whole = n, .over = {}};
   float *const x = t.take(rows * n, 1), *const z = t.take(rows, 2);
   auto* const index = m.take<std::int32_t>(rows);
   for (extent i = 0; i < rows; ++i) index[i] = static_cast<std::int32_t>(i * i * 7 % n);
   std::string const size = by(rows, n);
-  t.row("pick, " + size, rows, z, [=] { plain::pick(rows, n, z, x, index); }, [=, &m] { m.pick(lines, x, index, z); });
   t.row(
-      "pick's gradient, " + size, [=] { plain::pick_gradient(rows, n, 0.5f, x, z, index); }, [=, &m] { m.pick_gradient(lines, 0.5f, z, index, x); });
-  t.row("argmax, " + size, rows, index, [=] { plain::argmax(rows, n, x, z, index); }, [=, &m] { m.argmax(lines, x, z, index); });
+      "pick, " + size, rows, z, [=] { plain::pick(rows, n, z, x, index); },
+      [=, &m] { m.run(task::pick<float>{}, lines, static_cast<float const*>(x), static_cast<std::int32_t const*>(index), z); });
+  t.row(
+      "pick's gradient, " + size, [=] { plain::pick_gradient(rows, n, 0.5f, x, z, index); },
+      [=, &m] { m.run(task::pick_gradient<float>{0.5f}, lines, static_cast<float const*>(z), static_cast<std::int32_t const*>(index), x); });
+  t.row(
+      "argmax, " + size, rows, index, [=] { plain::argmax(rows, n, x, z, index); },
+      [=, &m] { m.run(task::argmax<float>{}, lines, static_cast<float const*>(x), z, index); });
   m.give(x, rows * n), m.give(z, rows), m.give(index, rows);
 }
 
@@ -497,24 +509,29 @@ void norms(table& t, machine& m, extent rows, extent n) {
   bool const large       = rows * n == table::large;
   double const w         = large ? word * static_cast<double>(rows * n) : 0;
   std::string const size = (large ? "large, " : "") + by(rows, n);
-  meshtf::norm_steps const steps{.lines = {.outer = rows, .along = n, .inner = 1, .whole = n, .over = {}}};
+  meshtf::line_steps const steps{.outer = rows, .along = n, .inner = 1, .room = n, .whole = n, .over = {}};
   float *const x = t.take(rows * n, 1), *const dz = t.take(rows * n, 2), *const z = t.take(rows * n, 3), *const scale = t.take(n, 4),
                *const bias = t.take(n, 5), *const mean = t.take(rows, 6), *const rstd = t.take(rows, 7), *const total = t.take(n, 8);
   t.row(
       "layer norm, " + size, rows * n, z, [=] { plain::layer_norm(rows, n, z, x, scale, bias, mean, rstd); },
       [=, &m] {
-        m.normalise(steps, 1e-5, meshtf::norm_arrays<float>{.x = x, .scale = scale, .bias = bias, .mean = mean, .rstd = rstd, .z = z}, false);
+        m.run(task::normalise<float>{{}, 1e-5}, steps,
+              meshtf::norm_arrays<float>{.x = x, .scale = scale, .bias = bias, .mean = mean, .rstd = rstd, .z = z});
       },
       2 * w);
   meshtf::norm_gradient_arrays<float> const arrays{
       .x = x, .mean = mean, .rstd = rstd, .scale = scale, .dz = dz, .dx = z, .dscale = bias, .dbias = total};
   t.row(
       "layer norm's gradient, " + size, rows * n, z, [=] { plain::layer_norm_gradient(rows, n, arrays); },
-      [=, &m] { m.norm_gradient(steps, {.x = true, .scale = true, .bias = true}, arrays); }, 3 * w);
+      [=, &m] { m.run(task::norm_gradient<float>{{true, {.x = true, .scale = true, .bias = true}}}, steps, arrays); }, 3 * w);
   scaled_sum const f;
   t.row(
       "rows that share a bias and their sum, " + size, rows * n, z, [=] { plain::rows_and_sum(rows, n, f, dz, x, scale, z, total); },
-      [=, &m] { m.map_rows_and_sum(rows, n, f, dz, x, scale, z, total); }, 3 * w);
+      [=, &m] {
+        m.run(task::map_rows_and_sum<scaled_sum, float>{f}, meshtf::bias_steps{rows, n}, static_cast<float const*>(dz), static_cast<float const*>(x),
+              static_cast<float const*>(scale), z, total);
+      },
+      3 * w);
   m.give(x, rows * n), m.give(dz, rows * n), m.give(z, rows * n);
 }
 
@@ -523,13 +540,14 @@ struct wide : meshtf::dim<16384> {};
 
 template<class... D>
 void dropout(table& t, machine& m, std::string const& size) {
-  constexpr auto dims = meshtf::placed_dims<whole, meshtf::shape<D...>>;
-  extent const n      = meshtf::shape<D...>::size;
+  extent const n = meshtf::shape<D...>::size;
   float *const x = t.take(n, 1), *const z = t.take(n, 3);
   auto const threshold = static_cast<std::uint64_t>(0.1 * 0x1p32);
   t.row(
       "dropout, " + size, n, z, [=] { plain::drop(meshtf::philox{1, 2}, n, threshold, static_cast<float>(1 / 0.9), x, z); },
-      [=, &m] { m.drop(dims, {.seed = 1, .stream = 2}, 0.1, n, x, z); });
+      [=, &m] {
+        m.run(task::drop<float>{{.seed = 1, .stream = 2}, 0.1}, meshtf::shard_plan<whole, meshtf::shape<D...>>, static_cast<float const*>(x), z);
+      });
   m.give(x, n), m.give(z, n);
 }
 

@@ -127,7 +127,7 @@ public:
     extent size = 1;
     for (placed const& d : dims) size *= d.size;
     sight s{std::vector<double>(static_cast<std::size_t>(size)), std::vector<char>(static_cast<std::size_t>(size))};
-    for_each_run(dims, first_indices(dims, coordinates, axis_sizes), [&](extent local, extent at, extent n) {
+    for_each_run(dims, first_indices(dims, {coordinates, axis_sizes}), [&](extent local, extent at, extent n) {
       for (extent i = 0; i < n; ++i) {
         s.value[static_cast<std::size_t>(at + i)] = static_cast<double>(shard[local + i]);
         s.known[static_cast<std::size_t>(at + i)] = 1;

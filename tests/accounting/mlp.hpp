@@ -30,7 +30,7 @@ struct training {
         labels{m} {
     if constexpr (!meshtf::is_dry<L>) {
       constexpr auto dims = meshtf::placed_dims<L, meshtf::shape<batch>>;
-      auto const first    = meshtf::first_indices(dims, m.coordinates(), meshtf::axis_sizes<typename L::mesh_type>)[0];
+      auto const first    = meshtf::first_indices(dims, m.place())[0];
       for (meshtf::extent i = 0; i < labels.size; ++i) labels.data()[i] = static_cast<int>((first + i) * 5 % classes::size);
     }
   }

@@ -32,11 +32,9 @@ template<class T, class L, class... D>
 double distance(meshtf::tensor<T, L, D...> const& x, std::vector<double> const& whole) {
   std::span<meshtf::placed const> const dims{meshtf::placed_dims<L, meshtf::shape<D...>>};
   double most = 0;
-  meshtf::for_each_run(dims, meshtf::first_indices(dims, x.machine().coordinates(), meshtf::axis_sizes<typename L::mesh_type>),
-                       [&](meshtf::extent local, meshtf::extent at, meshtf::extent n) {
-                         for (meshtf::extent i = 0; i < n; ++i)
-                           most = std::max(most, std::abs(double{x.data()[local + i]} - whole[static_cast<std::size_t>(at + i)]));
-                       });
+  meshtf::for_each_run(dims, meshtf::first_indices(dims, x.machine().place()), [&](meshtf::extent local, meshtf::extent at, meshtf::extent n) {
+    for (meshtf::extent i = 0; i < n; ++i) most = std::max(most, std::abs(double{x.data()[local + i]} - whole[static_cast<std::size_t>(at + i)]));
+  });
   return most;
 }
 

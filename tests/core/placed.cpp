@@ -31,7 +31,7 @@ constexpr bool are(dim_list const& list, std::initializer_list<int> numbers) {
 
 // a dimension under a layout: its size, its parts, and its axes by number, outermost first
 static_assert(placed_under<mixed, batch> == placed{.size = 24, .parts = 6, .over = listed({1, 0})});
-static_assert(placed_under<mixed, batch>.local_size() == 4);
+static_assert(placed_under<mixed, batch>.room() == 4 && placed_under<mixed, batch>.held(0) == 4 && placed_under<mixed, batch>.held(5) == 4);
 static_assert(placed_under<mixed, hidden> == placed{.size = 16, .parts = 4, .over = listed({2})});
 static_assert(placed_under<mixed, out> == placed{.size = 5});
 
@@ -41,13 +41,13 @@ static_assert(!(listed({1}) == listed({1, 0})) && listed({}).set() == 0 && liste
 
 // a shape under a layout: what one process holds of it
 static_assert(placed_dims<mixed, shape<out, batch>> == std::array{placed_under<mixed, out>, placed_under<mixed, batch>});
-static_assert(local_extents<mixed, shape<batch, hidden, out>> == std::array<extent, 3>{4, 4, 5});
+static_assert(stored_extents<mixed, shape<batch, hidden, out>> == std::array<extent, 3>{4, 4, 5});
 static_assert(shard_size<mixed, shape<batch, hidden, out>> == 4 * 4 * 5);
-static_assert(shard_size<mixed, shape<>> == 1 && local_extents<mixed, shape<>>.empty());
+static_assert(shard_size<mixed, shape<>> == 1 && stored_extents<mixed, shape<>>.empty());
 
 // a layout and its dry twin place alike
 static_assert(placed_under<dry<mixed>, batch> == placed_under<mixed, batch>);
-static_assert(shard_size<dry<mixed>, shape<batch>> == 4 && local_extents<dry<mixed>, shape<batch>> == local_extents<mixed, shape<batch>>);
+static_assert(shard_size<dry<mixed>, shape<batch>> == 4 && stored_extents<dry<mixed>, shape<batch>> == stored_extents<mixed, shape<batch>>);
 
 // sets of axes are bits in the order of the mesh
 static_assert(axis_set_of<grid, axes<pods>> == 0b0001 && axis_set_of<grid, axes<cols, pods>> == 0b0101 && axis_set_of<grid, axes<>> == 0);

@@ -43,7 +43,12 @@ struct problem {
       for (int d : of) l.push_back(d);
       return l;
     };
-    return detail::plan_attention(size, {list(q), list(k), list(v), list(q), list(row)}, length, memory, depth, causal);
+    std::array<placed, std::tuple_size_v<sizes>> dims;
+    for (std::size_t d = 0; d < dims.size(); ++d) dims[d] = {.size = size[d]};
+    task_loops const loops{dims, std::array{list(q), list(k), list(v), list(q), list(row)}, std::array<int, 3>{length, memory, depth}};
+    attention_steps steps = attention_steps::plan(loops, full_extents(loops));
+    steps.causal          = causal;
+    return steps;
   }
 };
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <meshtf/kernel/bias.hpp>
-#include <meshtf/kernel/dropout.hpp>
 #include <meshtf/kernel/norm.hpp>
+#include <meshtf/kernel/random.hpp>
 
 #include "catch.hpp"
 

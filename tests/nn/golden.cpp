@@ -49,10 +49,7 @@ struct shard {
   std::array<extent, max_rank> first;
 
   template<class L, class... D>
-  explicit shard(tensor<T, L, D...>& x)
-      : elements{x.data()},
-        dims{placed_dims<L, shape<D...>>},
-        first(first_indices(dims, x.machine().coordinates(), axis_sizes<typename L::mesh_type>)) {}
+  explicit shard(tensor<T, L, D...>& x) : elements{x.data()}, dims{placed_dims<L, shape<D...>>}, first(first_indices(dims, x.machine().place())) {}
 
   /// Takes its part of the golden array `name`, of elements `Stored`.
   template<class Stored>

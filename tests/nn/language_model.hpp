@@ -18,13 +18,12 @@ template<class L, class... D>
 constexpr void fill_ids(meshtf::tensor<int, L, D...>& x, int shift) {
   if constexpr (!meshtf::is_dry<L>) {
     std::span<meshtf::placed const> const dims{meshtf::placed_dims<L, meshtf::shape<D...>>};
-    meshtf::for_each_run(dims, meshtf::first_indices(dims, x.machine().coordinates(), meshtf::axis_sizes<typename L::mesh_type>),
-                         [&](meshtf::extent local, meshtf::extent at, meshtf::extent n) {
-                           for (meshtf::extent i = 0; i < n; ++i) {
-                             auto const k        = at + i + shift;
-                             x.data()[local + i] = static_cast<int>((k * k + k / 5) % vocab::size);
-                           }
-                         });
+    meshtf::for_each_run(dims, meshtf::first_indices(dims, x.machine().place()), [&](meshtf::extent local, meshtf::extent at, meshtf::extent n) {
+      for (meshtf::extent i = 0; i < n; ++i) {
+        auto const k        = at + i + shift;
+        x.data()[local + i] = static_cast<int>((k * k + k / 5) % vocab::size);
+      }
+    });
   }
 }
 

@@ -44,9 +44,9 @@ static_assert(std::same_as<attention_verdict<clash, length, length, key, q, q, q
 // a process's pairs: 4 of 8 sequences, one of 4 heads
 template<class K>
 using plan                     = attention_plan<megatron, length, std::conditional_t<std::same_as<K, q>, length, source>, key, q, K, K>;
-constexpr attention_steps self = plan<q>::steps(true), other = plan<k>::steps(false);
-static_assert(self.pairs.turns == 4 && self.queries == 6 && self.memories == 6 && self.depth == 16 && self.causal);
-static_assert(other.memories == 10 && !other.causal);
+constexpr attention_steps self = plan<q>::steps, other = plan<k>::steps;
+static_assert(self.pairs.turns == 4 && self.queries == 6 && self.memories == 6 && self.depth == 16);
+static_assert(other.memories == 10);
 static_assert(self.position[attention_steps::query] == 16 &&
               self.element[attention_steps::query] == 1);   // one head is here: positions follow each other
 static_assert(self.position[attention_steps::row] == 1);
@@ -59,7 +59,7 @@ static_assert(attention_gradient_flops(self, {true, false, false}) == 2 * self.p
 
 // with all heads here, a position is all heads apart
 struct data : layout<grid, split<batch, rows>> {};
-constexpr attention_steps whole = attention_plan<data, length, length, key, q, q, q>::steps(true);
+constexpr attention_steps whole = attention_plan<data, length, length, key, q, q, q>::steps;
 static_assert(whole.pairs.turns == 16 && whole.position[attention_steps::query] == 64 && whole.pairs.rank == 2);
 
 }  // namespace

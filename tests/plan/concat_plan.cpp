@@ -48,9 +48,8 @@ static_assert(std::same_as<verdict<clash, s<batch, tail, model>, s<batch, middle
                            one_axis_splits_two_dims<rows, batch, model>>);
 
 // for each of four of the batch, whole lines of a part
-constexpr nest_steps put = three::put<s<batch, middle, model>>;
-static_assert(put.rank == 2 && put.size[0] == 4 && put.size[1] == 3 * 16 && put.stride[0][0] == 3 * 16 && put.stride[1][0] == 10 * 16);
-constexpr nest_steps take = three::take<s<batch, middle, model>>;
-static_assert(take.stride[0][0] == 10 * 16 && take.stride[1][0] == 3 * 16);
+constexpr part_steps place = three::place<s<batch, middle, model>>;
+static_assert(place.copy.rank == 2 && place.copy.size[0] == 4 && place.copy.size[1] == 3 * 16 && place.stride == 16);
+static_assert(place.copy.stride[0][0] == 10 * 16 && place.copy.stride[1][0] == 3 * 16);
 
 }  // namespace

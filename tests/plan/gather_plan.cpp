@@ -49,6 +49,6 @@ static_assert(plan<by_vocab>::finished_over == over_cols && plan<by_vocab>::tabl
 static_assert(plan<by_model>::finished_over == 0 && plan<by_model>::table_owes == over_rows);
 static_assert(gather_plan<by_vocab, table, vocab, shape<length>>::table_owes == 0);
 
-static_assert(plan<by_vocab>::ids == 4 * 6 && plan<by_vocab>::lines.along == 16 && plan<by_vocab>::lines.whole == 32);
+static_assert(plan<by_vocab>::rows.ids == 4 * 6 && plan<by_vocab>::rows.lines.along == 16 && plan<by_vocab>::rows.lines.whole == 32);
 
 }  // namespace

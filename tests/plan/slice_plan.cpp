@@ -34,12 +34,12 @@ static_assert(std::same_as<slice_verdict<by_batch, shape<longest, length>, longe
 static_assert(std::same_as<slice_verdict<clash, y, longest, length>, one_axis_splits_two_dims<rows, batch, length>>);
 
 // rows that lie together are one copy
-static_assert(slice_plan<by_batch, x, longest, length>::take.rank == 1 && slice_plan<by_batch, x, longest, length>::take.size[0] == 6 * 16);
+static_assert(slice_plan<by_batch, x, longest, length>::part.copy.rank == 1 && slice_plan<by_batch, x, longest, length>::part.copy.size[0] == 6 * 16);
 
 // in each of four lines of 32, six elements
-constexpr nest_steps lines = slice_plan<by_batch, y, longest, length>::take;
+constexpr nest_steps lines = slice_plan<by_batch, y, longest, length>::part.copy;
 static_assert(lines.rank == 2 && lines.size[0] == 4 && lines.size[1] == 6 && lines.stride[0][0] == 32 && lines.stride[1][0] == 6);
-constexpr nest_steps back = slice_plan<by_batch, y, longest, length>::give;
-static_assert(back.stride[0][0] == 6 && back.stride[1][0] == 32);
+// and from one of the elements along the dimension to the next
+static_assert(slice_plan<by_batch, x, longest, length>::part.stride == 16 && slice_plan<by_batch, y, longest, length>::part.stride == 1);
 
 }  // namespace

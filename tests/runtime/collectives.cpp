@@ -154,12 +154,12 @@ std::vector<T> shard_of(process_mesh<M> const& m, three_dims const& dims) {
   std::array<extent, 3> first{};
   for (std::size_t d = 0; d < 3; ++d) {
     for (int a : dims[d].over) first[d] = first[d] * axis_sizes<M>[static_cast<std::size_t>(a)] + m.coordinates()[static_cast<std::size_t>(a)];
-    first[d] *= dims[d].local_size();
+    first[d] *= dims[d].room();
   }
   std::vector<T> shard;
-  for (extent i = 0; i < dims[0].local_size(); ++i)
-    for (extent j = 0; j < dims[1].local_size(); ++j)
-      for (extent k = 0; k < dims[2].local_size(); ++k)
+  for (extent i = 0; i < dims[0].room(); ++i)
+    for (extent j = 0; j < dims[1].room(); ++j)
+      for (extent k = 0; k < dims[2].room(); ++k)
         shard.push_back(static_cast<T>(((first[0] + i) * dims[1].size + first[1] + j) * dims[2].size + first[2] + k));
   return shard;
 }

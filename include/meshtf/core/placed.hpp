@@ -49,7 +49,13 @@ struct placed {
   extent parts = 1;
   axis_list over{};
 
-  constexpr extent local_size() const { return size / parts; }
+  /// Elements that every process has room for: its storage.
+  constexpr extent room() const { return (size + parts - 1) / parts; }
+  /// Elements of part number `part`: the first ones of its storage.
+  constexpr extent held(extent part) const {
+    extent const left = size - part * room();
+    return left < 0 ? 0 : left < room() ? left : room();
+  }
   friend constexpr bool operator==(placed const&, placed const&) = default;
 };
 
@@ -120,8 +126,8 @@ struct placed_shape;
 template<class L, class... D>
 struct placed_shape<L, shape<D...>> {
   static constexpr std::array<placed, sizeof...(D)> dims{placing<L, D>...};
-  static constexpr std::array<extent, sizeof...(D)> extents{placing<L, D>.local_size()...};
-  static constexpr extent size   = (placing<L, D>.local_size() * ... * extent{1});
+  static constexpr std::array<extent, sizeof...(D)> extents{placing<L, D>.room()...};
+  static constexpr extent size   = (placing<L, D>.room() * ... * extent{1});
   static constexpr axis_set over = (placing<L, D>.over.set() | ... | axis_set{0}) & joining<typename L::mesh_type>;
 };
 
@@ -156,11 +162,11 @@ inline constexpr placed placed_under = detail::placing<wet<L>, D>;
 template<Layout L, class S>
 inline constexpr auto placed_dims = detail::placed_shape<wet<L>, S>::dims;
 
-/// How many elements of each dimension of shape `S` one process holds.
+/// How many elements of each dimension of shape `S` one process has room for.
 template<Layout L, class S>
-inline constexpr auto local_extents = detail::placed_shape<wet<L>, S>::extents;
+inline constexpr auto stored_extents = detail::placed_shape<wet<L>, S>::extents;
 
-/// How many elements of a tensor of shape `S` one process holds.
+/// How many elements of a tensor of shape `S` one process has room for.
 template<Layout L, class S>
 inline constexpr auto shard_size = detail::placed_shape<wet<L>, S>::size;
 
@@ -183,6 +189,19 @@ inline constexpr dim_list dims_within = detail::dims_inside<Nest, S>::value;
 /// The sizes of the axes of `M`, by number; 1 past the last.
 template<Mesh M>
 inline constexpr std::array<extent, max_axes> axis_sizes = detail::sizes_of_axes<M>;
+
+/// Where a process stands: its coordinate along each axis of the mesh, by number, and the sizes of the axes.
+struct place_in_mesh {
+  std::span<extent const> coordinates{};
+  std::span<extent const> sizes{};
+
+  /// The number of this process's part of a dimension that is split over these axes, outermost first.
+  constexpr extent part_of(axis_list const& over) const {
+    extent part = 0;
+    for (int a : over) part = part * sizes[static_cast<std::size_t>(a)] + coordinates[static_cast<std::size_t>(a)];
+    return part;
+  }
+};
 
 /// How many processes the axes of a set hold together.
 constexpr extent processes_along(std::span<extent const> sizes, axis_set over) {

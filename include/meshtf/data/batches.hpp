@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <meshtf/core/philox.hpp>
+#include <meshtf/core/shard.hpp>
 #include <meshtf/data/labelled_images.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
-#include <meshtf/runtime/shard.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
@@ -24,20 +24,18 @@ namespace detail {
 template<class T, class L, class Batch, class... Pixel>
 void take_part(labelled_images const& images, std::span<std::int32_t const> chosen, tensor<T, L, Batch, Pixel...>& x,
                tensor<std::int32_t, L, Batch>& labels) {
-  using mesh_type = typename L::mesh_type;
   if (images.pixels != (Pixel::size * ... * extent{1}))
     throw data_error("expected images of " + std::to_string((Pixel::size * ... * extent{1})) + " pixels, got " + std::to_string(images.pixels) +
                      " in " + images.name + ": change the dimensions that the program was compiled for");
-  auto const sizes    = std::span<extent const>{axis_sizes<mesh_type>};
   auto const image    = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
-  auto const first    = first_indices(image, x.machine().coordinates(), sizes);
+  auto const first    = first_indices(image, x.machine().place());
   constexpr extent n  = shard_size<L, shape<Pixel...>>;
   constexpr auto rows = placed_dims<L, shape<Batch>>;
-  auto const from     = first_indices(rows, labels.machine().coordinates(), sizes)[0];
+  auto const from     = first_indices(rows, labels.machine().place())[0];
 
   x.handle()->written();
   labels.handle()->written();
-  for (extent row = 0; row < rows[0].local_size(); ++row) {
+  for (extent row = 0; row < rows[0].room(); ++row) {
     T* const pixels = x.data() + row * n;
     if (from + row >= static_cast<extent>(chosen.size())) {
       std::fill_n(pixels, n, T{});

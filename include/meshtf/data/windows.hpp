@@ -6,10 +6,10 @@
 #include <string>
 
 #include <meshtf/core/philox.hpp>
+#include <meshtf/core/shard.hpp>
 #include <meshtf/data/byte_tokenizer.hpp>
 #include <meshtf/data/text.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
-#include <meshtf/runtime/shard.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
@@ -39,8 +39,8 @@ public:
                        " and the byte after it, got " + std::to_string(text_.size()) + " in " + text_.name +
                        ": take a longer text, or compile for shorter windows");
     constexpr auto dims   = placed_dims<L, shape<Batch, Length>>;
-    constexpr extent rows = dims[0].local_size(), columns = dims[1].local_size();
-    auto const first = first_indices(dims, ids.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+    constexpr extent rows = dims[0].room(), columns = dims[1].room();
+    auto const first = first_indices(dims, ids.machine().place());
     philox const random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step_)};
 
     ids.handle()->written();
@@ -97,7 +97,7 @@ public:
   bool next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets, tensor<T, L, Batch, Length>& weights) {
     if (at_ >= count()) return false;
     constexpr auto dims = placed_dims<L, shape<Batch, Length>>;
-    auto const first    = first_indices(dims, ids.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+    auto const first    = first_indices(dims, ids.machine().place());
 
     ids.handle()->written();
     targets.handle()->written();

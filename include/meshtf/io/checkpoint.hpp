@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/shard.hpp>
 #include <meshtf/io/checkpoint_folder.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
@@ -19,7 +20,6 @@
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
-#include <meshtf/runtime/shard.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf::inline v0 {
@@ -63,7 +63,7 @@ std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
     extent left = part;
     for (std::size_t a = max_axes; a-- > 0;)
       if ((array.over >> a & 1) != 0) at[a] = left % sizes[a], left /= sizes[a];
-    for_each_run(array.dims, first_indices(array.dims, at, sizes),
+    for_each_run(array.dims, first_indices(array.dims, {at, sizes}),
                  [&](extent local, extent to, extent n) { std::copy_n(parts.data() + part * size + local, n, whole.data() + to); });
   }
   return whole;
@@ -211,7 +211,7 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
 template<class T, class M>
 void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const& array) {
   auto const fill = [&](T* shard) {
-    for_each_run(array.dims, first_indices(array.dims, m.coordinates(), axis_sizes<M>),
+    for_each_run(array.dims, first_indices(array.dims, m.place()),
                  [&](extent local, extent at, extent n) { std::copy_n(whole + at, n, shard + local); });
   };
   array.data->written();

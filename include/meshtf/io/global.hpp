@@ -39,7 +39,7 @@ tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
   xt::xarray<T, xt::layout_type::row_major> const ordered = whole;
   auto x                                                  = tensor<T, L, D...>::uninitialised(m);
   auto const dims                                         = std::span<placed const>{placed_dims<L, shape<D...>>};
-  for_each_run(dims, first_indices(dims, m.coordinates(), axis_sizes<typename L::mesh_type>),
+  for_each_run(dims, first_indices(dims, m.place()),
                [&](extent local, extent at, extent n) { std::copy_n(ordered.data() + at, n, x.data() + local); });
   return x;
 }
@@ -70,7 +70,7 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
         left /= axis_sizes<mesh_type>[a];
       }
     T const* const part = parts.data() + rank * x.size;
-    for_each_run(dims, first_indices(dims, at, axis_sizes<mesh_type>),
+    for_each_run(dims, first_indices(dims, {at, axis_sizes<mesh_type>}),
                  [&](extent local, extent to, extent n) { std::copy_n(part + local, n, whole.data() + to); });
   }
   return whole;

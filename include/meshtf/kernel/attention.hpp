@@ -310,4 +310,19 @@ void attention_gradient(attention_steps const& steps, double scale, attention_gr
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(attend<T> const& task, attention_steps s, place_in_mesh const&, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {
+  s.causal = task.causal;
+  kernel::attend(s, task.scale, q, k, v, z, log_total, scratch);
+}
+template<Element T>
+void compute(attention_gradient<T> const& task, attention_steps s, place_in_mesh const&, attention_gradient_arrays<T> const& arrays, T* scratch) {
+  s.causal = task.causal;
+  kernel::attention_gradient(s, task.scale, arrays, scratch);
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

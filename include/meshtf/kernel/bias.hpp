@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <meshtf/kernel/simd.hpp>
+#include <meshtf/plan/bias_plan.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
@@ -34,4 +35,13 @@ void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<class F, Element T>
+void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z, T* total) {
+  kernel::map_rows_and_sum(s.rows, s.elements, task.f, dz, x, b, z, total);
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

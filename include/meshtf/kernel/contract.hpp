@@ -8,22 +8,12 @@
 #include <meshtf/core/element.hpp>
 #include <meshtf/kernel/gemm.hpp>
 #include <meshtf/kernel/nest.hpp>
-#include <meshtf/plan/collective.hpp>
-#include <meshtf/plan/contraction.hpp>
+#include <meshtf/plan/einsum_plan.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
 
 namespace detail {
-
-struct times {
-  static constexpr bool vectorised = true;
-
-  template<class V>
-  constexpr V operator()(V const& a, V const& b) const {
-    return a * b;
-  }
-};
 
 /// Calls `f` with the offsets of A, B and C for each turn.
 template<class F>
@@ -50,11 +40,11 @@ void for_each_product(nest_steps const& batch, F f) {
 /// z = the sum of x * y over what z lacks. `scratch` holds `steps.scratch` elements, none for integers; z must not overlap x or y.
 template<Element T>
 void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[maybe_unused]] T* scratch) {
-  if constexpr (std::floating_point<T>) {
+  if constexpr (FloatingElement<T>) {
     if (steps.by_gemm) {
       auto const packed = [&](packing const& p, T const* from) -> T const* {
         if (!p.needed) return from;
-        reduce_nest<reduction::sum>(p.walk, unchanged{}, scratch + p.at, from);
+        reduce_nest<reduction::sum>(p.walk, function::identity{}, scratch + p.at, from);
         return scratch + p.at;
       };
       T const* a = packed(steps.x, x);
@@ -64,12 +54,21 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
       detail::for_each_product(steps.batch, [&](extent at_a, extent at_b, extent at_c) {
         gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at_a, steps.lda, b + at_b, steps.ldb, T{0}, c + at_c, steps.ldc);
       });
-      if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, unchanged{}, z, static_cast<T const*>(c));
+      if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, function::identity{}, z, static_cast<T const*>(c));
       return;
     }
   }
-  reduce_nest<reduction::sum>(steps.nest, detail::times{}, z, x, y);
+  reduce_nest<reduction::sum>(steps.nest, function::times{}, z, x, y);
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y, T* z, T* scratch) {
+  kernel::contract(s, x, y, z, scratch);
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
+#include <meshtf/core/error.hpp>
 #include <meshtf/kernel/simd.hpp>
+#include <meshtf/plan/gather_plan.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
@@ -65,4 +68,22 @@ void scatter_rows(extent ids, extent outer, extent along, extent inner, extent f
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table, std::int32_t const* index, T* rows) {
+  line_steps const& lines = s.lines;
+  if (extent const i = kernel::first_outside(s.ids, index, lines.whole); i < s.ids)
+    throw data_error("id number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a row from 0 to " +
+                     std::to_string(lines.whole - 1) + ": check the ids");
+  kernel::gather_rows(s.ids, lines.outer, lines.along, lines.inner, lines.first(here), table, index, rows);
+}
+template<Element T>
+void compute(scatter_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
+  line_steps const& lines = s.lines;
+  kernel::scatter_rows(s.ids, lines.outer, lines.along, lines.inner, lines.first(here), rows, index, table);
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

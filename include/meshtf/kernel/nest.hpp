@@ -7,25 +7,20 @@
 #include <cstddef>
 #include <utility>
 
+#include <meshtf/core/function.hpp>
 #include <meshtf/kernel/blocks.hpp>
 #include <meshtf/kernel/rows.hpp>
 #include <meshtf/kernel/simd.hpp>
-#include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
-
-/// The functor of a copy.
-struct unchanged {
-  static constexpr bool vectorised = true;
-  constexpr auto operator()(auto const& x) const { return x; }
-};
 
 namespace detail {
 
 /// Whether `F` gets batches: it says so, and the elements are of one floating-point type.
 template<class F, class R, class... T>
-inline constexpr bool in_batches = Vectorised<F> && std::floating_point<R> && (std::same_as<T, R> && ...);
+inline constexpr bool in_batches = Vectorised<F> && FloatingElement<R> && (std::same_as<T, R> && ...);
 
 template<class F, class R, class... T>
 void plain_loop(F const& f, extent n, R* z, T const*... x) {
@@ -271,8 +266,23 @@ void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   detail::stored<Arch, F, R, T...> const rows{f};
   if constexpr (detail::in_batches<F, R, T...>)
     detail::join_blocks<Op, Arch>(steps, true, Accumulate, operands.data(), rows, detail::joined<Op, Arch, F, R, sizeof...(T)>{f}, z);
-  else detail::join_blocks<Op, Arch>(steps, false, Accumulate, operands.data(), rows, detail::joined<Op, Arch, unchanged, R, 1>{unchanged{}}, z);
+  else
+    detail::join_blocks<Op, Arch>(steps, false, Accumulate, operands.data(), rows,
+                                  detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}}, z);
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<class F, class R, class... T>
+void compute(map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
+  kernel::map_nest(s, task.f, z, x...);
+}
+template<reduction Op, class F, class R, class... T>
+void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
+  kernel::reduce_nest<Op>(s, task.f, z, x...);
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

@@ -272,4 +272,33 @@ void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(normalise<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays) {
+  kernel::normalise({s, task.centred}, task.epsilon, arrays);
+}
+template<Element T>
+void compute(row_moments<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays, double* moments) {
+  kernel::row_moments({s, task.centred}, arrays, moments);
+}
+template<Element T>
+void compute(normalise_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays, double const* moments) {
+  kernel::normalise_by({s, task.centred}, task.epsilon, moments, arrays);
+}
+template<Element T>
+void compute(norm_gradient<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays) {
+  kernel::norm_gradient({s, task.centred}, task.wants, arrays);
+}
+template<Element T>
+void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T* sums) {
+  kernel::norm_gradient_sums({s, task.centred}, task.wants, arrays, sums);
+}
+template<Element T>
+void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T const* sums) {
+  kernel::norm_gradient_by({s, task.centred}, sums, arrays);
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

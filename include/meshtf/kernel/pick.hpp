@@ -8,8 +8,13 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
+#include <string>
 
-#include <meshtf/kernel/simd.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/kernel/gather.hpp>
+#include <meshtf/plan/argmax_plan.hpp>
+#include <meshtf/plan/cross_entropy_plan.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
@@ -113,4 +118,32 @@ void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, T* z) {
+  if (extent const i = kernel::first_outside(s.rows(), index, s.whole); i < s.rows())
+    throw data_error("target number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a class from 0 to " +
+                     std::to_string(s.whole - 1) + ": check the labels");
+  kernel::pick(s.outer, s.along, s.inner, s.first(here), x, index, z, s.along == s.whole);
+}
+template<Element T>
+void compute(pick_gradient<T> const& task, line_steps const& s, place_in_mesh const& here, T const* dz, std::int32_t const* index, T* dx) {
+  kernel::pick_gradient(s.outer, s.along, s.inner, s.first(here), task.scale, dz, index, dx);
+}
+template<Element T>
+void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, T* best, std::int32_t* where) {
+  kernel::argmax(s.outer, s.along, s.inner, x, best, where);
+  auto const first = static_cast<std::int32_t>(s.first(here));
+  if (first != 0)
+    for (extent i = 0; i < s.rows(); ++i) where[i] += first;
+}
+template<Element T>
+void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const&, T const* best, T const* peak, std::int32_t* where) {
+  for (extent i = 0; i < s.elements; ++i)
+    if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i])) where[i] = std::numeric_limits<std::int32_t>::max();
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

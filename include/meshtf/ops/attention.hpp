@@ -55,7 +55,7 @@ constexpr auto attention(tensor<T, L, Q...> const& q, tensor<KT, KL, K...> const
     m.enter("attention", at);
     auto z         = tensor<T, L, Q...>::uninitialised(m);
     auto log_total = tensor_of<T, L, typename plan::row>::uninitialised(m);
-    m.attend(plan::steps(how.causal), how.scale, q.data(), k.data(), v.data(), z.data(), log_total.data());
+    m.run(task::attend<T>{how.causal, how.scale}, plan::steps, q.data(), k.data(), v.data(), z.data(), log_total.data());
 
     if (detail::wants_gradient(q, k, v))
       detail::record(z, [q = detail::keep(q), k = detail::keep(k), v = detail::keep(v), z = detail::keep(z), log_total, how](auto const& dz) {
@@ -67,7 +67,7 @@ constexpr auto attention(tensor<T, L, Q...> const& q, tensor<KT, KL, K...> const
         attention_gradient_arrays<T> const arrays{q.value().data(),        k.value().data(),        v.value().data(),
                                                   z.value().data(),        log_total.data(),        dz.data(),
                                                   detail::data_if_any(dq), detail::data_if_any(dk), detail::data_if_any(dv)};
-        machine.attention_gradient(plan::steps(how.causal), wants, how.scale, arrays);
+        machine.run(task::attention_gradient<T>{wants, how.causal, how.scale}, plan::steps, arrays);
         if (wants.query) detail::contribute(q.target(), dq);
         if (wants.key) detail::contribute(k.target(), dk);
         if (wants.value) detail::contribute(v.target(), dv);

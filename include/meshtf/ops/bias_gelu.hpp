@@ -5,6 +5,7 @@
 
 #include <meshtf/ops/arithmetic.hpp>
 #include <meshtf/ops/functions.hpp>
+#include <meshtf/plan/bias_plan.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/tape.hpp>
 
@@ -21,31 +22,11 @@ struct gelu_of_sum_gradient : of_elements<gelu_gradient::flops + 1> {
 
 }  // namespace function
 
-namespace detail {
-
-template<class L, class X, class B>
-struct bias_plan;
-
-template<class L, class X, class... B>
-struct bias_plan<L, X, shape<B...>> {
-  using verdict = first_objection<dims_are_in<X, B...>, placement_verdict_of<L, X>>;
-
-  /// Rows that share the bias lie one after the other.
-  static constexpr bool innermost = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
-  static constexpr axis_set owed  = split_over<L, X> & ~split_over<L, shape<B...>>;
-};
-
-}  // namespace detail
-
-/// `legal`, or the objection to a bias of shape `B` on a tensor of shape `X`: all its dimensions must be the tensor's.
-template<Layout L, class X, class B>
-using bias_verdict = typename detail::bias_plan<L, X, B>::verdict;
-
 /// gelu(x + bias), the bias without some of x's dimensions. It keeps x and not the sum. The gradient of the bias is summed while that of x is computed, if
 /// its dimensions are x's innermost; it owes the axes of the dimensions that it lacks.
 template<FloatingElement T, class L, class... X, class U, class R, class... B>
 constexpr auto bias_gelu(tensor<T, L, X...> const& x, tensor<U, R, B...> const& bias, std::source_location at = std::source_location::current()) {
-  using plan    = detail::bias_plan<wet<L>, shape<X...>, shape<B...>>;
+  using plan    = bias_plan<wet<L>, shape<X...>, shape<B...>>;
   using verdict = first_objection<detail::fit_verdict<tensor<T, L>, tensor<U, R>>, typename plan::verdict>;
   static_assert(accepted<verdict>, "meshtf: bias_gelu can't add this bias");
   if constexpr (!accepted<verdict>) {
@@ -60,8 +41,8 @@ constexpr auto bias_gelu(tensor<T, L, X...> const& x, tensor<U, R, B...> const& 
           if (x.needs_gradient() && b.needs_gradient()) {
             auto dx = tensor<T, L, X...>::uninitialised(dz.machine());
             auto db = tensor<T, L, B...>::uninitialised(dz.machine());
-            dz.machine().map_rows_and_sum(x.value().size / db.size, db.size, slope, dz.data(), x.value().data(), b.value().data(), dx.data(),
-                                          db.data());
+            dz.machine().run(task::map_rows_and_sum<function::gelu_of_sum_gradient, T>{slope}, plan::rows, dz.data(), x.value().data(),
+                             b.value().data(), dx.data(), db.data());
             detail::contribute(x.target(), dx);
             detail::contribute(b.target(), db, plan::owed);
             return;

@@ -4,7 +4,6 @@
 #include <tuple>
 #include <type_traits>
 
-#include <meshtf/ops/functions.hpp>
 #include <meshtf/plan/concat_plan.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/open_sums.hpp>
@@ -27,7 +26,7 @@ constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, ext
   if (!part.needs_gradient()) return;
   auto& m = dz.machine();
   auto dx = tensor<T, L, X...>::uninitialised(m);
-  m.map(Plan::template take<shape<X...>>, function::identity{}, dx.data(), offset<L>(dz.data(), first * Plan::lines().inner));
+  m.run(task::take_part<T>{first}, Plan::template place<shape<X...>>, dz.data(), dx.data());
   contribute(part, dx, owed);
 }
 
@@ -76,8 +75,7 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
     detail::for_each_part<plan>(
         [&]<class Part>(Part const& part, extent first) {
-          m.map(plan::template put<typename Part::shape_type>, function::identity{}, detail::offset<L>(z.data(), first * plan::lines().inner),
-                part.data());
+          m.run(task::put_part<T>{first}, plan::template place<typename Part::shape_type>, z.data(), part.data());
         },
         x, y, rest...);
     if (detail::wants_gradient(x, y, rest...)) {

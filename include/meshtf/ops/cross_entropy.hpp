@@ -53,33 +53,34 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
     // the sum, the target's logit and the smoothing's sum travel in one message
     auto const numbers = extent{how.label_smoothing == 0 ? 2 : 3} * n;
     detail::storage<T, machine<L>> both{m, numbers};
-    m.template reduce<reduction::sum>(sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());
+    detail::run_reduce<reduction::sum>(m, sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());
     T* const picked = detail::offset<L>(both.data(), n);
-    m.pick(plan::lines, logits.data(), targets.data(), picked);
+    m.run(task::pick<T>{}, plan::lines, logits.data(), targets.data(), picked);
     T* const total = how.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
     if (how.label_smoothing != 0)
-      m.template reduce<reduction::sum>(nest_plan<wet<L>, row, shape<X...>>::local, function::identity{}, total, logits.data());
+      detail::run_reduce<reduction::sum>(m, nest_plan<wet<L>, row, shape<X...>>::local, function::identity{}, total, logits.data());
     m.because(&detail::reason_to_sum<wet<L>, shape<X...>>);
     m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
 
     auto log_total      = tensor_of<T, L, row>::uninitialised(m);
     auto z              = tensor_of<T, L, row>::uninitialised(m);
     constexpr auto rows = nest_plan<wet<L>, row, row, row>::local;
-    m.map(rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
+    detail::run_map(m, rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
     if (how.plain()) {
-      m.map(rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
+      detail::run_map(m, rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
     } else {
       constexpr auto all = nest_plan<wet<L>, row, row, row, row>::local;
       function::smoothed_cross_entropy<T> const loss{how.smoothing_of_each<T>(Class::size), static_cast<T>(how.z_loss),
                                                      static_cast<T>(1 - how.label_smoothing)};
-      m.map(all, loss, z.data(), std::as_const(log_total).data(), static_cast<T const*>(picked), static_cast<T const*>(total));
+      detail::run_map(m, all, loss, z.data(), std::as_const(log_total).data(), static_cast<T const*>(picked), static_cast<T const*>(total));
     }
 
     if (detail::wants_gradient(logits))
       detail::record(z, [logits = detail::keep(logits), targets = detail::keep(targets), log_total, how](auto const& dz) {
         auto const pull = [&](auto const& slope) {
           auto dx = detail::each<T, shape<X...>>(slope, logits.value(), log_total, dz);
-          dx.machine().pick_gradient(plan::lines, static_cast<T>(how.label_smoothing - 1), dz.data(), targets.value().data(), dx.data());
+          dx.machine().run(task::pick_gradient<T>{static_cast<T>(how.label_smoothing - 1)}, plan::lines, dz.data(), targets.value().data(),
+                           dx.data());
           detail::contribute(logits.target(), dx);
         };
         if (how.plain()) pull(function::cross_entropy_gradient{});

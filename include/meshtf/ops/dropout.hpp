@@ -3,8 +3,8 @@
 
 #include <source_location>
 
-#include <meshtf/core/distribution.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
@@ -16,7 +16,7 @@ namespace detail {
 template<class T, class L, class... X>
 constexpr auto dropped(tensor<T, L, X...> const& x, double rate, random_key key) {
   auto z = tensor<T, L, X...>::uninitialised(x.machine());
-  x.machine().drop(placed_dims<L, shape<X...>>, key, rate, x.size, x.data(), z.data());
+  x.machine().run(task::drop<T>{key, rate}, shard_plan<wet<L>, shape<X...>>, x.data(), z.data());
   return z;
 }
 

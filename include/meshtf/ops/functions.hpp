@@ -1,17 +1,10 @@
 // The functions of elements that operations are made of. Each works on a number and on a batch of numbers.
 #pragma once
 
-#include <meshtf/core/dim.hpp>
+#include <meshtf/core/function.hpp>
 #include <meshtf/core/math.hpp>
 
 namespace meshtf::inline v0::function {
-
-/// Functions that kernels may call with batches; they say how many arithmetic steps they take.
-template<extent Flops>
-struct of_elements {
-  static constexpr bool vectorised = true;
-  static constexpr extent flops    = Flops;
-};
 
 /// A constant that single precision rounds, as a number or a batch of numbers.
 template<class V>
@@ -20,23 +13,14 @@ constexpr V rounded(double c) {
   else return static_cast<V>(c);
 }
 
-struct identity : of_elements<0> {
-  constexpr auto operator()(auto const& x) const { return x; }
-};
 struct negated : of_elements<1> {
   constexpr auto operator()(auto const& x) const { return -x; }
 };
 struct first : of_elements<0> {
   constexpr auto operator()(auto const& x, auto const&) const { return x; }
 };
-struct plus : of_elements<1> {
-  constexpr auto operator()(auto const& x, auto const& y) const { return x + y; }
-};
 struct minus : of_elements<1> {
   constexpr auto operator()(auto const& x, auto const& y) const { return x - y; }
-};
-struct times : of_elements<1> {
-  constexpr auto operator()(auto const& x, auto const& y) const { return x * y; }
 };
 struct over : of_elements<1> {
   constexpr auto operator()(auto const& x, auto const& y) const { return x / y; }

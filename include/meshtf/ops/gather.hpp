@@ -28,7 +28,7 @@ constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const&
     auto& m = table.machine();
     m.enter("gather", at);
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
-    m.gather_rows(plan::lines, plan::ids, table.data(), ids.data(), z.data());
+    m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.data());
     m.because(&detail::reason_to_look_up<wet<L>, typename plan::loops>);
     m.all_reduce(reduction::sum, z.data(), z.size, plan::finished_over);
 
@@ -36,7 +36,7 @@ constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const&
       if (detail::wants_gradient(table))
         detail::record(z, [table = table.without_value(), ids = detail::keep(ids)](auto const& dz) {
           tensor<T, L, D...> sums{dz.machine()};
-          dz.machine().scatter_rows(plan::lines, plan::ids, dz.data(), ids.value().data(), sums.data());
+          dz.machine().run(task::scatter_rows<T>{}, plan::rows, sums.data(), ids.value().data(), dz.data());
           detail::contribute(table, sums, plan::table_owes);
         });
     return z;
@@ -60,12 +60,12 @@ constexpr auto gather(partial<tensor<T, L, D...>, Over> const& p, tensor<U, R, I
     auto& m           = table.machine();
     m.enter("gather", at);
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
-    m.gather_rows(plan::lines, plan::ids, table.data(), ids.data(), z.data());
+    m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.data());
     if constexpr (FloatingElement<T>)
       if (detail::wants_gradient(table))
         detail::record(z, [table = table.without_value(), ids = detail::keep(ids)](auto const& dz) {
           tensor<T, L, D...> sums{dz.machine()};
-          dz.machine().scatter_rows(plan::lines, plan::ids, dz.data(), ids.value().data(), sums.data());
+          dz.machine().run(task::scatter_rows<T>{}, plan::rows, sums.data(), ids.value().data(), dz.data());
           detail::contribute(table, sums, plan::table_owes);
         });
     return partial<decltype(z), detail::united_axes<L, Over, axes_of<L, V>>>{std::move(z), p.owed() | plan::finished_over};

@@ -1,7 +1,7 @@
 // iota: 0, 1, 2 ... along a dimension.
 #pragma once
 
-#include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
@@ -12,7 +12,7 @@ namespace meshtf::inline v0 {
 template<Element T, Layout L, Dimension D>
 constexpr auto iota(machine<L>& m) {
   auto z = tensor<T, L, D>::uninitialised(m);
-  m.iota(plan_lines(placed_dims<L, shape<D>>, 0), z.data());
+  m.run(task::iota<T>{}, iota_plan<wet<L>, D>, z.data());
   return z;
 }
 

@@ -21,33 +21,34 @@ struct residual_norm {
 namespace detail {
 
 /// Statistics and result. Parts of rows first tell each other two numbers a row (RMS: one), in double.
-template<class T, class M, class Steps>
-constexpr void run_norm(M& m, Steps const& steps, double epsilon, norm_arrays<T> const& arrays, bool adds) {
+template<class Plan, bool Centred, class T, class M>
+constexpr void run_norm(M& m, double epsilon, norm_arrays<T> const& arrays, bool adds) {
   m.if_joined(
-      steps.finished_over,
+      Plan::finished_over,
       [&] {
-        storage<double, M> moments{m, steps.numbers()};
-        m.row_moments(steps, arrays, moments.data(), adds);
-        m.all_reduce(reduction::sum, moments.data(), steps.numbers(), steps.finished_over);
-        m.normalise_by(steps, epsilon, static_cast<double const*>(moments.data()), arrays);
+        constexpr auto n = Plan::template numbers<Centred>;
+        storage<double, M> moments{m, n};
+        m.run(task::row_moments<T>{{Centred, adds}}, Plan::lines, arrays, moments.data());
+        m.all_reduce(reduction::sum, moments.data(), n, Plan::finished_over);
+        m.run(task::normalise_by<T>{{Centred}, epsilon}, Plan::lines, arrays, static_cast<double const*>(moments.data()));
       },
-      [&] { m.normalise(steps, epsilon, arrays, adds); });
+      [&] { m.run(task::normalise<T>{{Centred, adds}, epsilon}, Plan::lines, arrays); });
 }
 
-template<class T, class M, class Steps>
-constexpr void run_norm_gradient(M& m, Steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays) {
+template<class Plan, bool Centred, class T, class M>
+constexpr void run_norm_gradient(M& m, norm_wishes const& wants, norm_gradient_arrays<T> const& arrays) {
   m.if_joined(
-      steps.finished_over,
+      Plan::finished_over,
       [&] {
-        auto n = steps.numbers();
+        auto n = Plan::template numbers<Centred>;
         if (!wants.x) n = 0;
         storage<T, M> sums{m, n};
-        m.norm_gradient_sums(steps, wants, arrays, sums.data());
+        m.run(task::norm_gradient_sums<T>{{Centred, wants}}, Plan::lines, arrays, sums.data());
         if (!wants.x) return;
-        m.all_reduce(reduction::sum, sums.data(), n, steps.finished_over);
-        m.norm_gradient_by(steps, wants, static_cast<T const*>(sums.data()), arrays);
+        m.all_reduce(reduction::sum, sums.data(), n, Plan::finished_over);
+        m.run(task::norm_gradient_by<T>{{Centred, wants}}, Plan::lines, arrays, static_cast<T const*>(sums.data()));
       },
-      [&] { m.norm_gradient(steps, wants, arrays); });
+      [&] { m.run(task::norm_gradient<T>{{Centred, wants}}, Plan::lines, arrays); });
 }
 
 /// Gives `x` a gradient that `compute(adds, before, dx)` writes: where another one waits already, both are added up in that same pass.
@@ -75,9 +76,8 @@ constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& comp
 }
 
 /// The gradients of x (which was normalised), scale and bias, in one pass over dz and x where rows are whole.
-template<class Plan, class Steps, class X, class Row, class S, class B, class Z>
-constexpr void pull_back_norm(Steps const& steps, kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale, B const* bias,
-                              Z const& dz) {
+template<class Plan, bool Centred, class X, class Row, class S, class B, class Z>
+constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale, B const* bias, Z const& dz) {
   using T = typename X::element_type;
   auto& m = dz.machine();
   m.because(&reason_to_sum<wet<typename X::layout_type>, typename X::shape_type>);
@@ -100,17 +100,16 @@ constexpr void pull_back_norm(Steps const& steps, kept<X> const& x, Row const* m
       wants.adds    = adds;
       arrays.before = before;
       arrays.dx     = dx;
-      run_norm_gradient(m, steps, wants, arrays);
+      run_norm_gradient<Plan, Centred>(m, wants, arrays);
     });
-  else run_norm_gradient(m, steps, wants, arrays);
+  else run_norm_gradient<Plan, Centred>(m, wants, arrays);
   if (wants.scale) contribute(scale.target(), S{m, std::move(dscale)}, Plan::owed_by_scale);
   if (wants.bias) contribute(*bias, B{m, std::move(dbias)}, Plan::owed_by_scale);
 }
 
 /// The layer norm of x, or of x + y: then `sum` is where that goes.
-template<class Plan, class Steps, class T, class L, class... X, class S>
-constexpr auto centred_norm(Steps const& steps, tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon,
-                            bool adds) {
+template<class Plan, class T, class L, class... X, class S>
+constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon, bool adds) {
   auto& m   = of.machine();
   auto mean = tensor_of<T, L, typename Plan::row>::uninitialised(m);
   auto rstd = tensor_of<T, L, typename Plan::row>::uninitialised(m);
@@ -118,11 +117,11 @@ constexpr auto centred_norm(Steps const& steps, tensor<T, L, X...>& of, T const*
   norm_arrays<T> arrays{.x = x, .scale = scale.data(), .bias = bias.data(), .mean = mean.data(), .rstd = rstd.data(), .z = z.data()};
   if (adds) arrays.added = y, arrays.sum = of.data();
   m.because(&reason_to_sum<wet<L>, shape<X...>>);
-  run_norm(m, steps, epsilon, arrays, adds);
+  run_norm<Plan, true>(m, epsilon, arrays, adds);
 
   if (wants_gradient(of, scale, bias))
-    record(z, [steps, x = keep(of), mean, rstd, scale = keep(scale), bias = bias.without_value()](auto const& dz) {
-      pull_back_norm<Plan>(steps, x, &mean, rstd, scale, &bias, dz);
+    record(z, [x = keep(of), mean, rstd, scale = keep(scale), bias = bias.without_value()](auto const& dz) {
+      pull_back_norm<Plan, true>(x, &mean, rstd, scale, &bias, dz);
     });
   return z;
 }
@@ -153,7 +152,7 @@ constexpr auto layer_norm(tensor<T, L, X...> const& x, S const& scale, B const& 
     auto of                            = x;
     tensor<T, L, Along> const& by      = scale;  // of a parameter: the tensor that it is
     tensor<T, L, Along> const& shifted = bias;
-    return detail::centred_norm<plan>(plan::template steps<true>, of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon, false);
+    return detail::centred_norm<plan>(of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon, false);
   }
 }
 
@@ -173,17 +172,15 @@ constexpr auto rms_norm(tensor<T, L, X...> const& x, S const& scale, double epsi
     auto& m = x.machine();
     m.enter("rms_norm", at);
     using row                     = tensor_of<T, L, typename plan::row>;
-    constexpr auto steps          = plan::template steps<false>;
     tensor<T, L, Along> const& by = scale;
     auto rstd                     = row::uninitialised(m);
     auto z                        = tensor<T, L, X...>::uninitialised(m);
     m.because(&detail::reason_to_sum<wet<L>, shape<X...>>);
-    detail::run_norm(m, steps, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()}, false);
+    detail::run_norm<plan, false>(m, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()}, false);
 
     if (detail::wants_gradient(x, by))
       detail::record(z, [x = detail::keep(x), rstd, scale = detail::keep(by)](auto const& dz) {
-        detail::pull_back_norm<plan>(plan::template steps<false>, x, static_cast<row const*>(nullptr), rstd, scale,
-                                     static_cast<tensor<T, L, Along> const*>(nullptr), dz);
+        detail::pull_back_norm<plan, false>(x, static_cast<row const*>(nullptr), rstd, scale, static_cast<tensor<T, L, Along> const*>(nullptr), dz);
       });
     return z;
   }
@@ -216,7 +213,7 @@ constexpr auto residual_layer_norm(tensor<T, L, X...> const& x, tensor<U, R, Y..
       });
     tensor<T, L, Along> const& by      = scale;
     tensor<T, L, Along> const& shifted = bias;
-    auto norm                          = detail::centred_norm<plan>(plan::template steps<true>, sum, x.data(), y.data(), by, shifted, epsilon, true);
+    auto norm                          = detail::centred_norm<plan>(sum, x.data(), y.data(), by, shifted, epsilon, true);
     return residual_norm<tensor<T, L, X...>>{std::move(sum), std::move(norm)};
   }
 }

@@ -1,7 +1,7 @@
 // random_uniform and random_normal: tensors of random numbers, the same under every layout.
 #pragma once
 
-#include <meshtf/core/distribution.hpp>
+#include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
@@ -12,7 +12,7 @@ namespace meshtf::inline v0 {
 template<FloatingElement T, Layout L, Dimension... D>
 constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, double high = 1) {
   auto z = tensor<T, L, D...>::uninitialised(m);
-  m.draw(placed_dims<L, shape<D...>>, uniform_distribution{key, low, high}, z.data());
+  m.run(task::draw<T, uniform_distribution>{{key, low, high}}, shard_plan<wet<L>, shape<D...>>, z.data());
   return z;
 }
 
@@ -20,7 +20,7 @@ constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, dou
 template<FloatingElement T, Layout L, Dimension... D>
 constexpr auto random_normal(machine<L>& m, random_key key, double mean = 0, double stddev = 1) {
   auto z = tensor<T, L, D...>::uninitialised(m);
-  m.draw(placed_dims<L, shape<D...>>, normal_distribution{key, mean, stddev}, z.data());
+  m.run(task::draw<T, normal_distribution>{{key, mean, stddev}}, shard_plan<wet<L>, shape<D...>>, z.data());
   return z;
 }
 

@@ -12,6 +12,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/ops/argmax.hpp>
 #include <meshtf/ops/functions.hpp>
+#include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/partial.hpp>
 
@@ -62,9 +63,9 @@ constexpr auto sample(tensor<T, L, D...> const& logits, random_key key, double t
     auto& m = logits.machine();
     m.enter("sample", at);
     auto score = tensor<double, L, D...>::uninitialised(m);
-    m.draw(placed_dims<L, shape<D...>>, uniform_distribution{key, 0, 1}, score.data());
-    m.map(nest_plan<wet<L>, shape<D...>, shape<D...>, shape<D...>>::local, function::gumbel_score{temperature}, score.data(), logits.data(),
-          std::as_const(score).data());
+    m.run(task::draw<double, uniform_distribution>{{key, 0, 1}}, shard_plan<wet<L>, shape<D...>>, score.data());
+    detail::run_map(m, nest_plan<wet<L>, shape<D...>, shape<D...>, shape<D...>>::local, function::gumbel_score{temperature}, score.data(),
+                    logits.data(), std::as_const(score).data());
     return argmax<Along>(score, at);
   }
 }

@@ -6,7 +6,6 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
-#include <meshtf/ops/functions.hpp>
 #include <meshtf/ops/reshard.hpp>
 #include <meshtf/plan/slice_plan.hpp>
 #include <meshtf/tensor/open_sums.hpp>
@@ -32,14 +31,14 @@ constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
   using plan = slice_plan<wet<L>, shape<D...>, From, To>;
   auto& m    = x.machine();
   auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
-  m.map(plan::take, function::identity{}, z.data(), offset<L>(x.data(), first * plan::lines.inner));
+  m.run(task::take_part<T>{first}, plan::part, x.data(), z.data());
   if (wants_gradient(x)) {
     bool const open = x.gradient_stays_open();
     record<incoming::open_if_open>(
         z,
         [x = x.without_value(), first](auto const& dz, axis_set owed) {
           tensor<T, L, D...> dx{dz.machine()};
-          dz.machine().map(plan::give, function::identity{}, offset<L>(dx.data(), first * plan::lines.inner), dz.data());
+          dz.machine().run(task::put_part<T>{first}, plan::part, dx.data(), dz.data());
           contribute(x, dx, owed);
         },
         open);

@@ -29,7 +29,7 @@ constexpr auto softmax(tensor<T, L, X...> const& x, std::source_location at = st
     auto const peak  = detail::maximum<row>(x);
     auto y           = detail::each<T, shape<X...>>(function::exp_of_difference{}, x, peak);
     auto const total = detail::finished(detail::reduced<reduction::sum, row>(function::identity{}, y));
-    m.map(nest_plan<wet<L>, shape<X...>, shape<X...>, row>::local, function::over{}, y.data(), std::as_const(y).data(), total.data());
+    detail::run_map(m, nest_plan<wet<L>, shape<X...>, shape<X...>, row>::local, function::over{}, y.data(), std::as_const(y).data(), total.data());
 
     if (detail::wants_gradient(x))
       detail::record(y, [x = x.without_value(), y = detail::keep(y)](auto const& dy) {

@@ -9,7 +9,7 @@
 #include <meshtf/ops/functions.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
-#include <meshtf/plan/nest.hpp>
+#include <meshtf/tensor/local.hpp>
 
 namespace meshtf::inline v0::detail {
 
@@ -160,7 +160,7 @@ private:
     nest.size[0] = rows, nest.size[1] = part;
     nest.stride[0][0] = from_row, nest.stride[1][0] = to_row;
     nest.stride[0][1] = nest.stride[1][1] = 1;
-    machine_.map(collapsed(nest), function::identity{}, to, from);
+    run_map(machine_, collapsed(nest), function::identity{}, to, from);
     if (extent const rest = p.size - rows * part; rest > 0)
       machine_.copy(rest, array_at<Machine>(from, rows * from_row), array_at<Machine>(to, rows * to_row));
   }

@@ -75,7 +75,7 @@ public:
   constexpr void add(U const* x, auto n, axis_set replicas) {
     auto& m   = sum_.machine();
     auto part = tensor<U, L>::uninitialised(m);
-    m.template reduce<reduction::sum>(all_into_one(n), function::square{}, part.data(), x);
+    run_reduce<reduction::sum>(m, all_into_one(n), function::square{}, part.data(), x);
     if constexpr (std::is_same_v<T, U>) join(part, replicas);
     else join(each<T, shape<>>(function::converted<T>{}, part), replicas);
   }

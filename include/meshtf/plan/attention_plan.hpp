@@ -28,6 +28,11 @@ struct attention_steps {
   std::array<extent, 5> element{};  // ... from one element of a query, key or value to the next
   bool causal = false;  // query i looks at the first i + 1 positions of the memory
 
+  static constexpr bool needs_whole = true;
+
+  /// Of queries, keys, values, results and numbers of rows; it asks for the loops of the queries' positions, the memory's, and of what is compared.
+  static constexpr attention_steps plan(task_loops const& l, loop_extents const& e);
+
   /// Multiplications and additions of one of the products: scores, or what they weigh. What the mask hides is counted too.
   constexpr extent product_flops() const { return 2 * pairs.turns * queries * memories * depth; }
   /// Scale, mask, maximum, exponential and sum.
@@ -68,28 +73,72 @@ constexpr extent attention_gradient_scratch(attention_steps const& s) {
   return 4 * memories * depth + rows * (5 * depth + 2 * std::min(attention_block, memories) + 2);
 }
 
-namespace detail {
-
-/// Where the pairs of an attention begin, and how its operands are walked. `operands` are the dimensions of each by their number in `loops`.
-constexpr attention_steps plan_attention(std::span<extent const> loops, std::array<dim_list, 5> const& operands, int query, int memory, int key,
-                                         bool causal) {
-  auto const size = [&](int d) { return loops[static_cast<std::size_t>(d)]; };
-  attention_steps s{.queries = size(query), .memories = size(memory), .depth = size(key), .causal = causal};
+constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extents const& e) {
+  int const query_loop = l.along[0], memory_loop = l.along[1], key_loop = l.along[2];
+  auto const size = [&](int d) { return e.held[static_cast<std::size_t>(d)]; };
+  attention_steps s{.queries = size(query_loop), .memories = size(memory_loop), .depth = size(key_loop)};
   nest_steps walk{.operands = 5};
-  for (int d : operands[attention_steps::query])
-    if (d != query && d != key) walk.size[static_cast<std::size_t>(walk.rank++)] = size(d);
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    auto const strides   = strides_of(operands[k], loops);
-    bool const in_memory = k == attention_steps::key || k == attention_steps::value;
-    s.position[k]        = strides[static_cast<std::size_t>(in_memory ? memory : query)];
-    s.element[k]         = strides[static_cast<std::size_t>(key)];
+  for (int d : l.operand[query])
+    if (d != query_loop && d != key_loop) walk.size[static_cast<std::size_t>(walk.rank++)] = size(d);
+  for (std::size_t k = 0; k < l.arrays().size(); ++k) {
+    auto const strides   = strides_of(l.operand[k], e.storage());
+    bool const in_memory = k == key || k == value;
+    s.position[k]        = strides[static_cast<std::size_t>(in_memory ? memory_loop : query_loop)];
+    s.element[k]         = strides[static_cast<std::size_t>(key_loop)];
     std::size_t to       = 0;
-    for (int d : operands[attention_steps::query])
-      if (d != query && d != key) walk.stride[k][to++] = strides[static_cast<std::size_t>(d)];
+    for (int d : l.operand[query])
+      if (d != query_loop && d != key_loop) walk.stride[k][to++] = strides[static_cast<std::size_t>(d)];
   }
   s.pairs = collapsed(walk);
   return s;
 }
+
+namespace task {
+
+/// What is compared with a memory gets the mean of its values, and of each query the logarithm of the sum of its weights is kept. Arrays: q, k, v, z, log_total.
+template<Element T>
+struct attend {
+  using steps_type   = attention_steps;
+  using scratch_type = T;
+  bool causal        = false;
+  double scale       = 0;  // 0: 1 / sqrt(depth)
+
+  static constexpr meshtf::work work(attention_steps const& s) {
+    extent const rows = s.pairs.turns * s.queries;
+    return {.kind        = "attention",
+            .flops       = 2 * s.product_flops(),
+            .elementwise = s.softmax_flops(),
+            .bytes       = ((2 * rows + 2 * s.pairs.turns * s.memories) * s.depth + rows) * extent{sizeof(T)}};
+  }
+  static constexpr extent scratch(attention_steps const& s) { return attention_scratch(s); }
+};
+
+/// Those gradients that are wanted. Arrays: `attention_gradient_arrays<T>`.
+template<Element T>
+struct attention_gradient {
+  using steps_type   = attention_steps;
+  using scratch_type = T;
+  attention_wishes wants{};
+  bool causal  = false;
+  double scale = 0;
+
+  constexpr unsigned wishes() const { return detail::as_bits(wants.query, wants.key, wants.value); }
+  static constexpr attention_gradient with(unsigned w) { return {{detail::has_bit(w, 0), detail::has_bit(w, 1), detail::has_bit(w, 2)}}; }
+
+  constexpr meshtf::work work(attention_steps const& s) const {
+    extent const rows = s.pairs.turns * s.queries, memories = s.pairs.turns * s.memories;
+    extent const written = (wants.query ? rows : 0) + (wants.key ? memories : 0) + (wants.value ? memories : 0);
+    return {.kind        = "attention",
+            .flops       = attention_gradient_flops(s, wants),
+            .elementwise = s.softmax_flops(),
+            .bytes       = ((3 * rows + 2 * memories + written) * s.depth + rows) * extent{sizeof(T)}};
+  }
+  static constexpr extent scratch(attention_steps const& s) { return attention_gradient_scratch(s); }
+};
+
+}  // namespace task
+
+namespace detail {
 
 template<class L, class D>
 using whole_for_attention = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal, attention_along_split_dim<D, axes_of<L, D>>>;
@@ -112,12 +161,7 @@ struct attention_plan {
                       detail::whole_for_attention<L, Query>, detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>,
                       placement_verdict_of<L, loops>>;
 
-  static constexpr auto steps(bool causal) {
-    using detail::plan_attention;
-    return plan_attention(local_extents<L, loops>,
-                          {dims_within<loops, Q>, dims_within<loops, K>, dims_within<loops, V>, dims_within<loops, Q>, dims_within<loops, row>},
-                          dims_within<loops, shape<Query>>[0], dims_within<loops, shape<Memory>>[0], dims_within<loops, shape<Key>>[0], causal);
-  }
+  static constexpr steps_under<L, attention_steps> steps = plan_steps<L, attention_steps, loops, arrays_of<Q, K, V, Q, row>, Query, Memory, Key>();
 };
 
 /// `legal`, or the objection to `attention<Query, Memory, Key>` of these shapes.

@@ -66,16 +66,10 @@ struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_al
   template<class Part>
   static constexpr extent size_of = base::template own<Part>::size;
 
-  static constexpr steps_under<L, line_steps> lines() {
-    return plan_lines(placed_dims<L, typename base::result>, dims_within<typename base::result, shape<Along>>[0]);
-  }
-  /// From a part to its place in the result, and back.
+  /// A part and its place in the result.
   template<class Part>
-  static constexpr steps_under<L, nest_steps> put =
-      where_whole(plan_unslice(lines(), size_of<Part>), split_over<L, shape<typename base::template own<Part>>>);
-  template<class Part>
-  static constexpr steps_under<L, nest_steps> take =
-      where_whole(plan_slice(lines(), size_of<Part>), split_over<L, shape<typename base::template own<Part>>>);
+  static constexpr steps_under<L, part_steps> place = plan_steps<L, part_steps, united<typename base::result, Part>,
+                                                                 arrays_of<typename base::result, Part>, Along, typename base::template own<Part>>();
 };
 
 /// `legal`, or the objection to `concat<Along>` of tensors of the shapes `X...`.

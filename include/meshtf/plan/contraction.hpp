@@ -30,6 +30,9 @@ struct contraction_steps {
   extent scratch = 0;         // elements that the buffers take
   extent flops   = 0;         // of the sum as it is written: 2 for each turn of the whole nest
   nest_steps nest{};
+
+  /// Of x, y and z.
+  static constexpr contraction_steps plan(task_loops const& l, loop_extents const& e);
 };
 
 namespace detail {
@@ -59,13 +62,15 @@ struct gemm_choice {
 
 /// An einsum sorted by the roles of its loops; those of one turn are left out everywhere.
 struct sorted_einsum {
-  std::array<extent, max_rank> size{};
+  std::array<extent, max_rank> size{};    // turns
+  std::array<extent, max_rank> stored{};  // elements that the arrays have room for
   int rank = 0;
   std::array<loop_role, max_rank> role{};
   dim_list x{}, y{}, z{};
 
   constexpr extent size_of(int dim) const { return size[static_cast<std::size_t>(dim)]; }
   constexpr std::span<extent const> loops() const { return {size.data(), static_cast<std::size_t>(rank)}; }
+  constexpr std::span<extent const> storage() const { return {stored.data(), static_cast<std::size_t>(rank)}; }
 
   constexpr dim_list only(loop_role wanted, dim_list const& from) const {
     dim_list list;
@@ -81,20 +86,22 @@ struct sorted_einsum {
   }
 };
 
-constexpr sorted_einsum sort_by_role(std::span<extent const> loops, dim_list const& x, dim_list const& y, dim_list const& z) {
+constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<extent const> stored, dim_list const& x, dim_list const& y,
+                                     dim_list const& z) {
   sorted_einsum out{.rank = static_cast<int>(loops.size())};
   for (int d = 0; d < out.rank; ++d) {
     auto const loop = static_cast<std::size_t>(d);
     bool const in_x = x.has(d), in_y = y.has(d), in_z = z.has(d);
-    out.size[loop] = loops[loop];
-    out.role[loop] = in_x && in_y ? (in_z ? loop_role::batch : loop_role::inner)
-                     : in_x       ? (in_z ? loop_role::row : loop_role::x_only)
-                                  : (in_z ? loop_role::column : loop_role::y_only);
+    out.size[loop]   = loops[loop];
+    out.stored[loop] = stored[loop];
+    out.role[loop]   = in_x && in_y ? (in_z ? loop_role::batch : loop_role::inner)
+                       : in_x       ? (in_z ? loop_role::row : loop_role::x_only)
+                                    : (in_z ? loop_role::column : loop_role::y_only);
   }
   auto const longer_than_one = [&](dim_list const& dims) {
     dim_list list;
     for (int d : dims)
-      if (out.size_of(d) > 1) list.push_back(d);
+      if (out.stored[static_cast<std::size_t>(d)] > 1) list.push_back(d);
     return list;
   };
   out.x = longer_than_one(x);
@@ -113,6 +120,7 @@ constexpr dim_list chain(dim_list const& a, dim_list const& b, dim_list const& c
 constexpr joined_loops joined(sorted_einsum const& e, dim_list const& group, std::array<extent, max_rank> const& strides) {
   joined_loops out;
   for (int i = group.count; i-- > 0;) {
+    if (e.size_of(group[i]) == 1) continue;
     extent const stride = strides[static_cast<std::size_t>(group[i])];
     if (out.size == 1) out.stride = stride;
     else if (stride != out.stride * out.size) out.possible = false;
@@ -150,10 +158,11 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   for (int d : e.z)
     if (is_outer(d) || e.role[static_cast<std::size_t>(d)] == loop_role::batch) batch.push_back(d);
 
-  dim_list const x   = packed & pack_x ? chain(batch, rows, inner) : e.x;
-  dim_list const y   = packed & pack_y ? chain(batch, inner, columns) : e.y;
-  dim_list const z   = packed & pack_z ? chain(batch, rows, columns) : e.z;
-  auto const along_x = strides_of(x, e.loops()), along_y = strides_of(y, e.loops()), along_z = strides_of(z, e.loops());
+  dim_list const x  = packed & pack_x ? chain(batch, rows, inner) : e.x;
+  dim_list const y  = packed & pack_y ? chain(batch, inner, columns) : e.y;
+  dim_list const z  = packed & pack_z ? chain(batch, rows, columns) : e.z;
+  auto const memory = [&](unsigned array) { return (packed & array) != 0 ? e.loops() : e.storage(); };  // a buffer has room for no more than it holds
+  auto const along_x = strides_of(x, memory(pack_x)), along_y = strides_of(y, memory(pack_y)), along_z = strides_of(z, memory(pack_z));
 
   joined_loops const x_rows = joined(e, rows, along_x), x_inner = joined(e, inner, along_x);
   joined_loops const y_columns = joined(e, columns, along_y), y_inner = joined(e, inner, along_y);
@@ -188,19 +197,20 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   }
   s.batch = collapsed(walk);
 
-  auto const through_buffer = [&](packing& p, dim_list const& in, dim_list const& out, dim_list const& buffer) {
+  auto const through_buffer = [&](packing& p, dim_list const& in, dim_list const& out, bool fills, dim_list const& buffer) {
     std::array<extent, max_rank> loops{};
     loops.fill(1);
     for (int d : in) loops[static_cast<std::size_t>(d)] = e.size_of(d);
     std::array const operands{in, out};
     p.needed = true;
     p.at     = s.scratch;
-    p.walk   = plan_nest({loops.data(), static_cast<std::size_t>(e.rank)}, operands);
+    std::array const memories{fills ? e.storage() : e.loops(), fills ? e.loops() : e.storage()};
+    p.walk = plan_nest({loops.data(), static_cast<std::size_t>(e.rank)}, operands, memories);
     s.scratch += e.elements(buffer);
   };
-  if (packed & pack_x) through_buffer(s.x, e.x, x, x);
-  if (packed & pack_y) through_buffer(s.y, e.y, y, y);
-  if (packed & pack_z) through_buffer(s.z, z, e.z, z);
+  if (packed & pack_x) through_buffer(s.x, e.x, x, true, x);
+  if (packed & pack_y) through_buffer(s.y, e.y, y, true, y);
+  if (packed & pack_z) through_buffer(s.z, z, e.z, false, z);
   return {true, s};
 }
 
@@ -244,11 +254,13 @@ constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
 
 }  // namespace detail
 
-/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the local extents; every dimension of z is in x or y.
+/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, which says how many turns each has in one process, and `stored`, how
+/// many elements the arrays have room for; every dimension of z is in x or y.
 ///
 /// No array is copied where its strides suit a matrix product, if need be a product for each turn of some outer loops; only else it is packed.
-constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_list const& x, dim_list const& y, dim_list const& z) {
-  detail::sorted_einsum const e = detail::sort_by_role(loops, x, y, z);
+constexpr contraction_steps plan_contraction(std::span<extent const> loops, std::span<extent const> stored, dim_list const& x, dim_list const& y,
+                                             dim_list const& z) {
+  detail::sorted_einsum const e = detail::sort_by_role(loops, stored, x, y, z);
   extent turns = 1, batches = 1, only_x = 1, only_y = 1;
   for (int d = 0; d < e.rank; ++d) {
     extent const size = e.size_of(d);
@@ -279,9 +291,18 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_
     steps = choice.steps;
   }
   std::array const operands{x, y, z};
-  steps.nest  = plan_nest(loops, operands);
+  std::array const memories{stored, stored, stored};
+  steps.nest  = plan_nest(loops, operands, memories);
   steps.flops = 2 * turns;
   return steps;
+}
+/// The same of arrays that have room for just as many.
+constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_list const& x, dim_list const& y, dim_list const& z) {
+  return plan_contraction(loops, loops, x, y, z);
+}
+
+constexpr contraction_steps contraction_steps::plan(task_loops const& l, loop_extents const& e) {
+  return plan_contraction(e.loops(), e.storage(), l.operand[0], l.operand[1], l.operand[2]);
 }
 
 }  // namespace meshtf::inline v0

@@ -1,6 +1,7 @@
 // What a softmax cross entropy with integer targets will do, decided before it runs.
 #pragma once
 
+#include <meshtf/plan/lines.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf::inline v0 {
@@ -9,23 +10,29 @@ namespace meshtf::inline v0 {
 template<class Expected, class Given>
 struct targets_have_other_dims {};
 
-/// Elements before, along and after a dimension in a row-major shard, and the axes that split it.
-struct line_steps {
-  extent outer = 1, along = 1, inner = 1;
-  extent whole = 1;   // of all processes together
-  axis_list over{};
+namespace task {
+
+/// z = the element of each line that the index names, 0 where another process holds it. Arrays: x, index, z.
+template<Element T>
+struct pick {
+  using steps_type = line_steps;
+  static constexpr meshtf::work work(line_steps const& s) {
+    return {.kind = "gather", .bytes = s.rows() * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
+  }
 };
 
-constexpr line_steps plan_lines(std::span<placed const> dims, int along) {
-  line_steps steps;
-  for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
-    placed const& d = dims[static_cast<std::size_t>(i)];
-    if (i < along) steps.outer *= d.local_size();
-    if (i > along) steps.inner *= d.local_size();
-    if (i == along) steps.along = d.local_size(), steps.whole = d.size, steps.over = d.over;
+/// Adds `scale` times dz to the element of each line that the index names. Arrays: dz, index, dx.
+template<Element T>
+struct pick_gradient {
+  using steps_type = line_steps;
+  T scale{};
+
+  static constexpr meshtf::work work(line_steps const& s) {
+    return {.kind = "gather", .elementwise = s.rows(), .bytes = s.rows() * (3 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
-  return steps;
-}
+};
+
+}  // namespace task
 
 /// Logits of shape `X`, classes along `Class`, targets of shape `Targets`.
 ///
@@ -39,7 +46,7 @@ struct cross_entropy_plan {
       first_objection<detail::dims_are_in<X, Class>,
                       std::conditional_t<std::same_as<result, Targets>, legal, targets_have_other_dims<result, Targets>>, placement_verdict_of<L, X>>;
 
-  static constexpr steps_under<L, line_steps> lines = plan_lines(placed_dims<L, X>, dims_within<X, shape<Class>>[0]);
+  static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, arrays_of<X>, Class>();
   static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, result>;
 };
 

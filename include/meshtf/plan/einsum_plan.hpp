@@ -10,6 +10,28 @@ namespace meshtf::inline v0 {
 template<class Dim>
 struct dim_is_not_an_operand {};
 
+namespace task {
+
+/// z = the sum of x * y over what z lacks. Arrays: x, y, z.
+template<Element T>
+struct contract {
+  using steps_type                 = contraction_steps;
+  using scratch_type               = T;
+  static constexpr bool is_product = true;  // what it computes and takes at most is told without its steps, which are dear
+
+  static constexpr meshtf::work work(contraction_steps const& s) {
+    return {.kind  = "product",
+            .flops = s.flops,
+            .bytes = detail::bytes_of_nest<T, T, T>(s.nest) + 2 * s.scratch * extent{sizeof(T)},
+            .m     = s.m,
+            .n     = s.n,
+            .k     = s.k};
+  }
+  static constexpr extent scratch(contraction_steps const& s) { return s.scratch; }
+};
+
+}  // namespace task
+
 /// `einsum<Out...>(x, y)`: the dimensions of `Out` stay, all others are summed.
 ///
 /// Each process contracts the parts that it holds. Where a summed dimension is split, its product is one addend of many, and the sum is finished over the
@@ -27,8 +49,7 @@ struct einsum_plan<L, shape<Out...>, X, Y> {
       first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
                       std::conditional_t<detail::times_among<Out, Out...> == 1, legal, dim_appears_twice<Out>>..., placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, contraction_steps> local =
-      plan_contraction(local_extents<L, loops>, dims_within<loops, X>, dims_within<loops, Y>, dims_within<loops, shape<Out...>>);
+  static constexpr steps_under<L, contraction_steps> local = plan_steps<L, contraction_steps, loops, arrays_of<X, Y, shape<Out...>>>();
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, shape<Out...>>;
 };

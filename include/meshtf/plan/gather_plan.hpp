@@ -1,13 +1,50 @@
 // What a gather of rows by index will do, decided before it runs.
 #pragma once
 
-#include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/plan/lines.hpp>
+#include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf::inline v0 {
 
 /// The dimensions of the ids stand in the result beside those of the table, so they are others than `Dims`, which the table has.
 template<class Dims>
 struct ids_have_dims_of_table {};
+
+/// The lines of a table, and how many ids there are.
+struct gather_steps {
+  line_steps lines{};
+  extent ids = 1;
+
+  /// Of a table and ids; it asks for the loop that the ids count in.
+  static constexpr gather_steps plan(task_loops const& l, loop_extents const& e) {
+    gather_steps steps{.lines = line_steps::plan(l, e)};
+    for (int d : l.operand[1]) steps.ids *= e.held[static_cast<std::size_t>(d)];
+    return steps;
+  }
+  constexpr extent elements() const { return ids * lines.rows(); }
+};
+
+namespace task {
+
+/// rows = those of the table that the ids name, 0 where another process holds them. Arrays: table, ids, rows.
+template<Element T>
+struct gather_rows {
+  using steps_type = gather_steps;
+  static constexpr meshtf::work work(gather_steps const& s) {
+    return {.kind = "gather", .bytes = 2 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
+  }
+};
+
+/// Adds rows to those of the table that the ids name; these have passed `gather_rows`. Arrays: table, ids, rows.
+template<Element T>
+struct scatter_rows {
+  using steps_type = gather_steps;
+  static constexpr meshtf::work work(gather_steps const& s) {
+    return {.kind = "gather", .elementwise = s.elements(), .bytes = 3 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
+  }
+};
+
+}  // namespace task
 
 /// Rows of a table of shape `Table` along `V`, one for each of the ids of shape `Ids`.
 ///
@@ -22,10 +59,9 @@ struct gather_plan {
   using verdict = first_objection<detail::dims_are_in<Table, V>, std::conditional_t<shared::rank == 0, legal, ids_have_dims_of_table<shared>>,
                                   placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, line_steps> lines = plan_lines(placed_dims<L, Table>, dims_within<Table, shape<V>>[0]);
-  static constexpr auto ids                         = shard_size<L, Ids>;
-  static constexpr axis_set finished_over           = split_over<L, loops> & ~split_over<L, result>;
-  static constexpr axis_set table_owes              = split_over<L, loops> & ~split_over<L, Table>;
+  static constexpr steps_under<L, gather_steps> rows = plan_steps<L, gather_steps, loops, arrays_of<Table, Ids>, V>();
+  static constexpr axis_set finished_over            = split_over<L, loops> & ~split_over<L, result>;
+  static constexpr axis_set table_owes               = split_over<L, loops> & ~split_over<L, Table>;
 };
 
 /// `legal`, or the objection to `gather<V>` from a table of shape `Table` with ids of shape `Ids`.

@@ -1,11 +1,9 @@
 // The ledger: the machine of a dry layout. Nothing is stored, computed or sent; what it would cost is noted.
 #pragma once
 
-#include <meshtf/core/distribution.hpp>
+#include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/machine.hpp>
-#include <meshtf/plan/nest.hpp>
 #include <meshtf/plan/price/held_list.hpp>
-#include <meshtf/plan/price/links.hpp>
 #include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/plan/work.hpp>
 
@@ -94,33 +92,15 @@ public:
   }
 
   // ---- arithmetic
-  template<class F, class R, class... T>
-  constexpr void map(nest_steps const& steps, F const&, R*, T const*...) {
-    this->note(work_of::map<F, R, T...>(steps));
-  }
-  template<reduction Op, class F, class R, class... T>
-  constexpr void reduce(nest_steps const& steps, F const&, R*, T const*...) {
-    this->note(work_of::reduce<F, R, T...>(steps));
-  }
-  template<class T>
-  constexpr void contract(contraction_steps const& steps, T const*, T const*, T*) {
-    this->note(work_of::contract<T>(steps));
-    T* const scratch = take<T>(steps.scratch);
-    give(scratch, steps.scratch);
-  }
-  template<class T>
-  constexpr void attend(attention_steps const& steps, double, T const*, T const*, T const*, T*, T*) {
-    this->note(work_of::attend<T>(steps));
-    extent const n   = attention_scratch(steps);
-    T* const scratch = take<T>(n);
-    give(scratch, n);
-  }
-  template<class T>
-  constexpr void attention_gradient(attention_steps const& steps, attention_wishes const& wants, double, attention_gradient_arrays<T> const&) {
-    this->note(work_of::attention_gradient<T>(steps, wants));
-    extent const n   = attention_gradient_scratch(steps);
-    T* const scratch = take<T>(n);
-    give(scratch, n);
+  template<Task K, class... A>
+  constexpr void run(K const& task, typename K::steps_type const& steps, A const&...) {
+    this->note(task.work(steps));
+    if constexpr (NeedsScratch<K>) {
+      using element          = typename K::scratch_type;
+      extent const n         = K::scratch(steps);
+      element* const scratch = take<element>(n);
+      give(scratch, n);
+    }
   }
   template<class F, class... P>
   constexpr void transform(extent n, F const&, P*...) {
@@ -142,88 +122,15 @@ public:
   constexpr void copy_filled(extent, extent size, T const*, T*) {
     this->note(work_of::copy<T>(size));
   }
-  template<class T, class Distribution>
-  constexpr void draw(std::span<placed const> dims, Distribution const&, T*) {
-    this->note(work_of::draw<T>(dims));
-  }
-  template<class T>
-  constexpr void pick(line_steps const& lines, T const*, std::int32_t const*, T*) {
-    this->note(work_of::pick<T>(lines));
-  }
-  template<class T>
-  constexpr void pick_gradient(line_steps const& lines, T, T const*, std::int32_t const*, T*) {
-    this->note(work_of::pick_gradient<T>(lines));
-  }
-  template<class T>
-  constexpr void gather_rows(line_steps const& lines, extent ids, T const*, std::int32_t const*, T*) {
-    this->note(work_of::gather_rows<T>(lines, ids));
-  }
-  template<class T>
-  constexpr void scatter_rows(line_steps const& lines, extent ids, T const*, std::int32_t const*, T*) {
-    this->note(work_of::scatter_rows<T>(lines, ids));
-  }
-  template<class T>
-  constexpr void iota(line_steps const& lines, T*) {
-    this->note(work_of::iota<T>(lines));
-  }
-  template<class T>
-  constexpr void argmax(line_steps const& lines, T const*, T*, std::int32_t*) {
-    this->note(work_of::argmax<T>(lines));
-  }
-  template<class T>
-  constexpr void forget_smaller(extent n, T const*, T const*, std::int32_t*) {
-    this->note(work_of::forget_smaller<T>(n));
-  }
-
-  // ---- normalisation, dropout and fused passes
-  template<class T>
-  constexpr void normalise(norm_steps const& steps, double, norm_arrays<T> const&, bool adds) {
-    this->note(work_of::normalise<T>(steps, adds));
-  }
-  template<class T>
-  constexpr void row_moments(norm_steps const& steps, norm_arrays<T> const&, double*, bool adds) {
-    this->note(work_of::row_moments<T>(steps, adds));
-  }
-  template<class T>
-  constexpr void normalise_by(norm_steps const& steps, double, double const*, norm_arrays<T> const&) {
-    this->note(work_of::normalise_by<T>(steps));
-  }
-  template<class T>
-  constexpr void norm_gradient(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const&) {
-    this->note(work_of::norm_gradient<T>(steps, wants));
-  }
-  template<class T>
-  constexpr void norm_gradient_sums(norm_steps const& steps, norm_wishes const& wants, norm_gradient_arrays<T> const&, T*) {
-    this->note(work_of::norm_gradient_sums<T>(steps, wants));
-  }
-  template<class T>
-  constexpr void norm_gradient_by(norm_steps const& steps, norm_wishes const& wants, T const*, norm_gradient_arrays<T> const&) {
-    this->note(work_of::norm_gradient_by<T>(steps, wants));
-  }
-  template<class F, class T>
-  constexpr void map_rows_and_sum(extent rows, extent n, F const&, T const*, T const*, T const*, T*, T*) {
-    this->note(work_of::map_rows_and_sum<F, T>(rows, n));
-  }
-  template<class T>
-  constexpr void drop(std::span<placed const>, random_key, double, extent n, T const*, T*) {
-    this->note(work_of::drop<T>(n));
-  }
 
   // ---- messages
   template<class T>
   constexpr void all_reduce(reduction how, T*, extent n, axis_set over) {
-    if (over == 0) return;
-    if (auto const sum = by_link<M>(over); reduces_by_nodes(n, extent{sizeof(T)}, sum.processes, sum.nodes)) {
-      extent const part = n / sum.processes;
-      reduce_scatter<T>(how, nullptr, part, nullptr, sum.within);
-      all_reduce<T>(how, nullptr, part, sum.between);
-      return all_gather<T>(nullptr, part, sum.within);
-    }
-    extent const processes = processes_along(axis_sizes<M>, over);
-    if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) return this->note_collective(collective::all_reduce, how, element_of<T>, n, over);
-    extent const part = n / processes;
-    reduce_scatter<T>(how, nullptr, part, nullptr, over);
-    all_gather<T>(nullptr, part, over);
+    for (all_reduce_call const& c : plan_all_reduce<M>(n, extent{sizeof(T)}, over)) switch (c.kind) {
+        case collective::reduce_scatter: reduce_scatter<T>(how, nullptr, c.count, nullptr, c.over); break;
+        case collective::all_gather: all_gather<T>(nullptr, c.count, c.over); break;
+        default: this->note_collective(collective::all_reduce, how, element_of<T>, c.count, c.over);
+      }
   }
   template<class T>
   constexpr void reduce_scatter(reduction how, T const*, extent part, T*, axis_set over) {

@@ -1,8 +1,12 @@
-// What both machines keep: the account of what a program costs, and the tape of what it did.
+// Machines: what operations ask of them, and what all of them keep: the account of what a program costs, and the tape of what it did.
 #pragma once
 
+#include <concepts>
+#include <source_location>
 #include <utility>
 
+#include <meshtf/core/function.hpp>
+#include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/price/cost.hpp>
 
 namespace meshtf::inline v0 {
@@ -16,6 +20,7 @@ template<Mesh M>
 class ledger;
 
 struct held_array;
+struct tape_entry;
 
 namespace detail {
 
@@ -40,6 +45,36 @@ struct ticket_on<ledger<M>> : std::type_identity<held_array*> {};
 /// What runs the operations on tensors under `L`: processes, or under a dry layout the compiler's ledger, which notes their price.
 template<Layout L>
 using machine = typename detail::machine_for<L>::type;
+
+/// What operations ask of whatever runs them: processes that do it, the ledger that notes its price, or the recorder that keeps it until somebody names a layout.
+/// None of them knows an operation. Sizes are numbers, or `undecided_size`s on the recorder.
+template<class M>
+concept Machine =
+    requires(M& m, typename detail::sizes_on<M>::type n, float* x, float const* y, axis_set over, bool yes, collective_reason const* why) {
+      typename M::mesh_type;
+      { M::computes } -> std::convertible_to<bool>;  // arrays have elements
+      // who asks, and why
+      m.enter("operation", std::source_location{});
+      m.because(why);
+      // what it does: a task; or a pass over whole arrays
+      m.run(task::reduce<reduction::sum, function::identity, float, float>{}, all_into_one(n), x, y);
+      m.transform(n, function::identity{}, x, y);
+      m.add_up(n, yes, yes, y, y, x);
+      m.fill(n, float{}, x);
+      m.copy(n, y, x);
+      // what it sends
+      m.all_reduce(reduction::sum, x, n, over);
+      { m.counts(over) } -> std::same_as<bool>;
+      m.if_joined(over, [] {}, [] {});
+      m.must_know(over);
+      // where values, handles and the tape live
+      { m.template create<int>(1) } -> std::same_as<int*>;
+      m.destroy(static_cast<int*>(nullptr));
+      m.put_on_tape(static_cast<tape_entry*>(nullptr));
+      m.unwind_tape(yes);
+      { m.records_gradients() } -> std::same_as<bool>;
+      m.count_parameter(n);
+    };
 
 /// An operation on the tape: how to go back through it. `leave` runs the operation's gradient, or, without `run`, destroys the entry.
 ///

@@ -3,25 +3,10 @@
 
 #include <array>
 #include <span>
-#include <type_traits>
 
-#include <meshtf/core/placed.hpp>
+#include <meshtf/plan/task.hpp>
 
 namespace meshtf::inline v0 {
-
-namespace detail {
-
-template<class L, class Steps>
-struct steps_for : std::type_identity<Steps> {};
-
-}  // namespace detail
-
-/// What a plan under `L` is: `Steps`, or what stands for them while the layout is undecided. Named, not deduced, so that who asks for a verdict plans nothing.
-template<class L, class Steps>
-using steps_under = typename detail::steps_for<L, Steps>::type;
-
-/// A loop nest walks over this many arrays at most, the one it writes included.
-inline constexpr int max_operands = 5;
 
 /// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array are one loop, and loops of one turn are none:
 /// a kernel sees as few and as long loops as there can be.
@@ -33,6 +18,8 @@ struct nest_steps {
   extent results = 1;  // elements written
   std::array<extent, max_rank> size{};
   std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
+
+  static constexpr nest_steps plan(task_loops const& l, loop_extents const& e);
 };
 
 /// Elements from one index of a dimension to the next in a row-major array of dimensions `of`, for each loop of the nest; 0 where it lacks the dimension.
@@ -71,11 +58,12 @@ constexpr nest_steps collapsed(nest_steps const& nest) {
   return out;
 }
 
-/// The nest over `loops` (their extents in one process) of arrays whose dimensions are `operands`, the result last.
+/// The nest over `loops` (how many turns each has in one process) of arrays whose dimensions are `operands`, the result last. `stored` says for each array how
+/// many elements of each dimension it has room for.
 ///
 /// The loops run in the memory order of the largest array, those that it lacks outermost: its elements are touched one after the other, and a sum over
 /// outer dimensions adds whole rows.
-constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands) {
+constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands, std::span<std::span<extent const> const> stored) {
   std::size_t largest = operands.size() - 1;
   extent most         = 0;
   for (std::size_t k = operands.size(); k-- > 0;) {
@@ -91,7 +79,7 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
 
   nest_steps nest{.rank = order.count, .operands = static_cast<int>(operands.size())};
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    auto const strides = strides_of(operands[k], loops);
+    auto const strides = strides_of(operands[k], stored[k]);
     for (int i = 0; i < order.count; ++i) {
       nest.stride[k][static_cast<std::size_t>(i)] = strides[static_cast<std::size_t>(order[i])];
       nest.size[static_cast<std::size_t>(i)]      = loops[static_cast<std::size_t>(order[i])];
@@ -99,12 +87,30 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
   }
   return collapsed(nest);
 }
+/// The same of arrays that have room for just as many.
+constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands) {
+  std::array<std::span<extent const>, max_operands> stored{};
+  for (std::size_t k = 0; k < operands.size(); ++k) stored[k] = loops;
+  return plan_nest(loops, operands, stored);
+}
+
+constexpr nest_steps nest_steps::plan(task_loops const& l, loop_extents const& e) {
+  std::array<std::span<extent const>, max_operands> stored{};
+  for (std::size_t k = 0; k < l.arrays().size(); ++k) stored[k] = e.storage();
+  return plan_nest(e.loops(), l.arrays(), stored);
+}
 
 /// n numbers that become one.
 constexpr nest_steps all_into_one(extent n) {
   nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .turns = n};
   if (n > 1) steps.size[0] = n, steps.stride[0][0] = 1;
   return steps;
+}
+/// The same of a number that depends on the layout.
+constexpr undecided_steps<nest_steps> all_into_one(undecided_size const& n) {
+  dim_list one;
+  one.push_back(0);
+  return {{std::array{undecided_dim{n.whole, n.dims}}, std::array{one, dim_list{}}}};
 }
 
 }  // namespace meshtf::inline v0

@@ -1,8 +1,10 @@
 // What an elementwise operation or a reduction will do, decided before it runs.
 #pragma once
 
+#include <meshtf/core/element.hpp>
 #include <meshtf/core/placement.hpp>
-#include <meshtf/plan/nest.hpp>
+#include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/work.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -23,6 +25,32 @@ struct all_dims<Out, First, Rest...> : all_dims<united<Out, First>, Rest...> {};
 
 }  // namespace detail
 
+namespace task {
+
+/// z = f(x...) for each turn of a nest. Arrays: z, x...
+template<class F, class R, class... T>
+struct map {
+  using steps_type = nest_steps;
+  F f;
+
+  static constexpr meshtf::work work(nest_steps const& s) {
+    return {.kind = "elementwise", .elementwise = s.turns * detail::flops_of<F>, .bytes = detail::bytes_of_nest<T..., R>(s)};
+  }
+};
+
+/// z = the sum, maximum or minimum of f(x...) over the loops that stand still in z. Arrays: z, x...
+template<reduction Op, class F, class R, class... T>
+struct reduce {
+  using steps_type = nest_steps;
+  F f;
+
+  static constexpr meshtf::work work(nest_steps const& s) {
+    return {.kind = "reduction", .elementwise = s.turns * (detail::flops_of<F> + 1), .bytes = detail::bytes_of_nest<T..., R>(s)};
+  }
+};
+
+}  // namespace task
+
 /// `out[...] (op)= f(in[...]...)` over the union of all dimensions; those that `Out` lacks are reduced.
 ///
 /// The layout must be able to place the whole loop nest, not each tensor alone: an axis that splits a dimension of one operand and another dimension of another
@@ -34,8 +62,7 @@ struct nest_plan {
   using loops   = typename detail::all_dims<Out, In...>::type;
   using verdict = placement_verdict_of<L, loops>;
 
-  static constexpr steps_under<L, nest_steps> local =
-      plan_nest(local_extents<L, loops>, std::array{dims_within<loops, In>..., dims_within<loops, Out>});
+  static constexpr steps_under<L, nest_steps> local = plan_steps<L, nest_steps, loops, arrays_of<In..., Out>>();
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, Out>;
 };

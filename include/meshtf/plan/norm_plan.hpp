@@ -1,7 +1,8 @@
 // What a normalisation along a dimension will do, decided before it runs.
 #pragma once
 
-#include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/plan/lines.hpp>
+#include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -16,16 +17,13 @@ struct addend_has_other_dims {};
 /// Rows along a dimension: `centred` about their mean first (layer norm), or scaled only (RMS norm).
 struct norm_steps {
   line_steps lines{};
-  axis_set finished_over = 0;   // where other processes hold the rest of each row
-  bool centred           = true;
+  bool centred = true;
 
-  constexpr extent rows() const { return lines.outer * lines.inner; }
+  constexpr extent rows() const { return lines.rows(); }
   constexpr extent elements() const { return rows() * lines.along; }
   /// Numbers that processes with parts of one row tell each other of it: sum and sum of squares, or the latter alone.
   constexpr extent numbers() const { return (centred ? 2 : 1) * rows(); }
 };
-
-constexpr norm_steps plan_norm(line_steps const& lines, axis_set finished_over, bool centred) { return {lines, finished_over, centred}; }
 
 /// What a normalisation reads and writes. `mean` is not used where rows are not centred; `added` and `sum` only where something is added first.
 template<class T>
@@ -72,15 +70,113 @@ constexpr extent norm_gradient_flops(norm_steps const& s, norm_wishes const& wan
   return wants.x ? s.elements() * ((s.centred ? 7 : 5) + (wants.adds ? 1 : 0)) : 0;
 }
 
+namespace task {
+
+/// What the normalisations have in common: whether rows are centred, and whether something is added to x first.
+template<template<class> class Self, class T>
+struct of_norm_rows {
+  using steps_type = line_steps;
+  bool centred     = true;
+  bool adds        = false;
+
+  constexpr unsigned wishes() const { return detail::as_bits(centred, adds); }
+  static constexpr Self<T> with(unsigned w) { return {{detail::has_bit(w, 0), detail::has_bit(w, 1)}}; }
+};
+
+/// Whole rows. Arrays: `norm_arrays<T>`.
+template<class T>
+struct normalise : of_norm_rows<normalise, T> {
+  double epsilon = 0;
+
+  constexpr meshtf::work work(line_steps const& lines) const {
+    norm_steps const s{lines, this->centred};
+    return {.kind        = "norm",
+            .elementwise = moments_flops(s, this->adds) + normalising_flops(s),
+            .bytes       = (s.elements() * (this->adds ? 4 : 2) + s.numbers()) * extent{sizeof(T)}};
+  }
+};
+
+/// Of parts of rows, what is to be summed over processes. Arrays: `norm_arrays<T>`, the sums.
+template<class T>
+struct row_moments : of_norm_rows<row_moments, T> {
+  constexpr meshtf::work work(line_steps const& lines) const {
+    norm_steps const s{lines, this->centred};
+    return {.kind        = "norm",
+            .elementwise = moments_flops(s, this->adds),
+            .bytes       = s.elements() * (this->adds ? 3 : 1) * extent{sizeof(T)} + s.numbers() * extent{sizeof(double)}};
+  }
+};
+
+/// And the rest when it is. Arrays: `norm_arrays<T>`, the sums.
+template<class T>
+struct normalise_by : of_norm_rows<normalise_by, T> {
+  double epsilon = 0;
+
+  constexpr meshtf::work work(line_steps const& lines) const {
+    norm_steps const s{lines, this->centred};
+    return {.kind = "norm", .elementwise = normalising_flops(s), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
+  }
+};
+
+/// What their gradients have in common: whether rows are centred, and what is wanted.
+template<template<class> class Self, class T>
+struct of_norm_gradients {
+  using steps_type = line_steps;
+  bool centred     = true;
+  norm_wishes wants{};
+
+  constexpr unsigned wishes() const { return detail::as_bits(centred, wants.x, wants.scale, wants.bias, wants.adds); }
+  static constexpr Self<T> with(unsigned w) {
+    return {{detail::has_bit(w, 0), {detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3), detail::has_bit(w, 4)}}};
+  }
+};
+
+/// Of whole rows. Arrays: `norm_gradient_arrays<T>`.
+template<class T>
+struct norm_gradient : of_norm_gradients<norm_gradient, T> {
+  constexpr meshtf::work work(line_steps const& lines) const {
+    norm_steps const s{lines, this->centred};
+    extent const passes = 2 + int{this->wants.x} + int{this->wants.x && this->wants.adds};
+    return {.kind        = "norm",
+            .elementwise = norm_sums_flops(s, this->wants) + norm_gradient_flops(s, this->wants),
+            .bytes       = (passes * s.elements() + s.numbers()) * extent{sizeof(T)}};
+  }
+};
+
+/// Of parts of rows, what is to be summed over processes. Arrays: `norm_gradient_arrays<T>`, the sums.
+template<class T>
+struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
+  constexpr meshtf::work work(line_steps const& lines) const {
+    norm_steps const s{lines, this->centred};
+    return {.kind = "norm", .elementwise = norm_sums_flops(s, this->wants), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
+  }
+};
+
+/// And the rest when it is. Arrays: `norm_gradient_arrays<T>`, the sums.
+template<class T>
+struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
+  constexpr meshtf::work work(line_steps const& lines) const {
+    norm_steps const s{lines, this->centred};
+    return {.kind        = "norm",
+            .elementwise = norm_gradient_flops(s, this->wants),
+            .bytes       = (this->wants.x ? (this->wants.adds ? 4 : 3) * s.elements() + s.numbers() : 0) * extent{sizeof(T)}};
+  }
+};
+
+}  // namespace task
+
 /// A normalisation of a tensor of shape `X` along `Along`.
 template<Layout L, class X, class Along>
 struct norm_plan {
   using row     = without<X, shape<Along>>;
   using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;
 
+  static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, arrays_of<X>, Along>();
+  static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, row>;
+
+  /// Numbers of all rows that processes with parts of them tell each other: see `norm_steps`.
   template<bool Centred>
-  static constexpr steps_under<L, norm_steps> steps =
-      plan_norm(plan_lines(placed_dims<L, X>, dims_within<X, shape<Along>>[0]), split_over<L, X> & ~split_over<L, row>, Centred);
+  static constexpr auto numbers = shard_size<L, row> * (Centred ? 2 : 1);
 
   /// What the gradients of scale and bias owe: each process has summed its own rows.
   static constexpr axis_set owed_by_scale = split_over<L, X> & ~split_over<L, shape<Along>>;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <meshtf/core/undecided_layout.hpp>
-#include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -14,24 +14,49 @@ struct sliced_dim_is_split {};
 template<class Part, class Dim>
 struct slice_is_larger_than_dim {};
 
-/// The loops of a copy from the first `count` elements along a dimension to an array that has no others.
-constexpr nest_steps plan_slice(line_steps const& from, extent count) {
-  nest_steps nest{.rank = 3, .operands = 2};
-  nest.size      = {from.outer, count, from.inner};
-  nest.stride[0] = {from.along * from.inner, from.inner, 1};
-  nest.stride[1] = {count * from.inner, from.inner, 1};
-  return collapsed(nest);
-}
+/// A copy between a part, which has a dimension of its own, and its place along a dimension of a larger array.
+struct part_steps {
+  nest_steps copy{};  // from the larger array to the part
+  extent stride = 1;  // in the larger array, from one element along its dimension to the next
 
-/// The same the other way.
-constexpr nest_steps plan_unslice(line_steps const& from, extent count) {
-  nest_steps nest = plan_slice(from, count);
-  std::swap(nest.stride[0], nest.stride[1]);
-  return nest;
-}
+  static constexpr bool needs_whole = true;
 
-/// The same steps: under a layout it is known that `dims`, which an operation needs whole, are so. An undecided layout notes them.
-constexpr nest_steps where_whole(nest_steps const& nest, axis_set) { return nest; }
+  /// Of the larger array and the part; it asks for the loops of the larger one's dimension and of the part's own.
+  static constexpr part_steps plan(task_loops const& l, loop_extents const& e) {
+    auto const in     = static_cast<std::size_t>(l.along[0]);
+    auto const larger = strides_of(l.operand[0], e.storage()), part = strides_of(l.operand[1], e.storage());
+    nest_steps nest{.rank = l.operand[1].count, .operands = 2};
+    for (int i = 0; i < nest.rank; ++i) {
+      auto const to = static_cast<std::size_t>(i), d = static_cast<std::size_t>(l.operand[1][i]);
+      nest.size[to]      = e.held[d];
+      nest.stride[0][to] = larger[l.operand[1][i] == l.along[1] ? in : d];
+      nest.stride[1][to] = part[d];
+    }
+    return {collapsed(nest), larger[in]};
+  }
+};
+
+namespace task {
+
+/// The part that begins at `first`. Arrays: the larger one, the part.
+template<Element T>
+struct take_part {
+  using steps_type = part_steps;
+  extent first     = 0;
+
+  static constexpr meshtf::work work(part_steps const& s) { return {.kind = "elementwise", .bytes = detail::bytes_of_nest<T, T>(s.copy)}; }
+};
+
+/// Puts the part to its place, which begins at `first`. Arrays: the larger one, the part.
+template<Element T>
+struct put_part {
+  using steps_type = part_steps;
+  extent first     = 0;
+
+  static constexpr meshtf::work work(part_steps const& s) { return take_part<T>::work(s); }
+};
+
+}  // namespace task
 
 namespace detail {
 
@@ -50,9 +75,7 @@ struct slice_plan {
   using fits    = std::conditional_t<To::size <= From::size, legal, slice_is_larger_than_dim<To, From>>;
   using verdict = first_objection<detail::dims_are_in<X, From>, fits, placement_verdict_of<L, X>, whole, placement_verdict_of<L, result>>;
 
-  static constexpr steps_under<L, line_steps> lines = plan_lines(placed_dims<L, X>, dims_within<X, shape<From>>[0]);
-  static constexpr steps_under<L, nest_steps> take  = where_whole(plan_slice(lines, To::size), split_over<L, shape<To>>);
-  static constexpr steps_under<L, nest_steps> give  = where_whole(plan_unslice(lines, To::size), split_over<L, shape<To>>);
+  static constexpr steps_under<L, part_steps> part = plan_steps<L, part_steps, united<X, shape<To>>, arrays_of<X, result>, From, To>();
 };
 
 /// `legal`, or the objection to `slice<From, To>` of a tensor of shape `X`.

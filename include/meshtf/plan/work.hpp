@@ -1,10 +1,7 @@
 // Work: what one call of a machine computes and touches, the same in the compiler and in a process.
 #pragma once
 
-#include <meshtf/plan/attention_plan.hpp>
-#include <meshtf/plan/contraction.hpp>
-#include <meshtf/plan/cross_entropy_plan.hpp>
-#include <meshtf/plan/norm_plan.hpp>
+#include <meshtf/plan/nest.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -18,7 +15,37 @@ struct work {
   extent m = 0, n = 0, k = 0;  // of a matrix product
 };
 
+/// What a machine can be asked for over `K::steps_type`: `task.work(steps)` is its price. If what it does depends on numbers that are known only at run time (which
+/// gradients are wanted), these are `task.wishes()`, bits from which `K::with(wishes)` makes a task of the same price. If it needs memory of its own,
+/// `K::scratch(steps)` is the number of elements of `K::scratch_type`.
+template<class K>
+concept Task = TaskSteps<typename K::steps_type> && requires(K const& task, typename K::steps_type const& steps) {
+  { task.work(steps) } -> std::same_as<work>;
+};
+
+/// A task that needs memory while it runs.
+template<class K>
+concept NeedsScratch = Task<K> && requires(typename K::steps_type const& steps) {
+  typename K::scratch_type;
+  { K::scratch(steps) } -> std::same_as<extent>;
+};
+
+/// A task whose price depends on what is wished at run time.
+template<class K>
+concept HasWishes = Task<K> && requires(K const& task) {
+  { K::with(task.wishes()) } -> std::same_as<K>;
+};
+
 namespace detail {
+
+/// Wishes as bits, the first one lowest, and back.
+template<class... Wish>
+constexpr unsigned as_bits(Wish... wish) {
+  unsigned bits = 0, next = 1;
+  ((bits |= wish ? next : 0U, next <<= 1), ...);
+  return bits;
+}
+constexpr bool has_bit(unsigned bits, int i) { return (bits >> i & 1U) != 0; }
 
 /// Arithmetic steps of an elementwise function: what it says, else one.
 template<class F>
@@ -46,43 +73,9 @@ constexpr extent bytes_of_nest(nest_steps const& nest) {
 
 }  // namespace detail
 
-/// The work of each call of a machine, under the call's name.
+/// The work of calls that need no plan: they walk down whole arrays of `n` elements.
 namespace work_of {
 
-template<class F, class R, class... T>
-constexpr work map(nest_steps const& s) {
-  return {.kind = "elementwise", .elementwise = s.turns * detail::flops_of<F>, .bytes = detail::bytes_of_nest<T..., R>(s)};
-}
-template<class F, class R, class... T>
-constexpr work reduce(nest_steps const& s) {
-  return {.kind = "reduction", .elementwise = s.turns * (detail::flops_of<F> + 1), .bytes = detail::bytes_of_nest<T..., R>(s)};
-}
-template<class T>
-constexpr work contract(contraction_steps const& s) {
-  return {.kind  = "product",
-          .flops = s.flops,
-          .bytes = detail::bytes_of_nest<T, T, T>(s.nest) + 2 * s.scratch * extent{sizeof(T)},
-          .m     = s.m,
-          .n     = s.n,
-          .k     = s.k};
-}
-template<class T>
-constexpr work attend(attention_steps const& s) {
-  extent const rows = s.pairs.turns * s.queries;
-  return {.kind        = "attention",
-          .flops       = 2 * s.product_flops(),
-          .elementwise = s.softmax_flops(),
-          .bytes       = ((2 * rows + 2 * s.pairs.turns * s.memories) * s.depth + rows) * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work attention_gradient(attention_steps const& s, attention_wishes const& wants) {
-  extent const rows = s.pairs.turns * s.queries, memories = s.pairs.turns * s.memories;
-  extent const written = (wants.query ? rows : 0) + (wants.key ? memories : 0) + (wants.value ? memories : 0);
-  return {.kind        = "attention",
-          .flops       = attention_gradient_flops(s, wants),
-          .elementwise = s.softmax_flops(),
-          .bytes       = ((3 * rows + 2 * memories + written) * s.depth + rows) * extent{sizeof(T)}};
-}
 template<class F, class... P>
 constexpr work transform(extent n) {
   return {.kind = "elementwise", .elementwise = n * detail::flops_of<F>, .bytes = n * (extent{sizeof(P)} + ... + 0)};
@@ -98,83 +91,6 @@ constexpr work fill(extent n) {
 template<class T>
 constexpr work copy(extent n) {
   return {.kind = "copy", .bytes = 2 * n * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work draw(std::span<placed const> dims) {
-  extent n = 1;
-  for (placed const& d : dims) n *= d.local_size();
-  return {.kind = "random", .bytes = n * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work pick(line_steps const& lines) {
-  return {.kind = "gather", .bytes = lines.outer * lines.inner * (2 * extent{sizeof(T)} + 4)};
-}
-template<class T>
-constexpr work pick_gradient(line_steps const& lines) {
-  return {.kind = "gather", .elementwise = lines.outer * lines.inner, .bytes = lines.outer * lines.inner * (3 * extent{sizeof(T)} + 4)};
-}
-template<class T>
-constexpr work gather_rows(line_steps const& lines, extent ids) {
-  return {.kind = "gather", .bytes = ids * (lines.outer * lines.inner * 2 * extent{sizeof(T)} + 4)};
-}
-template<class T>
-constexpr work scatter_rows(line_steps const& lines, extent ids) {
-  extent const n = ids * lines.outer * lines.inner;
-  return {.kind = "gather", .elementwise = n, .bytes = 3 * n * extent{sizeof(T)} + 4 * ids};
-}
-template<class T>
-constexpr work iota(line_steps const& lines) {
-  return {.kind = "copy", .bytes = lines.along * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work argmax(line_steps const& lines) {
-  extent const rows = lines.outer * lines.inner;
-  return {.kind = "reduction", .elementwise = rows * lines.along, .bytes = rows * (lines.along + 1) * extent{sizeof(T)} + 4 * rows};
-}
-template<class T>
-constexpr work forget_smaller(extent n) {
-  return {.kind = "elementwise", .bytes = n * (2 * extent{sizeof(T)} + 4)};
-}
-template<class T>
-constexpr work row_moments(norm_steps const& s, bool adds) {
-  return {.kind        = "norm",
-          .elementwise = moments_flops(s, adds),
-          .bytes       = s.elements() * (adds ? 3 : 1) * extent{sizeof(T)} + s.numbers() * extent{sizeof(double)}};
-}
-template<class T>
-constexpr work normalise_by(norm_steps const& s) {
-  return {.kind = "norm", .elementwise = normalising_flops(s), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work normalise(norm_steps const& s, bool adds) {
-  return {.kind        = "norm",
-          .elementwise = moments_flops(s, adds) + normalising_flops(s),
-          .bytes       = (s.elements() * (adds ? 4 : 2) + s.numbers()) * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work norm_gradient_sums(norm_steps const& s, norm_wishes const& wants) {
-  return {.kind = "norm", .elementwise = norm_sums_flops(s, wants), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work norm_gradient_by(norm_steps const& s, norm_wishes const& wants) {
-  return {.kind        = "norm",
-          .elementwise = norm_gradient_flops(s, wants),
-          .bytes       = (wants.x ? (wants.adds ? 4 : 3) * s.elements() + s.numbers() : 0) * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work norm_gradient(norm_steps const& s, norm_wishes const& wants) {
-  extent const passes = 2 + int{wants.x} + int{wants.x && wants.adds};
-  return {.kind        = "norm",
-          .elementwise = norm_sums_flops(s, wants) + norm_gradient_flops(s, wants),
-          .bytes       = (passes * s.elements() + s.numbers()) * extent{sizeof(T)}};
-}
-template<class F, class T>
-constexpr work map_rows_and_sum(extent rows, extent n) {
-  return {.kind = "elementwise", .elementwise = rows * n * (detail::flops_of<F> + 1), .bytes = (3 * rows * n + 2 * n) * extent{sizeof(T)}};
-}
-template<class T>
-constexpr work drop(extent n) {
-  return {.kind = "elementwise", .elementwise = n, .bytes = 2 * n * extent{sizeof(T)}};
 }
 
 }  // namespace work_of

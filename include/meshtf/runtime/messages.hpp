@@ -18,8 +18,8 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/kernel/nest.hpp>
+#include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/machine.hpp>
-#include <meshtf/plan/price/links.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
@@ -29,14 +29,14 @@ namespace meshtf::inline v0 {
 
 namespace detail {
 
-/// Memory of `m` for the time of a message; given back also where the message fails.
+/// Memory of `m` while a message or a task needs it; given back also where that fails.
 template<class T, class Machine>
-class message_buffer {
+class scratch_memory {
 public:
-  message_buffer(Machine& m, extent n) : machine_(m), size_(n), data_(m.template take<T>(n)) {}
-  message_buffer(message_buffer const&) = delete;
-  void operator=(message_buffer const&) = delete;
-  ~message_buffer() { machine_.give(data_, size_); }
+  scratch_memory(Machine& m, extent n) : machine_(m), size_(n), data_(m.template take<T>(n)) {}
+  scratch_memory(scratch_memory const&) = delete;
+  void operator=(scratch_memory const&) = delete;
+  ~scratch_memory() { machine_.give(data_, size_); }
 
   T* data() const { return data_; }
 
@@ -65,6 +65,7 @@ public:
   }
   /// By number of the axis.
   std::span<extent const> coordinates() const { return coordinates_; }
+  place_in_mesh place() const { return {coordinates_, axis_sizes<M>}; }
 
   /// The processes that differ from this one along `A` alone.
   template<MeshAxis A>
@@ -101,23 +102,22 @@ public:
 
   template<class T>
   void all_reduce(reduction how, T* data, extent n, axis_set over) {
-    if (over == 0) return;
-    if (auto const sum = by_link<M>(over); reduces_by_nodes(n, extent{sizeof(T)}, sum.processes, sum.nodes)) {
-      extent const part = n / sum.processes;
-      T* const mine     = data + rank_along(sum.within) * part;
-      reduce_scatter(how, static_cast<T const*>(data), part, mine, sum.within);
-      all_reduce(how, mine, part, sum.between);
-      return all_gather(data, part, sum.within);
-    }
-    extent const processes = processes_along(axis_sizes<M>, over);
-    if (!reduces_in_parts(n, extent{sizeof(T)}, processes)) {
-      auto const span = calls<T>(collective::all_reduce, how, n, over);
-      meshtf::all_reduce(along(over), how, data, n);
-      return;
-    }
-    extent const part = n / processes;
-    reduce_scatter(how, static_cast<T const*>(data), part, data + rank_along(over) * part, over);
-    all_gather(data, part, over);
+    for (all_reduce_call const& c : plan_all_reduce<M>(n, extent{sizeof(T)}, over)) switch (c.kind) {
+        case collective::reduce_scatter: {
+          T* const mine = data + rank_along(c.over) * c.count;
+          reduce_scatter(how, static_cast<T const*>(data), c.count, mine, c.over);
+          data = mine;
+          break;
+        }
+        case collective::all_gather:
+          data -= rank_along(c.over) * c.count;
+          all_gather(data, c.count, c.over);
+          break;
+        default: {
+          auto const span = calls<T>(collective::all_reduce, how, c.count, c.over);
+          meshtf::all_reduce(along(c.over), how, data, c.count);
+        }
+      }
   }
 
   /// Of the parts of `part` elements each, one for each process along `over`, this process's own is joined over them, into `sum`, which may be that part.
@@ -125,7 +125,7 @@ public:
   void reduce_scatter(reduction how, T const* parts, extent part, T* sum, axis_set over) {
     extent const extra = exchange_piece(part, extent{sizeof(T)});
     auto const span    = calls<T>(collective::reduce_scatter, how, part * processes_along(axis_sizes<M>, over), over);
-    detail::message_buffer<T, Self> const buffer{self(), extra};
+    detail::scratch_memory<T, Self> const buffer{self(), extra};
     meshtf::reduce_scatter(along(over), how, parts, part, buffer.data(), sum);
   }
   /// In place: of the parts of `part` elements each in `whole`, every process along `over` knows its own, and then all.
@@ -146,17 +146,17 @@ public:
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {
     if (move.what == transfer_kind::slice) {
-      kernel::map_nest(move.pack, kernel::unchanged{}, z, x + offset_of(move));
+      kernel::map_nest(move.pack, function::identity{}, z, x + offset_of(move));
       return;
     }
     extent const extra = scratch_of(move, extent{sizeof(T)});
     auto const span    = calls<T>(collective_of(move), reduction::sum, move.send, move.over);
-    detail::message_buffer<T, Self> const scratch{self(), extra};
+    detail::scratch_memory<T, Self> const scratch{self(), extra};
     auto const& comm  = along(move.over);
     T* const packed   = scratch.data();
     T* const received = packed + (move.packs ? move.send : 0);
     T* const buffer   = received + (move.unpacks ? move.result : 0);
-    if (move.packs) kernel::map_nest(move.pack, kernel::unchanged{}, packed, x);
+    if (move.packs) kernel::map_nest(move.pack, function::identity{}, packed, x);
     T const* const sent = move.packs ? packed : x;
     T* const arriving   = move.unpacks ? received : z;
     switch (move.what) {
@@ -170,14 +170,14 @@ public:
       }
       default: break;  // an all-reduce works in place: `all_reduce`
     }
-    if (move.unpacks) kernel::map_nest(move.unpack, kernel::unchanged{}, z, static_cast<T const*>(received));
+    if (move.unpacks) kernel::map_nest(move.unpack, function::identity{}, z, static_cast<T const*>(received));
   }
   /// Undoes a slice: `x` has `move.result` elements and goes to its place among the `move.send` of `z`.
   template<class T>
   void unslice(reshard_move const& move, T const* x, T* z) {
     nest_steps back = move.pack;
     std::swap(back.stride[0], back.stride[1]);
-    kernel::map_nest(back, kernel::unchanged{}, z + offset_of(move), x);
+    kernel::map_nest(back, function::identity{}, z + offset_of(move), x);
   }
 
 protected:

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <meshtf/core/distribution.hpp>
+#include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
@@ -35,7 +35,7 @@ constexpr double root(double x) {
 
 template<class T, class L, class... D, class Distribution>
 constexpr void draw_into(tensor<T, L, D...>& w, Distribution const& how) {
-  w.machine().draw(placed_dims<L, shape<D...>>, how, w.data());
+  w.machine().run(task::draw<T, Distribution>{how}, shard_plan<wet<L>, shape<D...>>, w.data());
 }
 
 }  // namespace detail

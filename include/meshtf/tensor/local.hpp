@@ -60,13 +60,23 @@ struct fit<tensor<T, L, X...>, tensor<T, L, Y...>> : std::type_identity<legal> {
 template<class X, class Y>
 using fit_verdict = typename fit<X, Y>::type;
 
+/// Asks `m` for z = f(x...) over a nest, or for the sum or maximum of f(x...).
+template<class Machine, class Steps, class F, class R, class... T>
+constexpr void run_map(Machine& m, Steps const& nest, F const& f, R* z, T const*... x) {
+  m.run(task::map<F, R, T...>{f}, nest, z, x...);
+}
+template<reduction Op, class Machine, class Steps, class F, class R, class... T>
+constexpr void run_reduce(Machine& m, Steps const& nest, F const& f, R* z, T const*... x) {
+  m.run(task::reduce<Op, F, R, T...>{f}, nest, z, x...);
+}
+
 /// f(x...) for each element of `Out`, the operands broadcast to it.
 template<class R, class Out, class F, class T0, class L, class... D0, class... Rest>
 constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... rest) {
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
   static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
   auto z = tensor_of<R, L, Out>::uninitialised(x.machine());
-  x.machine().map(plan::local, f, z.data(), x.data(), rest.data()...);
+  run_map(x.machine(), plan::local, f, z.data(), x.data(), rest.data()...);
   return z;
 }
 
@@ -76,7 +86,7 @@ constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... 
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
   static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
   auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
-  x.machine().template reduce<Op>(plan::local, f, z.data(), x.data(), rest.data()...);
+  run_reduce<Op>(x.machine(), plan::local, f, z.data(), x.data(), rest.data()...);
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
 }
 
@@ -85,7 +95,7 @@ template<class Out, class T, class L, class... X, class... Y>
 constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const& y) {
   using plan = einsum_plan<wet<L>, Out, shape<X...>, shape<Y...>>;
   auto z     = tensor_of<T, L, Out>::uninitialised(x.machine());
-  x.machine().contract(plan::local, x.data(), y.data(), z.data());
+  x.machine().run(task::contract<T>{}, plan::local, x.data(), y.data(), z.data());
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
 }
 

@@ -94,14 +94,14 @@ public:
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
     if constexpr (detail::holds_values<L>) {
       this->handle()->written();
-      return this->machine().view(this->data(), local_extents<L, shape_type>);
+      return this->machine().view(this->data(), stored_extents<L, shape_type>);
     } else {
       return detail::rejected{};
     }
   }
   constexpr auto local() const {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
-    if constexpr (detail::holds_values<L>) return this->machine().view(this->data(), local_extents<L, shape_type>);
+    if constexpr (detail::holds_values<L>) return this->machine().view(this->data(), stored_extents<L, shape_type>);
     else return detail::rejected{};
   }
 

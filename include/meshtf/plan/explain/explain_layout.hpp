@@ -36,7 +36,7 @@ constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims,
     for (int i = 0; i < dims[d].over.count; ++i) put(out, i == 0 ? " (" : " and ", m.axis(dims[d].over[i]));
     if (dims[d].over.count > 0) out += dims[d].over.count == 1 ? " has one process)" : " have one process)";
   } else {
-    put(out, " in ", number_text(dims[d].parts), " parts of ", number_text(dims[d].local_size()), " over ");
+    put(out, " in ", number_text(dims[d].parts), " parts of ", number_text(dims[d].room()), " over ");
     int i = 0;
     for (int axis : dims[d].over)
       if (m.size(axis) > 1) put(out, i++ == 0 ? "" : ", then ", m.axis(axis));
@@ -85,7 +85,7 @@ template<class Text>
 constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dims, extent element_bytes) {
   for (int d = 0; d < dims.count; ++d) put_split(out, m, dims, d, longest_name(dims));
   extent mine = 1, all = 1;
-  for (int d = 0; d < dims.count; ++d) mine *= dims[d].local_size(), all *= dims[d].size;
+  for (int d = 0; d < dims.count; ++d) mine *= dims[d].room(), all *= dims[d].size;
   axis_set const over = splitting_set(m, dims), equal = m.joining(m.all()) & ~over;
   out += "  a process holds ";
   put_extents(out, dims);

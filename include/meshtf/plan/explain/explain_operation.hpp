@@ -178,8 +178,8 @@ struct page_of_gather {
       put_refusal<typename plan::verdict>(out);
     } else {
       constexpr placed along = placed_under<L, V>;
-      put(out, "  a process looks ", thousands_text(plan::ids), plan::ids == 1 ? " id up in " : " ids up in ");
-      if (split_over<L, shape<V>> != 0) put(out, "its ", thousands_text(along.local_size()), " of the ", thousands_text(along.size), " rows\n");
+      put(out, "  a process looks ", thousands_text(plan::rows.ids), plan::ids == 1 ? " id up in " : " ids up in ");
+      if (split_over<L, shape<V>> != 0) put(out, "its ", thousands_text(along.room()), " of the ", thousands_text(along.size), " rows\n");
       else put(out, "all ", thousands_text(along.size), " rows\n");
       using result = typename plan::result;
       put_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>, plan::finished_over,

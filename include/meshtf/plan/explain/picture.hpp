@@ -19,8 +19,9 @@ constexpr extent part_at(placed const& d, named_mesh const& m, coordinates const
 
 /// "batch 0-255": the elements of dimension `d` that the process at `at` holds.
 constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m, coordinates const& at) {
-  extent const first = part_at(dims[d], m, at) * dims[d].local_size();
-  extent const end   = first + dims[d].local_size();
+  extent const part  = part_at(dims[d], m, at);
+  extent const first = part * dims[d].room();
+  extent const end   = first + dims[d].held(part);
   extent const last  = (end < dims[d].size ? end : dims[d].size) - 1;
   short_text text;
   text += dims.name(d).substr(0, 24);

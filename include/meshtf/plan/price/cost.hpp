@@ -9,8 +9,8 @@
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/placed.hpp>
 #include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/links.hpp>
 #include <meshtf/plan/price/held.hpp>
-#include <meshtf/plan/price/links.hpp>
 #include <meshtf/plan/price/machine_model.hpp>
 #include <meshtf/plan/reason.hpp>
 #include <meshtf/plan/work.hpp>

@@ -50,7 +50,7 @@ public:
     for (int m = 0; m < moment_count_; ++m) {  // few of those that take scratch memory can be the peak, so nobody plans how much the others take
       if (moment_call_[m] < 0) continue;
       recorded_call const& c = record_.calls[static_cast<std::size_t>(moment_call_[m])];
-      if (c.contracts && sums[m] + c.most_scratch_of_contraction(l) <= most) continue;
+      if (c.is_product && sums[m] + c.most_scratch_of_contraction(l) <= most) continue;
       extent const scratch = scratch_of(m, l);
       if (sums[m] + scratch > most) most = sums[m] + scratch;
     }

@@ -205,7 +205,7 @@ private:
     done sum;
     for (int c = of.first; c >= 0; c = next_of_call_[c]) {
       recorded_call const& call = record_.calls[static_cast<std::size_t>(c)];
-      if (call.contracts && !by_plan) {
+      if (call.is_product && !by_plan) {
         sum.flops += call.flops_of_contraction(l) * call.times;
         continue;
       }

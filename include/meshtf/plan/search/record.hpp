@@ -8,7 +8,6 @@
 #include <meshtf/core/name.hpp>
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/price/cost.hpp>
-#include <meshtf/plan/search/undecided_steps.hpp>
 #include <meshtf/plan/work.hpp>
 
 namespace meshtf::inline v0 {
@@ -66,13 +65,12 @@ struct recorded_call {
 
   figures (*price)(recorded_call const&, layout_numbers const&) = nullptr;
   undecided_loops loops{};
-  std::array<int, 3> along{};  // numbers of loops that the plan asks for
-  undecided_size n{}, rows{};
-  unsigned options = 0;
-  bool contracts   = false;  // a contraction: what it does and takes at most is told without its plan, which is dear
-  axis_set over    = 0;
-  reduction how    = reduction::sum;
-  element type     = element::float32;
+  undecided_size n{};
+  unsigned wishes = 0;  // of the task
+  bool is_product = false;  // what it does and takes at most is told without its steps, which are dear
+  axis_set over   = 0;
+  reduction how   = reduction::sum;
+  element type    = element::float32;
   undecided_condition if_{};
   extent times = 0;
   call_site first{};  // who made it first
@@ -80,28 +78,32 @@ struct recorded_call {
   /// Of a contraction: two for each turn of its loops; and the most scratch memory, in bytes, which is a buffer for each operand.
   constexpr extent flops_of_contraction(layout_numbers const& l) const {
     extent turns = 2;
-    for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.loop[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.dim[static_cast<std::size_t>(i)]);
     return turns;
   }
   constexpr extent most_scratch_of_contraction(layout_numbers const& l) const {
     extent all = 0;
     for (int k = 0; k < loops.operands; ++k) {
       extent elements = 1;
-      for (int d : loops.operand[static_cast<std::size_t>(k)]) elements *= l.local(loops.loop[static_cast<std::size_t>(d)]);
+      for (int d : loops.operand[static_cast<std::size_t>(k)]) elements *= l.local(loops.dim[static_cast<std::size_t>(d)]);
       all += elements;
     }
     return all * bytes_of(type);
   }
 
   /// The dimensions that its sizes depend on.
-  constexpr axis_set dims() const { return loops.dims() | n.dims | rows.dims; }
+  constexpr axis_set dims() const {
+    axis_set set = n.dims;
+    for (undecided_dim const& d : loops.dims()) set |= d.open;
+    return set;
+  }
 
   constexpr bool same_price(recorded_call const& other) const {
-    if (price != other.price || n != other.n || rows != other.rows || options != other.options || over != other.over || how != other.how ||
-        type != other.type || !(if_ == other.if_) || along != other.along || loops.rank != other.loops.rank || loops.operands != other.loops.operands)
+    if (price != other.price || n != other.n || wishes != other.wishes || over != other.over || how != other.how || type != other.type ||
+        !(if_ == other.if_) || loops.along != other.loops.along || loops.rank != other.loops.rank || loops.operands != other.loops.operands)
       return false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(loops.rank); ++i)
-      if (loops.loop[i] != other.loops.loop[i]) return false;
+      if (loops.dim[i] != other.loops.dim[i]) return false;
     for (std::size_t k = 0; k < static_cast<std::size_t>(loops.operands); ++k) {
       dim_list const &a = loops.operand[k], &b = other.loops.operand[k];
       if (a.count != b.count) return false;
@@ -109,29 +111,6 @@ struct recorded_call {
         if (a[i] != b[i]) return false;
     }
     return true;
-  }
-
-  // What `price` makes the real plan from.
-  struct local_sizes {
-    std::array<extent, max_rank> size{};
-    std::size_t rank = 0;
-    constexpr operator std::span<extent const>() const { return {size.data(), rank}; }
-  };
-  constexpr local_sizes sizes(layout_numbers const& l) const {
-    local_sizes s{.rank = static_cast<std::size_t>(loops.rank)};
-    for (std::size_t i = 0; i < s.rank; ++i) s.size[i] = l.local(loops.loop[i]);
-    return s;
-  }
-  constexpr std::span<dim_list const> operands() const { return {loops.operand.data(), static_cast<std::size_t>(loops.operands)}; }
-  constexpr line_steps lines(layout_numbers const& l) const {
-    line_steps s;
-    for (int i = 0; i < loops.rank; ++i) {
-      undecided_dim const& d = loops.loop[static_cast<std::size_t>(i)];
-      if (i < along[0]) s.outer *= l.local(d);
-      if (i > along[0]) s.inner *= l.local(d);
-      if (i == along[0]) s.along = l.local(d), s.whole = d.size;
-    }
-    return s;
   }
 };
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
-#include <meshtf/plan/price/links.hpp>
 #include <meshtf/plan/search/record.hpp>
 
 namespace meshtf::inline v0 {
@@ -59,29 +59,17 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
 /// The calls to MPI of one all-reduce of n elements, as machines make them, each given to `f`; returns the bytes of scratch memory that it takes.
 template<Mesh M, class F>
 constexpr extent for_each_message(reduction how, element type, extent n, axis_set over, call_site const& site, F const& f) {
-  if (over == 0) return 0;
-  auto const one = [&](collective kind, extent count, axis_set axes) {
-    extent const bytes = count * bytes_of(type), processes = processes_along(axis_sizes<M>, axes);
-    f(collective_call{kind, kind == collective::all_gather ? reduction::sum : how, type, axes, payload_of(kind, bytes, processes) / bytes_of(type),
-                      payload_of(kind, bytes, processes), sent_by_one(kind, bytes, processes), site});
-  };
-  sum_by_link sum;
-  if constexpr (axes_between_nodes<M> != 0) sum = by_link<M>(over);
-  if (sum.between != 0 && reduces_by_nodes(n, bytes_of(type), sum.processes, sum.nodes)) {
-    extent const part = n / sum.processes;
-    one(collective::reduce_scatter, n, sum.within);
-    extent const between = for_each_message<M>(how, type, part, sum.between, site, f);
-    one(collective::all_gather, part, sum.within);
-    return std::max(exchange_piece(part, bytes_of(type)) * bytes_of(type), between);
+  extent scratch = 0;
+  for (all_reduce_call const& c : plan_all_reduce<M>(n, bytes_of(type), over)) {
+    extent const processes = processes_along(axis_sizes<M>, c.over);
+    bool const scatters    = c.kind == collective::reduce_scatter;
+    extent const bytes     = c.count * bytes_of(type) * (scatters ? processes : 1);
+    if (scatters) scratch = std::max(scratch, exchange_piece(c.count, bytes_of(type)) * bytes_of(type));
+    f(collective_call{c.kind, c.kind == collective::all_gather ? reduction::sum : how, type, c.over,
+                      payload_of(c.kind, bytes, processes) / bytes_of(type), payload_of(c.kind, bytes, processes),
+                      sent_by_one(c.kind, bytes, processes), site});
   }
-  extent const processes = processes_along(axis_sizes<M>, over);
-  if (!reduces_in_parts(n, bytes_of(type), processes)) {
-    one(collective::all_reduce, n, over);
-    return 0;
-  }
-  one(collective::reduce_scatter, n, over);
-  one(collective::all_gather, n / processes, over);
-  return exchange_piece(n / processes, bytes_of(type)) * bytes_of(type);
+  return scratch;
 }
 
 /// What one call of a record does under a layout: f(work) or f(collective_call), as often as it is made. Returns the scratch memory that it takes, in bytes.

@@ -120,27 +120,16 @@ public:
   }
 
   // ---- arithmetic
-  template<class F, class R, class... T>
-  constexpr void map(undecided_nest const& nest, F const&, R*, T const*...) {
-    record_.whole |= nest.whole;
-    note({.price = &detail::price_of_map<F, R, T...>, .loops = nest.loops});
-  }
-  template<reduction Op, class F, class R, class... T>
-  constexpr void reduce(undecided_nest const& nest, F const&, R*, T const*...) {
-    note({.price = &detail::price_of_reduce<F, R, T...>, .loops = nest.loops});
-  }
-  template<class T>
-  constexpr void contract(undecided_contraction const& steps, T const*, T const*, T*) {
-    note_with_scratch({.price = &detail::price_of_contract<T>, .loops = steps.loops, .contracts = true, .type = element_of<T>});
-  }
-  template<class T>
-  constexpr void attend(undecided_attention const& s, double, T const*, T const*, T const*, T*, T*) {
-    note_attention({.price = &detail::price_of_attention<T>, .options = 0}, s);
-  }
-  template<class T>
-  constexpr void attention_gradient(undecided_attention const& s, attention_wishes const& wants, double, attention_gradient_arrays<T> const&) {
-    note_attention(
-        {.price = &detail::price_of_attention_gradient<T>, .options = (wants.query ? 1U : 0U) | (wants.key ? 2U : 0U) | (wants.value ? 4U : 0U)}, s);
+  template<Task K, class... A>
+  constexpr void run(K const& task, undecided_steps<typename K::steps_type> const& plan, A const&...) {
+    recorded_call call{.price = &detail::price_of_task<K>, .loops = plan.loops};
+    if constexpr (HasWishes<K>) call.wishes = task.wishes();
+    if constexpr (requires { K::steps_type::needs_whole; })
+      for (int d : plan.loops.along)
+        if (d >= 0) record_.whole |= plan.loops.dim[static_cast<std::size_t>(d)].open;
+    if constexpr (requires { K::is_product; }) call.is_product = true, call.type = element_of<typename K::scratch_type>;
+    if constexpr (NeedsScratch<K>) note_with_scratch(call);
+    else note(call);
   }
   template<class F, class... P>
   constexpr void transform(undecided_size n, F const&, P*...) {
@@ -157,74 +146,6 @@ public:
   template<class T>
   constexpr void copy(undecided_size n, T const*, T*) {
     note({.price = &detail::price_of_elements<&work_of::copy<T>>, .n = n});
-  }
-  template<class T, class Distribution>
-  constexpr void draw(std::span<undecided_dim const> dims, Distribution const&, T*) {
-    undecided_size n{1};
-    for (undecided_dim const& d : dims) n = n * undecided_size{d.size, d.open};
-    note({.price = &detail::price_of_elements<&work_of::fill<T>>, .n = n});  // the same bytes
-  }
-  template<class T>
-  constexpr void pick(undecided_lines const& s, T const*, std::int32_t const*, T*) {
-    note({.price = &detail::price_of_lines<&work_of::pick<T>>, .loops = s.loops, .along = {s.along}});
-  }
-  template<class T>
-  constexpr void pick_gradient(undecided_lines const& s, T, T const*, std::int32_t const*, T*) {
-    note({.price = &detail::price_of_lines<&work_of::pick_gradient<T>>, .loops = s.loops, .along = {s.along}});
-  }
-  template<class T>
-  constexpr void argmax(undecided_lines const& s, T const*, T*, std::int32_t*) {
-    note({.price = &detail::price_of_lines<&work_of::argmax<T>>, .loops = s.loops, .along = {s.along}});
-  }
-  template<class T>
-  constexpr void forget_smaller(undecided_size n, T const*, T const*, std::int32_t*) {
-    note({.price = &detail::price_of_elements<&work_of::forget_smaller<T>>, .n = n});
-  }
-  template<class T>
-  constexpr void gather_rows(undecided_lines const& s, undecided_size ids, T const*, std::int32_t const*, T*) {
-    note({.price = &detail::price_of_rows_by_index<&work_of::gather_rows<T>>, .loops = s.loops, .along = {s.along}, .n = ids});
-  }
-  template<class T>
-  constexpr void scatter_rows(undecided_lines const& s, undecided_size ids, T const*, std::int32_t const*, T*) {
-    note({.price = &detail::price_of_rows_by_index<&work_of::scatter_rows<T>>, .loops = s.loops, .along = {s.along}, .n = ids});
-  }
-  template<class T>
-  constexpr void iota(undecided_lines const& s, T*) {
-    note({.price = &detail::price_of_lines<&work_of::iota<T>>, .loops = s.loops, .along = {s.along}});
-  }
-
-  // ---- normalisation, dropout and fused passes
-  template<class T>
-  constexpr void normalise(undecided_norm const& s, double, norm_arrays<T> const&, bool adds) {
-    note_norm<&work_of::normalise<T>>(s, adds ? 8 : 0);
-  }
-  template<class T>
-  constexpr void row_moments(undecided_norm const& s, norm_arrays<T> const&, double*, bool adds) {
-    note_norm<&work_of::row_moments<T>>(s, adds ? 8 : 0);
-  }
-  template<class T>
-  constexpr void normalise_by(undecided_norm const& s, double, double const*, norm_arrays<T> const&) {
-    note_norm<&work_of::normalise_by<T>>(s, 0);
-  }
-  template<class T>
-  constexpr void norm_gradient(undecided_norm const& s, norm_wishes const& wants, norm_gradient_arrays<T> const&) {
-    note_norm<&work_of::norm_gradient<T>>(s, detail::options_of(wants));
-  }
-  template<class T>
-  constexpr void norm_gradient_sums(undecided_norm const& s, norm_wishes const& wants, norm_gradient_arrays<T> const&, T*) {
-    note_norm<&work_of::norm_gradient_sums<T>>(s, detail::options_of(wants));
-  }
-  template<class T>
-  constexpr void norm_gradient_by(undecided_norm const& s, norm_wishes const& wants, T const*, norm_gradient_arrays<T> const&) {
-    note_norm<&work_of::norm_gradient_by<T>>(s, detail::options_of(wants));
-  }
-  template<class F, class T>
-  constexpr void map_rows_and_sum(undecided_size rows, undecided_size n, F const&, T const*, T const*, T const*, T*, T*) {
-    note({.price = &detail::price_of_rows<&work_of::map_rows_and_sum<F, T>>, .n = n, .rows = rows});
-  }
-  template<class T>
-  constexpr void drop(std::span<undecided_dim const>, random_key, double, undecided_size n, T const*, T*) {
-    note({.price = &detail::price_of_elements<&work_of::drop<T>>, .n = n});
   }
 
   // ---- messages
@@ -267,21 +188,6 @@ private:
     note_moment(number);
     fuller_ = true;
   }
-  constexpr void note_attention(recorded_call call, undecided_attention const& s) {
-    for (int d : {s.query, s.memory, s.key}) record_.whole |= s.loops.loop[static_cast<std::size_t>(d)].open;
-    call.loops = s.loops;
-    call.along = {s.query, s.memory, s.key};
-    call.options |= s.causal ? 8U : 0U;
-    note_with_scratch(call);
-  }
-  template<auto Work>
-  constexpr void note_norm(undecided_norm const& s, unsigned options) {
-    note({.price   = &detail::price_of_norm<Work>,
-          .loops   = s.lines.loops,
-          .along   = {s.lines.along},
-          .options = options | (s.centred ? detail::centred_option : 0U)});
-  }
-
   /// What lives now is a moment to keep if something was taken since the last.
   constexpr void note_moment(int call) {
     if (!fuller_ || sends_) return;

@@ -1,4 +1,4 @@
-// Dropout: elements kept or dropped by a random number of their own index.
+// Random values, dropout and iota: what becomes of an element follows from its index in the whole tensor.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include <meshtf/core/philox.hpp>
+#include <meshtf/core/shard.hpp>
+#include <meshtf/plan/random_plan.hpp>
 
 namespace meshtf::inline v0 {
 namespace kernel {
@@ -40,4 +42,35 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
 }
 
 }  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
+  philox const random{task.how.key.seed, task.how.key.stream};
+  for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) {
+    fill_uniform(random, whole, n, static_cast<T>(task.how.low), static_cast<T>(task.how.high), z + local);
+  });
+}
+template<Element T>
+void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
+  philox const random{task.how.key.seed, task.how.key.stream};
+  for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) {
+    fill_normal(random, whole, n, static_cast<T>(task.how.mean), static_cast<T>(task.how.stddev), z + local);
+  });
+}
+template<Element T>
+void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& here, T const* x, T* z) {
+  philox const random{task.key.seed, task.key.stream};
+  auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
+  auto const scale     = static_cast<T>(1 / (1 - task.rate));
+  for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) { kernel::drop(random, whole, n, threshold, scale, x + local, z + local); });
+}
+template<Element T>
+void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* z) {
+  extent const first = s.first(here);
+  for (extent i = 0; i < s.along; ++i) z[i] = static_cast<T>(first + i);
+}
+
+}  // namespace task
 }  // namespace meshtf::inline v0

@@ -1,0 +1,65 @@
+// Shards: where the elements that a process holds stand in the whole tensor.
+#pragma once
+
+#include <array>
+#include <span>
+#include <utility>
+
+#include <meshtf/core/placed.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The first index of each dimension that a process holds.
+constexpr std::array<extent, max_rank> first_indices(std::span<placed const> dims, place_in_mesh const& here) {
+  std::array<extent, max_rank> first{};
+  for (std::size_t d = 0; d < dims.size(); ++d) first[d] = here.part_of(dims[d].over) * dims[d].room();
+  return first;
+}
+
+/// f(offset in the shard, offset in the whole, length) for each run of held elements that are contiguous in both, in the order of the shard. `first` are the
+/// indices of `first_indices`.
+template<class F>
+void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> const& first, F f) {
+  std::array<extent, max_rank> held{};
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    held[d] = dims[d].held(first[d] / dims[d].room());
+    if (held[d] == 0) return;
+  }
+  // the innermost dimensions that are whole are one run, and so is a part of the next one out
+  extent run       = 1;
+  std::size_t rank = dims.size();
+  while (rank > 0) {
+    --rank;
+    run *= held[rank];
+    if (dims[rank].parts != 1) break;
+  }
+  std::array<extent, max_rank> in_whole{}, in_shard{};  // from one index of a dimension to the next
+  extent whole = 0, size = 1, room = 1;
+  for (std::size_t d = dims.size(); d-- > 0;) {
+    in_whole[d] = size, in_shard[d] = room;
+    whole += first[d] * size;
+    size *= dims[d].size, room *= dims[d].room();
+  }
+
+  std::array<extent, max_rank> index{};
+  for (extent local = 0;;) {
+    f(local, whole, run);
+    std::size_t d = rank;
+    for (;;) {
+      if (d == 0) return;
+      --d;
+      whole += in_whole[d], local += in_shard[d];
+      if (++index[d] < held[d]) break;
+      whole -= in_whole[d] * index[d], local -= in_shard[d] * index[d];
+      index[d] = 0;
+    }
+  }
+}
+
+/// The same of the process that stands `here`.
+template<class F>
+void for_each_run(std::span<placed const> dims, place_in_mesh const& here, F f) {
+  for_each_run(dims, first_indices(dims, here), std::move(f));
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,12 @@
+// Every kernel: what `compute` finds for the tasks of the library.
+#pragma once
+
+#include <meshtf/kernel/attention.hpp>
+#include <meshtf/kernel/bias.hpp>
+#include <meshtf/kernel/contract.hpp>
+#include <meshtf/kernel/gather.hpp>
+#include <meshtf/kernel/nest.hpp>
+#include <meshtf/kernel/norm.hpp>
+#include <meshtf/kernel/part.hpp>
+#include <meshtf/kernel/pick.hpp>
+#include <meshtf/kernel/random.hpp>

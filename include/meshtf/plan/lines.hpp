@@ -1,0 +1,32 @@
+// Lines: a tensor seen as lines along one of its dimensions.
+#pragma once
+
+#include <meshtf/plan/task.hpp>
+
+namespace meshtf::inline v0 {
+
+/// Elements before, along and after a dimension in a row-major shard, and the axes that split it.
+struct line_steps {
+  extent outer = 1, along = 1, inner = 1;
+  extent room  = 1;  // along the dimension, in every process
+  extent whole = 1;  // of all processes together
+  axis_list over{};
+
+  /// Of the first array; it asks for the loop of the lines.
+  static constexpr line_steps plan(task_loops const& l, loop_extents const& e) {
+    line_steps steps;
+    bool before = true;
+    for (int d : l.operand[0]) {
+      auto const i = static_cast<std::size_t>(d);
+      if (d == l.along[0]) steps.along = e.held[i], steps.room = e.stored[i], steps.whole = l.dim[i].size, steps.over = l.dim[i].over, before = false;
+      else (before ? steps.outer : steps.inner) *= e.held[i];
+    }
+    return steps;
+  }
+
+  constexpr extent rows() const { return outer * inner; }
+  /// The index in the whole of the first element that the process holds of each line.
+  constexpr extent first(place_in_mesh const& here) const { return over.count == 0 ? 0 : here.part_of(over) * room; }
+};
+
+}  // namespace meshtf::inline v0

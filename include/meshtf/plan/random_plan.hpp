@@ -1,0 +1,48 @@
+// What random values of a tensor, and iota, will take, decided before they run: each element's value follows from where it stands in the whole.
+#pragma once
+
+#include <meshtf/core/distribution.hpp>
+#include <meshtf/core/element.hpp>
+#include <meshtf/plan/lines.hpp>
+#include <meshtf/plan/shard_plan.hpp>
+#include <meshtf/plan/work.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The steps of iota along `D`.
+template<Layout L, Dimension D>
+inline constexpr steps_under<L, line_steps> iota_plan = plan_steps<L, line_steps, shape<D>, arrays_of<shape<D>>, D>();
+
+namespace task {
+
+/// Random values. Array: z.
+template<Element T, class Distribution>
+struct draw {
+  using steps_type = shard_steps;
+  Distribution how{};
+
+  static constexpr meshtf::work work(shard_steps const& s) { return {.kind = "random", .bytes = s.elements * extent{sizeof(T)}}; }
+};
+
+/// Each element is dropped with probability `rate`, or else scaled. Arrays: x, z.
+template<Element T>
+struct drop {
+  using steps_type = shard_steps;
+  random_key key{};
+  double rate = 0;
+
+  static constexpr meshtf::work work(shard_steps const& s) {
+    return {.kind = "elementwise", .elementwise = s.elements, .bytes = 2 * s.elements * extent{sizeof(T)}};
+  }
+};
+
+/// The index of each element in the whole. Array: z.
+template<Element T>
+struct iota {
+  using steps_type = line_steps;
+  static constexpr meshtf::work work(line_steps const& s) { return {.kind = "copy", .bytes = s.along * extent{sizeof(T)}}; }
+};
+
+}  // namespace task
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,31 @@
+// What a task that goes by where elements stand in the whole will do, decided before it runs.
+#pragma once
+
+#include <meshtf/plan/task.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A shard's dimensions: from them a process knows where its elements stand.
+struct shard_steps {
+  std::array<placed, max_rank> dim{};
+  int rank        = 0;
+  extent elements = 1;
+
+  /// Of the first array.
+  static constexpr shard_steps plan(task_loops const& l, loop_extents const& e) {
+    shard_steps steps;
+    for (int d : l.operand[0]) {
+      auto const i                                      = static_cast<std::size_t>(d);
+      steps.dim[static_cast<std::size_t>(steps.rank++)] = l.dim[i];
+      steps.elements *= e.held[i];
+    }
+    return steps;
+  }
+  constexpr std::span<placed const> dims() const { return {dim.data(), static_cast<std::size_t>(rank)}; }
+};
+
+/// The steps of a tensor of shape `X`.
+template<Layout L, class X>
+inline constexpr steps_under<L, shard_steps> shard_plan = plan_steps<L, shard_steps, X, arrays_of<X>>();
+
+}  // namespace meshtf::inline v0

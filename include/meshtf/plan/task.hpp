@@ -1,0 +1,118 @@
+// Tasks: what an operation asks its machine for, as a value. Whoever adds one adds steps, a price and a kernel, and no machine hears of it.
+//
+//   steps    `Steps::plan(loops, extents)`: all that a layout, a process that holds less than others, and the search for a layout need to make them
+//   task     an element type, and numbers that are known only at run time: `task.work(steps)` is its price
+//   kernel   an overload `compute(task, steps, place, arrays...)` in kernel/, found by the task's type
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <span>
+#include <type_traits>
+
+#include <meshtf/core/undecided_layout.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A task has this many arrays with dimensions at most, those that it writes included.
+inline constexpr int max_operands = 5;
+
+/// The loops of a task, each over a dimension `Dim`, and its arrays, each a list of the loops that walk through it, outermost in memory first.
+template<class Dim>
+struct loops_over {
+  std::array<Dim, max_rank> dim{};
+  int rank = 0;
+  std::array<dim_list, max_operands> operand{};
+  int operands = 0;
+  std::array<int, 3> along{-1, -1, -1};  // numbers of the loops that the steps ask for
+
+  constexpr loops_over() = default;
+  constexpr loops_over(std::span<Dim const> dims, std::span<dim_list const> arrays, std::span<int const> asked = {})
+      : rank(static_cast<int>(dims.size())), operands(static_cast<int>(arrays.size())) {
+    for (std::size_t i = 0; i < dims.size(); ++i) dim[i] = dims[i];
+    for (std::size_t i = 0; i < arrays.size(); ++i) operand[i] = arrays[i];
+    for (std::size_t i = 0; i < asked.size(); ++i) along[i] = asked[i];
+  }
+
+  constexpr std::span<Dim const> dims() const { return {dim.data(), static_cast<std::size_t>(rank)}; }
+  constexpr std::span<dim_list const> arrays() const { return {operand.data(), static_cast<std::size_t>(operands)}; }
+};
+
+using task_loops      = loops_over<placed>;
+using undecided_loops = loops_over<undecided_dim>;
+
+/// How many turns the loops have in one process, and how many its arrays have room for.
+struct loop_extents {
+  std::array<extent, max_rank> held{}, stored{};
+  int rank = 0;
+
+  constexpr std::span<extent const> loops() const { return {held.data(), static_cast<std::size_t>(rank)}; }
+  constexpr std::span<extent const> storage() const { return {stored.data(), static_cast<std::size_t>(rank)}; }
+};
+
+/// Those of a process whose parts are full: what is priced, and what no process exceeds.
+constexpr loop_extents full_extents(task_loops const& l) {
+  loop_extents e{.rank = l.rank};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(l.rank); ++i) e.held[i] = e.stored[i] = l.dim[i].room();
+  return e;
+}
+
+/// Steps that can be made anywhere: of loops, and how long they are in one process. `Steps::needs_whole` says that the loops it asks for must not be split.
+template<class S>
+concept TaskSteps = requires(task_loops const& l, loop_extents const& e) {
+  { S::plan(l, e) } -> std::same_as<S>;
+};
+
+/// Steps under a layout that is not decided yet: what they will be made of.
+template<class Steps>
+struct undecided_steps {
+  undecided_loops loops{};
+};
+
+namespace detail {
+
+template<class L, class Steps>
+struct steps_for : std::type_identity<Steps> {};
+template<class... D, class Steps>
+struct steps_for<undecided_layout<D...>, Steps> : std::type_identity<undecided_steps<Steps>> {};
+
+}  // namespace detail
+
+/// What a plan under `L` is: `Steps`, or what stands for them while the layout is undecided. Named, not deduced, so that who asks for a verdict plans nothing.
+template<class L, class Steps>
+using steps_under = typename detail::steps_for<L, Steps>::type;
+
+/// The shapes of a task's arrays.
+template<class... S>
+struct arrays_of {};
+
+namespace detail {
+
+template<class L, class Steps, class Loops, class Arrays>
+struct planner;
+
+template<class L, class Steps, class Loops, class... S>
+struct planner<L, Steps, Loops, arrays_of<S...>> {
+  static_assert(sizeof...(S) <= max_operands);
+
+  static constexpr steps_under<L, Steps> plan(std::span<int const> along) {
+    constexpr std::array<dim_list, sizeof...(S)> arrays{dims_within<Loops, S>...};
+    if constexpr (is_undecided<L>) {
+      return {{placed_dims<L, Loops>, arrays, along}};
+    } else {
+      task_loops const loops{placed_dims<L, Loops>, arrays, along};
+      return Steps::plan(loops, full_extents(loops));
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The steps under `L` of a task over the dimensions `Loops`, whose arrays have the shapes in `Arrays`; they ask for the loops `Along...` by number.
+template<Layout L, class Steps, class Loops, class Arrays, class... Along>
+constexpr steps_under<L, Steps> plan_steps() {
+  constexpr std::array<int, sizeof...(Along)> along{dims_within<Loops, shape<Along>>[0]...};
+  return detail::planner<L, Steps, Loops, Arrays>::plan(along);
+}
+
+}  // namespace meshtf::inline v0
