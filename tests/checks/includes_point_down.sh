@@ -1,21 +1,26 @@
 #!/bin/bash
 # Dependencies point strictly down: a file of include/meshtf/X/ includes only the folders named for X here, and only the libraries named for X.
 set -u
+shopt -s globstar nullglob
 cd "$1/include/meshtf" || exit 66
 
 # folder | folders of ours it may include, besides itself | what it may include of Boost, MPI, BLAS, oneDNN, xsimd, xtensor, zlib and jansson
+# A folder in a folder has the rule of the outer one: ops/reduce/ that of ops. What search/ and explain/ answer only planning.hpp includes.
 rules='
-core    |                                          | boost/hana
-plan    | core                                     | boost/hana
-tensor  | core plan                                | boost/hana
-ops     | core plan tensor                         | boost/hana
-nn      | core plan tensor ops                     | boost/hana
-optim   | core plan tensor ops nn                  | boost/hana
-kernel  | core plan                                | boost/hana cblas dnnl xsimd xtensor xtl
-runtime | core plan kernel                         | boost/hana boost/mpi boost/serialization mpi.h xtensor xtl
-data    | core plan tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib
-io      | core plan tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib jansson
-detail  |                                          |
+core    |                                                    | boost/hana
+plan    | core                                               | boost/hana
+price   | core plan                                          | boost/hana
+tensor  | core plan price                                    | boost/hana
+ops     | core plan price tensor                             | boost/hana
+nn      | core plan price tensor ops                         | boost/hana
+optim   | core plan price tensor ops nn                      | boost/hana
+search  | core plan price tensor                             | boost/hana
+explain | core plan price tensor                             | boost/hana
+kernel  | core plan                                          | boost/hana cblas dnnl xsimd xtensor xtl
+runtime | core plan price kernel                             | boost/hana boost/mpi boost/serialization mpi.h xtensor xtl
+data    | core plan price tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib
+io      | core plan price tensor ops nn optim kernel runtime | boost/hana xtensor xtl zlib jansson
+detail  |                                                    |
 '
 allowed() {   # allowed WHAT LIST: one of the list is WHAT or begins it
   local entry
@@ -26,7 +31,7 @@ allowed() {   # allowed WHAT LIST: one of the list is WHAT or begins it
 }
 
 bad=0
-for file in */*.hpp */*/*.hpp; do
+for file in */**/*.hpp; do
   folder=${file%%/*}
   rule=$(grep "^$folder  *|" <<<"$rules") || { echo "$file: no rule for the folder '$folder': add it to tests/checks/includes_point_down.sh"; bad=1; continue; }
   IFS='|' read -r _ ours others <<<"$rule"
