@@ -19,13 +19,16 @@
 namespace meshtf::inline v0 {
 
 /// Seconds, calls, flops and bytes of every operation at every call site. It is on where the environment variable MESHTF_PROFILE is set, and not "0": the
-/// machine then prints it when it ends, for the process of rank 0. Where it is off, a call of a kernel costs one comparison more.
+/// machine then prints it when it ends, for the process of rank 0: the twenty dearest call sites and the sum of the rest, or with MESHTF_PROFILE=all each of them.
+/// Where it is off, a call of a kernel costs one comparison more.
 class profile {
 public:
   static std::unique_ptr<profile> if_wanted() {
     char const* const wanted = std::getenv("MESHTF_PROFILE");
     if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0") return nullptr;
-    return std::make_unique<profile>();
+    auto made   = std::make_unique<profile>();
+    made->most_ = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
+    return made;
   }
 
   struct figures {
@@ -66,8 +69,11 @@ public:
     return span{f};
   }
 
-  /// Two tables on stderr: by kind, and by call site, the dearest first.
-  void print(std::string_view mesh) const {
+  /// `text` on stderr.
+  void print(std::string_view mesh) const { std::fputs(text(mesh).c_str(), stderr); }
+
+  /// Two tables: by kind, and by call site, the dearest first.
+  std::string text(std::string_view mesh) const {
     figures all;
     std::vector<line> kinds, sites;
     for (auto const& e : entries_) {
@@ -79,9 +85,9 @@ public:
       kinds[k].spent.add(e.spent);
     }
     std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
-    text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds);
-    text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" + table(sites, all.seconds);
-    std::fputs(text.c_str(), stderr);
+    text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds, kinds.size());
+    text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" + table(sites, all.seconds, most_);
+    return text;
   }
 
 private:
@@ -125,24 +131,33 @@ private:
     return text;
   }
 
-  /// A row for each line, the dearest first.
-  static std::string table(std::vector<line>& lines, double all) {
+  /// A row for each of the `most` dearest lines, the dearest first, and one for the sum of what is left over, unless that is a single line.
+  static std::string table(std::vector<line>& lines, double all, std::size_t most) {
     std::string text;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
+    auto const told = lines.size() <= most || lines.size() - most == 1 ? lines.size() : most;
+    for (std::size_t i = 0; i < told; ++i) {
       std::size_t dearest = i;
       for (std::size_t k = i + 1; k < lines.size(); ++k)
         if (lines[k].spent.seconds > lines[dearest].spent.seconds) dearest = k;
       std::swap(lines[i], lines[dearest]);
-      auto const& [words, f] = lines[i];
-      char row[80];
-      auto const rate = [seconds = f.seconds](extent n) { return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0; };
-      std::snprintf(row, sizeof row, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds, 100 * f.seconds / all, static_cast<long>(f.calls),
-                    rate(f.flops), rate(f.bytes));
-      text += row + words + "\n";
+      text += row(lines[i], all);
     }
-    return text;
+    if (told == lines.size()) return text;
+    line rest{std::to_string(lines.size() - told) + " more call sites (MESHTF_PROFILE=all tells each)", {}};
+    for (std::size_t i = told; i < lines.size(); ++i) rest.spent.add(lines[i].spent);
+    return text + row(rest, all);
   }
 
+  static std::string row(line const& one, double all) {
+    auto const& [words, f] = one;
+    char columns[80];
+    auto const rate = [seconds = f.seconds](extent n) { return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0; };
+    std::snprintf(columns, sizeof columns, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds, 100 * f.seconds / all, static_cast<long>(f.calls),
+                  rate(f.flops), rate(f.bytes));
+    return columns + words + "\n";
+  }
+
+  std::size_t most_ = 20;  // call sites that are told
   std::forward_list<entry> entries_;
   std::array<entry*, 256> first_{};
 };
