@@ -22,6 +22,7 @@
 #include <meshtf/ops/sample.hpp>
 
 #include "language_model_options.hpp"
+#include "progress.hpp"
 #include "side_by_side.hpp"
 
 #ifndef MODEL_SIZE
@@ -183,16 +184,15 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
   say(m, "\ntraining under %s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(), first + 1, steps, tokens_a_step);
   auto const rate      = schedule(steps);
   long const save_pace = std::clamp(steps / 10, 1L, 500L);
-  auto const start     = wall_clock::now();
+  progress shown{m.rank() == 0, first, steps, chosen.every};
   for (long step = first; step < steps;) {
     windows.next(t.ids, t.targets);
     t.opt.rate      = rate(step);
     auto const loss = t.step();
     ++step;
-    if (step % chosen.every == 0 || step == steps) {
-      double const a_step = seconds_since(start) / static_cast<double>(step - first), x = loss.value();
-      say(m, "step %6ld  loss %.5f  %.3f bits per character  %7.0f tokens/s  %5.0f s left\n", step, x, bits(x),
-          static_cast<double>(tokens_a_step) / a_step, a_step * static_cast<double>(steps - step));
+    if (shown.at(step)) {
+      double const x = loss.value();
+      shown.say("loss %.5f  %.3f bits per character  %7.0f tokens/s", x, bits(x), static_cast<double>(tokens_a_step) / shown.seconds_a_step());
     }
     if (!chosen.save.empty() && (step % save_pace == 0 || step == steps)) {
       at.step = static_cast<std::uint64_t>(step);

@@ -14,7 +14,7 @@ inline std::string usage(std::string const& size, long steps) {
   --layout NAME   one layout alone (default: a few steps under all of them, then training under mixed)
   --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
   --seed N        of the initial parameters and the order of the text (default: 1)
-  --every N       a line of progress every N steps (default: 10)
+  --every N       a line of progress every N steps (default: the first, and each tenth of them)
   --size NAME     that of this program: other sizes are other programs
   --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
   --resume DIR    go on from the newest checkpoint there, with the same --steps and --data
@@ -26,7 +26,7 @@ struct options {
   long steps;                        // the default is that of the size
   std::string layout       = {};     // empty: all
   std::string data         = "build/data/kjv.txt";
-  long every               = 10;
+  long every               = 0;     // not given
   std::optional<long> seed = {};     // 1, or that of the checkpoint
   std::string save = {}, resume = {};   // empty: not
   bool help = false;

@@ -10,6 +10,7 @@
 
 #include "mlp_model.hpp"
 #include "mlp_options.hpp"
+#include "progress.hpp"
 #include "side_by_side.hpp"
 
 namespace {
@@ -40,15 +41,12 @@ void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images,
   say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, batch::size);
   fashion::training<L> t{m, seed};
   meshtf::shuffled_batches batches{images, seed};
-  auto const start = wall_clock::now();
+  progress shown{m.rank() == 0, 0, steps, 0};
   for (long i = 1; i <= steps; ++i) {
     batches.next(t.x, t.labels);
     t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);
     auto const loss = t.step();
-    if (i % 100 != 0 && i != steps) continue;
-    double const a_step = seconds_since(start) / static_cast<double>(i);
-    say(m, "step %5ld  epoch %2ld  loss %.4f  %6.0f images/s  %4.0f s left\n", i, batches.epoch(), loss.value(), batch::size / a_step,
-        a_step * static_cast<double>(steps - i));
+    if (shown.at(i)) shown.say("epoch %2ld  loss %.4f  %6.0f images/s", batches.epoch(), loss.value(), batch::size / shown.seconds_a_step());
   }
 
   meshtf::no_gradient guard{m};
