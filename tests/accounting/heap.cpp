@@ -1,4 +1,5 @@
 // operator new and delete that count.
+// test: program accounting data nn optim
 #include "heap.hpp"
 
 #include <algorithm>

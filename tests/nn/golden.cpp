@@ -1,4 +1,5 @@
 // The Transformer language model beside PyTorch: the same loss, gradients and steps of AdamW from the same weights. See tests/golden/README.md.
+// test: processes 1 4
 #include "../zoo.hpp"
 
 #include <meshtf/io/safetensors_reader.hpp>

@@ -1,4 +1,5 @@
 // Comparisons, under every layout.
+// test: program ops2
 #include <limits>
 
 #include "../zoo.hpp"

@@ -1,4 +1,5 @@
 // Concatenation, under every layout.
+// test: program ops2
 #include <algorithm>
 #include <tuple>
 #include <type_traits>

@@ -1,4 +1,5 @@
 // Dropout under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;

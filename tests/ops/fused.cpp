@@ -1,4 +1,5 @@
 // Operations fused into single passes: the same results as their parts, under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;

@@ -1,4 +1,5 @@
 // Rows by index: gather, its scatter-add and one_hot, under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;

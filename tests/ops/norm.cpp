@@ -1,4 +1,5 @@
 // Layer norm and RMS norm along dimensions split and whole, first and last, under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;

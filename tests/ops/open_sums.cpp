@@ -1,4 +1,5 @@
 // Open sums handed through by linear operations: finished afterwards, they are what they would be finished before, and so are the gradients.
+// test: processes 1 4
 #include "../zoo.hpp"
 
 using namespace zoo;

@@ -1,4 +1,5 @@
 // residual_layer_norm under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;

@@ -1,4 +1,5 @@
 // Sampling: the same ids under every layout, drawn with the probabilities of the softmax.
+// test: program ops2
 #include <array>
 #include <cmath>
 #include <limits>

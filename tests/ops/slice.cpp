@@ -1,4 +1,5 @@
 // Parts of a dimension and its indices: slice and iota, under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;

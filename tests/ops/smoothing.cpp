@@ -1,4 +1,5 @@
 // Label smoothing and z-loss of softmax_cross_entropy, under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;

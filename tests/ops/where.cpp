@@ -1,4 +1,5 @@
 // where: the choice between values, under every layout.
+// test: program ops2
 #include "../zoo.hpp"
 
 using namespace zoo;
