@@ -60,6 +60,12 @@ public:
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     step_with_decay("adam::step", at, 0, 0, list);
   }
+  /// Refused, with a sentence: a model is no list.
+  template<class Model>
+    requires(!detail::is_parameter_list<Model>)
+  constexpr void step(Model const&) const {
+    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+  }
 
   /// Makes the means of all parameters now instead of in the first step, in whose end no activation lives any more. What a program's constructor holds counts
   /// in `dry_run`'s peak: with this, the peak of its first step is that of every step.

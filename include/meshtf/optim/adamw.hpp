@@ -26,6 +26,12 @@ public:
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     step_with_decay("adamw::step", at, weight_decay, decayed_rank, list);
   }
+  /// Refused, with a sentence: a model is no list.
+  template<class Model>
+    requires(!detail::is_parameter_list<Model>)
+  constexpr void step(Model const&) const {
+    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+  }
 };
 
 }  // namespace meshtf::inline v0

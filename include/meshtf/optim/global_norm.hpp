@@ -55,7 +55,12 @@ namespace detail {
 
 /// The first parameter in a list: its element type and layout are those of the norm. All are on one machine.
 template<class Part>
-struct first_parameter : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
+struct first_parameter {
+  static_assert(accepted<typename naming<Part>::type>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
+};
+template<Range Part>
+  requires(!Parameter<Part> && !HasParameters<Part>)
+struct first_parameter<Part> : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
 template<Parameter Part>
 struct first_parameter<Part> : std::type_identity<Part> {};
 template<class First, class... Rest>

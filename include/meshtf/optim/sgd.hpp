@@ -47,6 +47,12 @@ struct sgd {
       }
     }
   }
+  /// Refused, with a sentence: a model is no list.
+  template<class Model>
+    requires(!detail::is_parameter_list<Model>)
+  constexpr void step(Model const&) const {
+    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+  }
 
   // ---- what checkpoints are written with: nothing to keep
 

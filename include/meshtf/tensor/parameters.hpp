@@ -9,12 +9,18 @@
 #include <boost/hana/basic_tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
+#include <meshtf/core/verdict.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
 namespace meshtf::inline v0 {
 
 template<class... Part>
 class parameter_list;
+
+/// `Part` is no parameter, and no model (nor a range of models) with a member that names its parameters:
+/// `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`. A constant model has none that could be updated.
+template<class Part>
+struct has_no_parameters {};
 
 /// A parameter, a model or a range of models, under a name; `named` makes it.
 template<class Part>
@@ -41,6 +47,20 @@ concept Parameter = requires(P& p) { detail::take_parameter(p); };
 template<class M>
 concept HasParameters = requires(M& m) { m.parameters(); };
 
+template<class R>
+concept Range = requires(R& r) { std::begin(r), std::end(r); };
+
+/// May this stand in a list of parameters? What a range has is looked at when the list is walked: its elements may be the models that are asked right now.
+template<class Part>
+struct naming : std::type_identity<std::conditional_t<Range<Part> || Parameter<Part> || HasParameters<Part>, legal, has_no_parameters<Part>>> {};
+template<class Part>
+struct naming<named_part<Part>> : naming<Part> {};
+
+template<class X>
+inline constexpr bool is_parameter_list = false;
+template<class... Part>
+inline constexpr bool is_parameter_list<parameter_list<Part...>> = true;
+
 /// Calls `f` with each parameter in `part`: a parameter, a model, or a range of models.
 template<class Part, class F>
 constexpr void visit_parameters(Part& part, F const& f) {
@@ -49,10 +69,10 @@ constexpr void visit_parameters(Part& part, F const& f) {
   } else if constexpr (HasParameters<Part>) {
     part.parameters().for_each(f);
   } else {
-    static_assert(
-        requires { std::begin(part), std::end(part); },
-        "meshtf: parameters(...) takes parameters, models with a member parameters(), and ranges of these");
-    for (auto& element : part) visit_parameters(element, f);
+    using verdict = typename naming<Part>::type;
+    static_assert(accepted<verdict>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
+    if constexpr (accepted<verdict>)
+      for (auto& element : part) visit_parameters(element, f);
   }
 }
 
@@ -120,7 +140,10 @@ template<class... Part>
 constexpr auto parameters(Part&&... part)
   requires((std::is_lvalue_reference_v<Part> || detail::is_named<Part>) && ...)
 {
-  return parameter_list{detail::as_named(part)...};
+  using verdict = first_objection<typename detail::naming<std::remove_reference_t<Part>>::type...>;
+  static_assert(accepted<verdict>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
+  if constexpr (accepted<verdict>) return parameter_list{detail::as_named(part)...};
+  else return parameter_list<>{};
 }
 
 /// Forgets all gradients; optimizers do so at the end of `step`.
