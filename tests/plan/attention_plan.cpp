@@ -11,6 +11,8 @@ struct source : dim<10> {};
 struct heads : dim<4> {};
 struct key : dim<16> {};
 struct model : dim<64> {};
+struct groups : dim<2> {};
+struct triples : dim<3> {};
 
 struct rows : axis<2> {};
 struct cols : axis<4> {};
@@ -38,6 +40,16 @@ static_assert(is_legal<attention_verdict<megatron, length, source, key, q, shape
 static_assert(std::same_as<attention_verdict<megatron, length, length, key, q, k, q>, memory_has_other_dims<q, k>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, q>, memory_has_other_dims<k, q>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, shape<source, key>>, memory_has_other_dims<k, shape<source, key>>>);
+// fewer heads, of which each serves as many queries; 3 serve no 4, and other positions or keys are no heads
+using grouped = shape<batch, source, groups, key>;
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, grouped, grouped>, heads_share_keys<heads, groups>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, grouped>, heads_share_keys<heads, groups>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, shape<batch, source, triples, key>, k>,
+                           memory_has_other_dims<k, shape<batch, source, triples, key>>>);
+static_assert(std::same_as<attention_verdict<megatron, length, length, key, q, shape<batch, triples, heads, key>, q>,
+                           memory_has_other_dims<q, shape<batch, triples, heads, key>>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, shape<batch, source, heads, groups>, k>,
+                           memory_has_other_dims<k, shape<batch, source, heads, groups>>>);
 static_assert(std::same_as<attention_verdict<megatron, model, model, key, q, q, q>, dim_is_not_in_tensor<model>>);
 static_assert(std::same_as<attention_verdict<clash, length, length, key, q, q, q>, one_axis_splits_two_dims<rows, batch, heads>>);
 

@@ -30,6 +30,19 @@ struct objection_among<Verdict, Rest...> : std::type_identity<Verdict> {};
 template<class... Rest>
 struct objection_among<legal, Rest...> : objection_among<Rest...> {};
 
+/// An objection that has a sentence of its own, apart from all others.
+template<template<class...> class Objection, class Verdict>
+struct sentence {
+  using own    = legal;
+  using common = Verdict;
+};
+
+template<template<class...> class Objection, class... X>
+struct sentence<Objection, Objection<X...>> {
+  using own    = Objection<X...>;
+  using common = legal;
+};
+
 }  // namespace detail
 
 /// The first of several verdicts that is not `legal`; `legal` if there is none.

@@ -46,7 +46,9 @@ constexpr auto attention(tensor<T, L, Q...> const& q, tensor<KT, KL, K...> const
                          std::source_location at = std::source_location::current()) {
   using verdict = first_objection<detail::fit_verdict<tensor<T, L>, tensor<KT, KL>>, detail::fit_verdict<tensor<T, L>, tensor<VT, VL>>,
                                   attention_verdict<wet<L>, Query, Memory, Key, shape<Q...>, shape<K...>, shape<V...>>>;
-  static_assert(accepted<verdict>, "meshtf: attention can't work with these operands");
+  using grouped = detail::sentence<heads_share_keys, verdict>;
+  static_assert(accepted<typename grouped::own>, "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k + zeros, v + zeros)");
+  static_assert(accepted<typename grouped::common>, "meshtf: attention can't work with these operands");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {

@@ -12,6 +12,11 @@ namespace meshtf::inline v0 {
 template<class Expected, class Given>
 struct memory_has_other_dims {};
 
+/// Keys and values have `Groups` where the queries have `Heads`, several of which look at one key. Cut the heads of q, and give k and v the new dimension by
+/// adding zeros that have it: `attention<...>(split_dim<heads, groups, each>(q), k + zeros, v + zeros)`.
+template<class Heads, class Groups>
+struct heads_share_keys {};
+
 /// Attention compares every position with every other, within a process: the positions, and what a query and a key are compared along, are not split.
 /// `reshard` to a layout that keeps them whole, or compose it of `einsum` and `softmax`, which send what that takes.
 template<class Dim, class Axes>
@@ -143,8 +148,18 @@ namespace detail {
 template<class L, class D>
 using whole_for_attention = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal, attention_along_split_dim<D, axes_of<L, D>>>;
 
+template<class Expected, class Given, class Missing = without<Expected, Given>, class Strange = without<Given, Expected>>
+struct memory_objection : std::type_identity<memory_has_other_dims<Expected, Given>> {};
 template<class Expected, class Given>
-inline constexpr bool same_dims = without<Expected, Given>::rank == 0 && without<Given, Expected>::rank == 0;
+struct memory_objection<Expected, Given, shape<>, shape<>> : std::type_identity<legal> {};
+template<class Expected, class Given, class Heads, class Groups>
+  requires(Heads::size > Groups::size && Heads::size % Groups::size == 0)
+struct memory_objection<Expected, Given, shape<Heads>, shape<Groups>> : std::type_identity<heads_share_keys<Heads, Groups>> {};
+
+/// Keys or values of shape `Given`: if only one of the dimensions that are neither compared nor looked at differs, it may be that of grouped heads.
+template<class Expected, class Given, class Memory, class Key>
+using memory_verdict = std::conditional_t<Given::template has<Memory> && Given::template has<Key>, typename memory_objection<Expected, Given>::type,
+                                          memory_has_other_dims<Expected, Given>>;
 
 }  // namespace detail
 
@@ -152,14 +167,12 @@ inline constexpr bool same_dims = without<Expected, Given>::rank == 0 && without
 /// compared along `Key`. All other dimensions are batch: they may be split, and nothing is sent.
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
 struct attention_plan {
-  using memory = std::conditional_t<std::same_as<Query, Memory>, Q, replaced<Q, Query, shape<Memory>>>;
-  using row    = without<Q, shape<Key>>;
-  using loops  = united<Q, shape<Memory>>;
-  using verdict =
-      first_objection<detail::dims_are_in<Q, Query, Key>, std::conditional_t<detail::same_dims<memory, K>, legal, memory_has_other_dims<memory, K>>,
-                      std::conditional_t<detail::same_dims<memory, V>, legal, memory_has_other_dims<memory, V>>,
-                      detail::whole_for_attention<L, Query>, detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>,
-                      placement_verdict_of<L, loops>>;
+  using memory  = std::conditional_t<std::same_as<Query, Memory>, Q, replaced<Q, Query, shape<Memory>>>;
+  using row     = without<Q, shape<Key>>;
+  using loops   = united<Q, shape<Memory>>;
+  using verdict = first_objection<detail::dims_are_in<Q, Query, Key>, detail::memory_verdict<memory, K, Memory, Key>,
+                                  detail::memory_verdict<memory, V, Memory, Key>, detail::whole_for_attention<L, Query>,
+                                  detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>, placement_verdict_of<L, loops>>;
 
   static constexpr steps_under<L, attention_steps> steps = plan_steps<L, attention_steps, loops, arrays_of<Q, K, V, Q, row>, Query, Memory, Key>();
 };
