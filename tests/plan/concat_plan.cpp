@@ -34,7 +34,10 @@ static_assert(is_legal<three::verdict> && std::same_as<three::result, s<batch, l
 static_assert(std::same_as<concat_plan<by_batch, twelve, s<model, length>, s<model, head>>::result, s<model, twelve>>);
 // a dimension may come in twice, but not from all parts
 static_assert(is_legal<concat_verdict<by_batch, twelve, s<tail>, s<tail>, s<head>>>);   // an axis of size 1 splits nothing
-static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<batch, tail>>, part_brings_other_than_one_dim<s<batch, tail>, s<>>>);
+static_assert(std::same_as<verdict<by_batch, s<batch, head>, s<batch, head>>, part_brings_other_than_one_dim<s<batch, head>, s<>>>);
+// ... and where so many of it make up the new one, it is what a rename is missing for
+static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<batch, tail>>, parts_share_dim<tail>>);
+static_assert(std::same_as<concat_verdict<by_batch, twelve, s<batch, rest>, s<batch, rest>, s<batch, rest>>, parts_share_dim<rest>>);
 static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<tail>>, part_brings_other_than_one_dim<s<tail>, s<>>>);
 static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<model, rest>>, part_brings_other_than_one_dim<s<batch, tail>, s<batch, tail>>>);
 

@@ -66,7 +66,10 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   using operands = first_objection<detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>,
                                    detail::fit_verdict<tensor<T, L>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>;
   using verdict  = first_objection<operands, typename plan::verdict>;
-  static_assert(accepted<verdict>, "meshtf: concat can't join these operands along this dimension");
+  using shared   = detail::sentence<parts_share_dim, verdict>;
+  static_assert(accepted<typename shared::own>,
+                "meshtf: concat can't tell the parts of one dim apart: concat<length>(x, rename<half, other_half>(y))");
+  static_assert(accepted<typename shared::common>, "meshtf: concat can't join these operands along this dimension");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {

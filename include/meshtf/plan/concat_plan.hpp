@@ -10,6 +10,11 @@ namespace meshtf::inline v0 {
 template<class Part, class Own>
 struct part_brings_other_than_one_dim {};
 
+/// All parts have the same dimensions, and their `Dim` makes up the new one. A dimension that all parts have stays as it is, so rename that of the others:
+/// `concat<length>(x, rename<half, other_half>(y))`.
+template<class Dim>
+struct parts_share_dim {};
+
 /// With the new dimension in the place of its own, a part is `Given`, but the first one is `Expected`.
 template<class Expected, class Given>
 struct parts_have_other_dims {};
@@ -33,10 +38,21 @@ struct dims_of_all<All, First, Rest...> : dims_of_all<common_dims<All, First>, R
 template<class L, class D>
 using is_whole = std::conditional_t<may_be_whole<L, D>, legal, concatenated_dim_is_split<D, axes_of<L, D>>>;
 
+/// A dimension of all parts that is `Parts` times in `Along`: it was meant to be replaced.
+template<class Along, extent Parts, class Common>
+struct sharing;
+template<class Along, extent Parts, class... D>
+struct sharing<Along, Parts, shape<D...>>
+    : std::type_identity<first_objection<std::conditional_t<Parts * D::size == Along::size, parts_share_dim<D>, legal>...>> {};
+
+template<class Common, class... X>
+inline constexpr bool same_shapes = (std::is_same_v<X, Common> && ...);
+
 /// Some part does not bring in one dimension.
 template<class L, class Along, class Common, class... X>
 struct concatenation {
-  using verdict = first_objection<std::conditional_t<without<X, Common>::rank == 1, legal, part_brings_other_than_one_dim<X, without<X, Common>>>...>;
+  using verdict = first_objection<typename sharing<Along, extent{sizeof...(X)}, std::conditional_t<same_shapes<Common, X...>, Common, shape<>>>::type,
+                                  std::conditional_t<without<X, Common>::rank == 1, legal, part_brings_other_than_one_dim<X, without<X, Common>>>...>;
 };
 
 template<class L, class Along, class Common, class First, class... Rest>
