@@ -40,6 +40,12 @@ static_assert(is_legal<placement_verdict<uneven, hidden>>);
 static_assert(std::same_as<placement_verdict<data_parallel, batch, hidden, batch>, dim_appears_twice<batch>>);
 static_assert(std::same_as<placement_verdict<data_parallel, hidden, hidden, batch, batch>, dim_appears_twice<hidden>>);
 
+// two aliases of one size are one dimension; one of them alone has nothing to be confused with
+using wide = dim<64>;
+using deep = dim<64>;
+static_assert(std::same_as<placement_verdict<data_parallel, wide, batch, deep>, aliases_are_one_dim<dim<64>>>);
+static_assert(is_legal<placement_verdict<data_parallel, wide, batch>>);
+
 // a layout whose rules are unsound places nothing, not even what the rule is not about
 static_assert(std::same_as<placement_verdict<stray, hidden>, axis_is_not_in_mesh<planes, batch, grid>>);
 static_assert(std::same_as<placement_verdict<twice, hidden>, two_rules_for_dim<batch>>);

@@ -56,7 +56,7 @@ inline constexpr int times_among = (int{std::same_as<X, All>} + ... + 0);
 template<MeshAxis... A>
 struct mesh {
   static_assert(sizeof...(A) <= max_axes, "meshtf: a mesh has at most 8 axes");
-  static_assert(((detail::times_among<A, A...> == 1) && ...), "meshtf: a mesh names each axis once");
+  static_assert(((detail::times_among<A, A...> == 1) && ...), "meshtf: a mesh names each axis once; aliases of meshtf::axis<2> are one axis");
   using all_axes               = axes<A...>;
   static constexpr extent size = (A::size * ... * extent{1});
 };

@@ -17,6 +17,11 @@ struct one_axis_splits_two_dims {};
 template<class Dim>
 struct dim_appears_twice {};
 
+/// Two dimensions are aliases of `Dim`, so they are one dimension, and a tensor would have it twice. Each is a struct of its own:
+/// `struct length : meshtf::dim<64> {};` instead of `using length = meshtf::dim<64>;`.
+template<class Dim>
+struct aliases_are_one_dim {};
+
 /// `Size` elements of `Dim` can't be cut into `Parts` equal parts.
 template<class Dim, extent Size, extent Parts>
 struct parts_do_not_divide_dim {};
@@ -72,8 +77,10 @@ struct placement<L, shape<D...>> {
   }
 };
 
+template<class D>
+using named_twice = std::conditional_t<std::same_as<D, dim<D::size>>, aliases_are_one_dim<D>, dim_appears_twice<D>>;
 template<class D, class... All>
-using named_once = std::conditional_t<times_among<D, All...> == 1, legal, dim_appears_twice<D>>;
+using named_once = std::conditional_t<times_among<D, All...> == 1, legal, named_twice<D>>;
 
 // A layout whose own rules are unsound places nothing, and is not asked where.
 template<class L, class S, class Rules = typename L::rules_verdict>

@@ -45,9 +45,8 @@ struct einsum_plan<L, shape<Out...>, X, Y> {
   using operands = united<X, Y>;
   using loops    = united<shape<Out...>, operands>;
   using summed   = without<operands, shape<Out...>>;
-  using verdict =
-      first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
-                      std::conditional_t<detail::times_among<Out, Out...> == 1, legal, dim_appears_twice<Out>>..., placement_verdict_of<L, loops>>;
+  using verdict  = first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
+                                   detail::named_once<Out, Out...>..., placement_verdict_of<L, loops>>;
 
   static constexpr steps_under<L, contraction_steps> local = plan_steps<L, contraction_steps, loops, arrays_of<X, Y, shape<Out...>>>();
 

@@ -77,10 +77,8 @@ using dims_are_in = first_objection<std::conditional_t<S::template has<Along>, l
 /// A reduction of a tensor of shape `X` over `Along...`.
 template<Layout L, class X, Dimension... Along>
 struct reduce_plan : nest_plan<L, without<X, shape<Along...>>, X> {
-  using result = without<X, shape<Along...>>;
-  using verdict =
-      first_objection<detail::dims_are_in<X, Along...>,
-                      std::conditional_t<detail::times_among<Along, Along...> == 1, legal, dim_appears_twice<Along>>..., placement_verdict_of<L, X>>;
+  using result  = without<X, shape<Along...>>;
+  using verdict = first_objection<detail::dims_are_in<X, Along...>, detail::named_once<Along, Along...>..., placement_verdict_of<L, X>>;
 };
 
 /// `legal`, or the objection to an elementwise operation on tensors of these shapes, broadcast to one another.

@@ -400,6 +400,7 @@ the rules of alone, for one process of one, 1 process
 static_assert(in_words<one_axis_splits_two_dims<rows, batch, hidden>>() ==
               "rows splits both batch and hidden, so no process would hold a rectangular part");
 static_assert(in_words<reshard_needs_too_many_loops<shape<batch, in>>>() == "reshard needs too many loops: [batch, in]");
+static_assert(in_words<aliases_are_one_dim<dim<64>>>() == "dim<64> is named twice, by aliases; each dimension is a struct of its own");
 static_assert(in_words<legal>() == "legal");
 
 }  // namespace

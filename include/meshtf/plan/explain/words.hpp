@@ -185,6 +185,14 @@ struct verdict_words<dim_appears_twice<D>> {
   }
 };
 
+template<class D>
+struct verdict_words<aliases_are_one_dim<D>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, name<D>, " is named twice, by aliases; each dimension is a struct of its own");
+  }
+};
+
 template<class D, extent Size, extent Parts>
 struct verdict_words<parts_do_not_divide_dim<D, Size, Parts>> {
   template<class Text>
