@@ -18,6 +18,7 @@
 #include <meshtf/ops/cast.hpp>
 #include <meshtf/ops/compare.hpp>
 #include <meshtf/ops/concat.hpp>
+#include <meshtf/ops/copy.hpp>
 #include <meshtf/ops/cross_entropy.hpp>
 #include <meshtf/ops/dropout.hpp>
 #include <meshtf/ops/einsum.hpp>

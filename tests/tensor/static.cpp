@@ -113,7 +113,7 @@ static_assert(visited([](auto& m) {
                 w weight{m};
                 x data{m};
                 auto y           = einsum<batch, hidden>(tensor<float, L, batch, in>{m}, weight);
-                bool const right = weight.needs_gradient() && !data.needs_gradient() && y.needs_gradient() && !copy(weight).needs_gradient() &&
+                bool const right = weight.needs_gradient() && !data.needs_gradient() && y.needs_gradient() && copy(weight).needs_gradient() &&
                                    !stop_gradient(y).needs_gradient() && (data + y).needs_gradient() && !(data + data).needs_gradient();
                 return extent{right};
               }) == 1);

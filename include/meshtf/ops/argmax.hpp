@@ -32,7 +32,7 @@ constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std
       m.if_joined(
           plan::finished_over,
           [&] {
-            auto peak = copy(best);
+            auto peak = detail::copied(best);
             m.all_reduce(reduction::max, peak.data(), peak.size, plan::finished_over);
             m.run(task::forget_smaller<T>{}, shard_plan<wet<L>, row>, std::as_const(best).data(), std::as_const(peak).data(), z.data());
             m.because(&detail::reason_to_take_the_first);

@@ -104,7 +104,7 @@ private:
 /// What gradients of the norm `norm` are scaled by, so that theirs is at most `limit`.
 template<class T, class L>
 constexpr tensor<T, L> clip_factor(tensor<T, L> const& norm, double limit) {
-  auto factor = copy(norm);
+  auto factor = copied(norm);
   factor.machine().transform(1, function::into_clip<T>{static_cast<T>(limit)}, factor.data());
   return factor;
 }

@@ -141,15 +141,15 @@ struct tensor_of_shape<T, L, shape<D...>> : std::type_identity<tensor<T, L, D...
 template<class T, class L, class S>
 using tensor_of = typename detail::tensor_of_shape<T, L, S>::type;
 
-/// The same values in storage of their own.
+namespace detail {
+
+/// The same values in storage of their own, in the name of the operation at work; nothing is put on the tape.
 template<class T, class L, class... D>
-constexpr auto copy(tensor<T, L, D...> const& x) {
+constexpr auto copied(tensor<T, L, D...> const& x) {
   auto z = tensor<T, L, D...>::uninitialised(x.machine());
   x.machine().copy(x.size, x.data(), z.data());
   return z;
 }
-
-namespace detail {
 
 template<class T, class L, class... D>
 void take_tensor(tensor<T, L, D...> const&);
