@@ -102,6 +102,7 @@ private:
 template<class T, class Machine>
 struct slot {
   bool open                    = false;   // a parameter's: nobody finishes it before its owner asks
+  bool left                    = false;   // the tape has left the operation that made the value: nothing goes back from here
   unsigned owed                = 0;       // over these axes the content is still a sum of what the processes hold
   collective_reason const* why = nullptr;   // ... and for this reason
   shared<storage<T, Machine>, Machine> sum{};

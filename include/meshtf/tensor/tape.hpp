@@ -108,8 +108,12 @@ struct recorded_operation : tape_entry {
 
   static constexpr void leave_this(tape_entry* e, bool run) {
     auto* const me = static_cast<recorded_operation*>(e);
-    if (run) me->go_back();
-    else me->z.machine().destroy(me);
+    if (run) {
+      me->go_back();
+    } else {
+      me->z.slot().left = true;
+      me->z.machine().destroy(me);
+    }
   }
 
 private:
@@ -147,12 +151,15 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
 
 /// Gradients of `loss`, a tensor without dimensions, for every parameter it was computed from: they add up in the parameters until `zero_gradients`.
 ///
-/// The tape is empty afterwards. Gradients of intermediate values are added up over processes when the tape comes to the operation that made them; those of
+/// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`, as does one of a value that no parameter went into. For
+/// two losses, `backward(a + b)`. Gradients of intermediate values are added up over processes when the tape comes to the operation that made them; those of
 /// parameters stay open until their owner asks (`finish(gradient(w))`, an optimizer's `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
   auto& m = loss.machine();
   if (!loss.needs_gradient()) detail::throw_no_gradient();
+  if (loss.slot().left)  // on one line: in constant evaluation compilers show it
+    throw software_error("an earlier backward has used up the tape of this value: compute it again for each, or call backward(a + b) once");
   {
     auto one = tensor<T, L>::uninitialised(m);
     m.fill(1, T{1}, one.data());
