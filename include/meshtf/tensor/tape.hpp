@@ -168,6 +168,15 @@ constexpr void backward(tensor<T, L> const& loss) {
   m.unwind_tape(true);
 }
 
+/// A gradient starts at one number, but this value has dimensions `Dims...`.
+template<class... Dims>
+struct loss_has_dims {};
+
+template<class T, class L, class First, class... More>
+constexpr void backward(tensor<T, L, First, More...> const&) {
+  static_assert(accepted<loss_has_dims<First, More...>>, "meshtf: backward starts at one number: backward(sum(x)) or backward(mean(x))");
+}
+
 /// While it lives, operations are not put on the tape and their results need no gradient: evaluation costs no memory.
 template<class Machine>
 class no_gradient {
