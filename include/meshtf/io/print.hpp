@@ -1,10 +1,13 @@
-// Printing tensors: their values as a whole, and where they are.
+// Tensors as text: `<<` shows a process its own part and sends nothing, `print(x)` shows the whole.
 #pragma once
 
+#include <iostream>
 #include <ostream>
+#include <sstream>
 #include <string>
 
 #include <meshtf/io/global.hpp>   // first: see kernel/xtensor.hpp
+#include <meshtf/tensor/partial.hpp>
 
 #if __has_include(<xtensor/io/xio.hpp>)   // since 0.26
 #include <xtensor/io/xio.hpp>
@@ -44,12 +47,117 @@ std::string placement_text(tensor<T, L, D...> const&) {
   return std::string{to_string(element_of<T>)} + " [" + text + "]";
 }
 
-/// The placement and all elements. Every process of the mesh calls it, since elements travel; the stream of process 0 gets the text.
+namespace detail {
+
+/// "tensor<float, mixed, batch, hidden>"
+template<class T, class L, class... D>
+std::string type_text(tensor<T, L, D...> const&) {
+  std::string text = "tensor<" + std::string{to_string(element_of<T>)} + ", ";
+  text += is_dry<L> ? "dry<" + std::string{name_of<wet<L>>()} + ">" : std::string{name_of<L>()};
+  ((text += ", " + std::string{name_of<D>()}), ...);
+  return text + ">";
+}
+
+/// "batch 0-3 of 8, hidden 4-7 of 16": what this process holds; under a dry layout "batch=8 over rows, hidden=16 over cols".
+template<class T, class L, class... D>
+std::string place_text(tensor<T, L, D...> const& x) {
+  std::string text;
+  if constexpr (is_dry<L>) {
+    ((text += (text.empty() ? "" : ", ") + placement_of_dim<wet<L>, D>()), ...);
+  } else {
+    constexpr auto const& dims = placed_dims<L, shape<D...>>;
+    auto const first           = first_indices(dims, x.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+    std::size_t i              = 0;
+    auto const one             = [&](std::string_view name) {
+      extent const from = first[i], n = dims[i].local_size();
+      text += (text.empty() ? "" : ", ") + std::string{name} + " " + std::to_string(from);
+      if (n != 1) text += "-" + std::to_string(from + n - 1);
+      text += " of " + std::to_string(dims[i++].size);
+    };
+    (one(name_of<D>()), ...);
+  }
+  return text;
+}
+
+/// The elements of a shard in nested braces, or of a long one the first few.
+template<class T, std::size_t Rank>
+void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents) {
+  constexpr extent most = 32, few = 8;
+  extent size = 1;
+  for (extent n : extents) size *= n;
+  extent const shown = size <= most ? size : few;
+  for (extent i = 0; i < shown; ++i) {
+    std::string open, close;
+    if (shown == size) {
+      extent below = 1;  // elements within one index of the dimension outside
+      for (std::size_t d = Rank; d-- > 0;) {
+        below *= extents[d];
+        if (i % below == 0) open += '{';
+        if ((i + 1) % below == 0) close += '}';
+      }
+    }
+    out << (i == 0 ? "" : ", ") << open << x[i] << close;
+  }
+  if (shown < size) out << " ... (" << size << " elements)";
+}
+
+/// What stands between the type and the elements, then these.
+template<class T, class L, class... D>
+std::string part_text(std::ostream const& like, std::string const& before, tensor<T, L, D...> const& x) {
+  std::string const place = place_text(x);
+  std::ostringstream text;
+  text.copyfmt(like);
+  text.width(0);
+  text << before << (place.empty() ? "" : " ") << place;
+  if constexpr (!is_dry<L>) {
+    text << ": ";
+    write_elements(text, x.data(), local_extents<L, shape<D...>>);
+  }
+  return text.str();
+}
+
+template<class Owed>
+struct owed_text;
+template<class... A>
+struct owed_text<axes<A...>> {
+  static std::string list(axis_set owed) {
+    std::string text;
+    int i = 0;
+    ((text += among(owed, i++) ? (text.empty() ? "" : ", ") + std::string{name_of<A>()} : std::string{}), ...);
+    return text.empty() ? "owes nothing" : "owes the sum over " + text;
+  }
+};
+
+}  // namespace detail
+
+/// Type, placement and this process's part, in one line; of a part of more than 32 elements the first 8. Sends nothing: each process may do it alone.
+///
+///     tensor<float, mixed, batch, hidden> batch 0-1 of 4, hidden 4-5 of 8: {{4, 5}, {12, 13}}
+///
+/// The whole is `print(x)`. Under a dry layout there is no part to show.
 template<class T, class L, class... D>
 std::ostream& operator<<(std::ostream& out, tensor<T, L, D...> const& x) {
-  auto const whole = to_global(x);
-  if (x.machine().rank() == 0) out << placement_text(x) << "\n" << whole << "\n";
-  return out;
+  return out << detail::part_text(out, detail::type_text(x), x);
+}
+
+/// The same of an open sum: the axes that it owes, and this process's addend.
+template<class V, class... A>
+std::ostream& operator<<(std::ostream& out, partial<V, axes<A...>> const& p) {
+  using mesh_axes = typename V::layout_type::mesh_type::all_axes;
+  auto const type = "partial<" + detail::type_text(p.addend()) + ", axes<" + detail::axis_names<axes<A...>>::list() + ">> ";
+  auto const text = detail::part_text(out, type + detail::owed_text<mesh_axes>::list(p.owed()) + (V::shape_type::rank > 0 ? "," : ""), p.addend());
+  return out << text;
+}
+
+/// The placement and all elements of `x`, on the stream of process 0 alone. Every process of the mesh calls it: the elements travel, as by `to_global(x)`.
+/// Of more than 1000 elements it writes those at the ends, as xtensor does.
+template<class T, class L, class... D>
+void print(tensor<T, L, D...> const& x, std::ostream& out = std::cout) {
+  static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so print(x) has nothing to show");
+  if constexpr (!is_dry<L>) {
+    auto const whole = to_global(x);
+    if (x.machine().rank() == 0) out << placement_text(x) << "\n" << whole << "\n";
+  }
 }
 
 }  // namespace meshtf::inline v0
