@@ -1,19 +1,32 @@
 // iota: 0, 1, 2 ... along a dimension.
 #pragma once
 
+#include <source_location>
+
 #include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
 namespace meshtf::inline v0 {
 
+namespace detail {
+
+/// In the name of the operation at work.
+template<class T, class L, class D>
+constexpr auto indices(machine<L>& m) {
+  auto z = tensor<T, L, D>::uninitialised(m);
+  m.run(task::iota<T>{}, iota_plan<wet<L>, D>, z.data());
+  return z;
+}
+
+}  // namespace detail
+
 /// The index of each element along `D`; where it is split, each process starts at its own part's. Float counts exactly up to 2^24.
 ///
 ///     auto position = meshtf::iota<int, L, length>(m);
 template<Element T, Layout L, Dimension D>
-constexpr auto iota(machine<L>& m) {
-  auto z = tensor<T, L, D>::uninitialised(m);
-  m.run(task::iota<T>{}, iota_plan<wet<L>, D>, z.data());
-  return z;
+constexpr auto iota(machine<L>& m, std::source_location at = std::source_location::current()) {
+  m.enter("iota", at);
+  return detail::indices<T, L, D>(m);
 }
 
 }  // namespace meshtf::inline v0
