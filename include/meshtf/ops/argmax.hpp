@@ -11,7 +11,7 @@ namespace meshtf::inline v0 {
 
 /// For each element of the other dimensions, the index along `Along` of the largest; the first of several.
 ///
-/// Result: int. Where `Along` is split, two all-reduces of one number for each remaining element: the maximum, and the smallest index that has it. No gradient.
+/// Result: int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: the maximum, and the smallest index that has it. No gradient.
 template<Dimension Along, class T, class L, class... D>
 constexpr auto argmax(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   using plan    = argmax_plan<wet<L>, shape<D...>, Along>;

@@ -25,6 +25,8 @@ constexpr auto indices(machine<L>& m) {
 ///     auto position = meshtf::iota<int, L, length>(m);
 template<Element T, Layout L, Dimension D>
 constexpr auto iota(machine<L>& m, std::source_location at = std::source_location::current()) {
+  using verdict = std::conditional_t<FloatingElement<T>, legal, detail::index_verdict<D>>;
+  static_assert(accepted<verdict>, "meshtf: iota can't count along this dimension in integers");
   m.enter("iota", at);
   return detail::indices<T, L, D>(m);
 }

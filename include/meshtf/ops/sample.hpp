@@ -51,7 +51,7 @@ struct gumbel_score {
 template<Dimension Along, FloatingElement T, class L, class... D>
 constexpr auto sample(tensor<T, L, D...> const& logits, random_key key, double temperature,
                       std::source_location at = std::source_location::current()) {
-  using verdict = reduce_verdict<wet<L>, shape<D...>, Along>;
+  using verdict = first_objection<reduce_verdict<wet<L>, shape<D...>, Along>, detail::index_verdict<Along>>;
   static_assert(accepted<verdict>, "meshtf: sample can't draw along this dimension");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

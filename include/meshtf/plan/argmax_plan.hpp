@@ -37,7 +37,7 @@ struct forget_smaller {
 template<Layout L, class X, class Along>
 struct argmax_plan {
   using result  = without<X, shape<Along>>;
-  using verdict = reduce_verdict<L, X, Along>;
+  using verdict = first_objection<reduce_verdict<L, X, Along>, detail::index_verdict<Along>>;
 
   static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, arrays_of<X>, Along>();
   static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, result>;

@@ -1,9 +1,24 @@
 // Lines: a tensor seen as lines along one of its dimensions.
 #pragma once
 
+#include <meshtf/core/verdict.hpp>
 #include <meshtf/plan/task.hpp>
 
 namespace meshtf::inline v0 {
+
+/// `Dim` has `Size` elements; indices are int32, which tells `Most` apart. `split_dim` it, and look along one part after the other.
+template<class Dim, extent Size, extent Most>
+struct dim_is_too_long_for_an_index {};
+
+namespace detail {
+
+inline constexpr extent most_indices = extent{1} << 31;
+
+/// `legal`, or the objection to an int32 as an index along `Dim`.
+template<class Dim>
+using index_verdict = std::conditional_t<(Dim::size <= most_indices), legal, dim_is_too_long_for_an_index<Dim, Dim::size, most_indices>>;
+
+}  // namespace detail
 
 /// Elements before, along and after a dimension in a row-major shard, and the axes that split it.
 struct line_steps {
