@@ -1,5 +1,6 @@
-// error: parts_do_not_divide_dim<vocab, 30, 4>
-#include <meshtf/core.hpp>
+// error: parts_do_not_divide_dim<vocab, 30, 4>, cols>
+// error: meshtf: this layout cannot place a tensor of these dimensions
+#include <meshtf/planning.hpp>
 
 struct vocab : meshtf::dim<30> {};
 struct wide : meshtf::dim<32> {};
@@ -14,4 +15,7 @@ using choice = vocab;
 #endif
 
 struct model_parallel : meshtf::layout<grid, meshtf::split<choice, cols>> {};
-static_assert(meshtf::is_legal<meshtf::placement_verdict<model_parallel, choice>>, "meshtf: this layout cannot place a tensor of these dimensions");
+
+using L = meshtf::dry<model_parallel>;
+
+constexpr void look(meshtf::machine<L>& m) { auto x = meshtf::tensor<float, L, choice>{m}; }

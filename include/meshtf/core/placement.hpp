@@ -26,6 +26,10 @@ struct aliases_are_one_dim {};
 template<class Dim, extent Size, extent Parts>
 struct parts_do_not_divide_dim {};
 
+/// A verdict, and the axes over which the layout splits the dimension that it names: what an assertion shows, while the verdict alone is what one asks for.
+template<class Verdict, class... Axes>
+struct over_axes;
+
 /// A tensor or a loop nest over `Dims` dimensions, of which there may be `Most`.
 template<int Dims, int Most>
 struct too_many_dims {};
@@ -39,7 +43,7 @@ struct placement_fault {
 /// The first fault in the order of the dimensions. The rule itself: an axis splits one dimension, and parts are equal.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.1.
 constexpr placement_fault examine(std::span<placed const> dims) {
-  std::array<int, max_axes> splits{};   // for each axis: 1 + the dimension that it splits
+  std::array<int, max_axes> splits{};  // for each axis: 1 + the dimension that it splits
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
     placed const& d = dims[static_cast<std::size_t>(i)];
     if (d.size % d.parts != 0) return {placement_fault::ragged, i};
@@ -96,11 +100,34 @@ struct objection<L, shape<D...>, legal> : std::type_identity<too_many_dims<int{s
 
 }  // namespace detail
 
+namespace detail {
+
+template<class L, class Verdict>
+struct shown : std::type_identity<Verdict> {};
+
+template<class Verdict, class Over>
+struct shown_over;
+template<class Verdict, class... A>
+struct shown_over<Verdict, axes<A...>> : std::type_identity<over_axes<Verdict, A...>> {};
+
+template<class L, class D, extent Size, extent Parts>
+struct shown<L, parts_do_not_divide_dim<D, Size, Parts>> : shown_over<parts_do_not_divide_dim<D, Size, Parts>, axes_of<L, D>> {};
+
+}  // namespace detail
+
 /// `legal`, or the first objection to a tensor of shape `S` under layout `L`, in the user's own names.
 template<Layout L, class S>
 using placement_verdict_of = typename detail::objection<wet<L>, S>::type;
 
 template<Layout L, Dimension... D>
 using placement_verdict = placement_verdict_of<L, shape<D...>>;
+
+namespace detail {
+
+/// The placement's verdict as assertions show it.
+template<class L, class... D>
+using shown_placement = typename shown<wet<L>, placement_verdict<L, D...>>::type;
+
+}  // namespace detail
 
 }  // namespace meshtf::inline v0

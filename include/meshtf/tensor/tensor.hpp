@@ -72,7 +72,7 @@ private:
 /// machine.
 template<Element T, Layout L, Dimension... D>
 class tensor : public shard<T, machine<L>> {
-  using aliased = detail::sentence<aliases_are_one_dim, placement_verdict<L, D...>>;
+  using aliased = detail::sentence<aliases_are_one_dim, detail::shown_placement<L, D...>>;
   static_assert(accepted<typename aliased::own>, "meshtf: two dims are aliases of one type: write struct length : meshtf::dim<64> {};");
   static_assert(accepted<typename aliased::common>, "meshtf: this layout cannot place a tensor of these dimensions");
   using base = shard<T, machine<L>>;
