@@ -15,6 +15,7 @@
 #include <meshtf/ops/arithmetic.hpp>
 #include <meshtf/ops/attention.hpp>
 #include <meshtf/ops/bias_gelu.hpp>
+#include <meshtf/ops/broadcast.hpp>
 #include <meshtf/ops/cast.hpp>
 #include <meshtf/ops/compare.hpp>
 #include <meshtf/ops/concat.hpp>

@@ -90,5 +90,8 @@ static_assert(of<partial<tensor<double, L, batch, in>, axes<cols>>>([](auto&, au
 static_assert(of<over_cols<batch, out>>([](auto& m, auto const& p) { return einsum<batch, out>(p, value<in, out>{m}); }) == quiet);
 static_assert(of<over_both<in>>([](auto& m, auto const& p) { return einsum<in>(value<batch>{m}, p); }) == both);
 static_assert(of<over_cols<batch, in, out>>([](auto& m, auto const& p) { return p * value<out>{m}; }) == quiet);
+static_assert(of<over_cols<out, in, batch>>([](auto&, auto const& p) { return broadcast<out, in, batch>(p); }) == quiet);
 static_assert(of<over_cols<batch, in>>([](auto& m, auto const& p) { return p + as_partial<cols>(value<in>{m}); }) == quiet);
 static_assert(of<over_cols<batch, in>>([](auto& m, auto const& p) { return where(value<in>{m}, p, 0); }) == quiet);
+static_assert(is_legal<detail::open_verdict<L, shape<out, in, batch>, axes<cols>>>);
+static_assert(std::same_as<detail::open_verdict<L, shape<batch, in, hidden>, axes<cols>>, owed_axis_splits_dim<cols, hidden>>);

@@ -63,6 +63,10 @@ static_assert(returns<tensor<int, L, batch>>([](X x, W, B, P) { return argmax<hi
 static_assert(returns<value<batch, hidden>>([](X x, W, B, P) { return log_softmax<hidden>(softmax<batch, hidden>(x)); }));
 static_assert(returns<value<batch>>([](X x, W, B, P) { return softmax_cross_entropy<hidden>(x, tensor<int, L, batch>{x.machine()}); }));
 
+// broadcast: the dimensions that are named, in that order; of numbers of any type
+static_assert(returns<value<hidden, in, batch>>([](X, W w, B, P) { return broadcast<hidden, in, batch>(w); }));
+static_assert(returns<tensor<int, L, in, batch>>([](X x, W, B, P) { return broadcast<in, batch>(argmax<hidden>(x)); }));
+
 // moves: the new dimensions in the place of the old, the new layout, dry as the old one
 static_assert(returns<value<hidden, batch>>([](X x, W, B, P) { return transpose<hidden, batch>(x); }));
 static_assert(returns<value<batch, heads, key>>([](X x, W, B, P) { return split_dim<hidden, heads, key>(x); }));

@@ -74,6 +74,15 @@ static_assert(std::same_as<fit<tensor<float, dry<mixed>, batch>, tensor<float, d
 
 static_assert(is_legal<elementwise_verdict<mixed, h, shape<hidden>>>);
 static_assert(std::same_as<elementwise_verdict<clash, shape<batch>, shape<hidden>>, one_axis_splits_two_dims<rows, batch, hidden>>);
+
+// A broadcast has all dimensions of its tensor, each once, where the layout can place them.
+static_assert(is_legal<broadcast_verdict<mixed, x, in, hidden, batch>> && is_legal<broadcast_verdict<mixed, shape<>, batch>> &&
+              is_legal<broadcast_verdict<mixed, x, in, batch>> && is_legal<broadcast_verdict<mixed, shape<>>>);
+static_assert(std::same_as<broadcast_verdict<mixed, x, batch, hidden>, broadcast_lacks_dim<in>>);
+static_assert(std::same_as<broadcast_verdict<mixed, x, batch, in, batch>, dim_appears_twice<batch>>);
+static_assert(std::same_as<broadcast_verdict<clash, shape<batch>, batch, hidden>, one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(std::same_as<broadcast_verdict<ragged, shape<in>, in, batch>, parts_do_not_divide_dim<batch, 8, 3>>);
+
 static_assert(is_legal<reduce_verdict<mixed, h, hidden>>);
 static_assert(std::same_as<reduce_verdict<mixed, h, memory>, dim_is_not_in_tensor<memory>>);
 

@@ -1,4 +1,4 @@
-// If it compiles, it passes: slice, concat, argmax, sample and a reshard that changes nothing are recorded without a layout, and priced as dry runs.
+// If it compiles, it passes: slice, broadcast, concat, argmax, sample and a reshard that changes nothing are recorded without a layout, and priced as dry runs.
 #include <utility>
 
 #include <meshtf/plan/search/search.hpp>
@@ -34,7 +34,7 @@ struct training {
   constexpr explicit training(machine<L>& m) : prefix{m, he_normal{1}}, places{m, he_normal{2}}, w{m, he_normal{3}}, x{m}, targets{m} {}
   constexpr auto step() {
     auto all    = reshard<L>(concat<length>(relu(prefix), reshard<L>(x)));
-    auto here   = slice<positions, length>(places, 5);
+    auto here   = broadcast<length, batch, model>(slice<positions, length>(places, 5));
     auto logits = einsum<batch, length, vocab>(all + here, reshard<L>(w));
     auto loss   = mean(softmax_cross_entropy<vocab>(logits, targets));
     backward(loss);
@@ -46,7 +46,7 @@ struct training {
 
 constexpr auto step   = record<training, batch, model, vocab>();
 constexpr auto ranked = rank_layouts<grid, candidates<batch, model, vocab>>(step);
-static_assert(ranked.size() == 16);   // of two axes, each splits one of the three or none
+static_assert(ranked.size() == 16);  // of two axes, each splits one of the three or none
 
 template<std::size_t I>
 constexpr bool as_dry_run() {
