@@ -22,6 +22,14 @@ TEST_CASE("operands that are broadcast to one another when told so") {
   });
 }
 
+TEST_CASE("of three operands, the one that has all dimensions may stand anywhere") {
+  check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<hidden>, shape<batch>>([](auto const& x, auto const& b, auto const& s) {
+    auto const f  = [](auto u, auto v, auto w) { return u * v + w * w; };
+    auto const df = [](auto u, auto v, auto w) { return std::array{v, u, 2 * w}; };
+    return std::tuple{map(f, df, x, b, s), map(f, df, b, s, x), map(f, df, s, x, b), where(less(b, 2), s, x), where(less(x, 2), s, b)};
+  });
+}
+
 TEST_CASE("images of a parameter, broadcast: the gradient stays open, and is used with another") {
   check_operation<shape<hidden>>([](auto const& b) {
     auto const wide = broadcast<batch, hidden>(b * 2);

@@ -15,8 +15,8 @@ TEST_CASE("a smaller operand, broadcast: it owes the axes of the dimensions that
       });
 }
 
-TEST_CASE("two operands, each without a dimension of the other") {
-  check_operation<drawn{2, 0.2}, shape<batch, in>, shape<in, hidden>>(
+TEST_CASE("two operands that share no dimension") {
+  check_operation<drawn{2, 0.2}, shape<batch, in>, shape<hidden>>(
       [](auto const& x, auto const& y) { return std::tuple{x + y, y - x, x * y, y / x}; });
 }
 

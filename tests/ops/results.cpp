@@ -40,11 +40,18 @@ static_assert(returns<value<in, batch>>([](X x, W w, B, P) { return einsum<in, b
 static_assert(returns<value<>>([](X x, W, B b, P) { return einsum<>(x, b); }));
 static_assert(returns<value<batch, hidden>>([](X x, W w, B b, P) { return tanh(einsum<batch, hidden>(einsum<batch, in>(x, w), w) + b) * x; }));
 
-// elementwise: the larger operand's order, or the left's and then what is new
+// elementwise: the order of the operand that has all dimensions; of two that share none, the left's and then the right's
 static_assert(returns<value<batch, hidden>>([](X x, W, B b, P) { return x + b; }) &&
               returns<value<batch, hidden>>([](X x, W, B b, P) { return b * x; }));
-static_assert(returns<value<batch, hidden, in>>([](X x, W w, B, P) { return x - w; }));
-static_assert(returns<value<hidden, in, batch>>([](X x, W w, B, P) { return w / x; }));
+static_assert(returns<value<in, batch, hidden>>([](X x, W w, B, P) { return broadcast<in, batch, hidden>(x) - w; }));
+static_assert(returns<value<hidden, in, batch>>([](X x, W w, B, P) { return w / broadcast<hidden, in, batch>(x); }));
+static_assert(returns<value<batch, hidden>>([](X x, W, B, P) { return x * transpose<hidden, batch>(x); }) &&
+              returns<value<hidden, batch>>([](X x, W, B, P) { return transpose<hidden, batch>(x) * x; }));
+static_assert(returns<value<hidden, batch>>([](X x, W, B b, P) { return b - sum<hidden>(x); }) &&
+              returns<value<batch, hidden>>([](X x, W, B b, P) { return less(sum<hidden>(x), b); }));
+static_assert(returns<value<batch, hidden>>([](X x, W, B b, P) { return where(sum<hidden>(x), x, b); }) &&
+              returns<value<batch, hidden>>([](X x, W, B b, P) { return where(sum<hidden>(x), b, 0); }) &&
+              returns<value<hidden, batch>>([](X x, W, B b, P) { return where(transpose<hidden, batch>(x), b, x); }));
 static_assert(returns<value<batch, hidden>>([](X x, W, B, P) { return 1 - 2 * -x / 3.0 + 4; }));
 static_assert(returns<value<batch, hidden>>([](X x, W, B b, P) {
   return map([](auto u, auto v) { return u * v; }, [](auto u, auto v) { return std::array{v, u}; }, x, b);

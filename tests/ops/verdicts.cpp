@@ -75,6 +75,14 @@ static_assert(std::same_as<fit<tensor<float, dry<mixed>, batch>, tensor<float, d
 static_assert(is_legal<elementwise_verdict<mixed, h, shape<hidden>>>);
 static_assert(std::same_as<elementwise_verdict<clash, shape<batch>, shape<hidden>>, one_axis_splits_two_dims<rows, batch, hidden>>);
 
+// One operand has all dimensions, or there are two that share none; else the program says what is broadcast. That comes before the question of place.
+static_assert(is_legal<elementwise_verdict<mixed, shape<in>, shape<batch>, x>> &&
+              is_legal<elementwise_verdict<mixed, shape<in>, shape<hidden, batch>>>);
+static_assert(std::same_as<elementwise_verdict<mixed, x, h>, no_operand_has_all_dims<write_broadcast<batch, in, hidden>>>);
+static_assert(std::same_as<elementwise_verdict<mixed, w, x>, no_operand_has_all_dims<write_broadcast<in, hidden, batch>>>);
+static_assert(std::same_as<elementwise_verdict<clash, x, h>, no_operand_has_all_dims<write_broadcast<batch, in, hidden>>>);
+static_assert(std::same_as<elementwise_verdict<mixed, shape<in>, shape<batch>, shape<>>, no_operand_has_all_dims<write_broadcast<in, batch>>>);
+
 // A broadcast has all dimensions of its tensor, each once, where the layout can place them.
 static_assert(is_legal<broadcast_verdict<mixed, x, in, hidden, batch>> && is_legal<broadcast_verdict<mixed, shape<>, batch>> &&
               is_legal<broadcast_verdict<mixed, x, in, batch>> && is_legal<broadcast_verdict<mixed, shape<>>>);

@@ -24,8 +24,9 @@ TEST_CASE("where with a condition of integers that has dimensions of its own: a 
   check_operation<shape<batch, memory>>([](auto const& x) {
     using L            = typename std::remove_cvref_t<decltype(x)>::layout_type;
     auto const visible = less_equal(iota<int, L, memory>(x.machine()), iota<int, L, length>(x.machine()));
-    auto const scores  = where(visible, x, -1e9);
-    return std::tuple{softmax<memory>(scores), where(visible, 0.5, x)};
+    auto const every   = broadcast<batch, length, memory>(x);
+    auto const scores  = where(visible, every, -1e9);
+    return std::tuple{softmax<memory>(scores), where(visible, 0.5, every)};
   });
 }
 

@@ -68,8 +68,47 @@ using united = decltype(detail::operator+(A{}, without<B, A>{}));
 template<class S, class From, class To>
 using replaced = typename detail::replacement<S, From, To>::type;
 
-/// The shape of a broadcast: the larger operand's order if the other's dimensions are a subsequence of it, else the left's, then the right's new ones.
-template<class A, class B>
-using broadcast_shape = std::conditional_t<std::is_same_v<common_dims<B, A>, A>, B, united<A, B>>;
+namespace detail {
+
+template<class S, class... More>
+struct all_dims;
+
+template<class S>
+struct all_dims<S> : std::type_identity<S> {};
+
+template<class S, class First, class... Rest>
+struct all_dims<S, First, Rest...> : all_dims<united<S, First>, Rest...> {};
+
+/// The first of the shapes that has all dimensions, as `All` has; else `All`.
+template<class All, class... S>
+struct first_with_all : std::type_identity<All> {
+  static constexpr bool there_is = false;
+};
+
+template<class All, class First, class... Rest>
+  requires(First::rank < All::rank)
+struct first_with_all<All, First, Rest...> : first_with_all<All, Rest...> {};
+
+template<class All, class First, class... Rest>
+  requires(First::rank >= All::rank)
+struct first_with_all<All, First, Rest...> : std::type_identity<First> {
+  static constexpr bool there_is = true;
+};
+
+template<class... S>
+using broadcast_of = first_with_all<typename all_dims<S...>::type, S...>;
+
+}  // namespace detail
+
+/// The shape that operands of the shapes `S...` are broadcast to: that of the first which has the dimensions of all others. Where there is none, all dimensions
+/// as they come: the left operand's, then the right's.
+template<class... S>
+using broadcast_shape = typename detail::broadcast_of<S...>::type;
+
+/// Are they broadcast without being told? One has the dimensions of all others, or they are two that share none. Otherwise an operand that was meant to have a
+/// dimension of another would silently get more of them.
+template<class... S>
+inline constexpr bool broadcast_by_themselves =
+    detail::broadcast_of<S...>::there_is || (sizeof...(S) == 2 && (S::rank + ... + 0) == broadcast_shape<S...>::rank);
 
 }  // namespace meshtf::inline v0

@@ -53,13 +53,16 @@ constexpr auto linear(char const* name, F const& f, G const& g, tensor<T, L, X..
   return z;
 }
 
-template<class X, class Y>
+/// May these two tensors be joined element by element, and with operands of the shapes `More...` before them?
+template<class X, class Y, class... More>
 using operands_verdict =
-    first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, typename X::shape_type, typename Y::shape_type>>;
+    first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, More..., typename X::shape_type, typename Y::shape_type>>;
 
 }  // namespace detail
 
-// ---- two tensors, broadcast to one another by the names of their dimensions. Nothing is sent; gradients owe the axes of the dimensions that the operand lacks.
+// ---- two tensors, broadcast to one another by the names of their dimensions: one has all those of the other, and its order is that of the result (the left's if
+// both have the same), or they share none, and the result has the left's, then the right's. Otherwise write broadcast<D...>(x). Nothing is sent; gradients owe the
+// axes of the dimensions that the operand lacks.
 
 template<class T, class L, class... X, class U, class R, class... Y>
 constexpr auto operator+(tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y) {

@@ -26,13 +26,6 @@ struct chained {
   }
 };
 
-template<class Out, class... X>
-struct broadcast_of;
-template<class Out>
-struct broadcast_of<Out> : std::type_identity<Out> {};
-template<class Out, class First, class... Rest>
-struct broadcast_of<Out, First, Rest...> : broadcast_of<broadcast_shape<Out, First>, Rest...> {};
-
 template<class DF, class Z, class... X>
 constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -52,12 +45,13 @@ constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x)
 template<class F, class DF, FloatingElement T, class L, class... X, Tensor... Rest>
   requires(!Tensor<F> && !Tensor<DF>)
 constexpr auto map(F const& f, DF const& df, tensor<T, L, X...> const& x, Rest const&... rest) {
-  using verdict = first_objection<legal, detail::fit_verdict<tensor<T, L, X...>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L, X...>, tensor<typename Rest::element_type, typename Rest::layout_type>>...,
+                                  elementwise_verdict<wet<L>, shape<X...>, typename Rest::shape_type...>>;
   static_assert(accepted<verdict>, "meshtf: map can't join these operands");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    using out = typename detail::broadcast_of<shape<X...>, typename Rest::shape_type...>::type;
+    using out = broadcast_shape<shape<X...>, typename Rest::shape_type...>;
     x.machine().enter("map");
     auto z = detail::each<T, out>(f, x, rest...);
     if (detail::wants_gradient(x, rest...))

@@ -42,20 +42,21 @@ constexpr auto operator/(partial<V, Over> const& p, N c) {
 
 namespace detail {
 
-template<algebra::meeting How, class P, class Y>
+/// How an open sum and another operand meet, with whole operands of the shapes `More...` before them.
+template<algebra::meeting How, class P, class Y, class... More>
 struct meet_open;
-template<algebra::meeting How, class T, class L, class... X, class Over, class U, class R, class... Y>
-struct meet_open<How, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>> {
-  using out     = broadcast_shape<shape<X...>, shape<Y...>>;
+template<algebra::meeting How, class T, class L, class... X, class Over, class U, class R, class... Y, class... More>
+struct meet_open<How, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>, More...> {
+  using out     = broadcast_shape<More..., shape<X...>, shape<Y...>>;
   using verdict = first_objection<meeting_verdict<How, partial<tensor<T, L, X...>, Over>, tensor<U, R, Y...>>,
-                                  operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>, open_verdict<L, out, Over>>;
+                                  operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>, More...>, open_verdict<L, out, Over>>;
 };
-template<algebra::meeting How, class T, class L, class... X, class A, class U, class R, class... Y, class B>
-struct meet_open<How, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>> {
-  using out     = broadcast_shape<shape<X...>, shape<Y...>>;
+template<algebra::meeting How, class T, class L, class... X, class A, class U, class R, class... Y, class B, class... More>
+struct meet_open<How, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>, More...> {
+  using out     = broadcast_shape<More..., shape<X...>, shape<Y...>>;
   using over    = united_axes<L, A, B>;
   using verdict = first_objection<meeting_verdict<How, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>,
-                                  operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>, open_verdict<L, out, over>>;
+                                  operands_verdict<tensor<T, L, X...>, tensor<U, R, Y...>, More...>, open_verdict<L, out, over>>;
 };
 
 /// The gradient of `y`, which was multiplied by the addends of a sum over `open`: what it is computed from is open too.

@@ -61,15 +61,15 @@ struct where_not_chosen : of_elements<1> {
 
 namespace detail {
 
-/// `legal`, or the objection to a condition under the layout `K` that chooses from values under `L`, in a nest of shape `Out`.
-template<class K, class L, class Out>
-using choice_verdict = first_objection<fit_verdict<tensor<int, L>, tensor<int, K>>, placement_verdict_of<L, Out>>;
+/// `legal`, or the objection to a condition under the layout `K` that chooses from values under `L`; the operands' shapes are `X...`.
+template<class K, class L, class... X>
+using choice_verdict = first_objection<fit_verdict<tensor<int, L>, tensor<int, K>>, elementwise_verdict<wet<L>, X...>>;
 
 /// f(condition, x): x where it is chosen and a number elsewhere; `df` tells where.
 template<class F, class DF, class C, class K, class... D, class T, class L, class... X>
 constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& df, tensor<C, K, D...> const& condition, tensor<T, L, X...> const& x) {
-  using out     = broadcast_shape<shape<X...>, shape<D...>>;
-  using verdict = choice_verdict<K, L, out>;
+  using out     = broadcast_shape<shape<D...>, shape<X...>>;
+  using verdict = choice_verdict<K, L, shape<D...>, shape<X...>>;
   static_assert(accepted<verdict>, "meshtf: where can't join these operands");
   if constexpr (!accepted<verdict>) {
     return rejected{};
@@ -84,7 +84,8 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
 
 }  // namespace detail
 
-/// x where the condition is not 0, else y. All three are broadcast to one another: to the dimensions of x and y, then the condition's new ones.
+/// x where the condition is not 0, else y. All three are broadcast to one another: one of them has all dimensions, and the result has the order of the first that
+/// does. Of a number and two tensors that share no dimension it has the first tensor's, then the second's. Otherwise write broadcast<D...>(x).
 ///
 /// The condition holds elements of any type, such as a comparison gives. A number takes the element type of the tensor. Local. What is not chosen has no
 /// influence, be it NaN or infinite, neither on the result nor on a gradient: dx = where(condition, dz, 0), which owes the axes of the dimensions that x
@@ -92,8 +93,9 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
 template<class C, class K, class... D, class T, class L, class... X, class U, class R, class... Y>
 constexpr auto where(tensor<C, K, D...> const& condition, tensor<T, L, X...> const& x, tensor<U, R, Y...> const& y,
                      std::source_location at = std::source_location::current()) {
-  using out     = broadcast_shape<broadcast_shape<shape<X...>, shape<Y...>>, shape<D...>>;
-  using verdict = first_objection<detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>, detail::choice_verdict<K, L, out>>;
+  using out     = broadcast_shape<shape<D...>, shape<X...>, shape<Y...>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<T, L, X...>, tensor<U, R, Y...>>,
+                                  detail::choice_verdict<K, L, shape<D...>, shape<X...>, shape<Y...>>>;
   static_assert(accepted<verdict>, "meshtf: where can't join these operands");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
@@ -125,9 +127,9 @@ constexpr auto where(tensor<C, K, D...> const& condition, N x, tensor<T, L, Y...
 template<class C, class K, class... D, class T, class L, class... X, class A, class U, class R, class... Y, class B>
 constexpr auto where(tensor<C, K, D...> const& condition, partial<tensor<T, L, X...>, A> const& p, partial<tensor<U, R, Y...>, B> const& q,
                      std::source_location at = std::source_location::current()) {
-  using meets   = detail::meet_open<algebra::meeting::alongside, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>>;
+  using meets   = detail::meet_open<algebra::meeting::alongside, partial<tensor<T, L, X...>, A>, partial<tensor<U, R, Y...>, B>, shape<D...>>;
   using over    = typename meets::over;
-  using verdict = first_objection<typename meets::verdict, detail::open_verdict<L, shape<D...>, over>>;
+  using verdict = typename meets::verdict;
   static_assert(accepted<verdict>, "meshtf: where can't choose from these open sums");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

@@ -12,18 +12,13 @@ namespace meshtf::inline v0 {
 template<class Dim>
 struct dim_is_not_in_tensor {};
 
-namespace detail {
+/// No operand of an elementwise operation has the dimensions of all others, so none is broadcast to them unless the program says so of one, as `Fix` does.
+template<class Fix>
+struct no_operand_has_all_dims {};
 
-template<class Out, class... In>
-struct all_dims;
-
-template<class Out>
-struct all_dims<Out> : std::type_identity<Out> {};
-
-template<class Out, class First, class... Rest>
-struct all_dims<Out, First, Rest...> : all_dims<united<Out, First>, Rest...> {};
-
-}  // namespace detail
+/// `broadcast<D...>(x)` has these dimensions, in the order that is wanted.
+template<class... D>
+struct write_broadcast {};
 
 namespace task {
 
@@ -81,9 +76,22 @@ struct reduce_plan : nest_plan<L, without<X, shape<Along...>>, X> {
   using verdict = first_objection<detail::dims_are_in<X, Along...>, detail::named_once<Along, Along...>..., placement_verdict_of<L, X>>;
 };
 
+namespace detail {
+
+template<class All>
+struct broadcast_objection;
+template<class... D>
+struct broadcast_objection<shape<D...>> : std::type_identity<no_operand_has_all_dims<write_broadcast<D...>>> {};
+
+template<class... X>
+using broadcast_rule =
+    typename std::conditional_t<broadcast_by_themselves<X...>, std::type_identity<legal>, broadcast_objection<broadcast_shape<X...>>>::type;
+
+}  // namespace detail
+
 /// `legal`, or the objection to an elementwise operation on tensors of these shapes, broadcast to one another.
-template<Layout L, class X, class Y>
-using elementwise_verdict = typename nest_plan<L, broadcast_shape<X, Y>, X, Y>::verdict;
+template<Layout L, class... X>
+using elementwise_verdict = first_objection<detail::broadcast_rule<X...>, typename nest_plan<L, broadcast_shape<X...>, X...>::verdict>;
 
 /// `legal`, or the objection to a reduction of a tensor of shape `X` over `Along...`.
 template<Layout L, class X, Dimension... Along>
