@@ -10,7 +10,17 @@
 
 namespace meshtf::inline v0 {
 
+/// `Given` operands of one map, of which there may be `Most`: its gradient walks over them, over dz and over what it writes. Join some in a map of their own.
+template<int Given, int Most>
+struct too_many_operands {};
+
 namespace detail {
+
+/// So many operands a map may have. The gradient is compiled with it, whether or not one is wanted.
+inline constexpr int max_mapped = max_operands - 2;
+
+template<int Given>
+using count_verdict = std::conditional_t<(Given <= max_mapped), legal, too_many_operands<Given, max_mapped>>;
 
 /// dz times the derivative of f for its K-th argument.
 template<std::size_t K, class DF>
@@ -38,14 +48,15 @@ constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x)
 
 }  // namespace detail
 
-/// f(x...) for each element, the operands broadcast to one another. `f` takes numbers; `df` returns the derivative, for several operands an array of one for
-/// each. Local; a gradient owes the axes of the dimensions that its operand lacks.
+/// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df` returns the derivative, for several operands an array of
+/// one for each. Local; a gradient owes the axes of the dimensions that its operand lacks.
 ///
 ///     auto swish = map([](auto v) { return v / (1 + std::exp(-v)); }, [](auto v) { auto s = 1 / (1 + std::exp(-v)); return s + v * s * (1 - s); }, x);
 template<class F, class DF, FloatingElement T, class L, class... X, Tensor... Rest>
   requires(!Tensor<F> && !Tensor<DF>)
 constexpr auto map(F const& f, DF const& df, tensor<T, L, X...> const& x, Rest const&... rest) {
-  using verdict = first_objection<detail::fit_verdict<tensor<T, L, X...>, tensor<typename Rest::element_type, typename Rest::layout_type>>...,
+  using verdict = first_objection<detail::count_verdict<1 + int{sizeof...(Rest)}>,
+                                  detail::fit_verdict<tensor<T, L, X...>, tensor<typename Rest::element_type, typename Rest::layout_type>>...,
                                   elementwise_verdict<wet<L>, shape<X...>, typename Rest::shape_type...>>;
   static_assert(accepted<verdict>, "meshtf: map can't join these operands");
   if constexpr (!accepted<verdict>) {
