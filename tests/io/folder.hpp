@@ -49,9 +49,11 @@ inline void write(std::string const& path, std::string const& content) {
   out.write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
+/// Of all files but the lock of a folder of checkpoints.
 inline std::vector<std::string> names_in(std::string const& path) {
   std::vector<std::string> names;
   for (auto const& entry : std::filesystem::directory_iterator{path}) names.push_back(entry.path().filename().string());
+  std::erase(names, ".lock");
   std::sort(names.begin(), names.end());
   return names;
 }

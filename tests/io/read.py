@@ -36,7 +36,7 @@ def read(path):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(sys.argv[1:] + [folder], check=True)
-        assert os.listdir(folder) == ["step-00000012.safetensors"], os.listdir(folder)
+        assert sorted(os.listdir(folder)) == [".lock", "step-00000012.safetensors"], os.listdir(folder)
         path = os.path.join(folder, "step-00000012.safetensors")
         arrays, about = read(path)
 

@@ -345,8 +345,11 @@ training_position load_from(Arguments const&... arguments) {
 /// The file gets its name when all of it is on the disk, so a job that is killed, or a disk that fills up, leaves the earlier ones as they are.
 /// The two newest stay, older ones are removed after that: a folder is for one run, and needs room for three. A checkpoint of the same step is
 /// replaced.
-/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if the folder holds a later
-/// step, which belongs to another run; `software_error` if two parameters have one name.
+///
+/// From its first `save` until it ends a job has the folder to itself, by the kernel's lock of the file `folder`/.lock: another job that saves there is
+/// refused before it has touched anything. The lock of a dead job is gone, whatever it died of. Loading needs no lock.
+/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if another job saves in the folder,
+/// or it holds a later step, which belongs to another run; `software_error` if two parameters have one name.
 template<class First, class... Rest, class Optimizer>
 void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position, std::string const& folder) {
   detail::save_to(list, opt, &position, folder);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/io/file_lock.hpp>
 
 namespace meshtf::inline v0::detail {
 
@@ -42,12 +43,12 @@ inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::ve
   };
   std::unique_ptr<DIR, closes> const opened{opendir(folder.c_str())};
   if (!opened) throw no_input("expected " + folder + " to be a folder of checkpoints, got: " + std::strerror(errno));
-  constexpr std::string_view prefix = "step-", cut_off = ".partial";
+  constexpr std::string_view prefix = "step-";
   std::vector<std::uint64_t> steps;
   while (dirent const* const entry = readdir(opened.get())) {
     std::string_view name   = entry->d_name;
-    bool const is_left_over = name.ends_with(cut_off);
-    if (is_left_over) name.remove_suffix(cut_off.size());
+    bool const is_left_over = name.ends_with(partial_suffix);
+    if (is_left_over) name = whole_name(name);
     if (!name.starts_with(prefix) || !name.ends_with(checkpoint_suffix)) continue;
     auto const step = parsed<std::uint64_t>(name.substr(prefix.size(), name.size() - prefix.size() - checkpoint_suffix.size()));
     if (!step || checkpoint_name(*step) != name) continue;
@@ -58,16 +59,19 @@ inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::ve
   return steps;
 }
 
-/// Makes the folder if it isn't there, and removes what saves that were cut off have left in it. Returns the name of the new file.
+/// Makes the folder if it isn't there, takes its lock for this process, and removes what saves that were cut off have left in it. Returns the name of the
+/// new file.
 inline std::string room_for_checkpoint(std::string const& folder, std::uint64_t step) {
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
     throw unavailable("expected to make the folder " + folder + ", got: " + std::strerror(errno));
+  struct stat about{};
+  if (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) folder_locks::of_this_process().take(folder);
   std::vector<std::string> left_over;
   auto const steps = saved_steps(folder, &left_over);
   if (!steps.empty() && steps.back() > step)
     throw usage_error("expected " + folder + " to hold no checkpoint later than the one to be saved, of step " + std::to_string(step) + ", got " +
                       checkpoint_name(steps.back()) + ": load it and go on from there, or save to another folder");
-  for (auto const& path : left_over) unlink(path.c_str());
+  for (auto const& path : left_over) remove_if_left_over(path);
   return folder + "/" + checkpoint_name(step);
 }
 

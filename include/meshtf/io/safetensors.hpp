@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <jansson.h>
-#include <unistd.h>
 #if MESHTF_WITH_ZLIB
 #include <zlib.h>
 #endif
@@ -127,46 +125,6 @@ inline std::string safetensors_header_text(std::vector<std::pair<std::string, st
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
-
-/// An open file, closed with its owner.
-class file_descriptor {
-public:
-  file_descriptor(std::string const& path, int flags) : number_{::open(path.c_str(), flags | O_CLOEXEC, 0666)} {}
-  file_descriptor(file_descriptor const&)            = delete;
-  file_descriptor& operator=(file_descriptor const&) = delete;
-  ~file_descriptor() { close(); }
-
-  explicit operator bool() const { return number_ >= 0; }
-  int number() const { return number_; }
-  /// Some file systems report a full disk only here.
-  bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
-
-private:
-  int number_;
-};
-
-/// A file that is removed with its owner unless it has got another name.
-class temporary_file {
-public:
-  explicit temporary_file(std::string path) : path_{std::move(path)} { remove(); }  // what a killed process left
-  temporary_file(temporary_file const&)            = delete;
-  temporary_file& operator=(temporary_file const&) = delete;
-  ~temporary_file() {
-    if (!path_.empty()) remove();
-  }
-
-  std::string const& path() const { return path_; }
-  bool rename(std::string const& to) {
-    if (std::rename(path_.c_str(), to.c_str()) != 0) return false;
-    path_.clear();
-    return true;
-  }
-
-private:
-  void remove() const { ::unlink(path_.c_str()); }
-
-  std::string path_;
-};
 
 inline constexpr std::string_view checksum_key = "\"crc32\":\"", no_checksum = "00000000";
 

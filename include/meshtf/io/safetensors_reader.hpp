@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <meshtf/io/file_lock.hpp>
 #include <meshtf/io/safetensors.hpp>
 
 namespace meshtf::inline v0 {

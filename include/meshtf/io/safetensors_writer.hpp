@@ -7,30 +7,105 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <meshtf/io/file_lock.hpp>
 #include <meshtf/io/safetensors.hpp>
 
 namespace meshtf::inline v0 {
 
-/// Writes a safetensors file so that nobody ever finds a part of one: under the temporary name `path`.partial, which becomes `path` in one step when
-/// all is on the disk. A file of this name that was there before stays what it was until then.
+namespace detail {
+
+/// "runs/" of "runs/net.safetensors", "./" of a name alone.
+inline std::string folder_of(std::string const& path) {
+  auto const slash = path.rfind('/');
+  return slash == path.npos ? "./" : path.substr(0, slash + 1);
+}
+
+/// A new file under a name that nobody else has, "PATH.0123456789abcdef.partial", locked: of two jobs that write one file each has its own. It is
+/// removed with its owner unless it has got the name PATH.
+class partial_file {
+public:
+  explicit partial_file(std::string path) : path_{std::move(path)}, file_{-1} {
+    remove_left_over();
+    do {
+      name_ = path_ + unused_suffix();
+      file_ = file_descriptor{name_, O_WRONLY | O_CREAT | O_EXCL};
+      if (!file_ && errno != EEXIST) return;
+      // until it has its lock another job may take it for one that was left behind
+    } while (!file_ || lock(file_) == lock_outcome::held_by_another || !is_there());
+  }
+  partial_file(partial_file const&)            = delete;
+  partial_file& operator=(partial_file const&) = delete;
+  ~partial_file() {
+    if (file_) ::unlink(name_.c_str());
+  }
+
+  explicit operator bool() const { return static_cast<bool>(file_); }
+  int number() const { return file_.number(); }
+
+  /// Closes it and gives it its name: whether both went well, else `errno` says why not.
+  bool finish() {
+    file_descriptor still_locked{::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0)};
+    if (!still_locked) return false;
+    std::swap(still_locked, file_);  // closing tells of errors, and the lock lasts until the file has its name
+    if (!still_locked.close() || std::rename(name_.c_str(), path_.c_str()) != 0) return false;
+    file_.close();
+    return true;
+  }
+
+private:
+  static std::string unused_suffix() {
+    std::random_device random;
+    char suffix[32];
+    std::snprintf(suffix, sizeof suffix, ".%08x%08x%s", random(), random(), partial_suffix.data());
+    return suffix;
+  }
+  bool is_there() const {
+    struct stat about{};
+    return ::fstat(file_.number(), &about) == 0 && about.st_nlink > 0;
+  }
+  /// What killed jobs left of this file.
+  void remove_left_over() const {
+    struct closes {
+      void operator()(DIR* d) const { ::closedir(d); }
+    };
+    std::string const folder = folder_of(path_);
+    std::unique_ptr<DIR, closes> const opened{::opendir(folder.c_str())};
+    std::string_view const own = std::string_view{path_}.substr(path_.rfind('/') + 1);
+    while (dirent const* const entry = opened ? ::readdir(opened.get()) : nullptr)
+      if (whole_name(entry->d_name) == own) remove_if_left_over(folder + entry->d_name);
+  }
+
+  std::string path_, name_;
+  file_descriptor file_;
+};
+
+}  // namespace detail
+
+/// Writes a safetensors file so that nobody ever finds a part of one: under a temporary name of its own, `path`.DIGITS.partial, which becomes `path` in
+/// one step when all is on the disk. A file of this name that was there before stays what it was until then.
 ///
-/// The arrays come in the order in which they were named, by `write`; then `commit`. Without `commit` the temporary file goes with the writer, and a
-/// killed process leaves it behind. Put arrays of larger elements first: others would begin where no such element may.
+/// The arrays come in the order in which they were named, by `write`; then `commit`. Without `commit` the temporary file goes with the writer; a killed
+/// process leaves it behind, and the next writer of `path` removes it. Put arrays of larger elements first: others would begin where no such element may.
 /// Errors: `unavailable` if the disk is full or the system refuses otherwise.
 class safetensors_writer {
 public:
   /// `arrays`: name, element type and shape of each. `metadata`: texts for whoever reads the file.
   safetensors_writer(std::string path, std::vector<std::pair<std::string, std::string>> metadata,
                      std::vector<std::pair<std::string, safetensors_array>> arrays)
-      : path_{std::move(path)}, partial_{path_ + ".partial"}, file_{partial_.path(), O_WRONLY | O_CREAT | O_EXCL} {
+      : path_{std::move(path)}, file_{path_} {
     static_assert(std::endian::native == std::endian::little, "meshtf: safetensors files are little-endian, and this machine is not");
     if (!file_) throw_refused(errno);
 #if MESHTF_WITH_ZLIB
@@ -60,11 +135,9 @@ public:
       write_at(8 + at + detail::checksum_key.size(), digits.data(), digits.size());
     }
     if (::fsync(file_.number()) != 0 && errno != EINVAL) throw_refused(errno);  // EINVAL: a file system without it
-    if (!file_.close()) throw_refused(errno);
-    if (!partial_.rename(path_)) throw_refused(errno);
+    if (!file_.finish()) throw_refused(errno);
     // the new name is in the folder, and the folder must be on the disk too
-    auto const slash = path_.rfind('/');
-    detail::file_descriptor const folder{slash == path_.npos ? "." : path_.substr(0, slash + 1), O_RDONLY | O_DIRECTORY};
+    detail::file_descriptor const folder{detail::folder_of(path_), O_RDONLY | O_DIRECTORY};
     if (folder && ::fsync(folder.number()) != 0 && errno != EINVAL) throw_refused(errno);
   }
 
@@ -86,8 +159,7 @@ private:
   }
 
   std::string path_;
-  detail::temporary_file partial_;
-  detail::file_descriptor file_;
+  detail::partial_file file_;
   std::string text_;
   std::uint64_t wanted_ = 0, written_ = 0;
   detail::checksum sum_;
