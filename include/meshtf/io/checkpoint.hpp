@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -112,6 +113,13 @@ struct checkpoint_contents {
   std::vector<std::int32_t> kept;
 };
 
+/// The least and the greatest value that a number of an optimizer can have: any finite one if it does not say.
+template<class Optimizer>
+constexpr std::pair<double, double> numbers_of() {
+  if constexpr (requires { Optimizer::number_range; }) return Optimizer::number_range;
+  else return {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
+}
+
 /// Compares what a file holds with what is to be loaded.
 class checkpoint_check {
 public:
@@ -127,6 +135,15 @@ public:
                        "': " + other);
     return *found;
   }
+  /// One of an optimizer's numbers, which lies between `least` and `most`: what is not a number does not.
+  double number(std::string const& key, double least, double most) const {
+    auto const x = number<double>(key);
+    if (!(least <= x && x <= most))
+      throw data_error("expected the metadata of " + path_ + " to have a number from " + spelled_number(least) + " to " + spelled_number(most) +
+                       " as '" + key + "', got '" + spelled_text(text(key)) +
+                       "': the file is damaged, take another checkpoint or another copy of it");
+    return x;
+  }
   bool has(std::string const& key) const { return header_.metadata.contains(key); }
   std::string text(std::string const& key) const {
     auto const found = header_.metadata.find(key);
@@ -135,7 +152,7 @@ public:
 
   void format(bool of_training) const {
     std::string const format = text("format");
-    bool const ours          = format.starts_with("meshtf ");
+    bool const ours          = format.starts_with(our_format);
     if (format != checkpoint_format && (of_training || ours))
       throw data_error("expected the metadata of " + path_ + " to have the format '" + std::string{checkpoint_format} + "', got '" +
                        spelled_text(format) + "': " + (ours ? "load it with the version that saved it" : other));
@@ -191,8 +208,9 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   check.format(of_training);
   if (of_training || check.has("step")) contents.position = {check.number<std::uint64_t>("step"), check.number<std::uint64_t>("seed")};
   if (of_training) check.optimizer(Optimizer::kind);
+  auto const [least, most] = numbers_of<Optimizer>();
   Optimizer::for_each_number(
-      opt, [&](char const* name, double) { contents.numbers.push_back(check.number<double>(std::string{optimizer_prefix} + name)); });
+      opt, [&](char const* name, double) { contents.numbers.push_back(check.number(std::string{optimizer_prefix} + name, least, most)); });
 
   contents.kept.resize(parameters.parameters);
   parameters.for_each([&](auto const& array) {
@@ -267,7 +285,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   agreed(world, [&] {
     if (m.rank() != 0) return;
     auto const [name, remedy] = find_checkpoint(path);
-    file.emplace(name, remedy);
+    file.emplace(name, remedy, longest_header_of(parameters));
     contents = checked_contents(*file, parameters, opt);
     file->verify();  // so that nothing is changed if the file is damaged
   });

@@ -36,6 +36,7 @@ using layout_of_list = typename norm_of<List>::layout_type;
 #if MESHTF_WITH_JANSSON
 
 inline constexpr std::string_view checkpoint_format = "meshtf 1", optimizer_prefix = "optimizer.";
+static_assert(checkpoint_format.starts_with(our_format));
 
 /// The name of an optimizer's array of a parameter.
 inline std::string state_name(char const* what, std::string const& parameter) { return std::string{optimizer_prefix} + what + "." + parameter; }
@@ -121,6 +122,15 @@ void check_names(kept_arrays<M> const& arrays) {
   if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     throw software_error("expected parameters of different names, got two that are called '" + *twice +
                          "': name them, parameters(named(\"a\", a), ...)");
+}
+
+/// No file of these parameters needs a longer header: 8 times what they alone take, for the arrays of optimizers and names in escapes, and 1 MiB for what
+/// other programs write into the metadata. What a damaged one costs in memory is bounded by the size of the model then.
+template<class M>
+std::uint64_t longest_header_of(kept_arrays<M> const& parameters) {
+  std::uint64_t bytes = 0;
+  parameters.for_each([&bytes](auto const& array) { bytes += 128 + array.name.size() + 24 * array.dims.size(); });
+  return (std::uint64_t{1} << 20) + 8 * bytes;
 }
 
 inline std::string spelled_number(double x) {

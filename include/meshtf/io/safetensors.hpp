@@ -43,8 +43,9 @@ constexpr std::string_view safetensors_type(element e) { return facts_of(e).safe
 
 namespace detail {
 
-/// Python's safetensors reads no longer header either.
-inline constexpr std::uint64_t longest_header = 100'000'000;
+/// Where the reader of a file says nothing else: 100,000 arrays with names of 100 characters. Parsed, a header takes 20 times its length in memory, and
+/// one that is made to hurt 80 times, so the 100 MB that Python's package allows would be gigabytes before anything is known of the file.
+inline constexpr std::uint64_t longest_header = std::uint64_t{16} << 20;
 
 /// Of an element of a type; 0 if we don't know it.
 constexpr std::uint64_t bytes_of_type(std::string_view type) {
@@ -81,7 +82,7 @@ inline json made(json_t* value) {
 }
 
 inline void put(json_t* object, std::string const& key, json value) {
-  if (json_object_set_new(object, key.c_str(), value.release()) != 0)   // it takes the value in either case
+  if (json_object_set_new(object, key.c_str(), value.release()) != 0)  // it takes the value in either case
     throw software_error("expected UTF-8 text as a name in a safetensors file, got '" + spelled_text(key) + "'");
 }
 
@@ -126,7 +127,11 @@ inline std::string safetensors_header_text(std::vector<std::pair<std::string, st
   return text;
 }
 
-inline constexpr std::string_view checksum_key = "\"crc32\":\"", no_checksum = "00000000";
+/// `without_zlib` stands in the place of a checksum where none could be computed.
+inline constexpr std::string_view checksum_key = "\"crc32\":\"", no_checksum = "00000000", without_zlib = "none";
+
+/// What the metadata of our checkpoints say of their format begins with this.
+inline constexpr std::string_view our_format = "meshtf ";
 
 /// The checksum of a file, in its metadata: of its header, with zeros in the checksum's place, and all its arrays. Without zlib there is none.
 class checksum {

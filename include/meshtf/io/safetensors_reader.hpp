@@ -31,7 +31,8 @@ namespace meshtf::inline v0 {
 /// Source: the format is described at https://github.com/huggingface/safetensors.
 class safetensors_reader {
 public:
-  explicit safetensors_reader(std::string path, std::string remedy = "fetch it again")
+  /// A header of more than `longest` bytes is refused before it is read.
+  explicit safetensors_reader(std::string path, std::string remedy = "fetch it again", std::uint64_t longest = detail::longest_header)
       : path_{std::move(path)}, remedy_{std::move(remedy)}, file_{path_, O_RDONLY | O_NONBLOCK} {  // a pipe would wait for who writes into it
     static_assert(std::endian::native == std::endian::little, "meshtf: safetensors files are little-endian, and this machine is not");
     struct stat about{};
@@ -72,11 +73,17 @@ public:
     return elements;
   }
 
-  /// Reads the whole file and compares its checksum, if it has one: `safetensors_writer` notes it where there is zlib. Errors: `data_error`.
+  /// Reads the whole file and compares its checksum, which `safetensors_writer` has noted where there is zlib. A file of another program may have none;
+  /// one that says it is ours has lost it. Errors: `data_error`.
   void verify() const {
+    auto const expected = header_.metadata.find("crc32"), format = header_.metadata.find("format");
+    if (expected == header_.metadata.end()) {
+      if (format != header_.metadata.end() && format->second.starts_with(detail::our_format))
+        throw_damaged("a checksum, 'crc32' in its metadata", "none");
+      return;
+    }
+    if (expected->second == detail::without_zlib) return;
 #if MESHTF_WITH_ZLIB
-    auto const expected = header_.metadata.find("crc32");
-    if (expected == header_.metadata.end()) return;
     std::string header = text_;
     if (auto const at = header.find(detail::checksum_key); at != header.npos && expected->second.size() == detail::no_checksum.size())
       header.replace(at + detail::checksum_key.size(), detail::no_checksum.size(), detail::no_checksum);
@@ -95,8 +102,6 @@ public:
   }
 
 private:
-  static constexpr std::uint64_t longest = detail::longest_header;
-
   [[noreturn]] void throw_unreadable(int reason) const { throw no_input("expected to read the file " + path_ + ", got: " + std::strerror(reason)); }
 
   [[noreturn]] void throw_damaged(std::string const& expected, std::string const& actual) const {

@@ -110,6 +110,8 @@ public:
     if (!file_) throw_refused(errno);
 #if MESHTF_WITH_ZLIB
     metadata.insert(metadata.begin(), {"crc32", std::string{detail::no_checksum}});
+#else
+    metadata.insert(metadata.begin(), {"crc32", std::string{detail::without_zlib}});
 #endif
     text_   = detail::safetensors_header_text(metadata, arrays);
     wanted_ = arrays.empty() ? 0 : arrays.back().second.end;
@@ -130,10 +132,10 @@ public:
   void commit() {
     if (written_ != wanted_)
       throw software_error("expected " + std::to_string(wanted_) + " bytes of arrays for " + path_ + ", got " + std::to_string(written_));
-    if (auto const at = text_.find(detail::checksum_key); at != text_.npos) {
-      std::string const digits = sum_.text();
-      write_at(8 + at + detail::checksum_key.size(), digits.data(), digits.size());
-    }
+#if MESHTF_WITH_ZLIB
+    std::string const digits = sum_.text();
+    write_at(8 + text_.find(detail::checksum_key) + detail::checksum_key.size(), digits.data(), digits.size());
+#endif
     if (::fsync(file_.number()) != 0 && errno != EINVAL) throw_refused(errno);  // EINVAL: a file system without it
     if (!file_.finish()) throw_refused(errno);
     // the new name is in the folder, and the folder must be on the disk too

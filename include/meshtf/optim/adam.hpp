@@ -5,6 +5,7 @@
 #include <cmath>
 #include <source_location>
 #include <type_traits>
+#include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/replica_parts.hpp>
@@ -87,6 +88,8 @@ public:
     f("power1", self.power1_);
     f("power2", self.power2_);
   }
+  /// They are powers of the decay rates: a checkpoint with others is damaged. That of a long training is 0.
+  static constexpr std::pair<double, double> number_range{0.0, 1.0};
   /// f(name, handle, parts) for each of its arrays of `w`, if it has them: this process's part of a shard.
   template<class T, class L, class... D, class F>
   constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
