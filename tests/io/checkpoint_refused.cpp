@@ -1,4 +1,4 @@
-// What a file may not say: that it has no checksum, numbers that no optimizer has, and more header than its arrays need.
+// What a file may not say: that it has no checksum, numbers that no optimizer has, more header than its arrays need, and arrays in another order.
 #include <meshtf/io/checkpoint.hpp>
 
 #include <limits>
@@ -139,4 +139,35 @@ TEST_CASE("a header longer than the model needs is refused before it is parsed",
   CHECK_THAT(what_it_throws([&] { safetensors_reader const file{path}; }),
              Catch::Contains("a header of at most 16777216 bytes, got one of 16777217"));
   CHECK(safetensors_reader{path, "", of_reader + 1}.header().arrays.size() == 1);
+}
+
+TEST_CASE("an array in another order of dimensions: the message says how to put it right") {
+  files::folder const folder;
+  auto const check = [&]<Layout L> {
+    auto& m              = processes<typename L::mesh_type>();
+    std::string const by = m.world().size() == 1 ? "" : " (seen by process 0)", path = folder / "net.safetensors";
+    parameter<float, L, in, hidden> w{m};
+    parameter<float, L, hidden, in> t{m};
+    parameter<float, L, in, hidden, out> cube{m};
+    parameter<float, L, hidden, out, in> turned{m};
+    auto const says = [&](auto& saved, auto& wanted) {
+      save(parameters(named("w", saved)), path);
+      return what_it_throws([&] { load(parameters(named("w", wanted)), path); });
+    };
+    CHECK(says(t, w) ==
+          "expected 'w' in " + path +
+              " to be F32 [6, 16], got F32 [16, 6]: it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in "
+              "the order of the file" +
+              by);
+    CHECK(says(turned, cube) == "expected 'w' in " + path +
+                                    " to be F32 [6, 16, 8], got F32 [16, 8, 6]: its dimensions are in another order: save "
+                                    "weight.permute(2, 0, 1).contiguous() in PyTorch, or name the dimensions in the order of the file" +
+                                    by);
+    CHECK_THAT(says(cube, w), Catch::Contains("make the model of the sizes that it was saved with"));
+  };
+  switch (boost::mpi::communicator{}.size()) {
+    case 1: check.operator()<alone>(); break;
+    case 4: check.operator()<mixed>(); break;
+    default: break;
+  }
 }

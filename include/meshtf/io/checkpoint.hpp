@@ -174,7 +174,7 @@ public:
     auto const& found = header_.arrays.at(name);
     if (found.extents != expected.extents || found.type != expected.type)
       throw data_error("expected '" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
-                       (found.extents != expected.extents ? ": make the model of the sizes that it was saved with"
+                       (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
                                                           : ": make the parameters of that type, or convert the file"));
   }
   /// Throws if something expected is missing, or something is there that nobody expects; the optimizer's arrays count if `all`.
@@ -194,6 +194,24 @@ public:
   static constexpr char const* other = "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
 
 private:
+  /// PyTorch keeps the weight of a linear layer as outputs x inputs, and others choose other orders.
+  static std::string remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected) {
+    if (!std::is_permutation(found.begin(), found.end(), expected.begin(), expected.end()))
+      return "make the model of the sizes that it was saved with";
+    if (found.size() == 2) return "it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in the order of the file";
+    std::vector<std::size_t> order;  // of equal sizes the first that is left: where there are two, only who made the file knows
+    for (extent n : expected)
+      for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i] == n && std::find(order.begin(), order.end(), i) == order.end()) {
+          order.push_back(i);
+          break;
+        }
+    std::string list;
+    for (std::size_t i : order) list += (list.empty() ? "" : ", ") + std::to_string(i);
+    return "its dimensions are in another order: save weight.permute(" + list +
+           ").contiguous() in PyTorch, or name the dimensions in the order of the file";
+  }
+
   std::string const& path_;
   safetensors_header const& header_;
   std::vector<std::string> names_;
