@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -70,18 +71,57 @@ std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
   return whole;
 }
 
-/// Process 0 writes the file that `where()` names there, and calls `done()` there at the end. The others hand over their parts, whatever happens
-/// on it.
+/// One line on stderr, in one write.
+inline void say(std::string const& text) {
+  std::string const line = "meshtf: " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Whether a file is a checkpoint that nothing is known against. A header that can't be read is damaged.
+inline bool is_finite_checkpoint(std::string const& path, std::uint64_t longest) {
+  try {
+    return !safetensors_reader{path, "", longest}.header().metadata.contains(not_finite_key);
+  } catch (error const&) {
+    return false;
+  }
+}
+
+/// The file of a position in `folder`. What is not finite does not take the place of what is.
+template<class IsFinite>
+std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
+  return room_for_checkpoint(folder, position.step, [&](std::string const& path) {
+    if (!bad.empty() && is_finite(path))
+      throw usage_error("expected what replaces " + path + " to be finite as it is, got '" + bad +
+                        "', which holds what is not: save to another folder, or delete the file first");
+  });
+}
+
+/// Removes what the checkpoint of a position makes superfluous, and says so if that is not finite.
+template<class IsFinite>
+void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
+  if (bad.empty()) {
+    remove_old_checkpoints(folder, [](std::string const&) { return true; });
+    return;
+  }
+  std::string const sound = remove_old_checkpoints(folder, is_finite);
+  say("saved " + folder + "/" + checkpoint_name(position.step) + ", in which '" + bad + "' is not finite: " +
+      (sound.empty() ? "no other checkpoint in the folder is" : sound + " is the newest that is, and stays; to go on from it delete those after it"));
+}
+
+/// Process 0 writes the file that `where(bad)` names there, and calls `done(bad)` there at the end; `bad` is the first array that is not finite. The others
+/// hand over their parts, whatever happens on it.
 template<class M, class Where, class Done>
-void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::pair<std::string, std::string>> const& about,
-                      Where const& where, Done const& done) {
+void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::pair<std::string, std::string>> about, Where const& where,
+                      Done const& done) {
   bool const first = m.rank() == 0;
   check_names(arrays);
+  std::string const bad = not_finite_in(m, arrays);
+  if (!bad.empty()) about.emplace_back(not_finite_key, bad);
   std::vector<std::pair<std::string, safetensors_array>> described;
   arrays.for_each([&](auto const& array) { described.emplace_back(array.name, array.described()); });
   std::optional<safetensors_writer> file;
   agreed(m.world(), [&] {
-    if (first) file.emplace(where(), about, described);
+    if (first) file.emplace(where(bad), about, described);
   });
   std::exception_ptr caught;
   auto const unless_failed = [&](auto const& write) {
@@ -99,7 +139,7 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vec
   });
   unless_failed([&] {
     file->commit();
-    done();
+    done(bad);
   });
   agree(m.world(), caught);
 }
@@ -306,6 +346,8 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     file.emplace(name, remedy, longest_header_of(parameters));
     contents = checked_contents(*file, parameters, opt);
     file->verify();  // so that nothing is changed if the file is damaged
+    if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())
+      say("loaded " + name + ", in which '" + spelled_text(bad->second) + "' is not finite: what goes on from it will not be either");
   });
   auto words = std::bit_cast<std::array<std::int32_t, sizeof(training_position) / sizeof(std::int32_t)>>(contents.position);
   tell_all(world, words);
@@ -335,13 +377,17 @@ consteval bool can_be_kept() {
 /// In a folder, as the checkpoint of a position, or without one as the file `path`.
 template<class List, class Optimizer>
 void save_to(List const& list, Optimizer const& opt, training_position const* position, std::string const& path) {
-  if constexpr (can_be_kept<List, Optimizer>())
+  if constexpr (can_be_kept<List, Optimizer>()) {
+    auto const arrays    = arrays_of(list, opt);
+    auto const is_finite = [longest = longest_header_of(arrays)](std::string const& name) { return is_finite_checkpoint(name, longest); };
     write_checkpoint(
-        machine_of_parameters(list), arrays_of(list, opt), about_checkpoint(opt, position),
-        [&] { return position != nullptr ? room_for_checkpoint(path, position->step) : path; },
-        [&] {
-          if (position != nullptr) remove_old_checkpoints(path);
+        machine_of_parameters(list), arrays, about_checkpoint(opt, position),
+        [&](std::string const& bad) { return position != nullptr ? room_for_position(path, *position, bad, is_finite) : path; },
+        [&](std::string const& bad) {
+          if (position != nullptr) make_room_again(path, *position, bad, is_finite);
+          else if (!bad.empty()) say("saved " + path + ", in which '" + bad + "' is not finite");
         });
+  }
 }
 
 template<class List, class Optimizer>
@@ -382,10 +428,13 @@ training_position load_from(Arguments const&... arguments) {
 /// The two newest stay, older ones are removed after that: a folder is for one run, and needs room for three. A checkpoint of the same step is
 /// replaced.
 ///
+/// If any array holds what is not finite (a NaN of one bad batch is in all of them a step later) the file is written, process 0 says so in one line on
+/// stderr, and the metadata name the array as "not_finite". The newest finite checkpoint stays then too, however many follow that are not.
+///
 /// From its first `save` until it ends a job has the folder to itself, by the kernel's lock of the file `folder`/.lock: another job that saves there is
 /// refused before it has touched anything. The lock of a dead job is gone, whatever it died of. Loading needs no lock.
 /// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if another job saves in the folder,
-/// or it holds a later step, which belongs to another run; `software_error` if two parameters have one name.
+/// or it holds a later step, which belongs to another run, or a finite checkpoint of the same step and this one is not; `software_error` if two parameters have one name.
 template<class First, class... Rest, class Optimizer>
 void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position, std::string const& folder) {
   detail::save_to(list, opt, &position, folder);

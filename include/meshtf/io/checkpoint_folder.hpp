@@ -60,8 +60,9 @@ inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::ve
 }
 
 /// Makes the folder if it isn't there, takes its lock for this process, and removes what saves that were cut off have left in it. Returns the name of the
-/// new file.
-inline std::string room_for_checkpoint(std::string const& folder, std::uint64_t step) {
+/// new file. `unless(path)` may throw where a checkpoint of the same step is there.
+template<class Unless>
+std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, Unless const& unless) {
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
     throw unavailable("expected to make the folder " + folder + ", got: " + std::strerror(errno));
   struct stat about{};
@@ -71,14 +72,22 @@ inline std::string room_for_checkpoint(std::string const& folder, std::uint64_t 
   if (!steps.empty() && steps.back() > step)
     throw usage_error("expected " + folder + " to hold no checkpoint later than the one to be saved, of step " + std::to_string(step) + ", got " +
                       checkpoint_name(steps.back()) + ": load it and go on from there, or save to another folder");
-  for (auto const& path : left_over) remove_if_left_over(path);
-  return folder + "/" + checkpoint_name(step);
+  std::string path = folder + "/" + checkpoint_name(step);
+  if (!steps.empty() && steps.back() == step) unless(path);
+  for (auto const& name : left_over) remove_if_left_over(name);
+  return path;
 }
 
-/// Leaves the two newest.
-inline void remove_old_checkpoints(std::string const& folder) {
-  auto steps = saved_steps(folder);
-  for (std::size_t i = 0; i + 2 < steps.size(); ++i) unlink((folder + "/" + checkpoint_name(steps[i])).c_str());
+/// Leaves the two newest, and the newest of which `is_finite(path)` holds. Returns the name of that one; empty if there is none.
+template<class IsFinite>
+std::string remove_old_checkpoints(std::string const& folder, IsFinite const& is_finite) {
+  auto const steps   = saved_steps(folder);
+  auto const path_of = [&](std::size_t i) { return folder + "/" + checkpoint_name(steps[i]); };
+  std::size_t sound  = steps.size();  // the number after that of the newest
+  while (sound > 0 && !is_finite(path_of(sound - 1))) --sound;
+  for (std::size_t i = 0; i + 2 < steps.size(); ++i)
+    if (i + 1 != sound) unlink(path_of(i).c_str());
+  return sound == 0 ? "" : checkpoint_name(steps[sound - 1]);
 }
 
 struct found_checkpoint {

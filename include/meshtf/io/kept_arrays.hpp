@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +38,10 @@ using layout_of_list = typename norm_of<List>::layout_type;
 #if MESHTF_WITH_JANSSON
 
 inline constexpr std::string_view checkpoint_format = "meshtf 1", optimizer_prefix = "optimizer.";
+
+/// Metadata of a checkpoint that is not finite: the name of the first such array.
+inline constexpr char const* not_finite_key = "not_finite";
+
 static_assert(checkpoint_format.starts_with(our_format));
 
 /// The name of an optimizer's array of a parameter.
@@ -122,6 +128,30 @@ void check_names(kept_arrays<M> const& arrays) {
   if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     throw software_error("expected parameters of different names, got two that are called '" + *twice +
                          "': name them, parameters(named(\"a\", a), ...)");
+}
+
+/// Whether all are numbers, and finite. By their bits, so that a program compiled with -ffast-math is told too.
+template<class T>
+bool all_finite(T const* x, extent n) {
+  using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  bits const above = std::bit_cast<bits>(std::numeric_limits<T>::infinity());
+  bool finite      = true;
+  for (extent i = 0; i < n; ++i) finite &= (std::bit_cast<bits>(x[i]) & above) != above;
+  return finite;
+}
+
+/// The name of the first array in which any process holds something that is not finite; empty if all is well. One all-reduce of a number.
+template<class M>
+std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
+  std::vector<std::string const*> names;
+  constexpr auto none = std::numeric_limits<std::int32_t>::max();
+  std::int32_t first  = none;
+  arrays.for_each([&](auto const& array) {
+    if (first == none && !all_finite(array.data->data(), array.parts.part())) first = static_cast<std::int32_t>(names.size());
+    names.push_back(&array.name);
+  });
+  meshtf::all_reduce(m.world(), reduction::min, &first, 1);
+  return first == none ? "" : *names[static_cast<std::size_t>(first)];
 }
 
 /// No file of these parameters needs a longer header: 8 times what they alone take, for the arrays of optimizers and names in escapes, and 1 MiB for what
