@@ -332,7 +332,8 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
 /// Process 0 reads; the others get what they need of it.
 template<class List, class Optimizer>
 training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path) {
-  auto& m               = machine_of_parameters(list);
+  auto& m = machine_of_parameters(list);
+  m.compare_call("load", path);
   auto const& world     = m.world();
   auto const parameters = arrays_of(list, no_optimizer{});
   check_names(parameters);
@@ -378,6 +379,7 @@ consteval bool can_be_kept() {
 template<class List, class Optimizer>
 void save_to(List const& list, Optimizer const& opt, training_position const* position, std::string const& path) {
   if constexpr (can_be_kept<List, Optimizer>()) {
+    machine_of_parameters(list).compare_call("save", path);
     auto const arrays    = arrays_of(list, opt);
     auto const is_finite = [longest = longest_header_of(arrays)](std::string const& name) { return is_finite_checkpoint(name, longest); };
     write_checkpoint(

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -10,6 +11,7 @@
 #include <boost/mpi/communicator.hpp>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/environment.hpp>
 
@@ -17,7 +19,12 @@ namespace meshtf::inline v0 {
 
 /// Called by all processes of `comm`, each with what it caught or null. If any caught something, all throw the message of the lowest such
 /// process, as the class that its status stands for. One all-reduce of two numbers if nothing failed.
-inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught) {
+///
+/// On the communicator of a mesh that compares its calls (`call_check`) this is one of them.
+inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at = std::source_location::current()) {
+  detail::waiting const here{"agreed", at};
+  if (auto* const check = call_check::of(comm))
+    check->compare(fnv1a{} << "agreed", [&] { return "calls agreed, " + std::string{detail::place_text({"agreed", at, false}).view()}; });
   int const size = comm.size();
   int seen[]{caught ? comm.rank() : size, caught ? 1 : 0};   // the lowest process that failed; 1 if all did
   meshtf::all_reduce(comm, reduction::min, seen, 2);
@@ -39,7 +46,7 @@ inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const
 ///
 /// f must not communicate over `comm` after it may have failed.
 template<class F>
-auto agreed(boost::mpi::communicator const& comm, F f) -> std::invoke_result_t<F&> {
+auto agreed(boost::mpi::communicator const& comm, F f, std::source_location at = std::source_location::current()) -> std::invoke_result_t<F&> {
   using result = std::invoke_result_t<F&>;
   static_assert(!std::is_reference_v<result>, "meshtf: what is agreed on is a value");
   std::exception_ptr caught;
@@ -49,7 +56,7 @@ auto agreed(boost::mpi::communicator const& comm, F f) -> std::invoke_result_t<F
     } catch (...) {
       caught = std::current_exception();
     }
-    agree(comm, caught);
+    agree(comm, caught, at);
   } else {
     std::optional<result> made;
     try {
@@ -57,7 +64,7 @@ auto agreed(boost::mpi::communicator const& comm, F f) -> std::invoke_result_t<F
     } catch (...) {
       caught = std::current_exception();
     }
-    agree(comm, caught);
+    agree(comm, caught, at);
     return std::move(*made);
   }
 }

@@ -15,6 +15,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/plan/price/cost_hash.hpp>
 #include <meshtf/plan/price/cost_text.hpp>
+#include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -64,26 +65,42 @@ std::string words_of(collective_call const& c) {
 /// element type, axes and count. Where they differ all throw, with the call sites of two that differ, instead of waiting for one another or adding up
 /// other things.
 ///
-/// On where the environment variable MESHTF_CHECK is set on any process, and not "0": an all-reduce of 16 bytes a collective, on a communicator of its own. Where it is
-/// off, a collective costs one comparison more.
+/// On where the environment variable MESHTF_CHECK is set on any process, and not "0", and off where it is "0"; where no process has it set, on in a program
+/// whose `environment` was compiled without NDEBUG. It costs an all-reduce of 16 bytes a collective, on a communicator of its own, named "check", which is in
+/// no price. Where it is off, a collective costs one comparison more.
 class call_check {
 public:
-  /// None unless `MESHTF_CHECK` is set on some process of `comm`; collective.
+  /// None unless some process of `comm` wants it; collective.
   static std::unique_ptr<call_check> if_wanted(MPI_Comm comm) {
-    char const* const wanted = std::getenv("MESHTF_CHECK");
-    int on                   = wanted != nullptr && !std::string_view{wanted}.empty() && std::string_view{wanted} != "0";
-    // mpirun hands it to the processes of its own node only: where one has it, all check
-    if (MPI_Allreduce(MPI_IN_PLACE, &on, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || on == 0) return nullptr;
+    char const* const set        = std::getenv("MESHTF_CHECK");
+    std::string_view const words = set != nullptr ? set : "";
+    enum : int { off_by_default, on_by_default, off, on };
+    int wish = words.empty() ? (detail::compares_calls_by_default ? on_by_default : off_by_default) : words == "0" ? off : on;
+    // mpirun hands the variable to the processes of its own node only: what one of them says is said for all
+    if (MPI_Allreduce(MPI_IN_PLACE, &wish, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || wish == off_by_default || wish == off) return nullptr;
     return std::make_unique<call_check>(comm);
   }
 
-  explicit call_check(MPI_Comm comm) {
+  /// The check of the mesh whose communicator `comm` is; null where there is none.
+  static call_check* of(MPI_Comm comm) {
+    void* check = nullptr;
+    int found   = 0;
+    MPI_Comm_get_attr(comm, key(), &check, &found);
+    return found != 0 ? static_cast<call_check*>(check) : nullptr;
+  }
+
+  explicit call_check(MPI_Comm comm) : of_(comm) {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_set_name(comm_, "check");
+    MPI_Comm_set_attr(of_, key(), this);
+    detail::waits.compares.store(true, std::memory_order_relaxed);
   }
   call_check(call_check const&)     = delete;
   void operator=(call_check const&) = delete;
-  ~call_check() { MPI_Comm_free(&comm_); }
+  ~call_check() {
+    MPI_Comm_delete_attr(of_, key());
+    MPI_Comm_free(&comm_);
+  }
 
   /// `words()` says what this process does, to follow "process 3"; it is called only if processes differ.
   /// Errors: `software_error` on all processes.
@@ -101,6 +118,17 @@ public:
   bool found_a_difference() const { return differs_; }
 
 private:
+  /// A duplicate of the communicator does not inherit the check: another mesh's is its own.
+  static int key() {
+    static int const made = [] {
+      int k = MPI_KEYVAL_INVALID;
+      MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &k, nullptr);
+      return k;
+    }();
+    return made;
+  }
+
+  MPI_Comm of_          = MPI_COMM_NULL;
   MPI_Comm comm_        = MPI_COMM_NULL;
   std::uint64_t number_ = 0;
   bool differs_         = false;

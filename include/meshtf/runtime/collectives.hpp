@@ -12,6 +12,7 @@
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/plan/collective.hpp>
+#include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -42,6 +43,7 @@ void for_each_message(extent n, F f) {
 /// a failure. The message names the call, its size and the axes it ran over.
 template<class Function, class... Arguments>
 void call(boost::mpi::communicator const& comm, collective c, extent n, Function mpi, Arguments... arguments) {
+  waiting const here{to_string(c).data()};
   int const failure = mpi(arguments..., MPI_Comm(comm));
   if (failure == MPI_SUCCESS) return;
   char axes[MPI_MAX_OBJECT_NAME]{}, reason[MPI_MAX_ERROR_STRING]{};

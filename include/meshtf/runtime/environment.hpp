@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,7 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/gemm.hpp>
+#include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -33,9 +35,17 @@ struct environment_settings {
   bool one_gemm_thread = true;   // a core has a process already: OpenMP and OpenBLAS start no threads of their own
   bool keep_memory     = true;   // malloc keeps what is freed, so that libraries' buffers cost no page faults in every step
   bool report_kernels  = true;   // say at the start, once, what makes this build slow on this machine
+  bool report_waiting  = true;   // a process that waits ten seconds for others says so; MESHTF_PATIENCE is another number of seconds, or 0: never
 };
 
 namespace detail {
+
+/// Whether the source that includes this is compiled without NDEBUG. A value of each source: it is used as a default argument only, and passed on.
+#ifdef NDEBUG
+constexpr bool source_has_assertions = false;
+#else
+constexpr bool source_has_assertions = true;
+#endif
 
 /// The communicator on which processes tell each other that they have failed; null outside an environment.
 inline MPI_Comm failures = MPI_COMM_NULL;
@@ -83,6 +93,7 @@ inline bool all_fail_alike(failure const& mine, long patience) {
 ///
 /// Processes wait a little, lower ranks less, before they speak: the first one to do so ends the others.
 [[noreturn]] inline void end_job(failure const& mine) {
+  waits.number.store(0);   // what is said now is said here
   int up = 0, down = 0, rank = 0, size = 1, main_thread = 0;
   MPI_Initialized(&up);
   MPI_Finalized(&down);
@@ -164,9 +175,11 @@ inline void report_kernels() {
 /// An exception that leaves `main`, and any other call of `std::terminate`, ends all processes with one line on stderr and the status of the
 /// error, 70 for exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to a handler further
 /// out, since MPI could wait for the others forever: handle it inside. With one process nobody waits, and such a handler runs.
+///
+/// Where the source that makes it is compiled without NDEBUG, the processes of every mesh compare each call (`call_check`) unless MESHTF_CHECK=0 says no.
 class environment {
 public:
-  environment(int& argc, char**& argv, environment_settings const& settings = {})
+  environment(int& argc, char**& argv, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions)
       : mpi_{argc, argv, boost::mpi::threading::funneled, false}, previous_{std::set_terminate(terminate)}, exceptions_{std::uncaught_exceptions()} {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
@@ -175,6 +188,9 @@ public:
     if (settings.one_gemm_thread) detail::use_one_thread();
     if (settings.keep_memory) detail::keep_memory();
     if (settings.report_kernels && world().rank() == 0) detail::report_kernels();
+    detail::compares_calls_by_default = compare_calls;
+    if (double const patience = detail::watchdog::patience(); settings.report_waiting && patience > 0 && world().size() > 1)
+      watchdog_.start(world().rank(), world().size(), patience);
   }
 
   environment(environment const&)            = delete;
@@ -186,6 +202,8 @@ public:
       detail::end_job({text.empty() ? "an exception left the scope of meshtf::environment" : text, status});
     }
     std::set_terminate(previous_);
+    detail::compares_calls_by_default = false;
+    end_.emplace("the end of the program (MPI_Finalize)");
     MPI_Comm_free(&detail::failures);
   }
 
@@ -194,6 +212,8 @@ public:
 private:
   [[noreturn]] static void terminate() { detail::end_job(detail::failure_of(std::current_exception())); }
 
+  detail::watchdog watchdog_;
+  std::optional<detail::waiting> end_;  // while MPI stops
   boost::mpi::environment mpi_;
   std::terminate_handler previous_;
   int exceptions_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <boost/hana/at_key.hpp>
@@ -94,8 +95,16 @@ public:
   /// Errors: `software_error` on all processes if the costs differ.
   template<std::size_t Capacity>
   void agree(cost<M, Capacity> const& promised) const {
+    detail::waiting const here{"agree"};
     if (check_) check_->compare(fnv1a{} << "agree", [] { return "compares its cost with the others'"; });
     agree_on_cost(world_, promised);
+  }
+
+  /// For what sends messages over `world()` by itself: where calls are compared, `operation` with `object` ("save", a folder) is one of them.
+  void compare_call(std::string_view operation, std::string_view object) const {
+    if (!check_) return;
+    detail::waiting const here{"the comparison of calls"};
+    check_->compare(fnv1a{} << operation, [&] { return "calls " + std::string{operation} + " of '" + std::string{object} + "'"; });
   }
 
   // ---- collectives
@@ -200,6 +209,7 @@ protected:
       throw usage_error("compiled for " + std::string{name_of<M>()} + " " + shape + " = " + std::to_string(M::size) + " processes, started with " +
                         std::to_string(given.size()) + ": mpirun -n " + std::to_string(M::size) + " ...");
     }
+    detail::waiting const here{"the making of a process_mesh"};
     world_ = boost::mpi::communicator{given, boost::mpi::comm_duplicate};
     throw_on_failure(world_);
     check_ = call_check::if_wanted(world_);
@@ -227,6 +237,7 @@ protected:
   /// A process that leaves the mesh while others still want to send something is found here, and ends the job: it stands in a destructor.
   void compare_ends() {
     if (!check_ || check_->found_a_difference() || std::uncaught_exceptions() > exceptions_) return;
+    detail::waiting const here{"the end of a process_mesh"};
     try {
       check_->compare(fnv1a{} << "the end", [] { return "has come to the end of its mesh"; });
     } catch (...) {
@@ -237,12 +248,24 @@ protected:
   std::unique_ptr<profile> profile_ = profile::if_wanted();
 
 private:
+  /// From before a collective to its end: the process waits, and the clock runs if somebody wants to know.
+  struct collective_at_work {
+    detail::waiting here;
+    profile::span time;
+  };
+
   Self& self() { return static_cast<Self&>(*this); }
 
   /// Before a collective with `count` elements to send: compares it with what the other processes are about to call, notes its price, and watches the
   /// clock until the end of the scope, each only if somebody wants to know.
   template<class T>
-  profile::span calls(collective kind, reduction how, extent count, axis_set over) {
+  collective_at_work calls(collective kind, reduction how, extent count, axis_set over) {
+    call_site const& site = this->now();
+    return {detail::waiting{to_string(kind).data(), site.operation, site.at, site.backward}, looked_at<T>(kind, how, count, over)};
+  }
+
+  template<class T>
+  profile::span looked_at(collective kind, reduction how, extent count, axis_set over) {
     if (check_) compare({.kind = kind, .how = how, .type = element_of<T>, .over = over, .count = count, .site = this->now()});
     this->note_collective(kind, how, element_of<T>, count, over);
     if (!profile_) return {};

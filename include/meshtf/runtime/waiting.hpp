@@ -1,0 +1,169 @@
+// A process that waits for others that never come says so: a thread looks on, and speaks where nothing has moved for some time.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <meshtf/core/error.hpp>
+
+namespace meshtf::inline v0::detail {
+
+/// Whether calls are compared where MESHTF_CHECK says neither yes nor no; an environment knows, for as long as it lives.
+inline bool compares_calls_by_default = false;
+
+/// What this process waits for. The main thread writes it, plain stores on the processors at hand; the thread that looks on reads it.
+struct wait_board {
+  std::atomic<std::uint64_t> number{0};   // odd inside a collective; every call of MPI makes it another
+  std::atomic<char const*> what{""}, operation{""}, file{""};
+  std::atomic<unsigned> line{0};
+  std::atomic<bool> backward{false};
+  std::atomic<bool> compares{false};   // calls are compared, so one that differs would have been named
+  int depth = 0;                       // a collective may consist of others: the outermost one is what the program called
+};
+inline wait_board waits;
+
+/// Where it lives, this process is in a collective. The texts live for ever: they are literals.
+class waiting {
+public:
+  explicit waiting(char const* what) { begin(what, "", "", 0, false); }
+  waiting(char const* what, std::source_location const& at) { begin(what, "", at.file_name(), at.line(), false); }
+  waiting(char const* what, char const* operation, std::source_location const& at, bool backward) {
+    begin(what, operation, at.file_name(), at.line(), backward);
+  }
+  waiting(waiting const&)        = delete;
+  void operator=(waiting const&) = delete;
+  ~waiting() {
+    if (--waits.depth == 0) move_on(1);
+  }
+
+private:
+  static void begin(char const* what, char const* operation, char const* file, unsigned line, bool backward) {
+    if (waits.depth++ > 0) return move_on(2);
+    waits.what.store(what, std::memory_order_relaxed);
+    waits.operation.store(operation, std::memory_order_relaxed);
+    waits.file.store(file, std::memory_order_relaxed);
+    waits.line.store(line, std::memory_order_relaxed);
+    waits.backward.store(backward, std::memory_order_relaxed);
+    move_on(1);
+  }
+  static void move_on(std::uint64_t by) { waits.number.store(waits.number.load(std::memory_order_relaxed) + by, std::memory_order_release); }
+};
+
+/// A thread that looks at the board now and then, and reads no clock: it counts its looks. It never calls MPI.
+///
+/// A wait is told once. One that comes to its end, because the others were only late, doubles the patience: a program that waits long in each step says so a
+/// few times.
+class watchdog {
+public:
+  /// Seconds: ten, unless MESHTF_PATIENCE has another number. Errors: `usage_error` if that is none.
+  static double patience() {
+    char const* const wish = std::getenv("MESHTF_PATIENCE");
+    if (wish == nullptr || *wish == '\0') return 10;
+    char* end            = nullptr;
+    double const seconds = std::strtod(wish, &end);
+    if (*end != '\0' || !(seconds >= 0) || seconds > 1e9)
+      throw usage_error("expected MESHTF_PATIENCE to be a number of seconds, got '" + std::string{wish} +
+                        "': for example 60, or 0 to hear nothing of processes that wait");
+    return seconds;
+  }
+
+  watchdog()                      = default;
+  watchdog(watchdog const&)       = delete;
+  void operator=(watchdog const&) = delete;
+  ~watchdog() { stop(); }
+
+  /// Without a thread, if the system gives none, nothing is told: the program runs all the same.
+  void start(int rank, int size, double patience) {
+    rank_ = rank, size_ = size, patience_ = patience;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the threads of the program
+    runs_ = pthread_create(&thread_, nullptr, look_on, this) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  void stop() {
+    if (!runs_) return;
+    pthread_mutex_lock(&mutex_);
+    over_ = true;
+    pthread_cond_signal(&ended_);
+    pthread_mutex_unlock(&mutex_);
+    pthread_join(thread_, nullptr);
+    runs_ = false;
+  }
+
+private:
+  static void* look_on(void* me) {
+    static_cast<watchdog*>(me)->look_on();
+    return nullptr;
+  }
+
+  void look_on() {
+    double const between = std::min(1.0, patience_ / 4);
+    std::uint64_t seen   = 0;
+    double stood         = 0;
+    bool told            = false;
+    while (!over_within(between)) {
+      auto const number = waits.number.load(std::memory_order_acquire);
+      if (number != seen || number % 2 == 0) {
+        if (told) patience_ *= 2;
+        seen = number, stood = 0, told = false;
+        continue;
+      }
+      stood += between;
+      if (told || stood < patience_) continue;
+      std::string const line = words(stood);
+      if (waits.number.load(std::memory_order_acquire) != number) continue;
+      std::fwrite(line.data(), 1, line.size(), stderr);  // one write, so lines of processes don't mix
+      told = true;
+    }
+  }
+
+  bool over_within(double seconds) {
+    timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    long const nanoseconds = until.tv_nsec + static_cast<long>(seconds * 1e9);
+    until.tv_sec += nanoseconds / 1'000'000'000;
+    until.tv_nsec = nanoseconds % 1'000'000'000;
+    pthread_mutex_lock(&mutex_);
+    if (!over_) pthread_cond_timedwait(&ended_, &mutex_, &until);
+    bool const over = over_;
+    pthread_mutex_unlock(&mutex_);
+    return over;
+  }
+
+  /// "meshtf: process 0 of 4 has waited 10 s for others in all_reduce for mean, mlp.cpp:12: ..."
+  std::string words(double seconds) const {
+    std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) + " has waited " +
+                       std::to_string(static_cast<long>(seconds)) + " s for others in " + waits.what.load(std::memory_order_relaxed);
+    std::string_view const operation = waits.operation.load(std::memory_order_relaxed);
+    if (!operation.empty()) text += " for " + std::string{operation};
+    if (waits.backward.load(std::memory_order_relaxed)) text += "'s gradient";
+    if (unsigned const line = waits.line.load(std::memory_order_relaxed); line != 0) {
+      std::string_view file = waits.file.load(std::memory_order_relaxed);
+      file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
+      text += ", " + std::string{file} + ":" + std::to_string(line);
+    }
+    if (waits.compares.load(std::memory_order_relaxed))
+      return text + ": one of them is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so far\n";
+    return text + ": one of them is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which names the first call that differs\n";
+  }
+
+  pthread_t thread_{};
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t ended_  = PTHREAD_COND_INITIALIZER;
+  int rank_ = 0, size_ = 1;
+  double patience_ = 10;
+  bool runs_ = false, over_ = false;
+};
+
+}  // namespace meshtf::inline v0::detail
