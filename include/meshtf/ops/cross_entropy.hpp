@@ -46,6 +46,7 @@ constexpr auto softmax_cross_entropy(tensor<T, L, X...> const& logits, tensor<U,
   } else {
     auto& m = logits.machine();
     m.enter("softmax_cross_entropy", at);
+    detail::expect_one_mesh(m, targets.machine());
 
     auto const peak     = detail::maximum<row>(logits);
     constexpr auto n    = tensor_of<T, L, row>::size;

@@ -27,6 +27,7 @@ constexpr auto gather(tensor<T, L, D...> const& table, tensor<U, R, I...> const&
   } else {
     auto& m = table.machine();
     m.enter("gather", at);
+    detail::expect_one_mesh(m, ids.machine());
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
     m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.data());
     m.because(&detail::reason_to_look_up<wet<L>, typename plan::loops>);
@@ -59,6 +60,7 @@ constexpr auto gather(partial<tensor<T, L, D...>, Over> const& p, tensor<U, R, I
     auto const& table = p.addend();
     auto& m           = table.machine();
     m.enter("gather", at);
+    detail::expect_one_mesh(m, ids.machine());
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
     m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.data());
     if constexpr (FloatingElement<T>)

@@ -31,6 +31,7 @@ struct step_down : of_elements<2> {
 template<class T, class L, class... D, class Rate>
 constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rate rate, std::source_location at = std::source_location::current()) {
   w.machine().enter("update", at);
+  detail::expect_one_mesh(w.machine(), g.machine());
   w.handle()->written();
   w.machine().transform(w.size, function::step_down<T>{static_cast<T>(rate)}, w.data(), g.data());
 }

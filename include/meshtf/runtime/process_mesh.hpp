@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,7 +21,7 @@ namespace meshtf::inline v0 {
 /// The processes of a communicator as the mesh `M`: ranks are row-major over the mesh's list of axes.
 ///
 /// It works on a duplicate of the communicator, and makes one communicator for each axis and each set of axes, named after them ("rows cols"). Several may
-/// live at once. Tensors on it die before it. All processes of the communicator make it, and run the same operations in the same order.
+/// live at once. Tensors on it die before it: its destructor ends the job with status 70 if one is left. All processes of the communicator make it, and run the same operations in the same order.
 /// Errors: `usage_error` if the number of processes is not that of the mesh, on all of them.
 template<Mesh M>
 class process_mesh : public messages<process_mesh<M>, M> {
@@ -33,6 +34,7 @@ public:
     this->unwind_tape(false);
     this->compare_ends();
     if (this->profile_ && this->rank() == 0) this->profile_->print(name_of<M>());
+    expect_nothing_alive();
   }
 
   // ---- memory
@@ -40,11 +42,13 @@ public:
   template<class T>
   T* take(extent n) {
     this->count_bytes(n * extent{sizeof(T)});
+    ++arrays_;
     return n == 0 ? nullptr : static_cast<T*>(pool_.allocate(static_cast<std::size_t>(n) * sizeof(T)));
   }
   template<class T>
   void give(T* p, extent n) {
     this->count_bytes(-n * extent{sizeof(T)});
+    --arrays_;
     if (n != 0) pool_.deallocate(p, static_cast<std::size_t>(n) * sizeof(T));
   }
   /// Handles' counts, slots and tape entries: from the same pool, but not part of the price.
@@ -137,7 +141,25 @@ private:
     return false;
   }
 
+  /// What outlives the mesh would give its memory back to nobody, sooner or later a bare SIGSEGV: so the job ends here, with a sentence.
+  void expect_nothing_alive() const {
+    if (arrays_ == 0) return;
+    try {
+      if (std::uncaught_exceptions() > 0) {  // what is thrown is the news
+        auto const& [text, status] = error::latest();
+        throw error(text.empty() ? "an exception left the scope of a process_mesh, and of tensors on it" : text, status);
+      }
+      throw software_error("the process_mesh of " + std::string{name_of<M>()} + " ends before what lives on it, " + std::to_string(arrays_) +
+                           (arrays_ == 1 ? " array" : " arrays") + " (" + std::to_string(this->live_bytes()) +
+                           " bytes) of tensors, parameters, gradients or optimizers: what is on a mesh dies before it, so declare the mesh " +
+                           "first, and nothing on it static");
+    } catch (...) {
+      std::terminate();  // this stands in a destructor
+    }
+  }
+
   pool pool_;
+  extent arrays_ = 0;
 };
 
 /// The cost of all that `f.operator()<L>(m)` does, as it happens: the same figures, in the same order, as `dry_run<L>(f)` promises.

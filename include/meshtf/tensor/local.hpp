@@ -5,6 +5,7 @@
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/tensor/partial.hpp>
+#include <meshtf/tensor/stale.hpp>
 
 namespace meshtf::inline v0 {
 
@@ -75,6 +76,7 @@ template<class R, class Out, class F, class T0, class L, class... D0, class... R
 constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... rest) {
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
   static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
+  if constexpr (sizeof...(rest) > 0) expect_one_mesh(x.machine(), rest.machine()...);
   auto z = tensor_of<R, L, Out>::uninitialised(x.machine());
   run_map(x.machine(), plan::local, f, z.data(), x.data(), rest.data()...);
   return z;
@@ -85,6 +87,7 @@ template<reduction Op, class Out, class F, class T, class L, class... D0, class.
 constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... rest) {
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
   static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
+  if constexpr (sizeof...(rest) > 0) expect_one_mesh(x.machine(), rest.machine()...);
   auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
   run_reduce<Op>(x.machine(), plan::local, f, z.data(), x.data(), rest.data()...);
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
@@ -94,7 +97,8 @@ constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... 
 template<class Out, class T, class L, class... X, class... Y>
 constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const& y) {
   using plan = einsum_plan<wet<L>, Out, shape<X...>, shape<Y...>>;
-  auto z     = tensor_of<T, L, Out>::uninitialised(x.machine());
+  expect_one_mesh(x.machine(), y.machine());
+  auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().run(task::contract<T>{}, plan::local, x.data(), y.data(), z.data());
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
 }

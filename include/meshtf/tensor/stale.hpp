@@ -1,4 +1,4 @@
-// What goes wrong with a tape, in words.
+// What goes wrong with operands and with a tape, in words.
 #pragma once
 
 #include <string>
@@ -37,6 +37,17 @@ inline std::string spelled_site(call_site const& site) {
     text += " (" + std::string{file} + ":" + std::to_string(site.at.line()) + ")";
   }
   return text;
+}
+
+[[noreturn]] inline void throw_two_meshes(call_site const& site) {
+  throw software_error("the operands of " + spelled_site(site) +
+                       " live on two meshes of one type: make both on one process_mesh, or copy the elements of one through local()");
+}
+
+/// Tensors on two machines of one type are of one type too, and only a run tells that their processes are others.
+template<class Machine, class... Same>
+constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
+  if ((... || (&m != &others))) throw_two_meshes(m.now());
 }
 
 [[noreturn]] inline void throw_stale(call_site const& site, std::string const& dims) {

@@ -35,9 +35,10 @@ constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_nee
   return {x.without_value(), 0};
 }
 
-/// Will a gradient come back to any of these operands?
+/// Will a gradient come back to any of these operands? All operations with several ask, so that operands on two meshes are found here at the latest.
 template<class T, class Machine, class... Rest>
 constexpr bool wants_gradient(shard<T, Machine> const& first, shard<Rest, Machine> const&... rest) {
+  if constexpr (sizeof...(rest) > 0) expect_one_mesh(first.machine(), rest.machine()...);
   return (first.needs_gradient() || ... || rest.needs_gradient()) && first.machine().records_gradients();
 }
 
