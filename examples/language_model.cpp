@@ -19,7 +19,7 @@
 #include <meshtf/data/windows.hpp>
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/meshtf.hpp>
-#include <meshtf/ops/sample.hpp>
+#include <meshtf/ops/random/sample.hpp>
 
 #include "language_model_options.hpp"
 #include "progress.hpp"

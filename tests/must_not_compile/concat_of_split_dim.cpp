@@ -1,6 +1,6 @@
 // error: concatenated_dim_is_split<
 // error: meshtf: concat can't join these operands along this dimension
-#include <meshtf/ops/concat.hpp>
+#include <meshtf/ops/shape/concat.hpp>
 #include <meshtf/planning.hpp>
 
 struct start : meshtf::dim<2> {};

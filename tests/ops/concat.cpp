@@ -4,7 +4,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include <meshtf/ops/concat.hpp>
+#include <meshtf/ops/shape/concat.hpp>
 
 #include "../zoo.hpp"
 

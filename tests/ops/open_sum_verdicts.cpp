@@ -97,9 +97,9 @@ static_assert(of<over_cols<out, in, batch>>([](auto& m, auto const& p) {
                 return where(value<out, in, batch>{m}, p, as_partial<cols>(value<batch, out>{m}));  // the condition has all dimensions
               }) == quiet);
 // as two tensors: neither open sum has all dimensions of the other; and no dimension that an owed axis splits
-static_assert(std::same_as<detail::meet_open<algebra::meeting::plus, open, partial<value<batch, out>, axes<cols>>>::verdict,
+static_assert(std::same_as<detail::meeting_of<algebra::meeting::plus, open, partial<value<batch, out>, axes<cols>>>::verdict,
                            no_operand_has_all_dims<write_broadcast<batch, in, out>>>);
-static_assert(std::same_as<detail::meet_open<algebra::meeting::times, open, value<batch, out>>::verdict,
+static_assert(std::same_as<detail::meeting_of<algebra::meeting::times, open, value<batch, out>>::verdict,
                            no_operand_has_all_dims<write_broadcast<batch, in, out>>>);
 static_assert(is_legal<detail::open_verdict<L, shape<out, in, batch>, axes<cols>>>);
 static_assert(std::same_as<detail::open_verdict<L, shape<batch, in, hidden>, axes<cols>>, owed_axis_splits_dim<cols, hidden>>);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <meshtf/ops/sample.hpp>
+#include <meshtf/ops/random/sample.hpp>
 
 #include "../zoo.hpp"
 

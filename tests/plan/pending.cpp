@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <meshtf/ops/functions.hpp>
+#include <meshtf/core/function.hpp>
 #include <meshtf/plan/pending.hpp>
 
 #include "../catch.hpp"

@@ -1,4 +1,4 @@
-// Functions of elements: what is common to them, and those that kernels use themselves.
+// Functions of elements: what is common to them, and those that many operations and kernels are made of.
 #pragma once
 
 #include <meshtf/core/dim.hpp>
@@ -12,6 +12,13 @@ struct of_elements {
   static constexpr extent flops    = Flops;
 };
 
+/// A constant that single precision rounds, as a number or a batch of numbers.
+template<class V>
+constexpr V rounded(double c) {
+  if constexpr (requires { typename V::value_type; }) return V(static_cast<typename V::value_type>(c));
+  else return static_cast<V>(c);
+}
+
 struct identity : of_elements<0> {
   constexpr auto operator()(auto const& x) const { return x; }
 };
@@ -20,6 +27,25 @@ struct plus : of_elements<1> {
 };
 struct times : of_elements<1> {
   constexpr auto operator()(auto const& x, auto const& y) const { return x * y; }
+};
+struct negated : of_elements<1> {
+  constexpr auto operator()(auto const& x) const { return -x; }
+};
+struct minus : of_elements<1> {
+  constexpr auto operator()(auto const& x, auto const& y) const { return x - y; }
+};
+struct over : of_elements<1> {
+  constexpr auto operator()(auto const& x, auto const& y) const { return x / y; }
+};
+/// x times a number, which takes the element type of the tensor.
+template<class T>
+struct scaled : of_elements<1> {
+  T by;
+  constexpr explicit scaled(T b) : by(b) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return x * V(by);
+  }
 };
 
 }  // namespace meshtf::inline v0::function

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <meshtf/nn/linear.hpp>
-#include <meshtf/ops/gather.hpp>
+#include <meshtf/ops/index/gather.hpp>
 
 namespace meshtf::inline v0::nn {
 

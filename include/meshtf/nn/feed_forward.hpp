@@ -3,7 +3,7 @@
 
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/streams.hpp>
-#include <meshtf/ops/bias_gelu.hpp>
+#include <meshtf/ops/pointwise/bias_gelu.hpp>
 
 namespace meshtf::inline v0::nn {
 

@@ -1,8 +1,8 @@
 // Linear layers: a product with a trained matrix, with and without a bias.
 #pragma once
 
-#include <meshtf/ops/arithmetic.hpp>
-#include <meshtf/ops/einsum.hpp>
+#include <meshtf/ops/pointwise/arithmetic.hpp>
+#include <meshtf/ops/product/einsum.hpp>
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameters.hpp>
 

@@ -1,7 +1,7 @@
 // Normalisation layers.
 #pragma once
 
-#include <meshtf/ops/norm.hpp>
+#include <meshtf/ops/normalise/norm.hpp>
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameters.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/streams.hpp>
-#include <meshtf/ops/attention.hpp>
+#include <meshtf/ops/product/attention.hpp>
 
 namespace meshtf::inline v0::nn {
 

@@ -8,8 +8,8 @@
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/norm.hpp>
 #include <meshtf/nn/self_attention.hpp>
-#include <meshtf/ops/cross_entropy.hpp>
-#include <meshtf/ops/sum.hpp>
+#include <meshtf/ops/normalise/cross_entropy.hpp>
+#include <meshtf/ops/reduce/sum.hpp>
 
 namespace meshtf::inline v0::nn {
 

@@ -1,33 +1,6 @@
-// random_uniform and random_normal: tensors of random numbers, the same under every layout.
+// Random numbers, and what draws them.
 #pragma once
 
-#include <source_location>
-
-#include <meshtf/plan/random_plan.hpp>
-#include <meshtf/tensor/tensor.hpp>
-
-namespace meshtf::inline v0 {
-
-/// Uniform in [low, high). An element's value depends on the key and on its index in the whole tensor; nothing is sent.
-///
-///     auto noise = meshtf::random_uniform<float, L, batch, hidden>(m, {.seed = 1, .stream = step});
-template<FloatingElement T, Layout L, Dimension... D>
-constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, double high = 1,
-                              std::source_location at = std::source_location::current()) {
-  m.enter("random_uniform", at);
-  auto z = tensor<T, L, D...>::uninitialised(m);
-  m.run(task::draw<T, uniform_distribution>{{key, low, high}}, shard_plan<wet<L>, shape<D...>>, z.data());
-  return z;
-}
-
-/// Normal, by the method of Box and Muller.
-template<FloatingElement T, Layout L, Dimension... D>
-constexpr auto random_normal(machine<L>& m, random_key key, double mean = 0, double stddev = 1,
-                             std::source_location at = std::source_location::current()) {
-  m.enter("random_normal", at);
-  auto z = tensor<T, L, D...>::uninitialised(m);
-  m.run(task::draw<T, normal_distribution>{{key, mean, stddev}}, shard_plan<wet<L>, shape<D...>>, z.data());
-  return z;
-}
-
-}  // namespace meshtf::inline v0
+#include <meshtf/ops/random/dropout.hpp>
+#include <meshtf/ops/random/random.hpp>
+#include <meshtf/ops/random/sample.hpp>

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include <meshtf/ops/functions.hpp>
+#include <meshtf/core/function.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
 #include <meshtf/tensor/local.hpp>

@@ -5,8 +5,8 @@
 #include <source_location>
 #include <type_traits>
 
-#include <meshtf/ops/cast.hpp>
-#include <meshtf/ops/functions.hpp>
+#include <meshtf/core/function.hpp>
+#include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/optim/buckets.hpp>
 #include <meshtf/plan/nest.hpp>
 #include <meshtf/tensor/parameters.hpp>

@@ -3,7 +3,7 @@
 
 #include <source_location>
 
-#include <meshtf/ops/functions.hpp>
+#include <meshtf/core/function.hpp>
 #include <meshtf/tensor/gradient.hpp>
 #include <meshtf/tensor/tape.hpp>
 

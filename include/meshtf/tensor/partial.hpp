@@ -51,6 +51,18 @@ using united_axes = std::conditional_t<
     remaining_axes<B, A>::type::count == 0, A,
     typename remaining_axes<typename L::mesh_type::all_axes, typename remaining_axes<typename L::mesh_type::all_axes, either<A, B>>::type>::type>;
 
+/// The axes of several lists, in the order of the mesh; the only one that has any, itself.
+template<class L, class Found, class... Axes>
+struct union_of_axes : std::type_identity<Found> {};
+template<class L, class Found, class... Rest>
+struct union_of_axes<L, Found, axes<>, Rest...> : union_of_axes<L, Found, Rest...> {};
+template<class L, class Found, class First, class... Rest>
+struct union_of_axes<L, Found, First, Rest...>
+    : union_of_axes<L, std::conditional_t<Found::count == 0, First, united_axes<L, Found, First>>, Rest...> {};
+
+template<class L, class... Axes>
+using union_of = typename union_of_axes<L, axes<>, Axes...>::type;
+
 /// A local result and what it still owes: the form in which operations hand parts to one another.
 template<class Tensor>
 struct open_sum {

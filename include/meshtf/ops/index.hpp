@@ -1,0 +1,6 @@
+// Operations by index.
+#pragma once
+
+#include <meshtf/ops/index/gather.hpp>
+#include <meshtf/ops/index/iota.hpp>
+#include <meshtf/ops/index/one_hot.hpp>

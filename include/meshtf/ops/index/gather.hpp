@@ -1,0 +1,49 @@
+// gather: rows of a table by index, such as the embeddings of tokens.
+#pragma once
+
+#include <meshtf/plan/gather_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The rows of `table` along `V` that `ids` name: the dimensions of the ids, then those of the table but for `V`, in their orders.
+///
+///     auto x = gather<vocab>(embedding, tokens);   // embedding[vocab, model], tokens[batch, length] -> x[batch, length, model]
+///
+/// `ids` hold numbers from 0 to V::size - 1; another ends the program with its place. Local where `V` is whole; where it is split, no row of the table
+/// travels: an all-reduce of the result over its axes. Gradient: dz is added to the rows it came from; it owes the axes of the ids' dimensions.
+/// Rows of an open sum are open over what it owes and over the axes that split `V`, and nothing is sent.
+template<Dimension V, detail::Operand X, Tensor I>
+constexpr auto gather(X const& operand, I const& ids, std::source_location at = std::source_location::current()) {
+  using T       = detail::element_in<X>;
+  using L       = detail::layout_in<X>;
+  using U       = typename I::element_type;
+  using plan    = gather_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type>;
+  using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal, operands_have_different_elements<std::int32_t, U>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, typename I::layout_type>>, number, typename plan::verdict,
+                                  detail::open_verdict<L, typename I::shape_type, detail::axes_owed_by<X>>>;
+  static_assert(accepted<verdict>, "meshtf: gather can't take these rows of this table");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    static_assert(algebra::after(algebra::use::moved, algebra::pending::sum).sound());
+    auto const& table = detail::entered(operand);
+    auto& m           = table.machine();
+    m.enter("gather", at);
+    detail::open_sum<tensor_of<T, L, typename plan::result>> z{tensor_of<T, L, typename plan::result>::uninitialised(m), plan::finished_over,
+                                                               &detail::reason_to_look_up<wet<L>, typename plan::loops>};
+    m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.value.data());
+    detail::add_up_unless_open<X>(z);
+
+    if constexpr (FloatingElement<T>)
+      if (detail::wants_gradient(table))
+        detail::record(z.value, [table = table.without_value(), ids = detail::keep(ids)](auto const& dz) {
+          detail::tensor_in<X> sums{dz.machine()};
+          dz.machine().run(task::scatter_rows<T>{}, plan::rows, sums.data(), ids.value().data(), dz.data());
+          detail::contribute(table, sums, plan::table_owes);
+        });
+    return detail::result_of<axes_of<L, V>, X>(std::move(z.value), detail::owed_by(operand) | z.owed);
+  }
+}
+
+}  // namespace meshtf::inline v0

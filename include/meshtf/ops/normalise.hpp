@@ -1,0 +1,6 @@
+// Normalisations along dimensions: softmax, losses and norms.
+#pragma once
+
+#include <meshtf/ops/normalise/cross_entropy.hpp>
+#include <meshtf/ops/normalise/norm.hpp>
+#include <meshtf/ops/normalise/softmax.hpp>

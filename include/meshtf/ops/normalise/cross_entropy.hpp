@@ -1,0 +1,131 @@
+// Softmax cross entropy with integer targets, along a class dimension that may be split.
+#pragma once
+
+#include <utility>
+
+#include <meshtf/ops/normalise/softmax.hpp>
+#include <meshtf/plan/cross_entropy_plan.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+template<class T>
+struct smoothed_cross_entropy : of_elements<6> {
+  T smoothing, z_loss;   // smoothing: of each class
+  T target;              // what is left for the target
+  constexpr smoothed_cross_entropy(T s, T z, T t) : smoothing(s), z_loss(z), target(t) {}
+  template<class V>
+  constexpr V operator()(V const& log_total, V const& picked, V const& total) const {
+    return log_total - V(target) * picked - V(smoothing) * total + V(z_loss) * log_total * log_total;
+  }
+};
+
+template<class T>
+struct smoothed_cross_entropy_gradient : of_elements<7> {   // without the target's own
+  T smoothing, z_loss;
+  constexpr smoothed_cross_entropy_gradient(T s, T z) : smoothing(s), z_loss(z) {}
+  template<class V>
+  constexpr V operator()(V const& logit, V const& log_total, V const& dz) const {
+    using math::exp;
+    return dz * (exp(logit - log_total) * (V(1) + V(2) * V(z_loss) * log_total) - V(smoothing));
+  }
+};
+
+struct cross_entropy_gradient : of_elements<3> {   // without the target's own -1
+  constexpr auto operator()(auto const& logit, auto const& log_total, auto const& dz) const {
+    using math::exp;
+    return exp(logit - log_total) * dz;
+  }
+};
+
+}  // namespace function
+
+/// What `softmax_cross_entropy` may add to the plain loss.
+struct cross_entropy_options {
+  /// This share of the target's probability is spread evenly over all classes. Source: Szegedy et al., Rethinking the Inception Architecture (2016).
+  double label_smoothing = 0;
+  /// So many times log(sum(exp(logits))) squared is added: logits stay near where their sum is 1. Source: Chowdhery et al., PaLM (2022), section 5.
+  double z_loss = 0;
+
+  constexpr bool plain() const { return label_smoothing == 0 && z_loss == 0; }
+  /// What each of so many classes gets.
+  template<class T>
+  constexpr T smoothing_of_each(extent classes) const {
+    return static_cast<T>(label_smoothing / static_cast<double>(classes));
+  }
+};
+
+/// log(sum(exp(logits))) - logits[target] along `Class`, one number for each target.
+///
+/// `targets` hold class numbers from 0 to Class::size - 1, and have the logits' other dimensions in their order; a number outside ends the program with its
+/// place. Where `Class` is split, no logits travel: an all-reduce of the maximum, and one with the sum and the target's logit together. The probabilities are
+/// not stored: gradient dlogits = (exp(logits - log total) - [target]) * dz, which sends nothing and owes nothing. With a label smoothing the second message
+/// holds the sum of the logits too: `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`.
+/// Source: Shoeybi et al., Megatron-LM (2019), section 3.
+template<Dimension Class, detail::FloatingOperand X, Tensor Y>
+constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_entropy_options how = {},
+                                     std::source_location at = std::source_location::current()) {
+  using T       = detail::element_in<X>;
+  using L       = detail::layout_in<X>;
+  using in      = detail::shape_in<X>;
+  using U       = typename Y::element_type;
+  using plan    = cross_entropy_plan<wet<L>, in, Class, typename Y::shape_type>;
+  using row     = typename plan::result;
+  using whole   = detail::use_verdict<algebra::use::normalised, X>;
+  using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal, operands_have_different_elements<std::int32_t, U>>;
+  using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, typename Y::layout_type>>, number, typename plan::verdict>;
+  static_assert(accepted<whole>, "meshtf: softmax_cross_entropy is not linear: finish(logits)");
+  static_assert(accepted<verdict>, "meshtf: softmax_cross_entropy can't use these targets");
+  if constexpr (!accepted<first_objection<whole, verdict>>) {
+    return detail::rejected{};
+  } else {
+    auto const& logits = detail::entered(operand);
+    auto& m            = logits.machine();
+    m.enter("softmax_cross_entropy", at);
+    detail::expect_one_mesh(m, targets.machine());
+
+    auto const peak     = detail::maximum<row>(logits);
+    constexpr auto n    = tensor_of<T, L, row>::size;
+    constexpr auto sums = nest_plan<wet<L>, row, in, row>::local;
+    // the sum, the target's logit and the smoothing's sum travel in one message
+    auto const numbers = extent{how.label_smoothing == 0 ? 2 : 3} * n;
+    detail::storage<T, machine<L>> both{m, numbers};
+    detail::run_reduce<reduction::sum>(m, sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());
+    T* const picked = detail::offset<L>(both.data(), n);
+    m.run(task::pick<T>{}, plan::lines, logits.data(), targets.data(), picked);
+    T* const total = how.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
+    if (how.label_smoothing != 0)
+      detail::run_reduce<reduction::sum>(m, nest_plan<wet<L>, row, in>::local, function::identity{}, total, logits.data());
+    m.because(&detail::reason_to_sum<wet<L>, in>);
+    m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
+
+    auto log_total      = tensor_of<T, L, row>::uninitialised(m);
+    auto z              = tensor_of<T, L, row>::uninitialised(m);
+    constexpr auto rows = nest_plan<wet<L>, row, row, row>::local;
+    detail::run_map(m, rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
+    if (how.plain()) {
+      detail::run_map(m, rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
+    } else {
+      constexpr auto all = nest_plan<wet<L>, row, row, row, row>::local;
+      function::smoothed_cross_entropy<T> const loss{how.smoothing_of_each<T>(Class::size), static_cast<T>(how.z_loss),
+                                                     static_cast<T>(1 - how.label_smoothing)};
+      detail::run_map(m, all, loss, z.data(), std::as_const(log_total).data(), static_cast<T const*>(picked), static_cast<T const*>(total));
+    }
+
+    if (detail::wants_gradient(logits))
+      detail::record(z, [logits = detail::keep(logits), targets = detail::keep(targets), log_total, how](auto const& dz) {
+        auto const pull = [&](auto const& slope) {
+          auto dx = detail::each<T, in>(slope, logits.value(), log_total, dz);
+          dx.machine().run(task::pick_gradient<T>{static_cast<T>(how.label_smoothing - 1)}, plan::lines, dz.data(), targets.value().data(),
+                           dx.data());
+          detail::contribute(logits.target(), dx);
+        };
+        if (how.plain()) pull(function::cross_entropy_gradient{});
+        else pull(function::smoothed_cross_entropy_gradient<T>{how.smoothing_of_each<T>(Class::size), static_cast<T>(how.z_loss)});
+      });
+    return z;
+  }
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,257 @@
+// + - * / of tensors, open sums and numbers.
+#pragma once
+
+#include <meshtf/core/function.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+template<class T>
+struct shifted : of_elements<1> {
+  T by;
+  constexpr explicit shifted(T b) : by(b) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return x + V(by);
+  }
+};
+
+template<class T>
+struct subtracted_from : of_elements<1> {
+  T from;
+  constexpr explicit subtracted_from(T f) : from(f) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return V(from) - x;
+  }
+};
+
+template<class T>
+struct divided_by : of_elements<1> {
+  T by;
+  constexpr explicit divided_by(T b) : by(b) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return x / V(by);
+  }
+};
+
+template<class T>
+struct dividing : of_elements<1> {
+  T what;
+  constexpr explicit dividing(T w) : what(w) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return V(what) / x;
+  }
+};
+
+struct quotient_gradient : of_elements<3> {   // of x / y for y, by its result z
+  constexpr auto operator()(auto const& dz, auto const& z, auto const& y) const { return -(dz * z / y); }
+};
+
+struct reciprocal_gradient : of_elements<3> {   // of c / x, by its result z
+  constexpr auto operator()(auto const& dz, auto const& z, auto const& x) const { return -(dz * z / x); }
+};
+
+}  // namespace function
+
+namespace detail {
+
+/// May these two tensors be joined element by element, and with operands of the shapes `More...` before them?
+template<class X, class Y, class... More>
+using operands_verdict =
+    first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, More..., typename X::shape_type, typename Y::shape_type>>;
+
+/// How two operands meet, with whole ones of the shapes `More...` before them: the shape of the result, and whether it may be. An open sum and a tensor, or two
+/// open sums, are objected to where the sums of the processes would not be the true content.
+template<algebra::meeting How, class X, class Y, class... More>
+struct meeting_of {
+  using out  = broadcast_shape<More..., shape_in<X>, shape_in<Y>>;
+  using over = union_of<layout_in<X>, axes_owed_by<X>, axes_owed_by<Y>>;
+  using verdict =
+      first_objection<meeting_verdict<How, X, Y>, operands_verdict<tensor_in<X>, tensor_in<Y>, More...>, open_verdict<layout_in<X>, out, over>>;
+};
+
+/// x + y or x - y, as `F` says; the gradient of y is `Sign` of dz. Of two open sums each counts once along the axes that the other one owes and it does not.
+template<class F, class Sign, Operand P, Operand Q>
+constexpr auto added(char const* name, std::source_location at, P const& p, Q const& q) {
+  entered(p).machine().enter(name, at);
+  auto const add = [](auto const& x, auto const& y) {
+    auto z = each<element_in<P>, broadcast_shape<shape_in<P>, shape_in<Q>>>(F{}, x, y);
+    if (wants_gradient(x, y))
+      record(z, [x = x.without_value(), y = y.without_value()](auto const& dz) {
+        if (x.needs_gradient()) pull_back(x, 0, function::identity{}, dz);
+        if (y.needs_gradient()) pull_back(y, 0, Sign{}, dz);
+      });
+    return z;
+  };
+  if constexpr (OpenSum<P>) {
+    axis_set const owed = p.owed() | q.owed();
+    auto const x        = addends_over(p, owed);
+    auto const y        = addends_over(q, owed);
+    return result_of<axes<>, P, Q>(add(x, y), owed);
+  } else {
+    return add(entered(p), entered(q));
+  }
+}
+
+}  // namespace detail
+
+// ---- two operands, broadcast to one another by the names of their dimensions: one has all those of the other, and its order is that of the result (the left's if
+// both have the same), or they share none, and the result has the left's, then the right's. Otherwise write broadcast<D...>(x). Nothing is sent; gradients owe the
+// axes of the dimensions that the operand lacks. Two open sums add up to one over the axes of both. An open sum times or divided by a tensor stays open; what the
+// tensor's gradient is computed from is open as well, so that gradient owes the same axes.
+// Source of the rules for open sums: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
+
+template<detail::Operand X, detail::Operand Y>
+constexpr auto operator+(X const& x, Y const& y) {
+  using meets = detail::meeting_of<algebra::meeting::plus, X, Y>;
+  if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
+    static_assert(accepted<typename meets::verdict>, "meshtf: x would count per addend: p + as_partial<...>(x), free");
+  else static_assert(accepted<typename meets::verdict>, "meshtf: operator+ can't join these operands");
+  if constexpr (accepted<typename meets::verdict>) return detail::added<function::plus, function::identity>("operator+", {}, x, y);
+  else return detail::rejected{};
+}
+
+template<detail::Operand X, detail::Operand Y>
+constexpr auto operator-(X const& x, Y const& y) {
+  using meets = detail::meeting_of<algebra::meeting::minus, X, Y>;
+  if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
+    static_assert(accepted<typename meets::verdict>, "meshtf: x would count per addend: p - as_partial<...>(x), free");
+  else static_assert(accepted<typename meets::verdict>, "meshtf: operator- can't join these operands");
+  if constexpr (accepted<typename meets::verdict>) return detail::added<function::minus, function::negated>("operator-", {}, x, y);
+  else return detail::rejected{};
+}
+
+template<detail::Operand X, detail::Operand Y>
+constexpr auto operator*(X const& p, Y const& q) {
+  using meets = detail::meeting_of<algebra::meeting::times, X, Y>;
+  if constexpr (detail::OpenSum<X> && detail::OpenSum<Y>)
+    static_assert(accepted<typename meets::verdict>, "meshtf: operator* of two open sums: finish(p) * q");
+  else static_assert(accepted<typename meets::verdict>, "meshtf: operator* can't join these operands");
+  if constexpr (!accepted<typename meets::verdict>) {
+    return detail::rejected{};
+  } else {
+    auto const& x = detail::entered(p);
+    auto const& y = detail::entered(q);
+    x.machine().enter("operator*");
+    auto z = detail::each<detail::element_in<X>, typename meets::out>(function::times{}, x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient()), x_owes = detail::owed_by(p),
+                         y_owes = detail::owed_by(q)](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x.target(), y_owes, function::times{}, dz, y.value());
+        if (y.needs_gradient()) detail::pull_back(y.target(), x_owes, function::times{}, dz, x.value());
+      });
+    return detail::result_of<axes<>, X, Y>(std::move(z), detail::owed_by(p) | detail::owed_by(q));
+  }
+}
+
+template<detail::Operand X, detail::Operand Y>
+constexpr auto operator/(X const& p, Y const& q) {
+  using meets = detail::meeting_of<algebra::meeting::over, X, Y>;
+  static_assert(detail::FloatingOperand<X>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
+  if constexpr (detail::OpenSum<Y>) static_assert(accepted<typename meets::verdict>, "meshtf: operator/ is not linear there: x / finish(p)");
+  else static_assert(accepted<typename meets::verdict>, "meshtf: operator/ can't join these operands");
+  if constexpr (!accepted<typename meets::verdict>) {
+    return detail::rejected{};
+  } else {
+    auto const& x = detail::entered(p);
+    auto const& y = detail::entered(q);
+    x.machine().enter("operator/");
+    auto z = detail::each<detail::element_in<X>, typename meets::out>(function::over{}, x, y);
+    if (detail::wants_gradient(x, y))
+      detail::record(
+          z, [x = x.without_value(), y = detail::keep(y), z = detail::keep(z, y.needs_gradient()), x_owes = detail::owed_by(p)](auto const& dz) {
+            if (x.needs_gradient()) detail::pull_back(x, 0, function::over{}, dz, y.value());
+            if (y.needs_gradient()) detail::pull_back(y.target(), x_owes, function::quotient_gradient{}, dz, z.value(), y.value());
+          });
+    return detail::result_of<axes<>, X, Y>(std::move(z), detail::owed_by(p));
+  }
+}
+
+// ---- one operand, and a number
+
+template<detail::Operand X>
+constexpr auto operator-(X const& x) {
+  return detail::linearly<algebra::use::negated>(
+      x, [](auto const& a) { return detail::linear_function("operator-", {}, function::negated{}, function::negated{}, a); });
+}
+
+template<detail::Operand X, Number N>
+constexpr auto operator*(X const& x, N c) {
+  using T = detail::element_in<X>;
+  function::scaled<T> const f{static_cast<T>(c)};
+  return detail::linearly<algebra::use::scaled>(x, [f](auto const& a) { return detail::linear_function("operator*", {}, f, f, a); });
+}
+template<Number N, detail::Operand X>
+constexpr auto operator*(N c, X const& x) {
+  return x * c;
+}
+
+template<detail::Operand X, Number N>
+constexpr auto operator/(X const& x, N c) {
+  using T = detail::element_in<X>;
+  static_assert(FloatingElement<T>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
+  function::divided_by<T> const f{static_cast<T>(c)};
+  return detail::linearly<algebra::use::scaled>(x, [f](auto const& a) { return detail::linear_function("operator/", {}, f, f, a); });
+}
+
+template<detail::Operand X, Number N>
+constexpr auto operator+(X const& x, N c) {
+  using T       = detail::element_in<X>;
+  using verdict = detail::use_verdict<algebra::use::shifted, X>;
+  static_assert(accepted<verdict>, "meshtf: operator+ would count c per addend: finish(p) + c");
+  if constexpr (accepted<verdict>)
+    return detail::linear_function("operator+", {}, function::shifted<T>{static_cast<T>(c)}, function::identity{}, detail::entered(x));
+  else return detail::rejected{};
+}
+template<Number N, detail::Operand X>
+constexpr auto operator+(N c, X const& x) {
+  return x + c;
+}
+
+template<detail::Operand X, Number N>
+constexpr auto operator-(X const& x, N c) {
+  using T       = detail::element_in<X>;
+  using verdict = detail::use_verdict<algebra::use::shifted, X>;
+  static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: finish(p) - c");
+  if constexpr (accepted<verdict>)
+    return detail::linear_function("operator-", {}, function::shifted<T>{static_cast<T>(-static_cast<T>(c))}, function::identity{},
+                                   detail::entered(x));
+  else return detail::rejected{};
+}
+template<Number N, detail::Operand X>
+constexpr auto operator-(N c, X const& x) {
+  using T       = detail::element_in<X>;
+  using verdict = detail::use_verdict<algebra::use::subtracted, X>;
+  static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: c - finish(p)");
+  if constexpr (accepted<verdict>)
+    return detail::linear_function("operator-", {}, function::subtracted_from<T>{static_cast<T>(c)}, function::negated{}, detail::entered(x));
+  else return detail::rejected{};
+}
+
+template<Number N, detail::Operand X>
+constexpr auto operator/(N c, X const& operand) {
+  using T       = detail::element_in<X>;
+  using dims    = detail::shape_in<X>;
+  using verdict = detail::use_verdict<algebra::use::divisor, X>;
+  static_assert(accepted<verdict>, "meshtf: operator/ is not linear there: c / finish(p)");
+  static_assert(FloatingElement<T>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto const& x = detail::entered(operand);
+    x.machine().enter("operator/");
+    auto z = detail::each<T, dims>(function::dividing<T>{static_cast<T>(c)}, x);
+    if (detail::wants_gradient(x))
+      detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
+        detail::contribute(x.target(), detail::each<T, dims>(function::reciprocal_gradient{}, dz, z.value(), x.value()));
+      });
+    return z;
+  }
+}
+
+}  // namespace meshtf::inline v0

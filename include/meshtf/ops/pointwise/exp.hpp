@@ -1,0 +1,30 @@
+// exp: e to the power of x.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+struct exp : of_elements<1> {
+  static constexpr char const* name  = "exp";
+  static constexpr algebra::use used = algebra::use::grown;
+  using gradient                     = by_result<times>;
+
+  constexpr auto operator()(auto const& x) const {
+    using math::exp;
+    return exp(x);
+  }
+};
+
+}  // namespace function
+
+/// e to the power of x.
+template<detail::FloatingOperand X>
+constexpr auto exp(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::exp::used, X>>, "meshtf: exp is not linear: exp(finish(x))");
+  return detail::pointwise<function::exp>(x, at);
+}
+
+}  // namespace meshtf::inline v0

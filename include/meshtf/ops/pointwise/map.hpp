@@ -1,0 +1,74 @@
+// map: a function of the user's own, with its derivative.
+#pragma once
+
+#include <array>
+#include <source_location>
+
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+/// `Given` operands of one map, of which there may be `Most`: its gradient walks over them, over dz and over what it writes. Join some in a map of their own.
+template<int Given, int Most>
+struct too_many_operands {};
+
+namespace detail {
+
+/// So many operands a map may have. The gradient is compiled with it, whether or not one is wanted.
+inline constexpr int max_mapped = max_operands - 2;
+
+template<int Given>
+using count_verdict = std::conditional_t<(Given <= max_mapped), legal, too_many_operands<Given, max_mapped>>;
+
+/// dz times the derivative of f for its K-th argument.
+template<std::size_t K, class DF>
+struct chained {
+  static constexpr extent flops = 2;
+  DF df;
+
+  template<class T, class... X>
+  constexpr T operator()(T dz, X... x) const {
+    auto const slope = df(x...);
+    if constexpr (requires { slope[K]; }) return dz * static_cast<T>(slope[K]);
+    else return dz * static_cast<T>(slope);
+  }
+};
+
+template<class DF, class Z, class... X>
+constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    auto const pull = [&]<std::size_t J>(std::integral_constant<std::size_t, J>, auto const& target) {
+      if (target.needs_gradient()) pull_back(target.target(), 0, chained<J, DF>{df}, dz, x.value()...);
+    };
+    (pull(std::integral_constant<std::size_t, I>{}, x), ...);
+  }(std::index_sequence_for<X...>{});
+}
+
+}  // namespace detail
+
+/// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df` returns the derivative, for several operands an array of
+/// one for each. Local; a gradient owes the axes of the dimensions that its operand lacks.
+///
+///     auto swish = map([](auto v) { return v / (1 + std::exp(-v)); }, [](auto v) { auto s = 1 / (1 + std::exp(-v)); return s + v * s * (1 - s); }, x);
+template<class F, class DF, detail::FloatingOperand X, detail::Operand... Rest>
+  requires(!detail::Operand<F> && !detail::Operand<DF>)
+constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
+  using L     = detail::layout_in<X>;
+  using whole = first_objection<detail::use_verdict<algebra::use::bent, X>, detail::use_verdict<algebra::use::bent, Rest>...>;
+  static_assert(accepted<whole>, "meshtf: map's function need not be linear: map(f, df, finish(x))");
+  using verdict = first_objection<detail::count_verdict<1 + int{sizeof...(Rest)}>, detail::operands_fit<X, Rest>...,
+                                  elementwise_verdict<wet<L>, detail::shape_in<X>, detail::shape_in<Rest>...>>;
+  static_assert(accepted<verdict>, "meshtf: map can't join these operands");
+  if constexpr (!accepted<first_objection<whole, verdict>>) {
+    return detail::rejected{};
+  } else {
+    using out = broadcast_shape<detail::shape_in<X>, detail::shape_in<Rest>...>;
+    x.machine().enter("map");
+    auto z = detail::each<detail::element_in<X>, out>(f, detail::entered(x), detail::entered(rest)...);
+    if (detail::wants_gradient(detail::entered(x), detail::entered(rest)...))
+      detail::record(z, [df, x = detail::keep(x), ... rest = detail::keep(rest)](auto const& dz) { detail::pull_back_chained(df, dz, x, rest...); });
+    return z;
+  }
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,54 @@
+// Pointwise functions: what their entries say, and what is done with each of them.
+//
+// An entry is a struct in namespace `function` that computes one element, or a batch of them: its `name`; how open sums see it (`used`: linear or not, see
+// plan/pending.hpp); and its `gradient`, `by_operand<G>` or `by_result<G>`, where G{}(dz, x) or G{}(dz, z) is the contribution to x. One that needs only its
+// result lets its operand go.
+#pragma once
+
+#include <meshtf/core/function.hpp>
+#include <meshtf/core/math.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+template<class G>
+struct by_operand {
+  using slope                         = G;
+  static constexpr bool needs_operand = true;
+};
+template<class G>
+struct by_result {
+  using slope                         = G;
+  static constexpr bool needs_operand = false;
+};
+
+}  // namespace function
+
+namespace detail {
+
+/// F{}(x), of x's shape and placement; its gradient owes nothing. Whoever calls it has said why an open sum may not enter.
+template<class F, Operand X>
+constexpr auto pointwise(X const& operand, std::source_location at) {
+  if constexpr (!accepted<use_verdict<F::used, X>>) {
+    return rejected{};
+  } else {
+    using slope   = typename F::gradient::slope;
+    using T       = element_in<X>;
+    using dims    = shape_in<X>;
+    auto const& x = entered(operand);
+    x.machine().enter(F::name, at);
+    auto z = each<T, dims>(F{}, x);
+    if (wants_gradient(x)) {
+      if constexpr (F::gradient::needs_operand)
+        record(z, [x = keep(x)](auto const& dz) { contribute(x.target(), each<T, dims>(slope{}, dz, x.value())); });
+      else record(z, [x = x.without_value(), z = keep(z)](auto const& dz) { contribute(x, each<T, dims>(slope{}, dz, z.value())); });
+    }
+    return z;
+  }
+}
+
+}  // namespace detail
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,39 @@
+// relu: max(0, x); the gradient at 0 is 0.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+struct relu_gradient : of_elements<1> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    using math::select;
+    return select(z > V(0), dz, V(0));
+  }
+};
+
+struct relu : of_elements<1> {
+  static constexpr char const* name  = "relu";
+  static constexpr algebra::use used = algebra::use::grown;
+  using gradient                     = by_result<relu_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::max;
+    return max(V(0), x);   // in this order a NaN goes on
+  }
+};
+
+}  // namespace function
+
+/// max(0, x); the gradient at 0 is 0.
+template<detail::FloatingOperand X>
+constexpr auto relu(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::relu::used, X>>, "meshtf: relu is not linear: relu(finish(x))");
+  return detail::pointwise<function::relu>(x, at);
+}
+
+}  // namespace meshtf::inline v0

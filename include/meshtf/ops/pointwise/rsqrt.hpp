@@ -1,0 +1,34 @@
+// rsqrt: 1 / sqrt(x)
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+struct rsqrt_gradient : of_elements<4> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return V(-0.5) * dz * z * z * z;
+  }
+};
+
+struct rsqrt : of_elements<2> {
+  static constexpr char const* name  = "rsqrt";
+  static constexpr algebra::use used = algebra::use::rsqrt;
+  using gradient                     = by_result<rsqrt_gradient>;
+
+  constexpr auto operator()(auto const& x) const { return math::reciprocal_sqrt(x); }
+};
+
+}  // namespace function
+
+/// 1 / sqrt(x)
+template<detail::FloatingOperand X>
+constexpr auto rsqrt(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::rsqrt::used, X>>, "meshtf: rsqrt is not linear: rsqrt(finish(x))");
+  return detail::pointwise<function::rsqrt>(x, at);
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,39 @@
+// sigmoid: 1 / (1 + exp(-x))
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+struct sigmoid_gradient : of_elements<3> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return dz * z * (V(1) - z);
+  }
+};
+
+struct sigmoid : of_elements<3> {
+  static constexpr char const* name  = "sigmoid";
+  static constexpr algebra::use used = algebra::use::grown;
+  using gradient                     = by_result<sigmoid_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    // through tanh, which overflows nowhere
+    using math::tanh;
+    return V(0.5) * tanh(V(0.5) * x) + V(0.5);
+  }
+};
+
+}  // namespace function
+
+/// 1 / (1 + exp(-x))
+template<detail::FloatingOperand X>
+constexpr auto sigmoid(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::sigmoid::used, X>>, "meshtf: sigmoid is not linear: sigmoid(finish(x))");
+  return detail::pointwise<function::sigmoid>(x, at);
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,37 @@
+// sqrt: The square root.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace function {
+
+struct sqrt_gradient : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return V(0.5) * dz / z;
+  }
+};
+
+struct sqrt : of_elements<1> {
+  static constexpr char const* name  = "sqrt";
+  static constexpr algebra::use used = algebra::use::grown;
+  using gradient                     = by_result<sqrt_gradient>;
+
+  constexpr auto operator()(auto const& x) const {
+    using math::sqrt;
+    return sqrt(x);
+  }
+};
+
+}  // namespace function
+
+/// The square root.
+template<detail::FloatingOperand X>
+constexpr auto sqrt(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::sqrt::used, X>>, "meshtf: sqrt is not linear: sqrt(finish(x))");
+  return detail::pointwise<function::sqrt>(x, at);
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,42 @@
+// dropout: some elements are 0, the others larger, by random numbers that need not be stored.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/plan/random_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+template<class T, class L, class... X>
+constexpr auto dropped(tensor<T, L, X...> const& x, double rate, random_key key) {
+  auto z = tensor<T, L, X...>::uninitialised(x.machine());
+  x.machine().run(task::drop<T>{key, rate}, shard_plan<wet<L>, shape<X...>>, x.data(), z.data());
+  return z;
+}
+
+}  // namespace detail
+
+/// Each element is 0 with probability `rate`, in steps of 2^-32, and x / (1 - rate) otherwise, so that its mean stays what it was.
+///
+/// Which ones depends on the key and on the index in the whole tensor: the same under every layout, and computed again for the gradient instead of kept.
+/// Nothing is sent or owed. Give every use in every step a key of its own: `{.seed = run, .stream = step * uses + use}`. Evaluation does not call it.
+/// Errors: `software_error` unless 0 <= rate < 1.
+/// Source: Srivastava et al., Dropout (2014).
+/// An open sum stays open: all its addends drop the same elements.
+template<detail::FloatingOperand X>
+constexpr auto dropout(X const& operand, double rate, random_key key, std::source_location at = std::source_location::current()) {
+  if (!(rate >= 0 && rate < 1)) throw software_error("dropout drops a share of at least 0 and less than 1, got " + std::to_string(rate));
+  return detail::linearly<algebra::use::scaled>(operand, [&](auto const& x) {
+    x.machine().enter("dropout", at);
+    auto z = detail::dropped(x, rate, key);
+    if (detail::wants_gradient(x))
+      detail::record(z, [x = x.without_value(), rate, key](auto const& dz) { detail::contribute(x, detail::dropped(dz, rate, key)); });
+    return z;
+  });
+}
+
+}  // namespace meshtf::inline v0

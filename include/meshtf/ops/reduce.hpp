@@ -1,0 +1,6 @@
+// Operations that join elements along dimensions.
+#pragma once
+
+#include <meshtf/ops/reduce/argmax.hpp>
+#include <meshtf/ops/reduce/max.hpp>
+#include <meshtf/ops/reduce/sum.hpp>

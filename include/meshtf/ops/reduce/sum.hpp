@@ -1,0 +1,62 @@
+// sum and mean over dimensions.
+#pragma once
+
+#include <meshtf/core/function.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+template<class X, class... Along>
+struct named_or_all : std::type_identity<shape<Along...>> {};
+template<class X>
+struct named_or_all<X> : std::type_identity<X> {};
+
+/// The dimensions that an operation works along: those that are named, or all.
+template<class X, class... Along>
+using worked_along = typename named_or_all<X, Along...>::type;
+
+/// The sum of f(x) over `Gone`: finished, or of an open sum open as well over the axes that split them. The gradient of each element is f(dz).
+template<class Gone, class F, Operand X>
+constexpr auto summed(char const* name, std::source_location at, F const& f, X const& operand) {
+  using in      = shape_in<X>;
+  using out     = without<in, Gone>;
+  auto const& x = entered(operand);
+  x.machine().enter(name, at);
+  auto z = reduced<reduction::sum, out>(f, x);
+  add_up_unless_open<X>(z);
+  if (wants_gradient(x)) record(z.value, [x = x.without_value(), f](auto const& dz) { contribute(x, each<element_in<X>, in>(f, dz)); });
+  using split = typename remaining_axes<axes_that_split<layout_in<X>, in>, splitting_axes<layout_in<X>, out>>::type;
+  return result_of<split, X>(std::move(z.value), owed_by(operand) | z.owed);
+}
+
+}  // namespace detail
+
+/// The sum over `Along...`; over everything if none is named.
+///
+/// Where one of them is split, the processes' sums are joined by an all-reduce of the result over its axes. Of an open sum it stays open, also over these axes,
+/// and nothing is sent. Gradient: dz, broadcast; it owes nothing.
+template<Dimension... Along, detail::Operand X>
+constexpr auto sum(X const& x, std::source_location at = std::source_location::current()) {
+  using verdict = reduce_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
+  static_assert(accepted<verdict>, "meshtf: sum can't work along these dimensions");
+  if constexpr (accepted<verdict>) return detail::summed<detail::worked_along<detail::shape_in<X>, Along...>>("sum", at, function::identity{}, x);
+  else return detail::rejected{};
+}
+
+/// The mean over `Along...`; over everything if none is named. Sends what `sum` sends.
+template<Dimension... Along, detail::FloatingOperand X>
+constexpr auto mean(X const& x, std::source_location at = std::source_location::current()) {
+  using verdict = reduce_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
+  static_assert(accepted<verdict>, "meshtf: mean can't work along these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    using T    = detail::element_in<X>;
+    using gone = detail::worked_along<detail::shape_in<X>, Along...>;
+    return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, x);
+  }
+}
+
+}  // namespace meshtf::inline v0

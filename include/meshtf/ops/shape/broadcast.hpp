@@ -1,0 +1,53 @@
+// broadcast: the same elements for every index of further dimensions.
+#pragma once
+
+#include <meshtf/core/function.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A broadcast names all dimensions of its result, and `Dim` of its tensor is not among them.
+template<class Dim>
+struct broadcast_lacks_dim {};
+
+namespace detail {
+
+template<class L, class X, class Out>
+struct broadcast_check;
+template<class L, class... X, class Out>
+struct broadcast_check<L, shape<X...>, Out>
+    : std::type_identity<first_objection<std::conditional_t<Out::template has<X>, legal, broadcast_lacks_dim<X>>..., placement_verdict_of<L, Out>>> {
+};
+
+}  // namespace detail
+
+/// `legal`, or the objection to a broadcast of a tensor of shape `X` to the dimensions `D...`.
+template<Layout L, class X, Dimension... D>
+using broadcast_verdict = typename detail::broadcast_check<L, X, shape<D...>>::type;
+
+/// `x` with the dimensions `D...`: all of its own, in any order, and new ones, along which it is the same everywhere.
+///
+/// Local; a dimension is split as the layout says. An open sum stays open, if none of the axes that it owes splits a new dimension. Gradient: dz, summed over the new
+/// dimensions, which owes the axes that split them; a parameter's stays open.
+template<Dimension... D, detail::Operand X>
+constexpr auto broadcast(X const& operand, std::source_location at = std::source_location::current()) {
+  using L       = detail::layout_in<X>;
+  using in      = detail::shape_in<X>;
+  using verdict = first_objection<broadcast_verdict<wet<L>, in, D...>, detail::open_verdict<L, shape<D...>, detail::axes_owed_by<X>>>;
+  static_assert(accepted<verdict>, "meshtf: broadcast can't give the tensor these dimensions");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+      x.machine().enter("broadcast", at);
+      auto z = detail::each<detail::element_in<X>, shape<D...>>(function::identity{}, x);
+      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
+        auto const g = detail::reduced<reduction::sum, in>(function::identity{}, dz);
+        detail::contribute(to, g.value, g.owed | owed, g.why);
+      });
+      return z;
+    });
+  }
+}
+
+}  // namespace meshtf::inline v0

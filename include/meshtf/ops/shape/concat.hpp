@@ -1,0 +1,100 @@
+// concat: tensors one after the other along a dimension.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+
+#include <meshtf/plan/concat_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// Calls f(part, first) for each part, with the index along the joined dimension at which it begins.
+template<class Plan, class F, class... Part>
+constexpr void for_each_part(F const& f, Part const&... part) {
+  extent first = 0;
+  ((f(part, first), first += Plan::template size_of<typename Part::shape_type>), ...);
+}
+
+/// One part of dz for the operand that it came from.
+template<class Plan, class T, class L, class... X, class DZ>
+constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, extent first, axis_set owed) {
+  if (!part.needs_gradient()) return;
+  auto& m = dz.machine();
+  auto dx = tensor<T, L, X...>::uninitialised(m);
+  m.run(task::take_part<T>{first}, Plan::template place<shape<X...>>, dz.data(), dx.data());
+  contribute(part, dx, owed);
+}
+
+template<class... X>
+struct concat_of_open : std::type_identity<legal> {};
+template<class First, class Second, class... Rest>
+struct concat_of_open<First, Second, Rest...>
+    : std::type_identity<
+          first_objection<meeting_verdict<algebra::meeting::alongside, First, Second>, typename concat_of_open<First, Rest...>::type>> {};
+
+}  // namespace detail
+
+/// `x`, then `y`, then the rest, along `Along`, which takes the place of the one dimension that each of them brings in: their sizes add up to `Along`'s.
+///
+///     auto all = concat<length>(prefix, rest);   // [batch, start, model], [batch, ending, model] -> [batch, length, model]
+///
+/// The other dimensions are those of all operands, in one order. `Along` and what it takes the place of are whole under the layout; the others may be split.
+/// Local. Gradient: each operand's part of dz, which owes nothing; where all that need one are parameters, it stays open.
+/// Two operands of the same dimensions are told apart by a rename: `concat<length>(x, rename<half, other_half>(y))`.
+template<Dimension Along, class T, class L, class... X, Tensor Y, Tensor... Rest>
+constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... rest) {
+  using plan     = concat_plan<wet<L>, Along, shape<X...>, typename Y::shape_type, typename Rest::shape_type...>;
+  using operands = first_objection<detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>,
+                                   detail::fit_verdict<tensor<T, L>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>;
+  using verdict  = first_objection<operands, typename plan::verdict>;
+  using shared   = detail::sentence<parts_share_dim, verdict>;
+  static_assert(accepted<typename shared::own>,
+                "meshtf: concat can't tell the parts of one dim apart: concat<length>(x, rename<half, other_half>(y))");
+  static_assert(accepted<typename shared::common>, "meshtf: concat can't join these operands along this dimension");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    auto& m = x.machine();
+    m.enter("concat");
+    auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
+    detail::for_each_part<plan>(
+        [&]<class Part>(Part const& part, extent first) {
+          m.run(task::put_part<T>{first}, plan::template place<typename Part::shape_type>, z.data(), part.data());
+        },
+        x, y, rest...);
+    if (detail::wants_gradient(x, y, rest...)) {
+      auto const may_wait = [](auto const& part) { return !part.needs_gradient() || part.gradient_stays_open(); };
+      bool const open     = ((may_wait(x) && may_wait(y)) && ... && may_wait(rest));
+      detail::record<detail::incoming::open_if_open>(
+          z,
+          [x = x.without_value(), y = y.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set owed) {
+            detail::for_each_part<plan>([&](auto const& part, extent first) { detail::contribute_part<plan>(part, dz, first, owed); }, x, y, rest...);
+          },
+          open);
+    }
+    return z;
+  }
+}
+
+/// Open sums one after the other are an open sum over the axes of all.
+template<Dimension Along, class... X>
+  requires(detail::is_partial<X> && ...)
+constexpr auto concat(X const&... x) {
+  axis_set const owed = (x.owed() | ...);
+  std::tuple parts{detail::addends_over(x, owed)...};  // braces: in the order of the operands
+  auto z = std::apply([](auto const&... part) { return concat<Along>(part...); }, parts);
+  if constexpr (std::is_same_v<decltype(z), detail::rejected>) return z;
+  else return detail::result_of<axes<>, X...>(std::move(z), owed);
+}
+
+template<Dimension Along, class... X>
+  requires((detail::is_partial<X> || ...) && !(detail::is_partial<X> && ...))
+constexpr detail::rejected concat(X const&...) {
+  static_assert(accepted<typename detail::concat_of_open<X...>::type>, "meshtf: concat would count x per addend: as_partial<...>(x), free");
+  return {};
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,49 @@
+// rename: the same elements under another dimension's name.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/ops/shape/reshard.hpp>
+#include <meshtf/plan/nest_plan.hpp>
+#include <meshtf/tensor/open_sums.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// `Riding`: the axes over which x stands for addends.
+template<class From, class To, axis_set Riding, class T, class L, class... D>
+constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
+  using renamed = replaced<shape<D...>, From, shape<To>>;
+  using plan    = renaming_reshard_plan<wet<L>, shape<D...>, wet<L>, renamed, 0, Riding>;
+  using verdict = first_objection<dims_are_in<shape<D...>, From>, typename plan::verdict>;
+  static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
+  if constexpr (!accepted<verdict>) {
+    return rejected{};
+  } else {
+    x.machine().enter("rename", at);
+    return relocate<tensor_of<T, L, renamed>, relocation<wet<L>, shape<D...>, wet<L>, renamed>>(x, 0, plan::steps);
+  }
+}
+
+}  // namespace detail
+
+/// `x` with `To` in the place of `From`, which has the same size.
+///
+/// Where the layout splits both alike nothing is copied and the result shares the shard. Otherwise it is a reshard: from whole to split a slice (free), from
+/// split to whole an all-gather, from one axis to another what `reshard_plan` says. Gradient: the way back; see `detail::relocate`.
+template<Dimension From, Dimension To, class T, class L, class... D>
+constexpr auto rename(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+  return detail::renamed<From, To, 0>(x, at);
+}
+
+/// An open sum stays open: its addends are renamed. `To` is not split over an axis that it may owe; there, reshard it first.
+template<Dimension From, Dimension To, class T, class L, class... D, class Over>
+constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
+  using verdict = detail::open_verdict<L, replaced<shape<D...>, From, shape<To>>, Over>;
+  static_assert(accepted<verdict>, "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::handed_through<algebra::use::moved>(p, detail::renamed<From, To, detail::may_owe<L, Over>>(p.addend(), at));
+}
+
+}  // namespace meshtf::inline v0

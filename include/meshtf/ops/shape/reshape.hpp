@@ -1,0 +1,148 @@
+// split_dim and merge_dims: one dimension as several, several as one.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/ops/shape/reshard.hpp>
+#include <meshtf/plan/nest_plan.hpp>
+#include <meshtf/plan/reshard/reshape_plan.hpp>
+#include <meshtf/tensor/open_sums.hpp>
+
+namespace meshtf::inline v0 {
+
+/// The dimensions do not stand next to one another in this order in the tensor: transpose first.
+template<class Parts, class S>
+struct dims_are_not_neighbours {};
+
+/// The copies of some move need more loops than a nest has: go through an intermediate layout.
+template<class Whole, class Parts>
+struct reshape_needs_too_many_loops {};
+
+namespace detail {
+
+template<class P>
+struct as_parts_of {
+  static constexpr auto from = P::as_whole;
+  static constexpr auto to   = P::as_parts;
+};
+template<class P>
+struct as_whole_of {
+  static constexpr auto from = P::as_parts;
+  static constexpr auto to   = P::as_whole;
+};
+
+/// `Riding`: the axes over which the tensor stands for addends.
+template<class L, class Way, class Whole, class Parts, axis_set Riding = 0>
+struct reshape_steps {
+  static constexpr reshard_steps value = plan_reshard(Way::from, Way::to, 0, axis_sizes<typename L::mesh_type>, Riding);
+  using verdict = std::conditional_t<value.fault.what == reshard_fault::none, legal, reshape_needs_too_many_loops<Whole, Parts>>;
+};
+
+template<class S, class Seen = shape<>>
+struct but_last;
+template<class Last, class... Seen>
+struct but_last<shape<Last>, shape<Seen...>> {
+  using rest = shape<Seen...>;
+  using last = Last;
+};
+template<class First, class Second, class... Rest, class... Seen>
+struct but_last<shape<First, Second, Rest...>, shape<Seen...>> : but_last<shape<Second, Rest...>, shape<Seen..., First>> {};
+
+template<class S, class Parts>
+struct all_in;
+template<class S, class... P>
+struct all_in<S, shape<P...>> : std::type_identity<dims_are_in<S, P...>> {};
+template<class S, class Parts>
+using all_are_in = typename all_in<S, Parts>::type;
+
+/// The shape with `Parts` merged to `Whole`; the same shape if they do not stand together.
+template<class S, class Parts, class Whole>
+struct merged_shape;
+template<class... D, class First, class... Rest, class Whole>
+struct merged_shape<shape<D...>, shape<First, Rest...>, Whole> {
+  using type                     = replaced<without<shape<D...>, shape<Rest...>>, First, shape<Whole>>;
+  static constexpr bool together = std::is_same_v<replaced<type, Whole, shape<First, Rest...>>, shape<D...>>;
+};
+
+}  // namespace detail
+
+namespace detail {
+
+/// How `From` of a tensor becomes `To`, and whether it may. `Riding` are axes over which the tensor may be an open sum.
+template<axis_set Riding, class From, class To, class L, class S>
+struct splitting {
+  using out     = replaced<S, From, To>;
+  using plan    = reshape_plan<L, out, From, To>;
+  using way     = as_parts_of<plan>;
+  using steps   = reshape_steps<L, way, From, To, Riding>;
+  using verdict = first_objection<dims_are_in<S, From>, typename plan::verdict, typename steps::verdict>;
+};
+
+template<axis_set Riding, class Names, class L, class S>
+struct merging {
+  using names   = but_last<Names>;
+  using parts   = typename names::rest;
+  using into    = typename names::last;
+  using merged  = merged_shape<S, parts, into>;
+  using out     = typename merged::type;
+  using plan    = reshape_plan<L, S, into, parts>;
+  using way     = as_whole_of<plan>;
+  using steps   = reshape_steps<L, way, into, parts, Riding>;
+  using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
+  using verdict = first_objection<all_are_in<S, parts>, stand, typename plan::verdict, placement_verdict_of<L, out>, typename steps::verdict>;
+};
+
+/// Where there is an objection the caller has said it.
+template<class Reshaping, class T, class L, class... D>
+constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::source_location at) {
+  if constexpr (!accepted<typename Reshaping::verdict>) {
+    return rejected{};
+  } else {
+    x.machine().enter(name, at);
+    return relocate<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::way>(x, 0, Reshaping::steps::value);
+  }
+}
+
+}  // namespace detail
+
+/// `x` with the dimensions `To...` in the place of `From`, whose size is their product; the first is outermost.
+///
+/// The elements stay in their order. Where the layout splits `To...` as `From` is split, nothing is copied and the result shares the shard; where `From` is
+/// whole and one of `To...` is split it is a slice; otherwise they move as by `reshard`. Gradient: the way back.
+template<Dimension From, Dimension... To, class T, class L, class... D>
+constexpr auto split_dim(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+  using reshaping = detail::splitting<0, From, shape<To...>, wet<L>, shape<D...>>;
+  static_assert(accepted<typename reshaping::verdict>, "meshtf: split_dim can't split this dimension so");
+  return detail::reshaped<reshaping>("split_dim", x, at);
+}
+
+/// `x` with the dimension `Into` in the place of its neighbours `Parts...`, whose sizes multiply to it: `merge_dims<heads, key, model>(x)`; the last is `Into`.
+///
+/// As `split_dim`, the other way.
+template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D>
+constexpr auto merge_dims(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+  static_assert(sizeof...(More) > 0, "meshtf: merge_dims names the dimensions to merge and then the one they become");
+  using reshaping = detail::merging<0, shape<First, Second, More...>, wet<L>, shape<D...>>;
+  static_assert(accepted<typename reshaping::verdict>, "meshtf: merge_dims can't merge these");
+  return detail::reshaped<reshaping>("merge_dims", x, at);
+}
+
+/// Of an open sum: its addends. `To...` are not split over an axis that it may owe; there, reshard it first.
+template<Dimension From, Dimension... To, class T, class L, class... D, class Over>
+constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
+  using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, wet<L>, shape<D...>>;
+  using verdict   = first_objection<detail::open_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
+  static_assert(accepted<verdict>, "meshtf: split_dim can't split this open sum so: reshard or finish it first");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
+}
+template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D, class Over>
+constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
+  using reshaping = detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, wet<L>, shape<D...>>;
+  using verdict   = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>, typename reshaping::verdict>;
+  static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,80 @@
+// slice: some neighbours along a dimension.
+#pragma once
+
+#include <string>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/name.hpp>
+#include <meshtf/ops/shape/reshard.hpp>
+#include <meshtf/plan/slice_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf::inline v0 {
+
+namespace detail {
+
+/// `Part` before it is split: no layout has a rule for it.
+template<class Part>
+struct whole_part : dim<Part::size> {};
+
+template<class From, class To>
+[[noreturn]] void throw_slice_outside(extent first) {
+  throw software_error("slice of " + std::string{name_of<From>()} + " starts at " + std::to_string(first) + ", expected 0 to " +
+                       std::to_string(From::size - To::size) + ": " + std::string{name_of<To>()} + " takes " + std::to_string(To::size) + " of its " +
+                       std::to_string(From::size) + " elements");
+}
+
+/// The slice where `To` is whole. The gradient stands between zeros, and that of a parameter stays open.
+template<class From, class To, class T, class L, class... D>
+constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
+  using plan = slice_plan<wet<L>, shape<D...>, From, To>;
+  auto& m    = x.machine();
+  auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  m.run(task::take_part<T>{first}, plan::part, x.data(), z.data());
+  record_linear(z, x, [first](auto const& to, auto const& dz, axis_set owed) {
+    tensor<T, L, D...> dx{dz.machine()};
+    dz.machine().run(task::put_part<T>{first}, plan::part, dx.data(), dz.data());
+    contribute(to, dx, owed);
+  });
+  return z;
+}
+
+}  // namespace detail
+
+/// The elements `first` to `first + To::size - 1` of `x` along `From`, as the dimension `To` in its place.
+///
+///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length, model]
+///
+/// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros, a parameter's stays
+/// open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside.
+/// Of an open sum its addends; `To` is not split over an axis that it may owe.
+template<Dimension From, Dimension To, detail::Operand X>
+constexpr auto slice(X const& operand, extent first, std::source_location at = std::source_location::current()) {
+  using L       = detail::layout_in<X>;
+  using in      = detail::shape_in<X>;
+  using plan    = slice_plan<wet<L>, in, From, To>;
+  using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
+  using verdict = typename plan::verdict;
+  static_assert(accepted<open>, "meshtf: slice can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<verdict>, "meshtf: slice can't take this part of this dimension");
+  if constexpr (!accepted<first_objection<open, verdict>>) {
+    return detail::rejected{};
+  } else {
+    if (first < 0 || first > From::size - To::size) detail::throw_slice_outside<From, To>(first);
+    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+      x.machine().enter("slice", at);
+      if constexpr (detail::may_be_whole<wet<L>, To>) {
+        return detail::sliced<From, To>(x, first);
+      } else {
+        using whole     = detail::whole_part<To>;
+        using cut       = replaced<in, From, shape<whole>>;
+        using way       = detail::relocation<wet<L>, cut, wet<L>, typename plan::result>;
+        auto const part = detail::sliced<From, whole>(x, first);
+        return detail::relocate<tensor_of<detail::element_in<X>, L, typename plan::result>, way>(
+            part, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, typename plan::result>::steps);
+      }
+    });
+  }
+}
+
+}  // namespace meshtf::inline v0

@@ -1,0 +1,132 @@
+// Operations: the door through which operands enter, and what their bodies have in common.
+//
+// An operand is a tensor, or an open sum, of which an operation sees the addends. One body serves both: it computes with `entered(x)`, and what it makes is a
+// tensor again, or an open sum over what the operand owes (`linearly`, `result_of`). What may be done with an open sum is told by plan/pending.hpp; an
+// operation asserts `use_verdict` or `meeting_verdict` with a sentence that says what to write instead.
+#pragma once
+
+#include <concepts>
+#include <source_location>
+#include <type_traits>
+
+#include <meshtf/tensor/local.hpp>
+#include <meshtf/tensor/open_sums.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace meshtf::inline v0 {
+
+/// A plain number; it takes the element type of the tensor it meets.
+template<class N>
+concept Number = std::is_arithmetic_v<N>;
+
+namespace detail {
+
+template<class V, class Over>
+void take_open_sum(partial<V, Over> const&);
+
+template<class X>
+concept OpenSum = requires(X const& x) { detail::take_open_sum(x); };
+
+template<class X>
+concept Operand = Tensor<X> || OpenSum<X>;
+
+/// The tensor that an operation computes with: of an open sum its addends.
+template<class T, class L, class... D>
+constexpr tensor<T, L, D...> const& entered(tensor<T, L, D...> const& x) {
+  return x;
+}
+template<class V, class Over>
+constexpr V const& entered(partial<V, Over> const& p) {
+  return p.addend();
+}
+
+template<Operand X>
+using tensor_in = std::remove_cvref_t<decltype(entered(std::declval<X const&>()))>;
+template<Operand X>
+using element_in = typename tensor_in<X>::element_type;
+template<Operand X>
+using layout_in = typename tensor_in<X>::layout_type;
+template<Operand X>
+using shape_in = typename tensor_in<X>::shape_type;
+
+template<class X>
+concept FloatingOperand = Operand<X> && FloatingElement<element_in<X>>;
+
+template<class X>
+struct axes_owed : std::type_identity<axes<>> {};
+template<class V, class Over>
+struct axes_owed<partial<V, Over>> : std::type_identity<Over> {};
+
+/// The axes over which an operand may still be a sum, and those over which it is.
+template<class X>
+using axes_owed_by = typename axes_owed<X>::type;
+
+template<Tensor X>
+constexpr axis_set owed_by(X const&) {
+  return 0;
+}
+template<class V, class Over>
+constexpr axis_set owed_by(partial<V, Over> const& p) {
+  return p.owed();
+}
+
+/// May these two stand in one operation? Same layout, and the same elements.
+template<Operand X, Operand Y>
+using operands_fit = fit_verdict<tensor_in<X>, tensor_in<Y>>;
+
+/// f(x) of a tensor; of an open sum f of its addends, used as `How` says, which goes on being open.
+template<algebra::use How, Operand X, class F>
+constexpr auto linearly(X const& x, F const& f) {
+  if constexpr (OpenSum<X>) return handed_through<How>(x, f(x.addend()));
+  else return f(entered(x));
+}
+
+/// `z` as the result of an operation on `X...`: an open sum over what they may owe and over `Split` if one of them is open, and owes `owed`; else a tensor.
+template<class Split, Operand... X, class T, class L, class... Z>
+constexpr auto result_of(tensor<T, L, Z...> z, axis_set owed) {
+  if constexpr ((OpenSum<X> || ...)) return partial<tensor<T, L, Z...>, union_of<L, axes_owed_by<X>..., Split>>{std::move(z), owed};
+  else return z;
+}
+
+/// What is local is added up: of tensors now, of open sums when somebody asks.
+template<Operand... X, class Value>
+constexpr void add_up_unless_open(open_sum<Value>& z) {
+  if constexpr (!(OpenSum<X> || ...)) {
+    finish_in_place(z.value, z.owed, z.why);
+    z.owed = 0;
+  }
+}
+
+/// Gives `x` the gradient f(dz, ...), summed over the dimensions that `x` lacks. Where it is computed from addends of sums over `open`, it owes these too.
+template<class T, class L, class... X, class F, class... Z>
+constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f, tensor<T, L, Z...> const& dz, auto const&... rest) {
+  if constexpr (std::is_same_v<F, function::identity> && std::is_same_v<shape<X...>, shape<Z...>>) {
+    contribute(x, dz, open);
+  } else {
+    auto const g = reduced<reduction::sum, shape<X...>>(f, dz, rest...);
+    contribute(x, g.value, g.owed | open, g.why);
+  }
+}
+
+/// Puts `pull(x, dz, owed)` on the tape, which gives `x` its gradient; that of a parameter's image stays open as the parameter's does.
+template<class Z, class X, class F>
+constexpr void record_linear(Z& z, X const& x, F pull) {
+  if (!wants_gradient(x)) return;
+  bool const open = x.gradient_stays_open();
+  record<incoming::open_if_open>(z, [x = x.without_value(), pull](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
+}
+
+/// f(x), where f is linear or a shift; the gradient is g(dz).
+template<class F, class G, class T, class L, class... X>
+constexpr auto linear_function(char const* name, std::source_location at, F const& f, G const& g, tensor<T, L, X...> const& x) {
+  x.machine().enter(name, at);
+  auto z = each<T, shape<X...>>(f, x);
+  if constexpr (std::is_same_v<G, function::identity>)
+    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, dz, owed); });
+  else record_linear(z, x, [g](auto const& to, auto const& dz, axis_set owed) { contribute(to, each<T, shape<X...>>(g, dz), owed); });
+  return z;
+}
+
+}  // namespace detail
+
+}  // namespace meshtf::inline v0
