@@ -26,6 +26,22 @@ constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
   }
 }
 
+/// Under a layout that is undecided nothing is planned, and nothing moves.
+template<class From, class To, axis_set, class T, class L, class... D>
+  requires is_undecided<L>
+constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
+  using renamed = replaced<shape<D...>, From, shape<To>>;
+  using size    = std::conditional_t<From::size == To::size, legal, dims_differ_in_size<From, To>>;
+  using verdict = first_objection<dims_are_in<shape<D...>, From>, size, placement_verdict_of<wet<L>, renamed>>;
+  static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
+  if constexpr (!accepted<verdict>) {
+    return rejected{};
+  } else {
+    x.machine().enter("rename", at);
+    return renamed_undecided<tensor_of<T, L, renamed>, From, shape<To>>(x);
+  }
+}
+
 }  // namespace detail
 
 /// `x` with `To` in the place of `From`, which has the same size.
@@ -41,8 +57,9 @@ constexpr auto rename(tensor<T, L, D...> const& x, std::source_location at = std
 template<Dimension From, Dimension To, class T, class L, class... D, class Over>
 constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using verdict = detail::open_verdict<L, replaced<shape<D...>, From, shape<To>>, Over>;
+  static_assert(!is_undecided<L>, "meshtf: rename can't be recorded of an open sum without a layout: finish(p)");
   static_assert(accepted<verdict>, "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
-  if constexpr (!accepted<verdict>) return detail::rejected{};
+  if constexpr (is_undecided<L> || !accepted<verdict>) return detail::rejected{};
   else return detail::handed_through<algebra::use::moved>(p, detail::renamed<From, To, detail::may_owe<L, Over>>(p.addend(), at));
 }
 

@@ -92,6 +92,31 @@ struct merging {
   using verdict = first_objection<all_are_in<S, parts>, stand, typename plan::verdict, placement_verdict_of<L, out>, typename steps::verdict>;
 };
 
+// Under a layout that is undecided nothing is planned, and nothing moves.
+template<axis_set Riding, class From, class To, class L, class S>
+  requires is_undecided<L>
+struct splitting<Riding, From, To, L, S> {
+  using out     = replaced<S, From, To>;
+  using seen    = From;
+  using parts   = To;
+  using size    = std::conditional_t<To::size == From::size, legal, parts_do_not_multiply_to_dim<From, To>>;
+  using verdict = first_objection<dims_are_in<S, From>, size, placement_verdict_of<L, out>>;
+};
+
+template<axis_set Riding, class Names, class L, class S>
+  requires is_undecided<L>
+struct merging<Riding, Names, L, S> {
+  using names   = but_last<Names>;
+  using parts   = typename names::rest;
+  using into    = typename names::last;
+  using seen    = into;
+  using merged  = merged_shape<S, parts, into>;
+  using out     = typename merged::type;
+  using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
+  using size    = std::conditional_t<parts::size == into::size, legal, parts_do_not_multiply_to_dim<into, parts>>;
+  using verdict = first_objection<all_are_in<S, parts>, stand, size, placement_verdict_of<L, out>>;
+};
+
 /// Where there is an objection the caller has said it.
 template<class Reshaping, class T, class L, class... D>
 constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::source_location at) {
@@ -99,7 +124,9 @@ constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::sour
     return rejected{};
   } else {
     x.machine().enter(name, at);
-    return relocate<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::way>(x, 0, Reshaping::steps::value);
+    if constexpr (is_undecided<L>)
+      return renamed_undecided<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::seen, typename Reshaping::parts>(x);
+    else return relocate<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::way>(x, 0, Reshaping::steps::value);
   }
 }
 
@@ -132,16 +159,18 @@ template<Dimension From, Dimension... To, class T, class L, class... D, class Ov
 constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, wet<L>, shape<D...>>;
   using verdict   = first_objection<detail::open_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
+  static_assert(!is_undecided<L>, "meshtf: split_dim can't be recorded of an open sum without a layout: finish(p)");
   static_assert(accepted<verdict>, "meshtf: split_dim can't split this open sum so: reshard or finish it first");
-  if constexpr (!accepted<verdict>) return detail::rejected{};
+  if constexpr (is_undecided<L> || !accepted<verdict>) return detail::rejected{};
   else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
 }
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D, class Over>
 constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using reshaping = detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, wet<L>, shape<D...>>;
   using verdict   = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>, typename reshaping::verdict>;
+  static_assert(!is_undecided<L>, "meshtf: merge_dims can't be recorded of an open sum without a layout: finish(p)");
   static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
-  if constexpr (!accepted<verdict>) return detail::rejected{};
+  if constexpr (is_undecided<L> || !accepted<verdict>) return detail::rejected{};
   else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
 }
 

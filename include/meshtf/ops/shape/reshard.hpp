@@ -35,6 +35,19 @@ constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
   }
 }
 
+/// `x` as a `Z`, which has `Parts` (a shape) where x has `Seen`, or the other way round, under a layout that is undecided: the same elements. Only layouts
+/// under which none of them moves have a price then.
+template<class Z, class Seen, class Parts, class T, class L, class... D>
+constexpr Z renamed_undecided(tensor<T, L, D...> const& x) {
+  x.machine().keep_alike(placed_dims<L, shape<Seen>>[0], placed_dims<L, Parts>);
+  Z z{x.machine(), x.handle()};
+  if (wants_gradient(x))
+    record<incoming::as_it_is>(
+        z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
+        x.gradient_stays_open());
+  return z;
+}
+
 template<class From, class S1, class To, class S2>
 struct relocation {
   static constexpr auto from = placed_dims<From, S1>;

@@ -44,7 +44,8 @@ public:
       bool can_be = true;
       for (int d = 0; d < Record::dims; ++d) {
         if ((dims >> d & 1) == 0) continue;
-        can_be           = can_be && (record.apart[static_cast<std::size_t>(d)] & dims) == 0 && (record.whole >> d & 1) == 0;
+        can_be = can_be && (record.apart[static_cast<std::size_t>(d)] & dims) == 0 && (record.whole >> d & 1) == 0 &&
+                 (record.alike[static_cast<std::size_t>(d)] & ~dims) == 0;
         s.dim[s.count++] = d;
         s.packed |= packed_layout{1} << shift_of_dim(d);
       }

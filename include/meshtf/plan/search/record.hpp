@@ -18,6 +18,7 @@ struct layout_numbers {
   axis_set joining = 0;  // the axes that join processes
   std::array<axis_set, max_axes> over{};
   std::array<extent, max_axes> parts{};
+  axis_set out_of_order = 0;  // dimensions whose axes do not stand in the mesh's order
 
   constexpr layout_numbers() { parts.fill(1), sizes.fill(1); }
 
@@ -168,6 +169,7 @@ struct step_record {
   std::array<extent, most_kinds> optimizer{};  // the same of what optimizers remember
   std::array<extent, most_kinds> parameters{};  // bytes of each kind
   std::array<axis_set, max_axes> apart{};  // dimensions that stand in one loop nest with it: no axis splits both
+  std::array<axis_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: names of the same elements
   axis_set whole = 0;  // dimensions that an operation needs whole
 
   static constexpr int dims = int{sizeof...(D)};
@@ -223,10 +225,41 @@ struct step_record {
     moment_count    = left;
   }
 
+  /// The elements of `seen` become those of `parts`, outermost first, and stay where they are: so the first of these that can be split at all is split as
+  /// `seen` is, and no other one. (Where that one is split to single elements, axes of `seen` could go on to the next; nobody prices that.)
+  constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) {
+    std::size_t outer = 0;
+    while (outer + 1 < parts.size() && parts[outer].size == 1) ++outer;
+    for (std::size_t i = outer + 1; i < parts.size(); ++i) whole |= parts[i].open;
+    axis_set const a = seen.open, b = parts[outer].open;
+    if (a == 0 || b == 0) {
+      whole |= a | b;
+      return;
+    }
+    if (a == b) return;
+    alike[static_cast<std::size_t>(std::countr_zero(a))] |= b;
+    alike[static_cast<std::size_t>(std::countr_zero(b))] |= a;
+  }
+
+  /// Are sizes that are divided by the parts of `a` divided by as much as those of `b`, under every layout that can be priced?
+  constexpr bool same_parts(axis_set a, axis_set b) const { return names_of(a) == names_of(b); }
+
   /// These dimensions stand in one loop nest.
   constexpr void keep_apart(axis_set set) {
     for (std::size_t i = 0; i < sizeof...(D); ++i)
       if (set >> i & 1) apart[i] |= set & ~(axis_set{1} << i);
+  }
+
+private:
+  /// Those that may be split, and all that are split as they are.
+  constexpr axis_set names_of(axis_set set) const {
+    set &= ~whole;
+    for (axis_set before = 0; before != set;) {
+      before = set;
+      for (std::size_t i = 0; i < sizeof...(D); ++i)
+        if (before >> i & 1) set |= alike[i];
+    }
+    return set;
   }
 };
 

@@ -23,6 +23,17 @@ constexpr layout_numbers numbers_of_mesh() {
   return n;
 }
 
+/// Do those of these axes that join processes stand in the mesh's order?
+constexpr bool in_order(axis_list const& over, axis_set joining) {
+  int last = -1;
+  for (int axis : over) {
+    if (!among(joining, axis)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
 template<class L, class Open>
 struct numbers_under;
 template<class L, class... D>
@@ -31,6 +42,8 @@ struct numbers_under<L, shape<D...>> {
     layout_numbers n = numbers_of_mesh<typename L::mesh_type>();
     int dim          = 0;
     (n.put(dim++, split_over<L, shape<D>>), ...);
+    dim = 0;
+    ((n.out_of_order |= (in_order(placing<L, D>.over, n.joining) ? axis_set{0} : axis_set{1}) << dim++), ...);
     return n;
   }();
 };
@@ -52,6 +65,10 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
     if (l.over[d] == 0) continue;
     if ((record.whole >> d & 1) != 0 || Record::sizes[d] % l.parts[d] != 0) return false;
     if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
+    for (axis_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
+      auto const e = static_cast<std::size_t>(std::countr_zero(alike));
+      if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
+    }
   }
   return true;
 }

@@ -22,7 +22,7 @@ struct ticket_on<recorder<D...>> : std::type_identity<std::size_t> {};
 }  // namespace detail
 
 /// A machine that has no processes and no layout. It has the members of `process_mesh` that operations call. What it can't price is refused when the program that
-/// asks for it is compiled: a reshard to a layout that the program names, optimizers with `shard_state`.
+/// asks for it is compiled: a reshard to a layout that the program names, a rename of an open sum, optimizers with `shard_state`.
 template<Dimension... D>
 class recorder : public accounts<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
 public:
@@ -65,6 +65,9 @@ public:
     if (over != 0)
       throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
   }
+
+  /// An operation gives the elements of `seen` other names and moves none: layouts under which it would have to are not priced.
+  constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) { record_.keep_alike(seen, parts); }
 
   // ---- memory
   template<class T>
@@ -208,7 +211,7 @@ private:
       if (more == 0) continue;
       recorded_send* const whose = more > 0 ? next : record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
       if (whose == nullptr || record_.kinds[k].if_.dims != 0 ||
-          record_.kinds[k].dims != record_.send_kinds[static_cast<std::size_t>(whose->kind)].dims)
+          !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[static_cast<std::size_t>(whose->kind)].dims))
         throw "meshtf: this optimizer can't be recorded without a layout yet";
       (more > 0 ? whose->made : whose->gone) += more > 0 ? more : -more;
     }
