@@ -177,6 +177,7 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
   meshtf::training_position at{.step = 0, .seed = static_cast<std::uint64_t>(chosen.seed.value_or(1))};
   training<L> t{m, at.seed};
   if (!chosen.resume.empty()) at = resume(t, chosen);
+  m.agree(parameters(t.net));
   auto const first = static_cast<long>(at.step);
   meshtf::random_windows windows{text.training, at.seed};
   windows.seek(first);
@@ -246,8 +247,11 @@ int main(int argc, char** argv) {
     return 0;
   }
   meshtf::process_mesh<grid> m{env.world()};  // four processes, or a sentence that says so
+  agree_on(m, chosen);
 
   auto const text = meshtf::agreed(m.world(), [&] { return read_parts(chosen.data); });
+  m.agree("the text in --data", text.training.bytes);
+  m.agree("the text in --data that is held out", text.held_out.bytes);
   meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });  // now, and not after an hour of training
   if (chosen.resume.empty()) compare_layouts(m, text.training, chosen);
   all_layouts::visit(chosen.layout.empty() ? name<under::mixed> : chosen.layout, [&]<class L>() { train<L>(m, text, chosen); });

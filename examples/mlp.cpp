@@ -40,6 +40,7 @@ void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images,
            std::uint64_t seed) {
   say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, batch::size);
   fashion::training<L> t{m, seed};
+  m.agree(parameters(t.net));
   meshtf::shuffled_batches batches{images, seed};
   progress shown{m.rank() == 0, 0, steps, 0};
   for (long i = 1; i <= steps; ++i) {
@@ -65,10 +66,15 @@ int main(int argc, char** argv) {
     return 0;
   }
   meshtf::process_mesh<grid> m{env.world()};  // four processes, or a sentence that says so
+  agree_on(m, chosen);
 
   auto images = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "train"); });
   auto unseen = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "t10k"); });
-  auto by     = standard_scale(images);
+  m.agree("the images in --data", images.bytes);
+  m.agree("the labels in --data", images.labels);
+  m.agree("the test images in --data", unseen.bytes);
+  m.agree("the test labels in --data", unseen.labels);
+  auto by = standard_scale(images);
   scale(images, by);
   scale(unseen, by);
 

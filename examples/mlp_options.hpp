@@ -26,6 +26,14 @@ struct options {
   bool help          = false;
 };
 
+/// All processes were given the same: a seed or a number of steps of its own would train wrongly, and not say so. Errors: `software_error` on all.
+template<class Machine>
+void agree_on(Machine const& m, options const& chosen) {
+  m.agree("--steps", chosen.steps);
+  m.agree("--layout", chosen.layout);
+  m.agree("--seed", chosen.seed);
+}
+
 /// Errors: `usage_error`, on every process alike.
 inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts) {
   options chosen;

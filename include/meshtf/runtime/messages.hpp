@@ -1,7 +1,10 @@
 // The messages of a process mesh: where a process stands, whom it talks to, and what they send.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
@@ -22,6 +25,7 @@
 #include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/machine.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
+#include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/profile.hpp>
@@ -45,6 +49,15 @@ private:
   Machine& machine_;
   extent size_;
   T* data_;
+};
+
+}  // namespace detail
+
+namespace detail {
+
+/// Takes what a list of parameters hands to a function.
+struct any_parameter {
+  void operator()(std::string const&, auto const&) const {}
 };
 
 }  // namespace detail
@@ -98,6 +111,35 @@ public:
     detail::waiting const here{"agree"};
     if (check_) check_->compare(fnv1a{} << "agree", [] { return "compares its cost with the others'"; });
     agree_on_cost(world_, promised);
+  }
+
+  /// All processes have the same `value`: a number, a text, a range of plain elements (their hash is compared) such as the data, or a tensor. `name` is what the
+  /// user knows it by.
+  ///
+  ///     m.agree("--seed", seed);
+  ///
+  /// One all-reduce of 16 bytes; of a tensor two, and its elements are read. Of a tensor the processes that hold the same part must have equal bits.
+  /// Errors: `software_error` on all processes, with the values of two, if they differ.
+  template<class Value>
+  void agree(std::string_view name, Value const& value) const {
+    compare_call("agree", name);
+    if constexpr (requires { typename Value::shape_type; }) {
+      agree_on_replicas(name, value);
+    } else {
+      detail::waiting const here{"agree"};
+      agree_on_value(world_, name, value);
+    }
+  }
+  /// A tensor, or each parameter of a list by its name: for initial values.
+  template<class Value>
+    requires requires { typename Value::shape_type; }
+  void agree(Value const& x) const {
+    agree("a tensor", x);
+  }
+  template<class List>
+    requires requires(List const& list) { list.for_each_named(detail::any_parameter{}); }
+  void agree(List const& list) const {
+    list.for_each_named([this](std::string const& name, auto const& w) { this->agree("parameter " + name, w); });
   }
 
   /// For what sends messages over `world()` by itself: where calls are compared, `operation` with `object` ("save", a folder) is one of them.
@@ -286,6 +328,32 @@ private:
       ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
       return "makes the mesh " + std::string{name_of<M>()} + " " + shape;
     });
+  }
+
+  /// The first replica's elements are sent only if some differ.
+  template<class X>
+  void agree_on_replicas(std::string_view name, X const& x) const {
+    using T                 = typename X::element_type;
+    constexpr axis_set over = joining_axes<M> & ~split_over<typename X::layout_type, typename X::shape_type>;
+    auto const& replicas    = along(over);
+    auto const bytes        = std::string_view{reinterpret_cast<char const*>(x.data()), static_cast<std::size_t>(x.size) * sizeof(T)};
+    detail::waiting const here{"agree"};
+    std::exception_ptr caught;
+    if (!detail::same_everywhere(replicas, (fnv1a{} << bytes).value())) {
+      auto const first = std::make_unique<T[]>(static_cast<std::size_t>(x.size));
+      std::copy_n(x.data(), x.size, first.get());
+      std::int32_t its_rank = rank();
+      meshtf::broadcast(replicas, first.get(), x.size, 0);
+      meshtf::broadcast(replicas, &its_rank, 1, 0);
+      extent at = 0;
+      while (at < x.size && std::memcmp(x.data() + at, first.get() + at, sizeof(T)) == 0) ++at;
+      if (at < x.size)
+        caught = std::make_exception_ptr(software_error(
+            "the processes hold the same part of " + std::string{name} + ", and it differs: element " + std::to_string(at) + " of the part is " +
+            detail::to_compare(first[static_cast<std::size_t>(at)]).words + " on process " + std::to_string(its_rank) + " and " +
+            detail::to_compare(x.data()[at]).words + " on process " + std::to_string(rank()) + ": give all the same values, from one seed or file"));
+    }
+    meshtf::agree(world_, caught);
   }
 
   extent offset_of(reshard_move const& move) const {

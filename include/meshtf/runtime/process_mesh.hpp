@@ -21,7 +21,8 @@ namespace meshtf::inline v0 {
 /// The processes of a communicator as the mesh `M`: ranks are row-major over the mesh's list of axes.
 ///
 /// It works on a duplicate of the communicator, and makes one communicator for each axis and each set of axes, named after them ("rows cols"). Several may
-/// live at once. Tensors on it die before it: its destructor ends the job with status 70 if one is left. All processes of the communicator make it, and run the same operations in the same order.
+/// live at once. Tensors on it die before it: its destructor ends the job with status 70 if one is left. All processes of the communicator make it, and run the
+/// same operations in the same order.
 /// Errors: `usage_error` if the number of processes is not that of the mesh, on all of them.
 template<Mesh M>
 class process_mesh : public messages<process_mesh<M>, M> {

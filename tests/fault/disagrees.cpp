@@ -1,0 +1,43 @@
+// One process was given something else than the others, and all would go on: m.agree finds it, and says what differs, and how.
+//
+//   disagrees CASE   seed, rate, layout, data, tensor, parameters: process 1 has another; none: all have the same
+//
+// seed:   meshtf: the processes differ: process 0 has --seed 1, process 1 has --seed 2: start the same program ...     status 70
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <meshtf/meshtf.hpp>
+
+namespace {
+
+struct in : meshtf::dim<8> {};
+struct rows : meshtf::axis<2> {};
+struct cols : meshtf::axis<2> {};
+struct grid : meshtf::mesh<rows, cols> {};
+struct divided : meshtf::layout<grid, meshtf::split<in, rows>> {};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string_view const which = argc > 1 ? argv[1] : "none";
+  meshtf::environment const env{argc, argv, {.report_kernels = false}};
+  meshtf::process_mesh<grid> m{env.world()};
+  auto const other = [&](std::string_view what) { return m.rank() == 1 && which == what; };
+
+  m.agree("--seed", other("seed") ? 2 : 1);
+  m.agree("--rate", other("rate") ? 0.1f : 0.2f);
+  m.agree("--layout", other("layout") ? "mixed" : "data");
+  m.agree("the text in --data", std::string(1000, other("data") ? 'a' : 'b'));
+  m.agree("the labels", std::vector<std::int32_t>(10, 1));
+
+  meshtf::tensor<float, divided, in> x{m};
+  for (auto& e : x.local()) e = static_cast<float>(m.coordinate<rows>());   // parts may differ, replicas may not
+  if (other("tensor")) x.local()(3) = 7;
+  m.agree(x);
+  m.agree("x", x);
+
+  meshtf::parameter<double, divided, in> w{m, meshtf::normal{other("parameters") ? 2u : 1u}};
+  m.agree(parameters(w));
+}
