@@ -96,9 +96,9 @@ constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... 
 /// The product of x and y, summed over the dimensions that `Out` lacks; each process's part of it.
 template<class Out, class T, class L, class... X, class... Y>
 constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const& y) {
-  using plan = einsum_plan<wet<L>, Out, shape<X...>, shape<Y...>>;
   expect_one_mesh(x.machine(), y.machine());
-  auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
+  using plan = einsum_plan<wet<L>, Out, shape<X...>, shape<Y...>>;
+  auto z     = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().run(task::contract<T>{}, plan::local, x.data(), y.data(), z.data());
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
 }
