@@ -193,7 +193,10 @@ template<reduction Op, class Lanes, class T>
   constexpr std::size_t n = Lanes::width;
   std::array<typename Lanes::batch, n> rows;
   T const *const upper = square.data(), *const lower = upper + (whole ? n / 2 * n : 0);
-  unrolled<n>([&](auto i) __attribute__((always_inline)) { rows[i] = Lanes::load(i() < n / 2 ? upper + i() * n : lower + (i() - n / 2) * n); });
+  unrolled<n>([&](auto i) __attribute__((always_inline)) {
+    if constexpr (i() < n / 2) rows[i] = Lanes::load(upper + i() * n);
+    else rows[i] = Lanes::load(lower + (i() - n / 2) * n);
+  });
   unrolled<std::bit_width(n) - 1>([&](auto level) __attribute__((always_inline)) {
     constexpr std::size_t half = n >> (level() + 1);
     unrolled<half>([&](auto i) __attribute__((always_inline)) {
