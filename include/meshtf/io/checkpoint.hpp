@@ -46,28 +46,28 @@ concept KeptInCheckpoints = requires {
 /// All elements of an array, in the order of the whole, on process 0; nothing on the others, which hand over their parts.
 template<class T, class M>
 std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
-  auto const gather = [&m](std::vector<T> const& part, axis_set over) {
-    std::vector<T> all(part.size() * static_cast<std::size_t>(m.along(over).size()));
-    m.gather_parts(part.data(), static_cast<extent>(part.size()), all.data(), over);
-    return all;
-  };
-  extent const size = array.parts.size;
-  std::vector<T> parts(array.data->data(), array.data->data() + array.parts.part());
-  if (array.parts.count > 1) parts = gather(parts, array.parts.over);
-  parts.resize(static_cast<std::size_t>(size));  // without the zeros at the end
-  if (array.over != 0) parts = gather(parts, array.over);
-  if (m.rank() != 0 || array.over == 0) return parts;
-
-  std::vector<T> whole(parts.size());
-  constexpr auto sizes = axis_sizes<M>;
-  for (extent part = 0; part * size < static_cast<extent>(parts.size()); ++part) {
-    std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major over the mesh's order
-    extent left = part;
-    for (std::size_t a = max_axes; a-- > 0;)
-      if ((array.over >> a & 1) != 0) at[a] = left % sizes[a], left /= sizes[a];
-    for_each_run(array.dims, first_indices(array.dims, {at, sizes}),
-                 [&](extent local, extent to, extent n) { std::copy_n(parts.data() + part * size + local, n, whole.data() + to); });
+  std::vector<T> whole;
+  if (m.rank() == 0) {
+    extent size = 1;
+    for (placed const& d : array.dims) size *= d.size;
+    whole.resize(static_cast<std::size_t>(size));
   }
+  constexpr auto sizes = axis_sizes<M>;
+  axis_set const over  = array.over | array.parts.over;
+  m.gather_on_first(static_cast<T const*>(array.data->data()), array.parts.part(), over, [&](extent rank, extent first, T const* x, extent n) {
+    std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major over the mesh's order
+    for (std::size_t a = max_axes; a-- > 0;)
+      if ((over >> a & 1) != 0) at[a] = rank % sizes[a], rank /= sizes[a];
+    extent replica = 0;
+    for (std::size_t a = 0; a < max_axes; ++a)
+      if ((array.parts.over >> a & 1) != 0) replica = replica * sizes[a] + at[a];
+    // elements [begin, end) of the shard; behind them its last part is filled up with zeros
+    extent const begin = replica * array.parts.part() + first, end = std::min(begin + n, array.parts.size);
+    for_each_run(array.dims, first_indices(array.dims, {at, sizes}), [&](extent local, extent to, extent run) {
+      extent const from = std::max(local, begin), until = std::min(local + run, end);
+      if (from < until) std::copy_n(x + (from - begin), until - from, whole.data() + to + (from - local));
+    });
+  });
   return whole;
 }
 
@@ -424,7 +424,7 @@ training_position load_from(Arguments const&... arguments) {
 ///
 /// Every process calls it, between two steps. Process 0 writes one safetensors file, `folder`/step-00000200.safetensors: the parameters as whole
 /// arrays by their names in the list, the optimizer's arrays as "optimizer.first.NAME" ..., and as metadata the position and the optimizer's
-/// numbers. It depends on no layout. One array at a time is gathered: that much memory is needed.
+/// numbers. It depends on no layout. One array at a time is gathered on process 0, which needs that much memory; the others need none.
 ///
 /// The file gets its name when all of it is on the disk, so a job that is killed, or a disk that fills up, leaves the earlier ones as they are.
 /// The two newest stay, older ones are removed after that: a folder is for one run, and needs room for three. A checkpoint of the same step is

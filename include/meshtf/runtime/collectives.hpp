@@ -150,6 +150,21 @@ void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* rec
   detail::exchange<T>(comm, collective::permute, to, sent, from, received, n);
 }
 
+/// Process `from` hands its n elements at `sent` to process `to`, piece by piece: there each is at `buffer` when `take(offset, length)` is called for it.
+/// Only these two call it. A piece has `piece` elements, and is not sent before it is asked for, so neither holds more of them than one.
+template<Element T, class Take>
+void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n, extent piece, Take const& take) {
+  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  for (extent at = 0; at < n; at += piece) {
+    auto const count = static_cast<int>(std::min(n - at, piece));
+    if (comm.rank() == from) detail::call(comm, collective::permute, n, MPI_Ssend, sent + at, count, type, to, 0);
+    if (comm.rank() != to) continue;
+    auto const receive = [&](MPI_Comm on) { return MPI_Recv(buffer, count, type, from, 0, on, MPI_STATUS_IGNORE); };
+    detail::call(comm, collective::permute, n, receive);
+    take(at, extent{count});
+  }
+}
+
 /// Array number `rank` of `parts`, joined over the processes, in `sum`, which may be that array; nothing else of `parts` changes. `buffer` holds
 /// `exchange_piece(n, sizeof(T))` elements.
 ///

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <boost/hana/at_key.hpp>
 #include <boost/hana/map.hpp>
@@ -191,6 +193,26 @@ public:
   void gather_parts(T const* part, extent n, T* whole, axis_set over) {
     auto const span = calls<T>(collective::all_gather, reduction::sum, n, over);
     meshtf::all_gather(along(over), part, n, whole);
+  }
+
+  /// Process 0 of the mesh gets the n elements of each process along `over`: take(rank along `over`, offset, elements, length) is called there for each piece
+  /// of each. All processes of the mesh call it; those that stand elsewhere along other axes hold the same elements, and hand nothing over. It costs process 0
+  /// the memory of one piece, an eighth of n where that is long, and the others none. What is done between steps, such as this, is in no price.
+  template<class T, class Take>
+  void gather_on_first(T const* part, extent n, axis_set over, Take const& take) {
+    if (check_)
+      compare({.kind = collective::all_gather, .how = reduction::sum, .type = element_of<T>, .over = over, .count = n, .site = this->now()});
+    if (!counts(joining_axes<M> & ~over)) return;
+    auto const& comm   = along(over);
+    extent const piece = std::min({n, std::max(n / 8, extent{1 << 20} / extent{sizeof(T)}), detail::largest_count});
+    bool const first   = comm.rank() == 0;
+    if (first && n > 0) take(0, extent{0}, part, n);
+    std::vector<T> buffer(first && comm.size() > 1 ? static_cast<std::size_t>(piece) : 0);
+    auto const span = profile_ ? profile_->watch({.kind = "message", .bytes = n * extent{sizeof(T)}}, this->now()) : profile::span{};
+    for (int from = 1; from < comm.size(); ++from)
+      if (first || comm.rank() == from)
+        hand_over(comm, from, 0, part, buffer.data(), n, piece,
+                  [&](extent at, extent length) { take(from, at, static_cast<T const*>(buffer.data()), length); });
   }
 
   /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
