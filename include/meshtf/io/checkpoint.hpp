@@ -283,6 +283,23 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   return contents;
 }
 
+/// The names of a model that was saved alone began with its number in the list once, "0.bias" and "optimizer.first.0.bias": they lose it, if that is how
+/// the file calls these parameters.
+template<class M>
+void drop_number_of_only_model(safetensors_reader& file, kept_arrays<M> const& parameters) {
+  constexpr std::string_view number = "0.";
+  bool numbered                     = true;
+  parameters.for_each([&](auto const& array) {
+    auto const& there = file.header().arrays;
+    numbered          = numbered && !there.contains(array.name) && there.contains(std::string{number} + array.name);
+  });
+  if (!numbered) return;
+  file.rename_arrays([&](std::string name) {
+    std::size_t const at = name.starts_with(optimizer_prefix) ? name.find('.', optimizer_prefix.size()) + 1 : 0;
+    return name.compare(at, number.size(), number) == 0 ? name.erase(at, number.size()) : name;
+  });
+}
+
 /// This process's part of the array whose elements are `whole`.
 template<class T, class M>
 void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const& array) {
@@ -345,6 +362,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     if (m.rank() != 0) return;
     auto const [name, remedy] = find_checkpoint(path);
     file.emplace(name, remedy, longest_header_of(parameters));
+    drop_number_of_only_model(*file, parameters);
     contents = checked_contents(*file, parameters, opt);
     file->verify();  // so that nothing is changed if the file is damaged
     if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,14 @@ public:
 
   std::string const& path() const { return path_; }
   safetensors_header const& header() const { return header_; }
+
+  /// From now on each array is called new_name(its name), for those who know it by another one.
+  template<class F>
+  void rename_arrays(F const& new_name) {
+    std::map<std::string, safetensors_array> renamed;
+    for (auto const& [name, array] : header_.arrays) renamed.emplace(new_name(name), array);
+    header_.arrays = std::move(renamed);
+  }
 
   /// Reads all elements of `array`, one of the header's, into an array of its size.
   void read(safetensors_array const& array, void* into) const { read_at(data_ + array.begin, into, array.end - array.begin); }

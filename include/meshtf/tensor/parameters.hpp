@@ -116,11 +116,14 @@ public:
     hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters(*p.part, f), ...); });
   }
 
-  /// Calls `f` with the name and each parameter, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout.
+  /// Calls `f` with the name and each parameter, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout. A model that
+  /// stands alone without a name has no number either: `parameters(net)` has the names of `net.parameters()`.
   template<class F>
   void for_each_named(F const& f, std::string const& prefix = {}) const {
     std::size_t i    = 0;
-    auto const visit = [&](auto const& p) {
+    auto const visit = [&]<class P>(named_part<P> const& p) {
+      if constexpr (sizeof...(Part) == 1 && !detail::Parameter<P> && detail::HasParameters<P>)
+        if (p.name == nullptr) return p.part->parameters().for_each_named(f, prefix);
       std::string const own = p.name != nullptr ? std::string{p.name} : std::to_string(i);
       ++i;
       detail::visit_named(*p.part, prefix.empty() ? own : prefix + "." + own, f);
