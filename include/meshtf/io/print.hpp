@@ -66,10 +66,10 @@ std::string place_text(tensor<T, L, D...> const& x) {
     ((text += (text.empty() ? "" : ", ") + placement_of_dim<wet<L>, D>()), ...);
   } else {
     constexpr auto const& dims = placed_dims<L, shape<D...>>;
-    auto const first           = first_indices(dims, x.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+    auto const first           = first_indices(dims, x.machine().place());
     std::size_t i              = 0;
     auto const one             = [&](std::string_view name) {
-      extent const from = first[i], n = dims[i].local_size();
+      extent const from = first[i], n = dims[i].held(from / dims[i].room());
       text += (text.empty() ? "" : ", ") + std::string{name} + " " + std::to_string(from);
       if (n != 1) text += "-" + std::to_string(from + n - 1);
       text += " of " + std::to_string(dims[i++].size);
@@ -111,7 +111,7 @@ std::string part_text(std::ostream const& like, std::string const& before, tenso
   text << before << (place.empty() ? "" : " ") << place;
   if constexpr (!is_dry<L>) {
     text << ": ";
-    write_elements(text, x.data(), local_extents<L, shape<D...>>);
+    write_elements(text, x.data(), stored_extents<L, shape<D...>>);
   }
   return text.str();
 }

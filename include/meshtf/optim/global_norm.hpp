@@ -7,6 +7,7 @@
 
 #include <meshtf/core/function.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
+#include <meshtf/ops/pointwise/square.hpp>
 #include <meshtf/optim/buckets.hpp>
 #include <meshtf/plan/nest.hpp>
 #include <meshtf/tensor/parameters.hpp>

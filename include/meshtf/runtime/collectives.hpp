@@ -154,7 +154,7 @@ void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* rec
 /// Only these two call it. A piece has `piece` elements, and is not sent before it is asked for, so neither holds more of them than one.
 template<Element T, class Take>
 void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n, extent piece, Take const& take) {
-  MPI_Datatype const type = boost::mpi::get_mpi_datatype<T>();
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
   for (extent at = 0; at < n; at += piece) {
     auto const count = static_cast<int>(std::min(n - at, piece));
     if (comm.rank() == from) detail::call(comm, collective::permute, n, MPI_Ssend, sent + at, count, type, to, 0);
