@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
+
+#include <meshtf/core/unchecked_vector.hpp>
 
 namespace meshtf::inline v0::detail {
 
@@ -82,8 +83,8 @@ private:
   }
 
   std::span<Entry const> one_, two_, three_;
-  std::vector<piece> pieces_{};
-  std::vector<place> failed_{};
+  unchecked_vector<piece> pieces_{};
+  unchecked_vector<place> failed_{};
   bool fits_ = false;
 };
 

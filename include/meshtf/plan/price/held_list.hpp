@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <limits>
 #include <utility>
-#include <vector>
 
+#include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/price/cost.hpp>
 
 namespace meshtf::inline v0 {
@@ -76,7 +76,7 @@ public:
       if (a->next == nullptr || a->next->born > a->born + 1) cost.note_local_peak({a->site, a->bytes, a->live});
 
     held_at_peak held{};
-    std::vector<held_arrays> by_site;
+    detail::unchecked_vector<held_arrays> by_site;
     std::size_t near = 0;
     for (held_array const* a = first_; a != nullptr && a->born <= peak_at_; a = a->next) {
       if (a->died < peak_at_ || a->bytes == 0) continue;
@@ -99,7 +99,7 @@ public:
 
 private:
   /// The entry for such an array, looked for behind the last one that was found: layers come in the same order. A new one if there is none.
-  static constexpr held_arrays& found(std::vector<held_arrays>& list, std::size_t& near, held_array const& a) {
+  static constexpr held_arrays& found(detail::unchecked_vector<held_arrays>& list, std::size_t& near, held_array const& a) {
     std::size_t const count = list.size();
     for (std::size_t k = 0; k < count; ++k) {
       if (near == count) near = 0;

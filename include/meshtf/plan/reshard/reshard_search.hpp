@@ -2,8 +2,8 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
+#include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/reshard/straight_way.hpp>
 
 namespace meshtf::inline v0::detail {
@@ -182,8 +182,8 @@ private:
 
   reshard_problem const& problem_;
   extent source_ = 0;
-  std::vector<node> nodes_;
-  std::vector<index> table_;
+  unchecked_vector<node> nodes_;
+  unchecked_vector<index> table_;
   way_price limit_{};  // of the best way that is known
   index best_ = -1;  // where that way is one of ours
   // where moves lead away from

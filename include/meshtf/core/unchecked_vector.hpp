@@ -1,0 +1,18 @@
+// std::vector in constant evaluation, in libstdc++'s debug mode too.
+#pragma once
+
+#include <vector>
+
+namespace meshtf::inline v0::detail {
+
+/// -D_GLIBCXX_DEBUG makes std::vector a checked one, which is no literal type before C++23. Those that only the compiler uses have no need of it: it finds
+/// what goes past an end by itself.
+#ifdef _GLIBCXX_DEBUG
+template<class T>
+using unchecked_vector = std::_GLIBCXX_STD_C::vector<T>;
+#else
+template<class T>
+using unchecked_vector = std::vector<T>;
+#endif
+
+}  // namespace meshtf::inline v0::detail
