@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <meshtf/plan/explain/explain.hpp>
+#include <meshtf/explain/explain.hpp>
 #include <meshtf/planning.hpp>
 
 #include "options.hpp"

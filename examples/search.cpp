@@ -3,7 +3,7 @@
 // build/release/examples/search
 #include <cstdio>
 
-#include <meshtf/plan/search/search.hpp>
+#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
 
 // clang-format off

@@ -11,6 +11,7 @@
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/optim/update.hpp>
 
+#include <meshtf/explain/explain.hpp>
 #include <meshtf/ops/index.hpp>
 #include <meshtf/ops/normalise.hpp>
 #include <meshtf/ops/pointwise.hpp>
@@ -23,15 +24,14 @@
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/optim/warmup_cosine.hpp>
-#include <meshtf/plan/dry_run.hpp>
-#include <meshtf/plan/explain/explain.hpp>
-#include <meshtf/plan/ledger.hpp>
-#include <meshtf/plan/price/budget.hpp>
-#include <meshtf/plan/price/cost_difference.hpp>
-#include <meshtf/plan/price/cost_hash.hpp>
-#include <meshtf/plan/price/cost_text.hpp>
-#include <meshtf/plan/price/repeat.hpp>
-#include <meshtf/plan/search/search.hpp>
+#include <meshtf/price/budget.hpp>
+#include <meshtf/price/cost_difference.hpp>
+#include <meshtf/price/cost_hash.hpp>
+#include <meshtf/price/cost_text.hpp>
+#include <meshtf/price/dry_run.hpp>
+#include <meshtf/price/ledger.hpp>
+#include <meshtf/price/repeat.hpp>
+#include <meshtf/search/search.hpp>
 #include <meshtf/tensor/gradient.hpp>
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameter.hpp>

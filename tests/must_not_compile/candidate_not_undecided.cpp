@@ -1,6 +1,6 @@
 // error: dim_is_not_undecided_in_record<
 // error: meshtf: this record does not tell what these layouts cost
-#include <meshtf/plan/search/search.hpp>
+#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

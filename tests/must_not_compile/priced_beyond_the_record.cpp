@@ -1,7 +1,7 @@
 // error: dim_is_not_undecided_in_record<in,
 #include <meshtf/core.hpp>
-#include <meshtf/plan/search/recorder.hpp>
-#include <meshtf/plan/search/search.hpp>
+#include <meshtf/search/recorder.hpp>
+#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

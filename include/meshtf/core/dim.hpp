@@ -4,7 +4,8 @@
 #include <concepts>
 #include <cstdint>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Sizes, counts and offsets, in elements or bytes.
 using extent = std::int64_t;
@@ -22,4 +23,5 @@ struct dim {
 template<class D>
 concept Dimension = requires { D::size; } && std::derived_from<D, dim<D::size>>;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What makes one stream of random numbers differ from another: values are a function of (seed, stream, global index of the element), so they are the same
 /// under every layout and cost no communication.
@@ -25,4 +26,5 @@ struct normal_distribution {
   double stddev = 1;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

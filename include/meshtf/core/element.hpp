@@ -7,7 +7,8 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// An element type as a value: ledgers, records and files name it so.
 enum class element : std::uint8_t { float32, float64, int32 };
@@ -76,4 +77,5 @@ concept FloatingElement = Element<T> && element_traits<T>::is_floating;
 template<Element T>
 inline constexpr element element_of = element_traits<T>::kind;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

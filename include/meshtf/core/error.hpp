@@ -4,7 +4,8 @@
 #include <stdexcept>
 #include <string>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Base of everything the library throws. The text is one line: what is wrong, what was expected and found, what to type next.
 ///
@@ -72,4 +73,5 @@ struct stale_value : software_error {
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

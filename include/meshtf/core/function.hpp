@@ -3,7 +3,9 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0::function {
+namespace meshtf {
+inline namespace v0 {
+namespace function {
 
 /// Functions that kernels may call with batches; they say how many arithmetic steps they take.
 template<extent Flops>
@@ -48,4 +50,6 @@ struct scaled : of_elements<1> {
   }
 };
 
-}  // namespace meshtf::inline v0::function
+}  // namespace function
+}  // namespace v0
+}  // namespace meshtf

@@ -11,7 +11,8 @@
 #include <meshtf/core/mesh.hpp>
 #include <meshtf/core/verdict.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace hana = boost::hana;
 
@@ -128,4 +129,5 @@ using wet = typename detail::rules_of<L>::type;
 template<class L, class D>
 using axes_of = typename detail::axes_lookup<wet<L>, D>::type;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 #include <limits>
 #include <type_traits>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -95,4 +96,5 @@ constexpr T reciprocal_sqrt(T const& x) {
 
 }  // namespace math
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What joins the processes along an axis: the memory or the fast links of one node, or a network between nodes.
 enum class link : std::uint8_t { within_node, between_nodes };
@@ -67,4 +68,5 @@ concept Mesh = requires {
   M::size;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,8 @@
 
 #include <string_view>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -47,4 +48,5 @@ consteval std::string_view name_of() {
   return detail::name<T>;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -12,7 +12,8 @@
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/element.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -147,4 +148,5 @@ void fill_normal(philox const& random, extent first, extent n, T mean, T stddev,
   detail::draw_run<true>(random, first, n, [=](extent k, double x) { z[k] = static_cast<T>(centre + scale * x); });
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

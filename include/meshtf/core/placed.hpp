@@ -8,7 +8,8 @@
 #include <meshtf/core/layout.hpp>
 #include <meshtf/core/shape.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A set of axes of a mesh: bit i is the i-th axis of the mesh's list.
 using axis_set = std::uint32_t;
@@ -211,4 +212,5 @@ constexpr extent processes_along(std::span<extent const> sizes, axis_set over) {
   return n;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 #include <meshtf/core/shape.hpp>
 #include <meshtf/core/verdict.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// `First` and `Second` are both split over `Axis`, so no process would hold a rectangular part of the tensor.
 template<class Axis, class First, class Second>
@@ -130,4 +131,5 @@ using shown_placement = typename shown<wet<L>, placement_verdict<L, D...>>::type
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// More dimensions than this no tensor and no loop nest has.
 inline constexpr int max_rank = 12;
@@ -111,4 +112,5 @@ template<class... S>
 inline constexpr bool broadcast_by_themselves =
     detail::broadcast_of<S...>::there_is || (sizeof...(S) == 2 && (S::rank + ... + 0) == broadcast_shape<S...>::rank);
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 
 #include <meshtf/core/placed.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The first index of each dimension that a process holds.
 constexpr std::array<extent, max_rank> first_indices(std::span<placed const> dims, place_in_mesh const& here) {
@@ -62,4 +63,5 @@ void for_each_run(std::span<placed const> dims, place_in_mesh const& here, F f) 
   for_each_run(dims, first_indices(dims, here), std::move(f));
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

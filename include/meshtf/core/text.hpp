@@ -9,7 +9,8 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Text of at most `Capacity` characters, as a literal value: made in constant evaluation, kept in a constant, printed at run time, or a template argument.
 /// Text that does not fit stops the compiler, or throws.
@@ -157,4 +158,5 @@ constexpr fixed_text<255> right_column(std::string_view text, std::size_t width)
   return column += text;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,9 @@
 
 #include <vector>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// -D_GLIBCXX_DEBUG makes std::vector a checked one, which is no literal type before C++23. Those that only the compiler uses have no need of it: it finds
 /// what goes past an end by itself.
@@ -15,4 +17,6 @@ template<class T>
 using unchecked_vector = std::vector<T>;
 #endif
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

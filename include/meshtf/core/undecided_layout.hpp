@@ -3,7 +3,8 @@
 
 #include <meshtf/core/placed.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Stands for whatever axes will split `D`.
 template<Dimension D>
@@ -75,4 +76,5 @@ struct placed_shape<undecided_layout<Open...>, shape<D...>> {
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

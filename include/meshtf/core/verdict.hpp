@@ -4,7 +4,8 @@
 #include <concepts>
 #include <type_traits>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Nothing to object to. Every other verdict is an objection: its name states the fact, its arguments are the user's own types.
 struct legal {};
@@ -49,4 +50,5 @@ struct sentence<Objection, Objection<X...>> {
 template<class... Verdicts>
 using first_objection = typename detail::objection_among<Verdicts...>::type;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -14,7 +14,8 @@
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -122,4 +123,5 @@ private:
   extent at_ = 0;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -10,7 +10,8 @@
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/error.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Text to ids and back. There is no text that it can't spell and nothing to train: a character outside ASCII is several tokens.
 ///
@@ -42,4 +43,5 @@ struct byte_tokenizer {
   }
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

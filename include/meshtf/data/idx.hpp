@@ -18,7 +18,8 @@
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/error.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The content of an IDX file: `bytes` row-major in `extents`.
 struct idx_array {
@@ -155,4 +156,5 @@ inline idx_array read_idx(std::string const& path, int rank) {
   return array;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

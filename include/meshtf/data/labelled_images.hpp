@@ -11,7 +11,8 @@
 
 #include <meshtf/data/idx.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What is subtracted from a pixel in [0, 1], and what it is then divided by.
 struct pixel_scale {
@@ -83,4 +84,5 @@ inline labelled_images read_mnist(std::string const& folder, std::string const& 
   return read_images(images, find("-labels-idx1-ubyte"), 10);
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

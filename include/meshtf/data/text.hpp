@@ -15,7 +15,8 @@
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/error.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A text as bytes. The same on every process: what differs is the part of each batch that a process takes.
 struct text {
@@ -98,4 +99,5 @@ inline text_parts split_text(text const& whole, double share = 0.05) {
   return {{whole.name + " without its held-out end", whole.bytes.substr(0, cut)}, {"the held-out end of " + whole.name, whole.bytes.substr(cut)}};
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -12,7 +12,8 @@
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Batches of windows without end, for training. Where window b of step s starts is drawn from (seed, s, b) and nothing else: the same whole batches under
 /// every layout, and a run goes on from any step. Nothing is sent, nothing is allocated.
@@ -126,4 +127,5 @@ private:
   extent at_ = 0;  // the first byte of the next batch
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

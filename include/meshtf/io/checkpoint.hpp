@@ -24,7 +24,8 @@
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -496,4 +497,5 @@ training_position load(parameter_list<First, Rest...> const& list, std::string c
   return detail::load_from(list, none, path);
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -19,7 +19,9 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/io/file_lock.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 inline constexpr std::string_view checkpoint_suffix = ".safetensors";
 
@@ -106,4 +108,6 @@ inline found_checkpoint find_checkpoint(std::string const& path) {
   return {newest, "delete it to load the one before it, " + checkpoint_name(steps[steps.size() - 2])};
 }
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

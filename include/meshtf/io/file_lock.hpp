@@ -16,7 +16,9 @@
 
 #include <meshtf/core/error.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// An open file, closed with its owner.
 class file_descriptor {
@@ -139,4 +141,6 @@ private:
   std::vector<file_descriptor> held_;
 };
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -11,7 +11,8 @@
 #include <meshtf/tensor/stale.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -76,4 +77,5 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   return whole;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -20,7 +20,8 @@
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, of the order that `seed` gives.
 struct training_position {
@@ -184,4 +185,5 @@ std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer cons
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

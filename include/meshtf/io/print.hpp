@@ -15,7 +15,8 @@
 #include <xtensor/xio.hpp>
 #endif
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -160,4 +161,5 @@ void print(tensor<T, L, D...> const& x, std::ostream& out = std::cout) {
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

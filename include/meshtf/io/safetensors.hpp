@@ -22,7 +22,8 @@
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/error.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// An array in a safetensors file: the name of its element type ("F32"), its shape, and where its row-major elements begin and end, in bytes
 /// after the header.
@@ -153,6 +154,7 @@ private:
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf
 
 #endif

@@ -23,7 +23,8 @@
 #include <meshtf/io/file_lock.hpp>
 #include <meshtf/io/safetensors.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A safetensors file, which is read array by array. Everything that its header says is checked before the first.
 ///
@@ -211,6 +212,7 @@ private:
   std::uint64_t data_ = 0, size_ = 0;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf
 
 #endif

@@ -23,7 +23,8 @@
 #include <meshtf/io/file_lock.hpp>
 #include <meshtf/io/safetensors.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -167,6 +168,7 @@ private:
   detail::checksum sum_;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf
 
 #endif

@@ -12,7 +12,8 @@
 #include <meshtf/kernel/small_gemm.hpp>
 #include <meshtf/plan/attention_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 namespace detail {
 
@@ -325,4 +326,5 @@ void compute(attention_gradient<T> const& task, attention_steps s, place_in_mesh
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

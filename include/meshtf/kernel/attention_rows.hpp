@@ -8,7 +8,8 @@
 #include <meshtf/kernel/small_gemm.hpp>
 #include <meshtf/plan/attention_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 namespace detail {
 
@@ -161,4 +162,5 @@ private:
 
 }  // namespace detail
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/bias_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 /// z[r][i] = f(dz[r][i], x[r][i], b[i]) and total[i] = the sum over r of z[r][i]. `f` works on batches too.
@@ -44,4 +45,5 @@ void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_m
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

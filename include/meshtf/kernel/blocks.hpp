@@ -10,7 +10,8 @@
 #include <meshtf/kernel/transposed.hpp>
 #include <meshtf/plan/nest.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 namespace detail {
 
@@ -338,4 +339,5 @@ template<class Arch, class T>
 
 }  // namespace detail
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

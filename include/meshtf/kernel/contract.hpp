@@ -10,7 +10,8 @@
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 namespace detail {
@@ -71,4 +72,5 @@ void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -12,7 +12,8 @@
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/gather_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 /// The first of `n` indices that is not in 0 ... whole - 1; n if there is none.
@@ -86,4 +87,5 @@ void compute(scatter_rows<T> const&, gather_steps const& s, place_in_mesh const&
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

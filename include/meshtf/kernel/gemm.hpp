@@ -17,7 +17,8 @@
 // Only OpenBLAS has it; under any other BLAS its address is null.
 extern "C" char* openblas_get_corename() __attribute__((weak));
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 namespace detail {
@@ -111,4 +112,5 @@ void gemm(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T co
 }
 
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

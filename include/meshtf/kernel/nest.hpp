@@ -13,7 +13,8 @@
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 namespace detail {
@@ -285,4 +286,5 @@ void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_m
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

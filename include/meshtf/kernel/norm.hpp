@@ -9,7 +9,8 @@
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/norm_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 namespace detail {
 
@@ -301,4 +302,5 @@ void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/plan/slice_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace task {
 
 template<Element T>
@@ -21,4 +22,5 @@ void compute(put_part<T> const& task, part_steps const& s, place_in_mesh const&,
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -16,7 +16,8 @@
 #include <meshtf/plan/argmax_plan.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 /// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. `all_here`: it never is.
@@ -146,4 +147,5 @@ void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -9,7 +9,8 @@
 #include <meshtf/core/shard.hpp>
 #include <meshtf/plan/random_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 /// z[k] = scale * x[k], or 0 where the random word of index first + k is less than `threshold`; z may be x.
@@ -73,4 +74,5 @@ void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* 
 }
 
 }  // namespace task
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

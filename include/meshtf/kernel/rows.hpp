@@ -14,7 +14,8 @@
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/collective.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 namespace detail {
 
@@ -259,4 +260,5 @@ template<reduction Op, class Lanes, class T, class Rows, class Target>
 
 }  // namespace detail
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

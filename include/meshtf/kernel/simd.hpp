@@ -24,7 +24,8 @@
 #endif
 #endif
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 /// Elements of type `T` that are worked on at once, on architecture `Arch`; here one.
@@ -245,4 +246,5 @@ template<class Lanes, class T>
 }  // namespace detail
 
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -10,7 +10,8 @@
 #include <meshtf/core/placed.hpp>
 #include <meshtf/kernel/simd.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 namespace detail {
 
@@ -103,4 +104,5 @@ template<class Lanes, class T>
 
 }  // namespace detail
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 
 #include <meshtf/kernel/simd.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 namespace detail {
@@ -53,4 +54,5 @@ void fill(extent n, T value, T* z) {
 }
 
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 
 #include <meshtf/kernel/simd.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 namespace detail {
 
@@ -46,4 +47,5 @@ template<class Lanes, class T>
 
 }  // namespace detail
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

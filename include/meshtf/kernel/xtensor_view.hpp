@@ -7,7 +7,8 @@
 #include <meshtf/core/dim.hpp>
 #include <meshtf/kernel/xtensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 namespace kernel {
 
 /// Row-major, not owning; of a `T const*` a view that does not write.
@@ -20,4 +21,5 @@ auto xtensor_view(T* data, std::array<extent, N> const& extents) {
 }
 
 }  // namespace kernel
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -4,7 +4,9 @@
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/ops/index/gather.hpp>
 
-namespace meshtf::inline v0::nn {
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
 
 /// The row of a trained table that each id names: the result has the dimensions of the ids, then `Model`.
 ///
@@ -29,4 +31,6 @@ struct embedding {
   constexpr auto parameters() { return meshtf::parameters(table); }
 };
 
-}  // namespace meshtf::inline v0::nn
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,9 @@
 #include <meshtf/nn/streams.hpp>
 #include <meshtf/ops/pointwise/bias_gelu.hpp>
 
-namespace meshtf::inline v0::nn {
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
 
 /// gelu(x up + b) down + c, from `Model` to `Hidden` and back. Split `Hidden` for model parallelism: one all-reduce forward, one backward.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
@@ -26,4 +28,6 @@ struct feed_forward {
   constexpr auto parameters() { return meshtf::parameters(named("up", up), named("down", down)); }
 };
 
-}  // namespace meshtf::inline v0::nn
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

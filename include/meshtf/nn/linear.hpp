@@ -6,7 +6,9 @@
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
-namespace meshtf::inline v0::nn {
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
 
 namespace detail {
 
@@ -81,4 +83,6 @@ struct linear {
   constexpr auto parameters() { return meshtf::parameters(named("weight", weight), named("bias", bias)); }
 };
 
-}  // namespace meshtf::inline v0::nn
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

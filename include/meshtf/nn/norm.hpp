@@ -5,7 +5,9 @@
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
-namespace meshtf::inline v0::nn {
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
 
 /// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and bias, which starts at 0.
 template<FloatingElement T, Layout L, Dimension Along>
@@ -43,4 +45,6 @@ struct rms_norm {
   constexpr auto parameters() { return meshtf::parameters(named("scale", scale)); }
 };
 
-}  // namespace meshtf::inline v0::nn
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,9 @@
 #include <meshtf/nn/streams.hpp>
 #include <meshtf/ops/product/attention.hpp>
 
-namespace meshtf::inline v0::nn {
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
 
 /// Every position along `Length` looks at itself and those before it, with `Heads` heads of `Key` elements each.
 ///
@@ -35,4 +37,6 @@ struct self_attention {
   constexpr auto parameters() { return meshtf::parameters(named("query", query), named("key", key), named("value", value), named("output", output)); }
 };
 
-}  // namespace meshtf::inline v0::nn
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,9 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0::nn {
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
 
 /// Hands out a seed for each parameter of a model, in the order of construction: two models of one seed start alike, two parameters never do.
 class streams {
@@ -17,4 +19,6 @@ private:
   std::uint64_t next_;
 };
 
-}  // namespace meshtf::inline v0::nn
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

@@ -11,7 +11,9 @@
 #include <meshtf/ops/normalise/cross_entropy.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 
-namespace meshtf::inline v0::nn {
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
 
 /// The dimensions of a Transformer. A model's own struct inherits them and may say otherwise how many layers it has, whether the softmax is tied, and how
 /// large its weights start:
@@ -156,4 +158,6 @@ private:
   }();
 };
 
-}  // namespace meshtf::inline v0::nn
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf

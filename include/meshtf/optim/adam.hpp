@@ -12,7 +12,8 @@
 #include <meshtf/optim/state.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -215,4 +216,5 @@ private:
   unsigned step_ = 0;  // of this object, also one that ended in an exception
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

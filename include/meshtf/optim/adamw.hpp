@@ -5,7 +5,8 @@
 
 #include <meshtf/optim/adam.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Adam with decoupled weight decay: weights shrink by rate * weight_decay of themselves each step, beside what their gradient does.
 ///
@@ -34,4 +35,5 @@ public:
   }
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -11,7 +11,9 @@
 #include <meshtf/plan/bucket_plan.hpp>
 #include <meshtf/tensor/local.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// Sends what the parameters of a list have to send. An array that `is_packed` waits for others; those that `plan_buckets` puts together are packed into one
 /// buffer, sent by one collective and unpacked. A long one is sent at once, from where it lies.
@@ -209,6 +211,8 @@ private:
   std::size_t count_ = 0;
 };
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
 
 #include <meshtf/optim/undecided_buckets.hpp>

@@ -13,7 +13,8 @@
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/tape.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -201,4 +202,5 @@ constexpr auto clip_by_global_norm(parameter_list<First, Rest...> const& list, d
   return norm;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

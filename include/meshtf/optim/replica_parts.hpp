@@ -6,7 +6,8 @@
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A shard of `size` elements in `count` equal parts, filled up with zeros at the end: part number r is that of rank r along `over`. One part:
 /// nothing is divided.
@@ -112,4 +113,5 @@ constexpr void update_parts(Machine& m, replica_parts const& p, T* shard, Update
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

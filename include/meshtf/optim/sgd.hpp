@@ -9,7 +9,8 @@
 #include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// w -= rate * gradient, for each parameter. It keeps no state.
 struct sgd {
@@ -67,4 +68,5 @@ struct sgd {
   constexpr void make_arrays(Parameter const&) {}
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 
 #include <meshtf/tensor/parameter.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A list of entries of different types, one for each parameter, so that an optimizer is a plain class. As on the tape: a function pointer and a payload in a
 /// derived class, since constant evaluation has neither virtual destructors nor `void*` on both compilers.
@@ -93,4 +94,5 @@ private:
   entry** next_ = &first_;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

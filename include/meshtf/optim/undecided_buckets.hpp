@@ -6,7 +6,8 @@
 
 #include <meshtf/optim/replica_parts.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 template<Dimension... D>
 class recorder;
@@ -55,4 +56,5 @@ private:
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 #include <meshtf/tensor/gradient.hpp>
 #include <meshtf/tensor/tape.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A gradient that is still a sum over `Axes` would update every process differently: `finish(gradient(w))`, whose price is `Fix`.
 template<class Axes, class... Fix>
@@ -44,4 +45,5 @@ constexpr void update(parameter<T, L, D...>&, partial<V, Over> const&, Rate) {
   static_assert(accepted<verdict>, "meshtf: update takes finished gradients: finish(g)");
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

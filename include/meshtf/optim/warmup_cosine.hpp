@@ -3,7 +3,8 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -42,4 +43,5 @@ struct warmup_cosine {
   }
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

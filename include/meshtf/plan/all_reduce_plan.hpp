@@ -8,7 +8,8 @@
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/links.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// One call of an all-reduce, over `over`. The process works on a range of the array, at first all of it: a reduce-scatter leaves it its own part of the range, an
 /// all-gather brings the range back that the part was of. `count` is the elements of the range for an all-reduce, of one part for the other two.
@@ -51,4 +52,5 @@ constexpr all_reduce_steps plan_all_reduce(extent n, extent element_bytes, axis_
   return steps;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

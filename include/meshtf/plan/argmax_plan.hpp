@@ -5,7 +5,8 @@
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/plan/shard_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace task {
 
@@ -43,4 +44,5 @@ struct argmax_plan {
   static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, result>;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

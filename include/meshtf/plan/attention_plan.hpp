@@ -6,7 +6,8 @@
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Keys and values have the queries' dimensions, with those of the memory in the place of the query's: the same as `Expected`, in any order, not `Given`.
 template<class Expected, class Given>
@@ -181,4 +182,5 @@ struct attention_plan {
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
 using attention_verdict = typename attention_plan<L, Query, Memory, Key, Q, K, V>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,8 @@
 
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Rows that lie one after the other, and the elements that they have in common with a bias.
 struct bias_steps {
@@ -51,4 +52,5 @@ struct bias_plan<L, X, shape<B...>> {
 template<Layout L, class X, class B>
 using bias_verdict = typename bias_plan<L, X, B>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -10,7 +10,8 @@
 #include <meshtf/core/placed.hpp>
 #include <meshtf/plan/collective.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// An array of more bytes is sent by itself, from where it lies: copying it into a message and out again would take longer than a message does. On 2
 /// processes 16 arrays of 32 KiB are summed in 134 us packed and in 198 us one by one; of 64 KiB in 322 and 304 us (docs/decisions.md).
@@ -72,4 +73,5 @@ constexpr int plan_buckets(std::span<Member, N> arrays) {
   return messages;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

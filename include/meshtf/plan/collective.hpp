@@ -6,7 +6,8 @@
 
 #include <meshtf/core/dim.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 enum class collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, permute };
 
@@ -91,4 +92,5 @@ constexpr bool reduces_by_nodes(extent count, extent element_bytes, extent proce
   return processes > 1 && nodes > 1 && count * element_bytes >= long_array && count % processes == 0;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

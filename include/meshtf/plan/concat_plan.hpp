@@ -3,7 +3,8 @@
 
 #include <meshtf/plan/slice_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A part of a concatenation has exactly one dimension that not all parts have, the one that it brings in: `Part` has `Own`. Parts of the same dimensions are
 /// told apart by a rename.
@@ -92,4 +93,5 @@ struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_al
 template<Layout L, class Along, class... X>
 using concat_verdict = typename concat_plan<L, Along, X...>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 
 #include <meshtf/plan/nest.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// How an array reaches the matrix product: as it lies in memory, or, where its strides forbid that, through a buffer.
 struct packing {
@@ -305,4 +306,5 @@ constexpr contraction_steps contraction_steps::plan(task_loops const& l, loop_ex
   return plan_contraction(e.loops(), e.storage(), l.operand[0], l.operand[1], l.operand[2]);
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

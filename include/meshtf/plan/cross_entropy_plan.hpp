@@ -4,7 +4,8 @@
 #include <meshtf/plan/lines.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Targets name a class for each element of the logits' other dimensions: their shape is `Expected`, not `Given`.
 template<class Expected, class Given>
@@ -54,4 +55,5 @@ struct cross_entropy_plan {
 template<Layout L, class X, class Class, class Targets>
 using cross_entropy_verdict = typename cross_entropy_plan<L, X, Class, Targets>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -4,7 +4,8 @@
 #include <meshtf/plan/contraction.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// einsum was asked to keep `Dim`, but no operand has it.
 template<class Dim>
@@ -57,4 +58,5 @@ struct einsum_plan<L, shape<Out...>, X, Y> {
 template<Layout L, class Out, class X, class Y>
 using einsum_verdict = typename einsum_plan<L, Out, X, Y>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

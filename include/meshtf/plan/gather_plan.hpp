@@ -4,7 +4,8 @@
 #include <meshtf/plan/lines.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The dimensions of the ids stand in the result beside those of the table, so they are others than `Dims`, which the table has.
 template<class Dims>
@@ -68,4 +69,5 @@ struct gather_plan {
 template<Layout L, class Table, class V, class Ids>
 using gather_verdict = typename gather_plan<L, Table, V, Ids>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -4,7 +4,8 @@
 #include <meshtf/core/verdict.hpp>
 #include <meshtf/plan/task.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// `Dim` has `Size` elements; indices are int32, which tells `Most` apart. `split_dim` it, and look along one part after the other.
 template<class Dim, extent Size, extent Most>
@@ -44,4 +45,5 @@ struct line_steps {
   constexpr extent first(place_in_mesh const& here) const { return over.count == 0 ? 0 : here.part_of(over) * room; }
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,8 @@
 
 #include <meshtf/core/placed.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The axes of `M` that are declared `link::between_nodes`.
 template<Mesh M>
@@ -27,4 +28,5 @@ constexpr sum_by_link by_link(axis_set over) {
   return {within, between, processes_along(axis_sizes<M>, within), processes_along(axis_sizes<M>, between)};
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 
 #include <meshtf/plan/task.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array are one loop, and loops of one turn are none:
 /// a kernel sees as few and as long loops as there can be.
@@ -113,4 +114,5 @@ constexpr undecided_steps<nest_steps> all_into_one(undecided_size const& n) {
   return {{std::array{undecided_dim{n.whole, n.dims}}, std::array{one, dim_list{}}}};
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/work.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// An operation was told to work along `Dim`, which its tensor does not have.
 template<class Dim>
@@ -97,4 +98,5 @@ using elementwise_verdict = first_objection<detail::broadcast_rule<X...>, typena
 template<Layout L, class X, Dimension... Along>
 using reduce_verdict = typename reduce_plan<L, X, Along...>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

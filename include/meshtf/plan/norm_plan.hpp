@@ -4,7 +4,8 @@
 #include <meshtf/plan/lines.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A scale or bias of a normalisation has the dimension it works along, and no other: its shape is `Expected`, not `Given`.
 template<class Expected, class Given>
@@ -187,4 +188,5 @@ template<Layout L, class X, class Along, class... Scale>
 using norm_verdict = first_objection<typename norm_plan<L, X, Along>::verdict,
                                      std::conditional_t<std::same_as<Scale, shape<Along>>, legal, scale_has_other_dims<shape<Along>, Scale>>...>;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A value that is a sum over `Axis` is not also split over it.
 template<class Axis, class Dim>
@@ -144,4 +145,5 @@ constexpr pending_after after(meeting m, pending p, pending q) {
 
 }  // namespace algebra
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

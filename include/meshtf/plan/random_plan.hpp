@@ -7,7 +7,8 @@
 #include <meshtf/plan/shard_plan.hpp>
 #include <meshtf/plan/work.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The steps of iota along `D`.
 template<Layout L, Dimension D>
@@ -45,4 +46,5 @@ struct iota {
 
 }  // namespace task
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/placed.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Dimensions under a layout, with their names.
 struct named_dims {
@@ -64,4 +65,5 @@ inline constexpr collective_reason reason_to_move{.loops = names_in<From, S1>::v
 template<Layout L, class S>
 inline constexpr named_dims const& named_dims_of = detail::names_in<wet<L>, S>::value;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,8 @@
 
 #include <meshtf/plan/task.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A shard's dimensions: from them a process knows where its elements stand.
 struct shard_steps {
@@ -28,4 +29,5 @@ struct shard_steps {
 template<Layout L, class X>
 inline constexpr steps_under<L, shard_steps> shard_plan = plan_steps<L, shard_steps, X, arrays_of<X>>();
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

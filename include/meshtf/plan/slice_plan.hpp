@@ -4,7 +4,8 @@
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A slice takes elements from where all of them are, but `Dim` is split over `Axes`: reshard to a layout in which it is whole first.
 template<class Dim, class Axes>
@@ -82,4 +83,5 @@ struct slice_plan {
 template<Layout L, class X, class From, class To>
 using slice_verdict = typename slice_plan<L, X, From, To>::verdict;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

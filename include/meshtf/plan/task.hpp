@@ -12,7 +12,8 @@
 
 #include <meshtf/core/undecided_layout.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A task has this many arrays with dimensions at most, those that it writes included.
 inline constexpr int max_operands = 5;
@@ -115,4 +116,5 @@ constexpr steps_under<L, Steps> plan_steps() {
   return detail::planner<L, Steps, Loops, Arrays>::plan(along);
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,8 @@
 
 #include <meshtf/plan/nest.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What a machine is asked for in one call. Bytes are those of every array it reads or writes, each counted once: less can't travel between memory and
 /// processor unless the arrays are in cache.
@@ -95,4 +96,5 @@ constexpr work copy(extent n) {
 
 }  // namespace work_of
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -15,7 +15,8 @@
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/environment.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Called by all processes of `comm`, each with what it caught or null. If any caught something, all throw the message of the lowest such
 /// process, as the class that its status stands for. One all-reduce of two numbers if nothing failed.
@@ -69,4 +70,5 @@ auto agreed(boost::mpi::communicator const& comm, F f, std::source_location at =
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -16,11 +16,12 @@
 #include <mpi.h>
 
 #include <meshtf/core/error.hpp>
-#include <meshtf/plan/price/cost_hash.hpp>
-#include <meshtf/plan/price/cost_text.hpp>
+#include <meshtf/price/cost_hash.hpp>
+#include <meshtf/price/cost_text.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -211,4 +212,5 @@ void agree_on_cost(MPI_Comm comm, cost<M, Capacity> const& promised) {
                        ": start the same program with the same options on all");
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -14,7 +14,8 @@
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Makes failures on `comm` and on those derived from it exceptions: MPI's own default is to end the job.
 inline void throw_on_failure(boost::mpi::communicator const& comm) { MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); }
@@ -207,4 +208,5 @@ void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root
   detail::for_each_message(n, [&](extent at, int count) { detail::call(comm, collective::broadcast, n, MPI_Bcast, data + at, count, type, root); });
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -27,7 +27,8 @@
 #include <meshtf/kernel/gemm.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What `environment` changes for the whole process.
 struct environment_settings {
@@ -219,4 +220,5 @@ private:
   int exceptions_;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -25,14 +25,15 @@
 #include <meshtf/core/name.hpp>
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/plan/all_reduce_plan.hpp>
-#include <meshtf/plan/machine.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
+#include <meshtf/price/machine.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/profile.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -394,4 +395,5 @@ private:
   int exceptions_ = std::uncaught_exceptions();
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

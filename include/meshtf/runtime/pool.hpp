@@ -25,7 +25,8 @@ extern "C" void __asan_unpoison_memory_region(void const volatile*, std::size_t)
 
 #include <meshtf/core/error.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -273,4 +274,5 @@ private:
   std::size_t reserved_ = 0;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

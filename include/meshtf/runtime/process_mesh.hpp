@@ -16,7 +16,8 @@
 #include <meshtf/runtime/messages.hpp>
 #include <meshtf/runtime/pool.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The processes of a communicator as the mesh `M`: ranks are row-major over the mesh's list of axes.
 ///
@@ -182,4 +183,5 @@ auto recorded(process_mesh<typename L::mesh_type>& m, F f) {
   return *notes;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -14,9 +14,10 @@
 
 #include <mpi.h>
 
-#include <meshtf/plan/price/cost.hpp>
+#include <meshtf/price/cost.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Seconds, calls, flops and bytes of every operation at every call site. It is on where the environment variable MESHTF_PROFILE is set, and not "0": the
 /// machine then prints it when it ends, for the process of rank 0: the twenty dearest call sites and the sum of the rest, or with MESHTF_PROFILE=all each of them.
@@ -162,4 +163,5 @@ private:
   std::array<entry*, 256> first_{};
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

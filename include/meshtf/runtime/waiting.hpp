@@ -16,7 +16,9 @@
 
 #include <meshtf/core/error.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// Whether calls are compared where MESHTF_CHECK says neither yes nor no; an environment knows, for as long as it lives.
 inline bool compares_calls_by_default = false;
@@ -166,4 +168,6 @@ private:
   bool runs_ = false, over_ = false;
 };
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

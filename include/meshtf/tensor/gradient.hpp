@@ -4,7 +4,8 @@
 #include <meshtf/tensor/parameter.hpp>
 #include <meshtf/tensor/partial.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The gradient that `w` has collected since it was last cleared: open over those axes, of the ones that do not split `w`, on which its uses left sums.
 /// Zeros, owing nothing, if nothing used it.
@@ -16,4 +17,5 @@ constexpr auto gradient(parameter<T, L, D...> const& w) {
   return result{tensor<T, L, D...>{m, w.slot().sum}, w.slot().owed};
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 #include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -91,4 +92,5 @@ struct glorot_uniform {
   }
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

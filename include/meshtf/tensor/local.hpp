@@ -7,7 +7,8 @@
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/stale.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Operands of one operation stand under different layouts; `reshard<L>(y)` brings one to the other's, at the price that is `Fix`.
 template<class First, class Second, class... Fix>
@@ -105,4 +106,5 @@ constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const&
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

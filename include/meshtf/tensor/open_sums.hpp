@@ -5,7 +5,9 @@
 
 #include <meshtf/tensor/tape.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 template<class P>
 inline constexpr bool is_partial = false;
@@ -58,4 +60,6 @@ constexpr V addends_over(partial<V, Over> const& p, axis_set owed) {
   return counted_once(p.addend(), owed & ~p.owed());
 }
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -13,7 +13,8 @@
 #include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A plain number; it takes the element type of the tensor it meets.
 template<class N>
@@ -129,4 +130,5 @@ constexpr auto linear_function(char const* name, std::source_location at, F cons
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -4,7 +4,8 @@
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A tensor whose gradient is kept. It is a tensor for every operation; it moves but does not copy, and assigning a tensor copies the values in.
 template<FloatingElement T, Layout L, Dimension... D>
@@ -55,4 +56,5 @@ private:
   }
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -12,7 +12,8 @@
 #include <meshtf/core/verdict.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 template<class... Part>
 class parameter_list;
@@ -155,4 +156,5 @@ constexpr void zero_gradients(parameter_list<Part...> const& list) {
   list.for_each([](auto& w) { w.zero_gradient(); });
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -4,7 +4,8 @@
 #include <meshtf/plan/pending.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -140,4 +141,5 @@ using meeting_verdict = typename open_sum_objection<algebra::after(How, pending_
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -8,7 +8,9 @@
 #include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/tensor/tape.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// The elements of `x` after `steps`, as a tensor of type `Result`. Without steps it is the same shard.
 template<class Result, class T, class L, class... D>
@@ -142,4 +144,6 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
   return z;
 }
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

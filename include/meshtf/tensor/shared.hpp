@@ -3,9 +3,11 @@
 
 #include <utility>
 
-#include <meshtf/plan/machine.hpp>
+#include <meshtf/price/machine.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// A reference count that constant evaluation accepts (`std::shared_ptr` is not constexpr) and that takes its cell from the machine's pool.
 template<class T, class Machine>
@@ -108,4 +110,6 @@ struct slot {
   shared<storage<T, Machine>, Machine> sum{};
 };
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

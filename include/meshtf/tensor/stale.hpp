@@ -6,9 +6,11 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/shape.hpp>
-#include <meshtf/plan/price/cost.hpp>
+#include <meshtf/price/cost.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 template<class S>
 struct shape_names;
@@ -59,4 +61,6 @@ constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
   throw software_error("backward of a value that depends on no parameter, or was computed under no_gradient: there is nothing to differentiate");
 }
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/stale.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -195,4 +196,5 @@ private:
 template<class Machine>
 no_gradient(Machine&) -> no_gradient<Machine>;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

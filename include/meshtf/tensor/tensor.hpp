@@ -5,10 +5,11 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/placement.hpp>
-#include <meshtf/plan/machine.hpp>
+#include <meshtf/price/machine.hpp>
 #include <meshtf/tensor/shared.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -160,4 +161,5 @@ void take_tensor(tensor<T, L, D...> const&);
 template<class X>
 concept Tensor = requires(X const& x) { detail::take_tensor(x); };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

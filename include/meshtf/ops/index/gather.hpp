@@ -4,7 +4,8 @@
 #include <meshtf/plan/gather_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The rows of `table` along `V` that `ids` name: the dimensions of the ids, then those of the table but for `V`, in their orders.
 ///
@@ -46,4 +47,5 @@ constexpr auto gather(X const& operand, I const& ids, std::source_location at = 
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -31,4 +32,5 @@ constexpr auto iota(machine<L>& m, std::source_location at = std::source_locatio
   return detail::indices<T, L, D>(m);
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/ops/index/iota.hpp>
 #include <meshtf/tensor/local.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -37,4 +38,5 @@ constexpr auto one_hot(tensor<U, L, I...> const& ids, std::source_location at = 
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/ops/normalise/softmax.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -128,4 +129,5 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,8 @@
 #include <meshtf/plan/norm_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What `residual_layer_norm` returns: `auto [h, normed] = residual_layer_norm<model>(x, y, scale, bias);`
 template<class Tensor>
@@ -228,4 +229,5 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 
 #include <meshtf/ops/reduce/max.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -104,4 +105,5 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

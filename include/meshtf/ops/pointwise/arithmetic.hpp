@@ -4,7 +4,8 @@
 #include <meshtf/core/function.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -254,4 +255,5 @@ constexpr auto operator/(N c, X const& operand) {
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

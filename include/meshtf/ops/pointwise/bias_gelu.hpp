@@ -6,7 +6,8 @@
 #include <meshtf/ops/pointwise/gelu.hpp>
 #include <meshtf/plan/bias_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -58,4 +59,5 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias, std::source_loc
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -53,4 +54,5 @@ constexpr auto cast(X const& operand, std::source_location at = std::source_loca
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

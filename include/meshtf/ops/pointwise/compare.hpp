@@ -6,7 +6,8 @@
 #include <meshtf/core/math.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -159,4 +160,5 @@ constexpr auto not_equal(X const& x, Y const& y, std::source_location at = std::
   return detail::compared<function::not_equal>("not_equal", at, x, y);
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

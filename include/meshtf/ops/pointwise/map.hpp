@@ -6,7 +6,8 @@
 
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// `Given` operands of one map, of which there may be `Most`: its gradient walks over them, over dz and over what it writes. Join some in a map of their own.
 template<int Given, int Most>
@@ -71,4 +72,5 @@ constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -9,7 +9,8 @@
 #include <meshtf/core/math.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -51,4 +52,5 @@ constexpr auto pointwise(X const& operand, std::source_location at) {
 
 }  // namespace detail
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

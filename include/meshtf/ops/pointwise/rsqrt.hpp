@@ -3,7 +3,8 @@
 
 #include <meshtf/ops/pointwise/pointwise_function.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -31,4 +32,5 @@ constexpr auto rsqrt(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::rsqrt>(x, at);
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/core/math.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -158,4 +159,5 @@ constexpr auto where(C const& condition, N x, Y const& y, std::source_location a
   else return detail::rejected{};
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

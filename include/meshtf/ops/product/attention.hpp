@@ -6,7 +6,8 @@
 #include <meshtf/plan/attention_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What `attention` may do otherwise.
 struct attention_options {
@@ -85,4 +86,5 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -4,7 +4,8 @@
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -118,4 +119,5 @@ constexpr auto partial_einsum(X const& x, Y const& y, std::source_location at = 
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

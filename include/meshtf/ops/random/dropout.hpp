@@ -7,7 +7,8 @@
 #include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -39,4 +40,5 @@ constexpr auto dropout(X const& operand, double rate, random_key key, std::sourc
   });
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -6,7 +6,8 @@
 #include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// Uniform in [low, high). An element's value depends on the key and on its index in the whole tensor; nothing is sent.
 ///
@@ -30,4 +31,5 @@ constexpr auto random_normal(machine<L>& m, random_key key, double mean = 0, dou
   return z;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -14,7 +14,8 @@
 #include <meshtf/plan/random_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -72,4 +73,5 @@ constexpr auto sample(X const& operand, random_key key, double temperature, std:
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

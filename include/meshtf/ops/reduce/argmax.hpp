@@ -7,7 +7,8 @@
 #include <meshtf/plan/argmax_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// For each element of the other dimensions, the index along `Along` of the largest; the first of several.
 ///
@@ -48,4 +49,5 @@ constexpr auto argmax(X const& operand, std::source_location at = std::source_lo
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

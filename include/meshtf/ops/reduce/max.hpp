@@ -6,7 +6,8 @@
 #include <meshtf/core/math.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace function {
 
@@ -58,4 +59,5 @@ constexpr auto max(X const& operand, std::source_location at = std::source_locat
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

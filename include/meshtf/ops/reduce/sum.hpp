@@ -4,7 +4,8 @@
 #include <meshtf/core/function.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -59,4 +60,5 @@ constexpr auto mean(X const& x, std::source_location at = std::source_location::
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

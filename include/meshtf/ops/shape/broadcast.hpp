@@ -4,7 +4,8 @@
 #include <meshtf/core/function.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A broadcast names all dimensions of its result, and `Dim` of its tensor is not among them.
 template<class Dim>
@@ -50,4 +51,5 @@ constexpr auto broadcast(X const& operand, std::source_location at = std::source
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

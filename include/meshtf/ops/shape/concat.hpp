@@ -7,7 +7,8 @@
 #include <meshtf/plan/concat_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -97,4 +98,5 @@ constexpr detail::rejected concat(X const&...) {
   return {};
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -3,7 +3,8 @@
 
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The values of `x`, of the same shape and placement, in storage that nobody else has: what is written to `x` later is not seen in it, nor the other way.
 ///
@@ -20,4 +21,5 @@ constexpr auto copy(X const& operand, std::source_location at = std::source_loca
   });
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 
 #include <meshtf/tensor/tape.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The sum that `p` owes, equal on all processes that hold the same part: one all-reduce over the owed axes together; nothing is sent where nothing is owed.
 /// Gradient: the dual of a sum is a copy, so each addend's is that of the sum, and owes nothing.
@@ -41,4 +42,5 @@ constexpr auto as_partial(tensor<T, L, D...> const& x, std::source_location at =
   return partial<tensor<T, L, D...>, axes<A...>>{std::move(z), over};
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

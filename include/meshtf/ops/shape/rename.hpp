@@ -7,7 +7,8 @@
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/tensor/open_sums.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -63,4 +64,5 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_lo
   else return detail::handed_through<algebra::use::moved>(p, detail::renamed<From, To, detail::may_owe<L, Over>>(p.addend(), at));
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

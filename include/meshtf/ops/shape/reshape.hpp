@@ -8,7 +8,8 @@
 #include <meshtf/plan/reshard/reshape_plan.hpp>
 #include <meshtf/tensor/open_sums.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The dimensions do not stand next to one another in this order in the tensor: transpose first.
 template<class Parts, class S>
@@ -174,4 +175,5 @@ constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::sourc
   else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

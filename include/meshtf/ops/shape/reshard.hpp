@@ -6,7 +6,8 @@
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/tensor/relocate.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -98,4 +99,5 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_l
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

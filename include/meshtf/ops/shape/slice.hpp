@@ -9,7 +9,8 @@
 #include <meshtf/plan/slice_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -77,4 +78,5 @@ constexpr auto slice(X const& operand, extent first, std::source_location at = s
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

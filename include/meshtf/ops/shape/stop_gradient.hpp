@@ -3,7 +3,8 @@
 
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// `x` as if it had been read from a file: no gradient goes back to it. Shares the shard; an open sum stays open.
 template<detail::Operand X>
@@ -11,4 +12,5 @@ constexpr auto stop_gradient(X const& operand) {
   return detail::linearly<algebra::use::moved>(operand, [](auto const& x) { return x.without_slot(); });
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

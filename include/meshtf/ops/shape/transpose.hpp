@@ -4,7 +4,8 @@
 #include <meshtf/core/function.hpp>
 #include <meshtf/tensor/operation.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A transpose names the tensor's dimensions, each once, in their new order.
 template<class Given, class S>
@@ -32,4 +33,5 @@ constexpr auto transpose(X const& operand, std::source_location at = std::source
   }
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

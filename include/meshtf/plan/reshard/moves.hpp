@@ -7,7 +7,8 @@
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/nest.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// What a move does: keeps a part of what it has, or calls the collective of that name.
 enum class transfer_kind : std::uint8_t { slice, reduce_scatter, all_to_all, all_reduce, all_gather, permute };
@@ -156,4 +157,5 @@ constexpr permute_partners partners_of(reshard_move const& m, std::span<extent c
   return found;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 
 #include <meshtf/core/placed.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// `whole` seen as the dimensions `parts` (sizes given), outermost first: its axes go to the outermost part while they divide it, the rest to the next once
 /// that one is split to single elements. Returns how many of its axes fit so; where they are not all, a split over those alone would.
@@ -30,4 +31,5 @@ constexpr int distribute(placed const& whole, std::span<placed> parts, std::span
   return whole.over.count;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

@@ -5,7 +5,8 @@
 #include <meshtf/plan/reshard/reshape_moves.hpp>
 #include <meshtf/plan/reshard/reshard_plan.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// The sizes of the dimensions `Parts` do not multiply to that of `Whole`.
 template<class Whole, class Parts>
@@ -72,4 +73,5 @@ struct reshape_plan {
   static constexpr auto as_parts = placed_dims<L, S>;
 };
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

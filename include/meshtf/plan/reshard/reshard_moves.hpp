@@ -6,7 +6,8 @@
 
 #include <meshtf/plan/reshard/reshard_search.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 namespace detail {
 
@@ -202,4 +203,5 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   return steps;
 }
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

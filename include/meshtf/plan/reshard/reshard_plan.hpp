@@ -5,7 +5,8 @@
 #include <meshtf/plan/pending.hpp>
 #include <meshtf/plan/reshard/reshard_moves.hpp>
 
-namespace meshtf::inline v0 {
+namespace meshtf {
+inline namespace v0 {
 
 /// A value stays on its mesh.
 template<class M1, class M2>
@@ -75,4 +76,5 @@ struct renaming_reshard_plan {
 template<Layout From, Layout To, class S, axis_set Owed = 0>
 using reshard_plan = renaming_reshard_plan<From, S, To, S, Owed>;
 
-}  // namespace meshtf::inline v0
+}  // namespace v0
+}  // namespace meshtf

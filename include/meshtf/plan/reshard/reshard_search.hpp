@@ -6,7 +6,9 @@
 #include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/reshard/straight_way.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// A* over where the axes stand. The bound never falls by more than a move's price, so a standing is settled when it is first taken up.
 class reshard_search {
@@ -222,4 +224,6 @@ constexpr reshard_way cheapest_way(reshard_problem const& problem) {
   return reshard_search{problem}.find(straight);
 }
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -7,7 +7,9 @@
 
 #include <meshtf/plan/reshard/moves.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two values of one shape are placed alike where
 /// these are equal.
@@ -186,4 +188,6 @@ private:
   }
 };
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

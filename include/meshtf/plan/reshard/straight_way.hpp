@@ -5,7 +5,9 @@
 
 #include <meshtf/plan/reshard/standing.hpp>
 
-namespace meshtf::inline v0::detail {
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
 
 /// What is to be as small as possible: bytes sent, and where they are equal calls, then messages, then shards held at once, then moves.
 struct way_price {
@@ -184,4 +186,6 @@ private:
   extent source_ = 0;
 };
 
-}  // namespace meshtf::inline v0::detail
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,175 @@
+// explain: a layout, or the place of a tensor, as text: who holds what.
+#pragma once
+
+#include <meshtf/core/element.hpp>
+#include <meshtf/explain/picture.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+template<class... R, class M>
+consteval auto list_of_rules(layout<M, R...> const*) {
+  return std::type_identity<std::tuple<R...>>{};
+}
+
+/// The rules of `L`, in the order in which it lists them.
+template<class L>
+using rule_list = typename decltype(list_of_rules(static_cast<wet<L> const*>(nullptr)))::type;
+
+template<class Rules>
+struct ruled_dims;
+
+template<class... R>
+struct ruled_dims<std::tuple<R...>> : std::type_identity<shape<typename R::dimension...>> {};
+
+/// "batch   512 in 2 parts of 256 over rows".
+template<class Text>
+constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims, int d, std::size_t name_width) {
+  out += "  ";
+  put_left(out, dims.name(d), name_width);
+  put(out, "  ", number_text(dims[d].size));
+  int joining = 0;
+  for (int axis : dims[d].over) joining += m.size(axis) > 1 ? 1 : 0;
+  if (joining == 0) {
+    out += ", whole";
+    for (int i = 0; i < dims[d].over.count; ++i) put(out, i == 0 ? " (" : " and ", m.axis(dims[d].over[i]));
+    if (dims[d].over.count > 0) out += dims[d].over.count == 1 ? " has one process)" : " have one process)";
+  } else {
+    put(out, " in ", number_text(dims[d].parts), " parts of ", number_text(dims[d].room()), " over ");
+    int i = 0;
+    for (int axis : dims[d].over)
+      if (m.size(axis) > 1) put(out, i++ == 0 ? "" : ", then ", m.axis(axis));
+  }
+  out += '\n';
+}
+
+constexpr std::size_t longest_name(named_dims const& dims) {
+  std::size_t width = 0;
+  for (int d = 0; d < dims.count; ++d) width = width < dims.name(d).size() ? dims.name(d).size() : width;
+  return width;
+}
+
+constexpr axis_set splitting_set(named_mesh const& m, named_dims const& dims) {
+  axis_set over = 0;
+  for (int d = 0; d < dims.count; ++d) over |= dims[d].over.set();
+  return m.joining(over);
+}
+
+/// "8 processes: rows 2 x cols 4".
+template<class Text>
+constexpr void put_mesh(Text& out, named_mesh const& m) {
+  put(out, m.name, ", ");
+  put_count(out, m.processes(m.all()), "process", "processes");
+  for (int a = 0; a < m.count; ++a) put(out, a == 0 ? ": " : " x ", m.axis(a), " ", number_text(m.size(a)));
+  out += '\n';
+}
+
+template<class Text>
+constexpr void put_layout(Text& out, std::string_view name, named_mesh const& m, named_dims const& ruled) {
+  put(out, name, " on ");
+  put_mesh(out, m);
+  for (int d = 0; d < ruled.count; ++d) put_split(out, m, ruled, d, longest_name(ruled));
+  put(out, ruled.count == 0 ? "  every dimension" : "  every other dimension", " is whole on every process\n");
+  axis_set const idle = m.joining(m.all()) & ~splitting_set(m, ruled);
+  if (idle != 0) {
+    out += "  nothing is split over ";
+    put_axes(out, m, idle);
+    out += ": processes that differ there alone hold the same\n";
+  }
+  out += '\n';
+  drawing{m, ruled, m.joining(m.all()), true}.put(out);
+}
+
+template<class Text>
+constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dims, extent element_bytes) {
+  for (int d = 0; d < dims.count; ++d) put_split(out, m, dims, d, longest_name(dims));
+  extent mine = 1, all = 1;
+  for (int d = 0; d < dims.count; ++d) mine *= dims[d].room(), all *= dims[d].size;
+  axis_set const over = splitting_set(m, dims), equal = m.joining(m.all()) & ~over;
+  out += "  a process holds ";
+  put_extents(out, dims);
+  put(out, mine == 1 ? " element, " : " elements, ", bytes_text(mine * element_bytes));
+  if (over != 0) put(out, " of ", bytes_text(all * element_bytes));
+  if (equal != 0) {
+    out += "; equal on ";
+    put_axes(out, m, equal);
+    put(out, over == 0 ? ": each of " : ": each part is on ", thousands_text(m.processes(equal)),
+        over == 0 ? " processes holds all of it" : " processes");
+  } else {
+    out += over == 0 ? "; there is one process" : "; no two processes hold the same";
+  }
+  out += '\n';
+  if (over == 0) return;
+  out += '\n';
+  drawing{m, dims, over, false}.put(out);
+}
+
+template<class L>
+struct page_of_layout {
+  static constexpr void write(page& out) {
+    using mesh_type = typename L::mesh_type;
+    if constexpr (accepted<typename L::rules_verdict>) {
+      using ruled = typename ruled_dims<rule_list<L>>::type;
+      put_layout(out, name<L>, named_mesh_of<mesh_type>, named_dims_of<L, ruled>);
+    } else {
+      put(out, name<L>, " on ", name<mesh_type>, " is refused: ");
+      verdict_words<typename L::rules_verdict>::put(out);
+      out += '\n';
+    }
+  }
+};
+
+template<class T, class L, class S>
+struct page_of_placement;
+
+template<class T, class L, class... D>
+struct page_of_placement<T, L, shape<D...>> {
+  static constexpr void write(page& out) {
+    using verdict = placement_verdict<L, D...>;
+    put(out, "tensor<", to_string(element_of<T>), ", ", name<L>);
+    ((out += ", ", out += name<D>), ...);
+    if constexpr (accepted<verdict>) {
+      out += ">\n";
+      put_holding(out, named_mesh_of<typename L::mesh_type>, named_dims_of<L, shape<D...>>, extent{sizeof(T)});
+    } else {
+      out += "> is refused: ";
+      verdict_words<verdict>::put(out);
+      out += '\n';
+    }
+  }
+};
+
+}  // namespace detail
+
+/// A type of tensors: it says its elements, layout and shape.
+template<class X>
+concept TensorType = requires {
+  typename X::element_type;
+  typename X::layout_type;
+  typename X::shape_type;
+};
+
+/// The rules of `L` in words, and the mesh as a picture: the rank of each process and the parts that it holds. A constant.
+///
+///     std::puts(meshtf::explain<mixed>().c_str());
+template<Layout L>
+constexpr auto const& explain() {
+  return detail::kept_text<detail::page_of_layout<wet<L>>>;
+}
+
+/// Where a tensor of shape `D...` is under `L`, or why it can't be: parts, bytes, and a picture of the processes that hold different parts. A constant.
+template<Layout L, Dimension... D>
+constexpr auto const& explain_placement() {
+  return detail::kept_text<detail::page_of_placement<float, wet<L>, shape<D...>>>;
+}
+
+/// The same of a tensor's type, `explain<tensor<float, mixed, batch, hidden>>()`.
+template<TensorType X>
+constexpr auto const& explain() {
+  return detail::kept_text<detail::page_of_placement<typename X::element_type, wet<typename X::layout_type>, typename X::shape_type>>;
+}
+
+}  // namespace v0
+}  // namespace meshtf

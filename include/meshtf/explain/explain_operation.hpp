@@ -1,0 +1,268 @@
+// explain_einsum and its like: what each process does for an operation, what is sent and why, or why the operation is refused.
+#pragma once
+
+#include <meshtf/explain/explain_layout.hpp>
+#include <meshtf/explain/explain_reason.hpp>
+#include <meshtf/plan/attention_plan.hpp>
+#include <meshtf/plan/einsum_plan.hpp>
+#include <meshtf/plan/gather_plan.hpp>
+#include <meshtf/plan/reshard/reshard_plan.hpp>
+#include <meshtf/price/ledger.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+/// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that an all-reduce is made of.
+template<class M, class T>
+constexpr void put_all_reduce(page& out, std::string_view what, reduction how, extent n, axis_set over, collective_reason const& why) {
+  if (over == 0) return;
+  ledger<M> machine;
+  machine.template all_reduce<T>(how, nullptr, n, over);
+  auto const noted  = machine.noted();
+  extent const size = n * extent{sizeof(T)};
+  put(out, "  all_reduce of ", what, ", ", bytes_text(size), ", over ");
+  put_axes(out, named_mesh_of<M>, over);
+  put(out, ": sends ", bytes_text(noted.bytes_sent()));
+  if (noted.collectives().size() > 1) {
+    out += " (as";
+    for (std::size_t i = 0; i < noted.collectives().size(); ++i) put(out, i == 0 ? " " : ", ", to_string(noted.collectives()[i].kind));
+    out += ')';
+  }
+  out += "\n    because ";
+  put_reason(out, why, named_mesh_of<M>, over, how);
+  out += '\n';
+}
+
+template<class Verdict>
+constexpr void put_refusal(page& out) {
+  out += "  is refused: ";
+  verdict_words<Verdict>::put(out);
+  out += '\n';
+}
+
+constexpr std::string_view nothing_is_sent = "  nothing is sent: every process has all that its part takes\n";
+
+/// "  x's gradient  owes a sum over rows: ..."
+template<class L, class Loops, class Operand>
+constexpr void put_owing(page& out, std::string_view what) {
+  using mesh_type     = typename L::mesh_type;
+  axis_set const owed = split_over<L, Loops> & ~split_over<L, Operand>;
+  put(out, "  the gradient of ", what);
+  if (owed == 0) {
+    out += " is whole: nothing is owed\n";
+    return;
+  }
+  out += " owes a sum over ";
+  put_axes(out, named_mesh_of<mesh_type>, owed);
+  out += ": ";
+  put_reason(out, reason_to_sum<L, Loops>, named_mesh_of<mesh_type>, owed, reduction::sum);
+  out += '\n';
+}
+
+template<class L, class S, class Gone, class T>
+constexpr void put_reduction(page& out, std::string_view what, std::string_view result) {
+  using left  = without<S, Gone>;
+  using plan  = nest_plan<L, left, S>;
+  using loops = typename plan::loops;
+  put(out, "  a process sums its ");
+  put_extents(out, named_dims_of<L, S>);
+  put(out, " of ", what, " to ");
+  put_extents(out, named_dims_of<L, left>);
+  out += '\n';
+  put_all_reduce<typename L::mesh_type, T>(out, result, reduction::sum, shard_size<L, left>, plan::finished_over, reason_to_sum<L, loops>);
+}
+
+template<class L, class Out, class X, class Y, class T>
+struct page_of_einsum {
+  using plan      = einsum_plan<L, Out, X, Y>;
+  using mesh_type = typename L::mesh_type;
+  // what only one operand has, and does not stay, is summed before
+  using summed_x = without<X, without<without<X, Y>, Out>>;
+  using summed_y = without<Y, without<without<Y, X>, Out>>;
+  using product  = einsum_plan<L, Out, summed_x, summed_y>;
+
+  static constexpr void put_product(page& out) {
+    contraction_steps const& s = product::local;
+    if (s.by_gemm) {
+      out += "  a process multiplies ";
+      if (s.batch.turns > 1) put(out, number_text(s.batch.turns), " times ");
+      put(out, number_text(s.swapped ? s.n : s.m), " x ", number_text(s.k), " by ", number_text(s.k), " x ", number_text(s.swapped ? s.m : s.n));
+      if (s.x.needed || s.y.needed || s.z.needed) {
+        out += ", through copies of ";
+        int const n = int{s.x.needed} + int{s.y.needed} + int{s.z.needed};
+        int i       = 0;
+        if (s.x.needed) put(out, between(i++, n), "x");
+        if (s.y.needed) put(out, between(i++, n), "y");
+        if (s.z.needed) put(out, between(i++, n), "z");
+      }
+    } else {
+      out += "  a process multiplies and adds in one loop nest, ";
+      put_extents(out, named_dims_of<L, typename product::loops>);
+    }
+    put(out, ": ", count_text(s.flops), " flops\n");
+  }
+
+  static constexpr void write(page& out) {
+    put(out, "einsum of ");
+    put_tensor(out, "x", dims_as_written<X>);
+    put_tensor(out, " and y", dims_as_written<Y>);
+    put_tensor(out, " to z", dims_as_written<Out>);
+    put(out, " under ", name<L>, "\n");
+    if constexpr (!accepted<typename plan::verdict>) {
+      put_refusal<typename plan::verdict>(out);
+    } else {
+      if constexpr (!std::same_as<X, summed_x>) put_reduction<L, X, without<X, summed_x>, T>(out, "x", "that");
+      if constexpr (!std::same_as<Y, summed_y>) put_reduction<L, Y, without<Y, summed_y>, T>(out, "y", "that");
+      put_product(out);
+      put_all_reduce<mesh_type, T>(out, "z", reduction::sum, shard_size<L, Out>, product::finished_over, reason_to_sum<L, typename product::loops>);
+      if (plan::finished_over == 0) out += nothing_is_sent;
+      put_owing<L, typename product::loops, summed_x>(out, "x");
+      put_owing<L, typename product::loops, summed_y>(out, "y");
+    }
+  }
+};
+
+template<class L, class X, class Along, class T>
+struct page_of_reduce;
+
+template<class L, class X, class... Along, class T>
+struct page_of_reduce<L, X, shape<Along...>, T> {
+  static constexpr void write(page& out) {
+    using plan = reduce_plan<L, X, Along...>;
+    out += "sum along ";
+    put_list<page, Along...>(out);
+    put_tensor(out, " of x", dims_as_written<X>);
+    put(out, " under ", name<L>, "\n");
+    if constexpr (!accepted<typename plan::verdict>) {
+      put_refusal<typename plan::verdict>(out);
+    } else {
+      put_reduction<L, X, shape<Along...>, T>(out, "x", "the sums");
+      if (plan::finished_over == 0) out += nothing_is_sent;
+      out += "  the gradient of x is that of the sum, on every element: nothing is owed\n";
+    }
+  }
+};
+
+template<class L, class Query, class Memory, class Key, class Q, class K, class V>
+struct page_of_attention {
+  static constexpr void write(page& out) {
+    using plan = attention_plan<L, Query, Memory, Key, Q, K, V>;
+    put_tensor(out, "attention of q", dims_as_written<Q>);
+    put_tensor(out, " to k", dims_as_written<K>);
+    put_tensor(out, " and v", dims_as_written<V>);
+    put(out, ", positions ", name<Query>, " to ", name<Memory>, ", compared along ", name<Key>, ", under ", name<L>, "\n");
+    if constexpr (!accepted<typename plan::verdict>) {
+      put_refusal<typename plan::verdict>(out);
+    } else {
+      constexpr attention_steps s = plan::steps(false);
+      put(out, "  a process has ", thousands_text(s.pairs.turns), s.pairs.turns == 1 ? " pair" : " pairs", " of sequence and head; in each, ");
+      put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ", number_text(s.depth), " elements: ");
+      put(out, count_text(2 * s.product_flops()), " flops\n");
+      out += nothing_is_sent;
+      out += "  the gradients of q, k and v are whole: nothing is owed\n";
+    }
+  }
+};
+
+template<class L, class Table, class V, class Ids, class T>
+struct page_of_gather {
+  static constexpr void write(page& out) {
+    using plan      = gather_plan<L, Table, V, Ids>;
+    using mesh_type = typename L::mesh_type;
+    put(out, "gather along ", name<V>, " from ");
+    put_tensor(out, "table", dims_as_written<Table>);
+    put_tensor(out, " by ids", dims_as_written<Ids>);
+    put(out, " under ", name<L>, "\n");
+    if constexpr (!accepted<typename plan::verdict>) {
+      put_refusal<typename plan::verdict>(out);
+    } else {
+      constexpr placed along = placed_under<L, V>;
+      put(out, "  a process looks ", thousands_text(plan::rows.ids), plan::ids == 1 ? " id up in " : " ids up in ");
+      if (split_over<L, shape<V>> != 0) put(out, "its ", thousands_text(along.room()), " of the ", thousands_text(along.size), " rows\n");
+      else put(out, "all ", thousands_text(along.size), " rows\n");
+      using result = typename plan::result;
+      put_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>, plan::finished_over,
+                                   reason_to_look_up<L, typename plan::loops>);
+      if (plan::finished_over == 0) out += nothing_is_sent;
+      put_owing<L, typename plan::loops, Table>(out, "table");
+    }
+  }
+};
+
+constexpr std::string_view name_of_transfer(reshard_move const& move) {
+  return move.what == transfer_kind::slice ? std::string_view{"slice"} : to_string(collective_of(move));
+}
+
+template<class From, class To, class S, class T, axis_set Owed>
+struct page_of_reshard {
+  static constexpr void write(page& out) {
+    using plan      = reshard_plan<From, To, S, Owed>;
+    using mesh_type = typename From::mesh_type;
+    put_tensor(out, "reshard of x", dims_as_written<S>);
+    put(out, " from ", name<From>, " to ", name<To>);
+    if constexpr (Owed != 0) {
+      out += ", while it is a sum over ";
+      put_axes(out, named_mesh_of<mesh_type>, Owed);
+    }
+    out += '\n';
+    if constexpr (!accepted<typename plan::verdict>) {
+      put_refusal<typename plan::verdict>(out);
+    } else {
+      reshard_steps const& steps = plan::steps;
+      if (steps.count == 0) out += "  every process has its part already: it is free\n";
+      extent sent = 0;
+      for (auto const& move : steps) {
+        put(out, "  ", name_of_transfer(move), " over ");
+        put_axes(out, named_mesh_of<mesh_type>, move.over);
+        put(out, ", ", bytes_text(move.send * extent{sizeof(T)}), " to ", bytes_text(move.result * extent{sizeof(T)}));
+        if (extent const bytes = sent_by_one(move, extent{sizeof(T)}); bytes > 0) put(out, ": sends ", bytes_text(bytes));
+        else out += ": free";
+        sent += sent_by_one(move, extent{sizeof(T)});
+        out += "\n    because ";
+        put_reason(out, reason_to_move<From, S, To, S>, named_mesh_of<mesh_type>, move.over, reduction::sum, move.what);
+        out += '\n';
+      }
+      if (steps.count > 1) put(out, "  in all it sends ", bytes_text(sent), "\n");
+    }
+  }
+};
+
+}  // namespace detail
+
+/// `einsum<Out...>(x, y)` of tensors of shapes `X` and `Y` under `L`: what each process multiplies, each collective with its reason, and what the gradients
+/// owe; or, where it does not compile, why. A constant.
+///
+///     explain_einsum<mixed, shape<batch, out>, shape<batch, hidden>, shape<hidden, out>>()
+template<Layout L, class Out, class X, class Y, Element T = float>
+constexpr auto const& explain_einsum() {
+  return detail::kept_text<detail::page_of_einsum<wet<L>, Out, X, Y, T>>;
+}
+
+/// The same of `sum<Along...>(x)`, `Along` a shape.
+template<Layout L, class X, class Along, Element T = float>
+constexpr auto const& explain_reduce() {
+  return detail::kept_text<detail::page_of_reduce<wet<L>, X, Along, T>>;
+}
+
+/// The same of `attention<Query, Memory, Key>` of queries, keys and values of shapes `Q`, `K` and `V`.
+template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
+constexpr auto const& explain_attention() {
+  return detail::kept_text<detail::page_of_attention<wet<L>, Query, Memory, Key, Q, K, V>>;
+}
+
+/// The same of `gather<V>(table, ids)`.
+template<Layout L, class Table, class V, class Ids, Element T = float>
+constexpr auto const& explain_gather() {
+  return detail::kept_text<detail::page_of_gather<wet<L>, Table, V, Ids, T>>;
+}
+
+/// The moves by which a tensor of shape `S` gets from one layout to another, with their bytes; `Owed` are the axes over which it is still a sum.
+template<Layout From, Layout To, class S, Element T = float, class Owed = axes<>>
+constexpr auto const& explain_reshard() {
+  return detail::kept_text<detail::page_of_reshard<wet<From>, wet<To>, S, T, axis_set_of<typename From::mesh_type, Owed>>>;
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,262 @@
+// Words: how explanations say meshes, axes, dimensions and verdicts.
+#pragma once
+
+#include <meshtf/core/placement.hpp>
+#include <meshtf/core/text.hpp>
+#include <meshtf/plan/reason.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// The text of an explanation while it grows. What is handed out is cut to its length.
+using page = fixed_text<16383>;
+
+/// A mesh with the names of its axes.
+struct named_mesh {
+  std::string_view name{};
+  std::string_view const* axes = nullptr;
+  std::array<extent, max_axes> sizes{};
+  int count = 0;
+
+  constexpr std::string_view axis(int a) const { return axes[a]; }
+  constexpr extent size(int a) const { return sizes[static_cast<std::size_t>(a)]; }
+  constexpr extent processes(axis_set over) const { return processes_along(sizes, over); }
+  constexpr axis_set all() const { return (axis_set{1} << count) - 1; }
+  /// Of these axes, those that join more than one process: along the others nothing is split and nothing is sent.
+  constexpr axis_set joining(axis_set over) const {
+    for (int a = 0; a < count; ++a)
+      if (size(a) == 1) over &= ~(axis_set{1} << a);
+    return over;
+  }
+};
+
+namespace detail {
+
+template<class Axes>
+struct axes_names;
+
+template<class... A>
+struct axes_names<axes<A...>> {
+  static constexpr std::array<std::string_view, sizeof...(A)> value{name<A>...};
+};
+
+}  // namespace detail
+
+template<Mesh M>
+inline constexpr named_mesh named_mesh_of{
+    .name  = detail::name<M>,
+    .axes  = detail::axes_names<typename M::all_axes>::value.data(),
+    .sizes = axis_sizes<M>,
+    .count = M::all_axes::count,
+};
+
+namespace detail {
+
+/// "a", "a and b", "a, b and c": before the i-th of n.
+constexpr std::string_view between(int i, int n) { return i == 0 ? "" : i + 1 == n ? " and " : ", "; }
+
+template<class Text>
+constexpr void put_axes(Text& out, named_mesh const& m, axis_set over) {
+  int const n = std::popcount(over);
+  for (int a = 0, i = 0; a < m.count; ++a)
+    if (among(over, a)) {
+      out += between(i++, n);
+      out += m.axis(a);
+    }
+}
+
+/// "x[batch, hidden]".
+template<class Text>
+constexpr void put_tensor(Text& out, std::string_view what, named_dims const& dims) {
+  out += what;
+  if (dims.count == 0) return;
+  out += '[';
+  for (int d = 0; d < dims.count; ++d) {
+    if (d > 0) out += ", ";
+    out += dims.name(d);
+  }
+  out += ']';
+}
+
+/// "256 x 1024": the part of one process.
+template<class Text>
+constexpr void put_extents(Text& out, named_dims const& dims) {
+  if (dims.count == 0) out += "1";
+  for (int d = 0; d < dims.count; ++d) {
+    if (d > 0) out += " x ";
+    out += number_text(dims[d].room());
+  }
+}
+
+/// `text` in a column of `width` characters.
+template<class Text>
+constexpr void put_left(Text& out, std::string_view text, std::size_t width) {
+  out += text;
+  if (text.size() < width) out.fill(width - text.size(), ' ');
+}
+template<class Text>
+constexpr void put_right(Text& out, std::string_view text, std::size_t width) {
+  if (text.size() < width) out.fill(width - text.size(), ' ');
+  out += text;
+}
+
+/// "1 process", "4 processes".
+template<class Text>
+constexpr void put_count(Text& out, extent n, std::string_view one, std::string_view more) {
+  out += thousands_text(n);
+  out += ' ';
+  out += n == 1 ? one : more;
+}
+
+// ---- verdicts. One that has no words of its own is said by its name: a verdict's name is a statement.
+
+template<class X>
+struct spelling {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    out += name<X>;
+  }
+};
+
+template<class Text, class... X>
+constexpr void put_list(Text& out) {
+  int i = 0;
+  ((out += i++ == 0 ? "" : ", ", spelling<X>::put(out)), ...);
+}
+
+template<class... D>
+struct spelling<shape<D...>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    out += '[';
+    put_list<Text, D...>(out);
+    out += ']';
+  }
+};
+
+template<class... A>
+struct spelling<axes<A...>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    put_list<Text, A...>(out);
+  }
+};
+
+template<class Verdict>
+struct verdict_words : spelling<Verdict> {};
+
+template<template<class...> class Verdict, class... X>
+struct verdict_words<Verdict<X...>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    std::string_view const whole = name<Verdict<X...>>;
+    for (char c : whole.substr(0, whole.find('<'))) out += c == '_' ? ' ' : c;
+    out += ": ";
+    put_list<Text, X...>(out);
+  }
+};
+
+template<>
+struct verdict_words<legal> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    out += "legal";
+  }
+};
+
+/// A sentence of pieces.
+template<class Text, class... Piece>
+constexpr void put(Text& out, Piece const&... piece) {
+  ((out += piece), ...);
+}
+
+template<class Axis, class First, class Second>
+struct verdict_words<one_axis_splits_two_dims<Axis, First, Second>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, name<Axis>, " splits both ", name<First>, " and ", name<Second>, ", so no process would hold a rectangular part");
+  }
+};
+
+template<class D>
+struct verdict_words<dim_appears_twice<D>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, name<D>, " is named twice; where a matrix has it on both sides, rename one");
+  }
+};
+
+template<class D>
+struct verdict_words<aliases_are_one_dim<D>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, name<D>, " is named twice, by aliases; each dimension is a struct of its own");
+  }
+};
+
+template<class D, extent Size, extent Parts>
+struct verdict_words<parts_do_not_divide_dim<D, Size, Parts>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, number_text(Size), " elements of ", name<D>, " can't be cut into ", number_text(Parts), " equal parts");
+  }
+};
+
+template<int Dims, int Most>
+struct verdict_words<too_many_dims<Dims, Most>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, "there are ", number_text(Dims), " dimensions, of which there may be ", number_text(Most));
+  }
+};
+
+template<class D>
+struct verdict_words<two_rules_for_dim<D>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, "the layout has two rules for ", name<D>);
+  }
+};
+
+template<class Axis, class D, class M>
+struct verdict_words<axis_is_not_in_mesh<Axis, D, M>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, "the layout splits ", name<D>, " over ", name<Axis>, ", but ", name<M>, " has no such axis");
+  }
+};
+
+template<class Axis, class D>
+struct verdict_words<axis_splits_dim_twice<Axis, D>> {
+  template<class Text>
+  static constexpr void put(Text& out) {
+    detail::put(out, "the layout's rule for ", name<D>, " names ", name<Axis>, " twice");
+  }
+};
+
+/// A text in exactly its length: what a constant keeps of a page. `Page` has a static function `write(page&)`.
+template<class Page>
+inline constexpr page written = [] {
+  page out;
+  Page::write(out);
+  return out;
+}();
+
+template<class Page>
+inline constexpr fixed_text<written<Page>.count> kept_text{written<Page>.view()};
+
+template<class Verdict>
+struct page_of_verdict {
+  static constexpr void write(page& out) { verdict_words<Verdict>::put(out); }
+};
+
+}  // namespace detail
+
+/// A verdict in words: "rows splits both batch and hidden, so no process would hold a rectangular part".
+template<class Verdict>
+constexpr auto const& in_words() {
+  return detail::kept_text<detail::page_of_verdict<Verdict>>;
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,6 +1,0 @@
-// explain: who holds what, what an operation sends and why, what a step costs, and what each rule of its layout saves, as text.
-#pragma once
-
-#include <meshtf/plan/explain/explain_cost.hpp>
-#include <meshtf/plan/explain/explain_layout.hpp>
-#include <meshtf/plan/explain/explain_operation.hpp>

@@ -1,0 +1,108 @@
+// Budgets: bounds on a cost that fail with both numbers, and what to look at then.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+#include <meshtf/core/text.hpp>
+#include <meshtf/price/cost.hpp>
+#include <meshtf/price/cost_text.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+// Past the end of an array as long as the budget: g++ prints neither the arguments of a call nor the condition of an `if`, but it says which element was asked for,
+// and of how many. clang prints the call.
+
+template<extent Budget>
+constexpr bool a_process_needs_at_most(extent peak) {
+  if (peak <= Budget) return true;
+  char const bytes_of_memory[static_cast<std::size_t>(Budget > 0 ? Budget : 1)]{};
+  return bytes_of_memory[peak] == 0;
+}
+template<extent Budget>
+constexpr bool a_process_sends_at_most(extent sent) {
+  if (sent <= Budget) return true;
+  char const bytes_to_send[static_cast<std::size_t>(Budget > 0 ? Budget : 1)]{};
+  return bytes_to_send[sent] == 0;
+}
+
+}  // namespace detail
+
+/// Whether a process never holds more than `Budget` bytes. Where it does not, the compiler's message has both numbers:
+///
+///     static_assert(meshtf::fits<24 * meshtf::GiB>(cost));
+template<extent Budget, Mesh M, std::size_t Capacity>
+consteval bool fits(cost<M, Capacity> const& c) {
+  return detail::a_process_needs_at_most<Budget>(c.peak_bytes());
+}
+
+/// Whether a process sends at most `Budget` bytes along the axis `A`, or without it in all. Where it sends more, the compiler's message has both numbers:
+///
+///     static_assert(meshtf::sends_at_most<4 * meshtf::MiB, rows>(cost));
+template<extent Budget, MeshAxis... A, Mesh M, std::size_t Capacity>
+consteval bool sends_at_most(cost<M, Capacity> const& c) {
+  return detail::a_process_sends_at_most<Budget>(c.template bytes_sent<A...>());
+}
+
+/// A few words in a compiler's message. As long as they are and no longer, since clang prints no other array as text.
+template<std::size_t N>
+struct message_text {
+  char text[N + 1]{};
+
+  constexpr explicit message_text(std::string_view s) { std::copy_n(s.data(), N, text); }
+};
+
+namespace detail {
+
+template<auto const& Cost>
+using mesh_of = typename std::remove_cvref_t<decltype(Cost)>::mesh_type;
+
+template<auto const& Cost>
+inline constexpr auto five_most_expensive = most_expensive<5>(Cost);
+
+/// Of an expense I = 0, 2, ...: "11.6 MiB in 3 reduce_scatter", and as I + 1: "rows cols, feed_forward.hpp:22".
+template<auto const& Cost, std::size_t I>
+inline constexpr auto expense_text = [] {
+  fixed_text<511> out;
+  if (I / 2 >= five_most_expensive<Cost>.count) return out;
+  collective_sum const& s = five_most_expensive<Cost>.sums[I / 2];
+  if (I % 2 == 0) {
+    out += bytes_text(s.sent);
+    out += " in ";
+    out += number_text(s.calls);
+    out += ' ';
+    out += to_string(s.kind);
+  } else {
+    out += axes_text(typename mesh_of<Cost>::all_axes{}, s.over);
+    out += ", ";
+    out += s.site.has_line() ? place_text(s.site) : site_text(s.site);
+  }
+  return out;
+}();
+template<auto const& Cost, std::size_t I>
+inline constexpr message_text<expense_text<Cost, I>.count> expense{expense_text<Cost, I>};
+
+template<auto... WhatAndWhere>
+constexpr bool the_most_expensive(bool asked_for) {
+  if (asked_for) throw "meshtf: the collectives that send most, as asked for";
+  return true;
+}
+
+}  // namespace detail
+
+/// Stops the compiler with the five call sites whose collectives send most in its message: bytes, calls and kind, then axes, file and line (or operator).
+///
+///     static_assert(meshtf::show_most_expensive<cost>());   // cost: a constexpr object of a namespace
+template<auto const& Cost>
+consteval bool show_most_expensive() {
+  using namespace detail;
+  return the_most_expensive<expense<Cost, 0>, expense<Cost, 1>, expense<Cost, 2>, expense<Cost, 3>, expense<Cost, 4>, expense<Cost, 5>,
+                            expense<Cost, 6>, expense<Cost, 7>, expense<Cost, 8>, expense<Cost, 9>>(true);
+}
+
+}  // namespace v0
+}  // namespace meshtf

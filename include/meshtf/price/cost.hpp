@@ -1,0 +1,302 @@
+// Cost: what a step sends, computes and holds on one process, as a literal value.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <source_location>
+#include <span>
+
+#include <meshtf/core/element.hpp>
+#include <meshtf/core/placed.hpp>
+#include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/links.hpp>
+#include <meshtf/plan/reason.hpp>
+#include <meshtf/plan/work.hpp>
+#include <meshtf/price/held.hpp>
+#include <meshtf/price/machine_model.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+inline constexpr extent KiB = 1024;
+inline constexpr extent MiB = 1024 * KiB;
+inline constexpr extent GiB = 1024 * MiB;
+
+/// One call to MPI, seen by one process.
+struct collective_call {
+  collective kind{};
+  reduction how{};  // of all_reduce and reduce_scatter
+  element type{};
+  axis_set over  = 0;
+  extent count   = 0;  // elements of the send buffer
+  extent payload = 0;  // bytes of the send buffer handed to MPI
+  extent sent    = 0;  // bytes that the process sends for it, under the ring model
+  call_site site{};
+  collective_reason const* why = nullptr;  // if the operation says so
+
+  /// Alike but for the call site.
+  friend constexpr bool operator==(collective_call const& a, collective_call const& b) {
+    return a.kind == b.kind && a.how == b.how && a.type == b.type && a.over == b.over && a.count == b.count && a.payload == b.payload &&
+           a.sent == b.sent;
+  }
+};
+
+/// Calls that are made one after the other, so many times: where `collectives()` of a cost begins, how many, how often. All of an ordinary cost are one run,
+/// made once; sums and multiples of costs have more.
+struct call_run {
+  std::size_t first  = 0;
+  std::size_t length = 0;
+  extent times       = 1;
+};
+
+/// A moment from which on memory shrank for a while: who had asked last, for how much, and how much lived then.
+struct local_peak {
+  call_site site{};
+  extent bytes = 0;
+  extent live  = 0;
+};
+
+namespace detail {
+
+struct repetition;
+
+}  // namespace detail
+
+/// What a program costs one process: promised by `dry_run`, counted by `recorded`. Bytes are those requested, before any rounding.
+template<Mesh M, std::size_t Capacity = 4096>
+class cost {
+public:
+  using mesh_type = M;
+
+  /// Bytes that the process sends, under the ring model, for every collective whose axes include `A`; without brackets, for all of them, each once.
+  template<MeshAxis... A>
+  constexpr extent bytes_sent() const {
+    return total<A...>([](collective_call const& c) { return c.sent; });
+  }
+
+  /// Bytes of the send buffers handed to MPI, for every collective whose axes include `A`; without brackets, for all of them, each once.
+  template<MeshAxis... A>
+  constexpr extent payload() const {
+    return total<A...>([](collective_call const& c) { return c.payload; });
+  }
+
+  /// How often a kind of collective is called; without brackets, any kind. A pairwise reduce-scatter counts once.
+  template<collective... Kind>
+  constexpr extent calls() const {
+    extent n = 0;
+    for_each_collective([&n](collective_call const& c, extent times) {
+      if (sizeof...(Kind) == 0 || ((c.kind == Kind) || ...)) n += times;
+    });
+    return n;
+  }
+
+  /// Of contractions: two for each multiply-add.
+  constexpr extent flops() const { return flops_; }
+  /// Of everything else: one for each arithmetic step of an elementwise function, a function like exp counting as one.
+  constexpr extent elementwise_flops() const { return elementwise_flops_; }
+  /// Of the arrays that kernels read and write, each counted once a pass: the least that travels between memory and processor where nothing stays in cache.
+  constexpr extent bytes_touched() const { return bytes_touched_; }
+  /// Of these, those of passes that are no contraction.
+  constexpr extent elementwise_bytes() const { return elementwise_bytes_; }
+  /// Products, passes over memory and messages: what a machine was asked to do.
+  constexpr extent operations() const { return kernels_ + calls(); }
+  /// Of the parameters' shards.
+  constexpr extent parameter_bytes() const { return parameter_bytes_; }
+  /// Of what optimizers remember of the parameters.
+  constexpr extent optimizer_bytes() const { return optimizer_bytes_; }
+  /// The most that lived at once: tensors, what the tape keeps of them, gradients, optimizer state, packing and message buffers.
+  constexpr extent peak_bytes() const { return peak_bytes_; }
+  /// What still lives at the end.
+  constexpr extent live_bytes() const { return live_bytes_; }
+  /// What lived at the peak. Of a dry run; `recorded` does not tell.
+  constexpr held_at_peak const& at_peak() const { return at_peak_; }
+
+  /// Every call, in order; one that is repeated stands once, see `runs()`.
+  constexpr std::span<collective_call const> collectives() const { return {calls_.data(), count_}; }
+  /// The runs that the calls are made in.
+  constexpr std::span<call_run const> runs() const { return {runs_.data(), run_count_}; }
+  /// f(call, times) for every call in `collectives()`, with the times that its run is made.
+  template<class F>
+  constexpr void for_each_collective(F const& f) const {
+    for (call_run const& run : runs())
+      for (std::size_t i = 0; i < run.length; ++i) f(calls_[run.first + i], run.times);
+  }
+
+  /// Modelled seconds of the step. The model and its limits: docs/cost.md.
+  constexpr modelled_time time(machine_model const& machine = {}) const {
+    modelled_time t{.products = static_cast<double>(flops_) / machine.flops_per_second,
+                    .passes   = static_cast<double>(elementwise_bytes_) / machine.memory_bytes_per_second};
+    for_each_collective([&](collective_call const& c, extent times) {
+      bool const slow = (c.over & axes_between_nodes<M>) != 0;
+      (slow ? t.between_nodes : t.within_node) +=
+          static_cast<double>(times) * seconds_of(c, slow ? machine.between_nodes : machine.within_node, machine);
+    });
+    return t;
+  }
+
+  /// Modelled seconds of one call.
+  static constexpr double seconds_of(collective_call const& c, machine_model const& machine) {
+    return seconds_of(c, (c.over & axes_between_nodes<M>) != 0 ? machine.between_nodes : machine.within_node, machine);
+  }
+
+  /// The same calls in the same order and the same figures; call sites, and what is kept alive at the end, may differ.
+  friend constexpr bool operator==(cost const& a, cost const& b) { return a.same_calls(b) && a.figures() == b.figures(); }
+
+  /// One after the other, on the same parameters: calls, flops and bytes touched add up, of what is held the larger counts.
+  friend constexpr cost operator+(cost const& a, cost const& b) {
+    cost sum        = a;
+    sum.peak_count_ = 0;
+    if (a.count_ + b.count_ > Capacity || a.run_count_ + b.run_count_ > most_runs)
+      throw "meshtf: this sum of costs makes more calls than cost<M> holds";
+    for (std::size_t i = 0; i < b.count_; ++i) sum.calls_[a.count_ + i] = b.calls_[i];
+    for (std::size_t r = 0; r < b.run_count_; ++r) sum.runs_[a.run_count_ + r] = {b.runs_[r].first + a.count_, b.runs_[r].length, b.runs_[r].times};
+    sum.count_ += b.count_;
+    sum.run_count_ += b.run_count_;
+    sum.kernels_ += b.kernels_;
+    sum.flops_ += b.flops_;
+    sum.elementwise_flops_ += b.elementwise_flops_;
+    sum.bytes_touched_ += b.bytes_touched_;
+    sum.elementwise_bytes_ += b.elementwise_bytes_;
+    sum.live_bytes_ = b.live_bytes_;
+    if (b.parameter_bytes_ > a.parameter_bytes_) sum.parameter_bytes_ = b.parameter_bytes_;
+    if (b.optimizer_bytes_ > a.optimizer_bytes_) sum.optimizer_bytes_ = b.optimizer_bytes_;
+    if (b.peak_bytes_ > a.peak_bytes_) {
+      sum.peak_bytes_ = b.peak_bytes_;
+      sum.at_peak_    = b.at_peak_;
+    }
+    return sum;
+  }
+  /// n times, one after the other.
+  friend constexpr cost operator*(extent n, cost const& a) {
+    cost product        = a;
+    product.peak_count_ = 0;
+    product.kernels_ *= n;
+    product.flops_ *= n;
+    product.elementwise_flops_ *= n;
+    product.bytes_touched_ *= n;
+    product.elementwise_bytes_ *= n;
+    if (n == 0) {
+      product.count_ = product.run_count_ = 0;
+      return product;
+    }
+    if (a.run_count_ == 1) {
+      product.runs_[0].times *= n;
+      return product;
+    }
+    product.run_count_ = 0;
+    for (extent k = 0; k < n; ++k)
+      for (call_run const& run : a.runs()) product.note(run);
+    return product;
+  }
+
+  // What a machine notes. Not for users: a cost is read.
+  constexpr void note(collective_call const& call) {
+    if (count_ == Capacity) throw "meshtf: this program makes more collectives than cost<M> holds (4096)";
+    calls_[count_++] = call;
+    if (run_count_ == 0) run_count_ = 1;
+    ++runs_[run_count_ - 1].length;
+  }
+  constexpr void note(call_run const& run) {
+    if (run.length == 0 || run.times == 0) return;
+    if (run_count_ == most_runs) throw "meshtf: this cost has more runs of calls than cost<M> holds";
+    runs_[run_count_++] = run;
+  }
+  constexpr void note(work const& w) {
+    ++kernels_;
+    flops_ += w.flops;
+    elementwise_flops_ += w.elementwise;
+    bytes_touched_ += w.bytes;
+    if (w.flops == 0) elementwise_bytes_ += w.bytes;
+  }
+  constexpr void note_memory(extent live, extent peak, extent parameters, extent optimizer = 0) {
+    live_bytes_      = live;
+    peak_bytes_      = peak;
+    parameter_bytes_ = parameters;
+    optimizer_bytes_ = optimizer;
+  }
+  constexpr void note_held(held_at_peak const& held) { at_peak_ = held; }
+  /// What lived at the start is the first local peak.
+  constexpr void note_start(extent live) {
+    peak_count_  = 0;
+    peaks_whole_ = true;
+    note_local_peak({{}, 0, live});
+  }
+  constexpr void note_local_peak(local_peak const& p) {
+    if (peak_count_ == most_peaks) return void(peaks_whole_ = false);
+    peaks_[peak_count_++] = p;
+  }
+
+private:
+  static constexpr std::size_t most_runs  = 64;
+  static constexpr std::size_t most_peaks = 1024;
+
+  static constexpr double seconds_of(collective_call const& c, link_model const& link, machine_model const& machine) {
+    extent const n = processes_along(axis_sizes<M>, c.over);
+    return static_cast<double>(messages_of(c.kind, n)) * link.seconds_per_message + static_cast<double>(c.sent) * link.seconds_per_byte +
+           static_cast<double>(bytes_added(c.kind, c.payload, n)) * machine.seconds_per_byte_added;
+  }
+
+  /// Call by call, each as often as it is made.
+  struct next_call {
+    cost const& all;
+    std::size_t run = 0, at = 0;
+    extent turn = 0;
+
+    constexpr explicit operator bool() const { return run < all.run_count_; }
+    constexpr collective_call const& operator*() const { return all.calls_[all.runs_[run].first + at]; }
+    constexpr next_call& operator++() {
+      if (++at < all.runs_[run].length) return *this;
+      at = 0;
+      if (++turn < all.runs_[run].times) return *this;
+      turn = 0;
+      ++run;
+      return *this;
+    }
+  };
+
+  constexpr bool same_calls(cost const& b) const {
+    if (calls() != b.calls()) return false;
+    next_call mine{*this}, others{b};
+    for (; mine; ++mine, ++others)
+      if (!(*mine == *others)) return false;
+    return true;
+  }
+  constexpr std::array<extent, 6> figures() const {
+    return {flops_, elementwise_flops_, bytes_touched_, parameter_bytes_, optimizer_bytes_, peak_bytes_};
+  }
+
+  template<class... A, class Of>
+  constexpr extent total(Of of) const {
+    static_assert(sizeof...(A) <= 1, "meshtf: a figure of cost is asked for one axis, or without brackets for all calls");
+    static_assert((M::all_axes::template has<A> && ...), "meshtf: the mesh of this cost has no such axis");
+    constexpr axis_set wanted = axis_set_of<M, axes<A...>>;
+    extent sum                = 0;
+    for_each_collective([&](collective_call const& c, extent times) {
+      if (sizeof...(A) == 0 || (c.over & wanted) != 0) sum += times * of(c);
+    });
+    return sum;
+  }
+
+  std::array<collective_call, Capacity> calls_{};
+  std::size_t count_ = 0;
+  std::array<call_run, most_runs> runs_{};
+  std::size_t run_count_    = 0;
+  extent kernels_           = 0;
+  extent flops_             = 0;
+  extent elementwise_flops_ = 0;
+  extent bytes_touched_     = 0;
+  extent elementwise_bytes_ = 0;
+  extent parameter_bytes_   = 0;
+  extent optimizer_bytes_   = 0;
+  extent peak_bytes_        = 0;
+  extent live_bytes_        = 0;
+  held_at_peak at_peak_{};
+  std::array<local_peak, most_peaks> peaks_{};  // of a dry run, in order: what `repeat` continues
+  std::size_t peak_count_ = 0;
+  bool peaks_whole_       = true;
+
+  friend detail::repetition;
+};
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,83 @@
+// dry_run: the price of a program, found by running it in the compiler.
+#pragma once
+
+#include <meshtf/price/ledger.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// `Program` can't be run on the compiler's machine: it is made for one layout, and a dry run makes it for another, which has no storage. It takes a class
+/// template, `template<meshtf::Layout L> struct training { ... };`, or a function template, `[]<meshtf::Layout L>(meshtf::machine<L>& m) { ... }`.
+template<class Program>
+struct program_is_no_template {};
+
+namespace detail {
+
+// Called in constant evaluation only, where reaching it stops the compiler with its name.
+inline void values_outlive_the_dry_run() {}
+
+/// Has this no call `f.operator()<L>(machine)`? Asked without a look into its body, which would stand in every message about one that has: what is no
+/// template has an address.
+template<class F>
+concept FixedProgram = !std::is_class_v<F> || requires { &F::operator(); };
+
+struct nothing {};
+template<class Program>
+constexpr auto result_of_step(Program& program) {
+  if constexpr (std::is_void_v<decltype(program.step())>) {
+    program.step();
+    return nothing{};
+  } else {
+    return program.step();
+  }
+}
+
+}  // namespace detail
+
+/// What all that `f.operator()<L>(machine)` does costs one process: every collective in order, flops, bytes. A literal value that a `static_assert` can bound.
+///
+///     constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) { ... });
+///
+/// It is the real program, with its control flow, run on the ledger instead of processes. clang counts the steps of constant evaluation and stops a long
+/// program at about 40 Transformer layers: pass -fconstexpr-steps=100000000 (the CMake target does).
+template<Layout L, class F>
+consteval auto dry_run(F f) {
+  constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
+  static_assert(is_template, "meshtf: dry_run takes []<meshtf::Layout L>(meshtf::machine<L>& m) { ... }");
+  ledger<typename L::mesh_type> m;
+  if constexpr (is_template) f.template operator()<dry<wet<L>>>(m);
+  m.unwind_tape(false);
+  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();  // some value is kept in a place that outlives f
+  return m.noted();
+}
+
+/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What its constructor holds counts in the bytes; its flops and collectives do not.
+template<template<Layout> class Program, Layout L, class... A>
+consteval auto dry_run(A... arguments) {
+  using layout = dry<wet<L>>;
+  ledger<typename L::mesh_type> m;
+  cost<typename L::mesh_type> step;
+  {
+    Program<layout> program{m, arguments...};
+    m.start_over();
+    {
+      [[maybe_unused]] auto const result = detail::result_of_step(program);
+    }
+    m.unwind_tape(false);
+    step = m.noted();
+  }
+  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
+  return step;
+}
+
+/// Refused, with a sentence: a class that is no template, as one of a lambda, or one that has its layout already.
+template<class Program, class L = void, class... A>
+  requires(!Layout<Program>)
+consteval auto dry_run(A const&...) {
+  using verdict = program_is_no_template<Program>;
+  static_assert(accepted<verdict>, "meshtf: dry_run takes template<meshtf::Layout L> struct training { ... };");
+  if constexpr (Layout<L>) return cost<typename L::mesh_type>{};
+}
+
+}  // namespace v0
+}  // namespace meshtf

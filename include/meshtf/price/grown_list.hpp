@@ -1,0 +1,95 @@
+// How a list grows with the number of blocks that wrote it, found from the lists of one, two and three blocks.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <meshtf/core/unchecked_vector.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// The list of n blocks is that of one block, with pieces between its entries that come n - 1 times each: once in the list of two blocks, twice in that of three.
+/// A stack of blocks that runs forth and back makes two pieces, an optimizer more; two stacks that grow together make them twice.
+///
+/// `Rules` says which entries stand for each other: `alike(x, y)` those of a piece; between the pieces `stays(x, y, z)` the same one of one, two and three
+/// blocks, and `grows(x, y, z)` if its size is another, on a line.
+template<class Entry, class Rules>
+class grown_list {
+public:
+  struct piece {
+    std::size_t before = 0;  // this entry of the list of one block
+    std::size_t first  = 0;  // its place in the list of two blocks
+    std::size_t length = 0;
+    std::size_t third  = 0;  // in that of three: two after the other begin here
+  };
+
+  constexpr grown_list(std::span<Entry const> one, std::span<Entry const> two, std::span<Entry const> three) : one_(one), two_(two), three_(three) {
+    fits_ = one.size() <= two.size() && three.size() - two.size() == two.size() - one.size() && align(0, 0);
+  }
+
+  constexpr explicit operator bool() const { return fits_; }
+
+  /// f(one, two, three) for each entry of the list of one block, and g(piece) for each piece, in their order.
+  template<class F, class G>
+  constexpr void for_each(F const& f, G const& g) const {
+    std::size_t more = 0, next = 0;
+    for (std::size_t i = 0; i <= one_.size(); ++i) {
+      for (; next < pieces_.size() && pieces_[next].before == i; ++next) {
+        g(pieces_[next]);
+        more += pieces_[next].length;
+      }
+      if (i < one_.size()) f(one_[i], two_[i + more], three_[i + 2 * more]);
+    }
+  }
+
+private:
+  struct place {
+    std::size_t at, more;
+  };
+
+  constexpr std::size_t longer() const { return two_.size() - one_.size(); }
+
+  /// Whether the lists fit from here on: entry `at` of one block, behind pieces of `more` entries. The pieces found are kept if they do.
+  constexpr bool align(std::size_t at, std::size_t more) {
+    std::size_t i = at;
+    while (i < one_.size() && Rules::stays(one_[i], two_[i + more], three_[i + 2 * more])) ++i;
+    if (i == one_.size() && more == longer()) return true;
+    for (bool last = false; !last; --i) {
+      last = i == at;
+      if (insert(i, more)) return true;
+      if (i < one_.size() && Rules::grows(one_[i], two_[i + more], three_[i + 2 * more]) && align(i + 1, more)) return true;
+    }
+    return false;
+  }
+
+  constexpr bool insert(std::size_t i, std::size_t more) {
+    for (place const& p : failed_)
+      if (p.at == i && p.more == more) return false;
+    for (std::size_t n = i == one_.size() ? longer() - more : 1; n > 0 && n <= longer() - more; ++n) {
+      if (!repeats(i + more, i + 2 * more, n)) continue;
+      pieces_.push_back({i, i + more, n, i + 2 * more});
+      if (align(i, more + n)) return true;
+      pieces_.pop_back();
+    }
+    failed_.push_back({i, more});
+    return false;
+  }
+
+  /// Whether the n entries there in the list of two blocks stand twice there in that of three, and what comes after them may be what comes next.
+  constexpr bool repeats(std::size_t in_two, std::size_t in_three, std::size_t n) const {
+    for (std::size_t k = 0; k < n; ++k)
+      if (!Rules::alike(two_[in_two + k], three_[in_three + k]) || !Rules::alike(two_[in_two + k], three_[in_three + n + k])) return false;
+    return true;
+  }
+
+  std::span<Entry const> one_, two_, three_;
+  unchecked_vector<piece> pieces_{};
+  unchecked_vector<place> failed_{};
+  bool fits_ = false;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

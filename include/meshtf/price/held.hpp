@@ -1,0 +1,72 @@
+// What is held at the moment of the peak: for what, and from which call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+
+#include <meshtf/core/dim.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// Where a collective or an allocation comes from: the operation and the line that called it. An operator can't take a location, so it has its name only.
+struct call_site {
+  char const* operation = "";
+  std::source_location at{};
+  bool backward = false;  // in the operation's gradient
+
+  constexpr bool has_line() const { return at.line() != 0; }
+  /// The same place and direction; operators, which have no place, are told by their names. Files are not compared: that would take the compiler more time than
+  /// all the rest, and two calls at the same line and column of two files are seldom.
+  friend constexpr bool operator==(call_site const& a, call_site const& b) {
+    if (a.at.line() != b.at.line() || a.at.column() != b.at.column() || a.backward != b.backward) return false;
+    return a.has_line() || std::string_view{a.operation} == b.operation;
+  }
+};
+
+/// What an array is held for. Parameters and optimizer state are told by their makers; data is what a program's constructor made beside them; a gradient is what
+/// operations make on their way back, an activation what they make on their way forth; a buffer is packed for a product, or a message.
+enum class held_for : std::uint8_t { parameter, optimizer_state, data, activation, gradient, buffer };
+
+inline constexpr std::size_t kinds_of_holding = 6;
+
+constexpr std::string_view to_string(held_for h) {
+  switch (h) {
+    case held_for::parameter: return "parameters";
+    case held_for::optimizer_state: return "optimizer state";
+    case held_for::data: return "data";
+    case held_for::activation: return "activations";
+    case held_for::gradient: return "gradients";
+    case held_for::buffer: return "buffers";
+  }
+  return "?";
+}
+
+/// Arrays that one call site made and that are alive together: a line in a loop makes several.
+struct held_arrays {
+  call_site site{};
+  held_for what = held_for::activation;
+  extent arrays = 0;
+  extent bytes  = 0;
+};
+
+/// What lives at the peak: all of it by what it is held for, and the call sites that hold most, the largest first.
+struct held_at_peak {
+  static constexpr std::size_t most_sites = 12;
+
+  std::array<extent, kinds_of_holding> by_kind{};
+  std::array<held_arrays, most_sites> largest{};
+  std::size_t sites = 0;
+
+  constexpr extent operator[](held_for what) const { return by_kind[static_cast<std::size_t>(what)]; }
+  constexpr extent bytes() const {
+    extent sum = 0;
+    for (extent b : by_kind) sum += b;
+    return sum;
+  }
+};
+
+}  // namespace v0
+}  // namespace meshtf

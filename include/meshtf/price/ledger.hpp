@@ -1,0 +1,165 @@
+// The ledger: the machine of a dry layout. Nothing is stored, computed or sent; what it would cost is noted.
+#pragma once
+
+#include <meshtf/plan/all_reduce_plan.hpp>
+#include <meshtf/plan/reshard/reshard_plan.hpp>
+#include <meshtf/plan/work.hpp>
+#include <meshtf/price/held_list.hpp>
+#include <meshtf/price/machine.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// Processes that exist only in constant evaluation. It has the members of `process_mesh` that operations call, and notes their price for one process.
+template<Mesh M>
+class ledger : public accounts<ledger<M>, M> {
+public:
+  static constexpr bool computes = false;
+
+  constexpr ledger() { this->begin_notes(&cost_); }
+  constexpr ~ledger() { this->unwind_tape(false); }
+
+  /// What has been noted so far.
+  constexpr cost<M> noted() {
+    cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes(), this->optimizer_bytes());
+    held_.note(cost_);
+    return cost_;
+  }
+
+  /// Forgets what has been noted; what lives goes on living, and the peak is counted from here.
+  constexpr void start_over() {
+    cost_ = {};
+    this->begin_notes(&cost_);
+    held_.start_over();
+  }
+
+  /// The ledger keeps the books of the process in the first corner of the mesh; all others' are the same.
+  template<MeshAxis A>
+  constexpr extent coordinate() const {
+    return 0;
+  }
+  constexpr extent rank_along(axis_set) const { return 0; }
+  constexpr bool counts(axis_set) const { return true; }
+
+  // ---- memory
+  /// Scratch: given back before anything else is asked for.
+  template<class T>
+  constexpr T* take(extent n) {
+    if (n == 0) return nullptr;
+    this->count_bytes(n * extent{sizeof(T)});
+    held_.give(held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(), held_for::buffer));
+    return nullptr;
+  }
+  template<class T>
+  constexpr void give(T*, extent n) {
+    this->count_bytes(-n * extent{sizeof(T)});
+  }
+  /// An array, and its entry in the list of what is held.
+  template<class T>
+  constexpr T* take(extent n, held_array*& entry) {
+    this->count_bytes(n * extent{sizeof(T)});
+    entry = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(), this->now().backward ? held_for::gradient : held_for::activation);
+    return nullptr;
+  }
+  template<class T>
+  constexpr void give(T* p, extent n, held_array* entry) {
+    give(p, n);
+    held_.give(entry);
+  }
+  constexpr void count_parameter(extent bytes) {
+    held_.name_latest(bytes, held_for::parameter);
+    accounts<ledger<M>, M>::count_parameter(bytes);
+  }
+  constexpr void count_optimizer_state(extent bytes) {
+    held_.name_latest(bytes, held_for::optimizer_state);
+    accounts<ledger<M>, M>::count_optimizer_state(bytes);
+  }
+  /// Handles' counts, slots and tape entries: not part of the price.
+  template<class T, class... A>
+  constexpr T* create(A&&... arguments) {
+    return new T{std::forward<A>(arguments)...};
+  }
+  template<class T>
+  constexpr void destroy(T* p) {
+    delete p;
+  }
+  template<class T>
+  constexpr T* create_array(std::size_t n) {
+    return new T[n]{};
+  }
+  template<class T>
+  constexpr void destroy_array(T* p, std::size_t) {
+    delete[] p;
+  }
+
+  // ---- arithmetic
+  template<Task K, class... A>
+  constexpr void run(K const& task, typename K::steps_type const& steps, A const&...) {
+    this->note(task.work(steps));
+    if constexpr (NeedsScratch<K>) {
+      using element          = typename K::scratch_type;
+      extent const n         = K::scratch(steps);
+      element* const scratch = take<element>(n);
+      give(scratch, n);
+    }
+  }
+  template<class F, class... P>
+  constexpr void transform(extent n, F const&, P*...) {
+    this->note(work_of::transform<F, P...>(n));
+  }
+  template<class T>
+  constexpr void add_up(extent n, bool, bool, T const*, T const*, T*) {
+    this->note(work_of::add_up<T>(n));
+  }
+  template<class T>
+  constexpr void fill(extent n, T, T*) {
+    this->note(work_of::fill<T>(n));
+  }
+  template<class T>
+  constexpr void copy(extent n, T const*, T*) {
+    this->note(work_of::copy<T>(n));
+  }
+  template<class T>
+  constexpr void copy_filled(extent, extent size, T const*, T*) {
+    this->note(work_of::copy<T>(size));
+  }
+
+  // ---- messages
+  template<class T>
+  constexpr void all_reduce(reduction how, T*, extent n, axis_set over) {
+    for (all_reduce_call const& c : plan_all_reduce<M>(n, extent{sizeof(T)}, over)) switch (c.kind) {
+        case collective::reduce_scatter: reduce_scatter<T>(how, nullptr, c.count, nullptr, c.over); break;
+        case collective::all_gather: all_gather<T>(nullptr, c.count, c.over); break;
+        default: this->note_collective(collective::all_reduce, how, element_of<T>, c.count, c.over);
+      }
+  }
+  template<class T>
+  constexpr void reduce_scatter(reduction how, T const*, extent part, T*, axis_set over) {
+    extent const extra = exchange_piece(part, extent{sizeof(T)});
+    T* const buffer    = take<T>(extra);
+    this->note_collective(collective::reduce_scatter, how, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
+    give(buffer, extra);
+  }
+  template<class T>
+  constexpr void all_gather(T*, extent part, axis_set over) {
+    this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
+  }
+  /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
+  template<class T>
+  constexpr void move(reshard_move const& move, T const*, T*) {
+    if (move.what == transfer_kind::slice) return;
+    extent const extra = scratch_of(move, extent{sizeof(T)});
+    T* const scratch   = take<T>(extra);
+    this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);
+    give(scratch, extra);
+  }
+  template<class T>
+  constexpr void unslice(reshard_move const&, T const*, T*) {}
+
+private:
+  cost<M> cost_{};
+  held_list held_{};
+};
+
+}  // namespace v0
+}  // namespace meshtf

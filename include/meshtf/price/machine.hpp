@@ -1,0 +1,222 @@
+// Machines: what operations ask of them, and what all of them keep: the account of what a program costs, and the tape of what it did.
+#pragma once
+
+#include <concepts>
+#include <source_location>
+#include <utility>
+
+#include <meshtf/core/function.hpp>
+#include <meshtf/plan/nest_plan.hpp>
+#include <meshtf/price/cost.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// Processes joined by MPI; <meshtf/runtime/process_mesh.hpp> defines it.
+template<Mesh M>
+class process_mesh;
+
+/// Processes that exist only in constant evaluation; <meshtf/price/ledger.hpp> defines it.
+template<Mesh M>
+class ledger;
+
+struct held_array;
+struct tape_entry;
+
+namespace detail {
+
+template<class L>
+struct machine_for : std::type_identity<process_mesh<typename L::mesh_type>> {};
+template<class L>
+struct machine_for<dry<L>> : std::type_identity<ledger<typename L::mesh_type>> {};
+
+/// How a machine counts elements: in numbers, unless it has no layout yet.
+template<class Machine>
+struct sizes_on : std::type_identity<extent> {};
+
+/// What an array remembers to find itself in its machine's books: nothing, unless the machine keeps a list of what is held.
+struct no_ticket {};
+template<class Machine>
+struct ticket_on : std::type_identity<no_ticket> {};
+template<Mesh M>
+struct ticket_on<ledger<M>> : std::type_identity<held_array*> {};
+
+}  // namespace detail
+
+/// What runs the operations on tensors under `L`: processes, or under a dry layout the compiler's ledger, which notes their price.
+template<Layout L>
+using machine = typename detail::machine_for<L>::type;
+
+/// What operations ask of whatever runs them: processes that do it, the ledger that notes its price, or the recorder that keeps it until somebody names a layout.
+/// None of them knows an operation. Sizes are numbers, or `undecided_size`s on the recorder.
+template<class M>
+concept Machine =
+    requires(M& m, typename detail::sizes_on<M>::type n, float* x, float const* y, axis_set over, bool yes, collective_reason const* why) {
+      typename M::mesh_type;
+      { M::computes } -> std::convertible_to<bool>;  // arrays have elements
+      // who asks, and why
+      m.enter("operation", std::source_location{});
+      m.because(why);
+      // what it does: a task; or a pass over whole arrays
+      m.run(task::reduce<reduction::sum, function::identity, float, float>{}, all_into_one(n), x, y);
+      m.transform(n, function::identity{}, x, y);
+      m.add_up(n, yes, yes, y, y, x);
+      m.fill(n, float{}, x);
+      m.copy(n, y, x);
+      // what it sends
+      m.all_reduce(reduction::sum, x, n, over);
+      { m.counts(over) } -> std::same_as<bool>;
+      m.if_joined(over, [] {}, [] {});
+      m.must_know(over);
+      // where values, handles and the tape live
+      { m.template create<int>(1) } -> std::same_as<int*>;
+      m.destroy(static_cast<int*>(nullptr));
+      m.put_on_tape(static_cast<tape_entry*>(nullptr));
+      m.unwind_tape(yes);
+      { m.records_gradients() } -> std::same_as<bool>;
+      m.count_parameter(n);
+    };
+
+/// An operation on the tape: how to go back through it. `leave` runs the operation's gradient, or, without `run`, destroys the entry.
+///
+/// A function pointer and a payload in a derived class are all that constant evaluation and a process have in common: g++ 12 and clang disagree on virtual
+/// destructors, `void*` and `std::function` there.
+struct tape_entry {
+  void (*leave)(tape_entry*, bool run);
+  tape_entry* before = nullptr;
+  call_site site     = {};
+};
+
+/// The part of a machine that is the same in the compiler and in a process. `Self` is the machine.
+template<class Self, Mesh M>
+class accounts {
+public:
+  using mesh_type = M;
+
+  constexpr accounts()            = default;
+  accounts(accounts const&)       = delete;
+  void operator=(accounts const&) = delete;
+
+  // ---- where we are
+  constexpr void enter(char const* operation, std::source_location at = {}) {
+    now_ = {operation, at, false};
+    why_ = nullptr;
+  }
+  constexpr call_site const& now() const { return now_; }
+  /// Why the next collectives of this operation are called.
+  constexpr void because(collective_reason const* why) { why_ = why; }
+
+  // ---- whether operations are put on the tape
+  constexpr bool records_gradients() const { return records_gradients_; }
+  constexpr bool record_gradients(bool on) { return std::exchange(records_gradients_, on); }
+
+  // ---- memory, in bytes requested
+  constexpr extent live_bytes() const { return live_; }
+  constexpr extent peak_bytes() const { return peak_; }
+  /// The most there were since notes began.
+  constexpr extent parameter_bytes() const { return most_parameters_; }
+  constexpr void count_parameter(extent bytes) {
+    parameters_ += bytes;
+    if (parameters_ > most_parameters_) most_parameters_ = parameters_;
+  }
+  /// Of what optimizers remember of the parameters: the most there was since notes began.
+  constexpr extent optimizer_bytes() const { return most_optimizer_; }
+  constexpr void count_optimizer_state(extent bytes) {
+    optimizer_ += bytes;
+    if (optimizer_ > most_optimizer_) most_optimizer_ = optimizer_;
+  }
+
+  // ---- what depends on the layout alone
+  /// `joined` where axes of `over` join processes, else `alone`. A machine that has no layout yet does both, and notes which is which.
+  template<class F, class G>
+  constexpr void if_joined(axis_set over, F const& joined, G const& alone) {
+    if (over != 0) joined();
+    else alone();
+  }
+  /// For what can't be done both ways: such a machine refuses where `over` may join processes.
+  constexpr void must_know(axis_set) const {}
+
+  /// Puts an entry, which `create` made, on the tape, under the name and line of the operation at work.
+  constexpr void put_on_tape(tape_entry* e) {
+    e->site   = now_;
+    e->before = std::exchange(last_, e);
+  }
+
+  /// Runs the tape backwards and leaves it empty; without `run` it is only dropped. If a gradient throws, the rest is dropped.
+  constexpr void unwind_tape(bool run) {
+    call_site const outside = now_;
+    try {
+      while (last_ != nullptr) {
+        taken const last{std::exchange(last_, last_->before)};
+        now_          = last.entry->site;
+        now_.backward = true;
+        why_          = nullptr;
+        if (run) last.entry->leave(last.entry, true);
+      }
+    } catch (...) {
+      unwind_tape(false);
+      now_ = outside;
+      throw;
+    }
+    now_ = outside;
+  }
+
+  constexpr bool tape_is_empty() const { return last_ == nullptr; }
+
+protected:
+  constexpr ~accounts() = default;
+
+  constexpr void count_bytes(extent bytes) {
+    live_ += bytes;
+    if (live_ > peak_) peak_ = live_;
+  }
+
+  constexpr void note_collective(collective kind, reduction how, element type, extent count, axis_set over) {
+    if (notes_ == nullptr) return;
+    extent const n     = processes_along(axis_sizes<M>, over);
+    extent const bytes = count * bytes_of(type);
+    notes_->note(
+        {kind, how, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_, why_});
+  }
+  constexpr void note(work const& w) {
+    if (notes_ != nullptr) notes_->note(w);
+  }
+  constexpr bool takes_notes() const { return notes_ != nullptr; }
+  /// What is noted, and the peaks, before somebody else took notes.
+  struct notes_before {
+    cost<M>* notes;
+    extent peak, parameters, optimizer;
+  };
+  /// From here on everything is noted in `notes`, and the peaks are counted anew.
+  constexpr notes_before begin_notes(cost<M>* notes) {
+    return {std::exchange(notes_, notes), std::exchange(peak_, live_), std::exchange(most_parameters_, parameters_),
+            std::exchange(most_optimizer_, optimizer_)};
+  }
+  constexpr void end_notes(notes_before const& before) {
+    notes_ = before.notes;
+    if (before.peak > peak_) peak_ = before.peak;
+    if (before.parameters > most_parameters_) most_parameters_ = before.parameters;
+    if (before.optimizer > most_optimizer_) most_optimizer_ = before.optimizer;
+  }
+
+private:
+  struct taken {
+    tape_entry* entry;
+    constexpr ~taken() { entry->leave(entry, false); }
+  };
+
+  tape_entry* last_             = nullptr;
+  cost<M>* notes_               = nullptr;
+  call_site now_                = {};
+  collective_reason const* why_ = nullptr;
+  extent live_                  = 0;
+  extent peak_                  = 0;
+  extent parameters_            = 0;
+  extent most_parameters_       = 0;
+  extent optimizer_             = 0;
+  extent most_optimizer_        = 0;
+  bool records_gradients_       = true;
+};
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,46 @@
+// An array that grows, in constant evaluation too.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// Standard libraries have no constexpr vector everywhere yet.
+template<class T>
+class growing {
+public:
+  constexpr growing()            = default;
+  growing(growing const&)        = delete;
+  void operator=(growing const&) = delete;
+  constexpr ~growing() { delete[] data_; }
+
+  constexpr int size() const { return count_; }
+  constexpr T* data() { return data_; }
+  constexpr T const* data() const { return data_; }
+  constexpr T& operator[](int i) { return data_[i]; }
+  constexpr T const& operator[](int i) const { return data_[i]; }
+  /// `n` more of them.
+  constexpr T* more(int n) {
+    if (count_ + n > room_) {
+      room_         = 2 * room_ + n + 16;
+      T* const next = new T[static_cast<std::size_t>(room_)]{};
+      for (int i = 0; i < count_; ++i) next[i] = data_[i];
+      delete[] std::exchange(data_, next);
+    }
+    count_ += n;
+    return data_ + count_ - n;
+  }
+  constexpr void push_back(T const& value) { *more(1) = value; }
+  constexpr void keep_first(int n) { count_ = n; }
+
+private:
+  T* data_   = nullptr;
+  int count_ = 0, room_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,150 @@
+// The peak of one record's memory under many layouts.
+#pragma once
+
+#include <algorithm>
+
+#include <meshtf/search/layout_seconds.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// The most bytes that live under a layout: one sum of quotients for each moment that may be the peak.
+///
+/// Where nothing but `searched` is ever split. It holds references, and lives in one evaluation.
+template<Mesh M, class Record>
+class layout_peak {
+public:
+  constexpr layout_peak(Record const& record, axis_set searched)
+      : record_(record),
+        searched_(searched & ~record.whole),
+        waiting_(new bucket_member[record.send_count + 1]),
+        known_of_call_(new int[record.call_count + 1]),
+        moment_bytes_(new extent[(record.moment_count + 1) * Record::most_kinds]),
+        moment_call_(new int[record.moment_count + 1]) {
+    for (std::size_t i = 0; i < record.call_count; ++i) known_of_call_[i] = -1;
+    put_kinds_together();
+    for (std::size_t i = 0; i < record.moment_count; ++i) add_moment(record.moments[i].bytes, record.moments[i].call);
+  }
+  layout_peak(layout_peak const&)    = delete;
+  void operator=(layout_peak const&) = delete;
+  constexpr ~layout_peak() {
+    delete[] waiting_;
+    delete[] known_of_call_;
+    delete[] moment_bytes_;
+    delete[] moment_call_;
+  }
+
+  /// The most bytes that live at any moment.
+  constexpr extent operator()(layout_numbers const& l) {
+    extent parts[Record::most_kinds]{};  // 0: what lives only under other layouts
+    for (int k = 0; k < kind_count_; ++k) parts[k] = kinds_[k].if_.holds(l) ? l.parts_of(kinds_[k].dims) : 0;
+    extent most = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
+    extent sums[Record::most_moments]{};
+    for (int m = 0; m < moment_count_; ++m) {
+      extent const* const bytes = moment_bytes_ + m * kind_count_;
+      extent sum                = 0;
+      for (int k = 0; k < kind_count_; ++k)
+        if (bytes[k] != 0 && parts[k] != 0) sum += bytes[k] / parts[k];
+      sums[m] = sum;
+      if (sum > most) most = sum;
+    }
+    for (int m = 0; m < moment_count_; ++m) {  // few of those that take scratch memory can be the peak, so nobody plans how much the others take
+      if (moment_call_[m] < 0) continue;
+      recorded_call const& c = record_.calls[static_cast<std::size_t>(moment_call_[m])];
+      if (c.is_product && sums[m] + c.most_scratch_of_contraction(l) <= most) continue;
+      extent const scratch = scratch_of(m, l);
+      if (sums[m] + scratch > most) most = sums[m] + scratch;
+    }
+    return most;
+  }
+
+private:
+  /// What a call takes under layouts that are the same to it.
+  struct scratch_memory {
+    extent key   = 0;
+    extent bytes = 0;
+    int next     = -1;  // of the same call
+  };
+  constexpr extent scratch_of(int moment, layout_numbers const& l) {
+    int const call         = moment_call_[moment];
+    recorded_call const& c = record_.calls[static_cast<std::size_t>(call)];
+    extent key             = number_.of[l.split(decides_on(c, searched_))];
+    listed_dims const by{c.dims() & searched_};
+    for (int k = 0; k < by.count; ++k) key = key * number_.count + number_.of[l.over[static_cast<std::size_t>(by.dim[k])]];
+    for (int i = known_of_call_[call]; i >= 0; i = known_[i].next)
+      if (known_[i].key == key) return known_[i].bytes;
+    extent const bytes = price_call<M>(c, l, [](work const&) {}, [](collective_call const&) {});
+    known_.push_back({key, bytes, std::exchange(known_of_call_[call], known_.size())});
+    return bytes;
+  }
+
+  /// Kinds that differ in dimensions only that are not searched are one.
+  constexpr void put_kinds_together() {
+    kind_count_ = 1;  // the first: what nothing divides
+    for (std::size_t k = 0; k < record_.kind_count; ++k) {
+      recorded_kind kind = record_.kinds[k];
+      kind.dims &= searched_;
+      bool const every = (kind.if_.dims & every_axis) != 0;
+      if (kind.if_.dims != 0 && !every) {
+        kind.if_.dims &= searched_;
+        if (kind.if_.dims == 0 && kind.if_.joined) {
+          kind_of_[k] = -1;
+          continue;
+        }
+        if (kind.if_.dims == 0) kind.if_ = {};
+      }
+      int to = 0;
+      while (to < kind_count_ && !(kinds_[to] == kind)) ++to;
+      if (to == kind_count_) kinds_[kind_count_++] = kind;
+      kind_of_[k] = to;
+    }
+  }
+  template<std::size_t N>
+  constexpr void add_moment(std::array<extent, N> const& bytes, int call) {
+    extent* const mine = moment_bytes_ + moment_count_ * kind_count_;
+    for (int k = 0; k < kind_count_; ++k) mine[k] = 0;
+    for (std::size_t k = 0; k < record_.kind_count; ++k)
+      if (kind_of_[k] >= 0) mine[kind_of_[k]] += bytes[k];
+    keep_moment(call);
+  }
+  /// Counts the moment that stands after the last, unless one before it is never lighter.
+  constexpr void keep_moment(int call) {
+    extent const* const mine = moment_bytes_ + moment_count_ * kind_count_;
+    for (int m = 0; m < moment_count_; ++m)
+      if ((call < 0 || moment_call_[m] == call) && covers(moment_bytes_ + m * kind_count_, mine)) return;
+    moment_call_[moment_count_++] = call;
+  }
+  /// Is `a` no lighter than `b` under any layout? What is divided by fewer dimensions outweighs what is divided by these and others.
+  constexpr bool covers(extent const* a, extent const* b) const {
+    extent more[Record::most_kinds]{};
+    for (int k = 0; k < kind_count_; ++k) more[k] = a[k] - b[k];
+    for (int k = 0; k < kind_count_; ++k) {
+      for (int j = 0; more[k] < 0 && j < kind_count_; ++j)
+        if (more[j] > 0 && kinds_[j].if_.dims == 0 && (kinds_[j].dims & ~kinds_[k].dims) == 0) {
+          extent const paid = std::min(more[j], -more[k]);
+          more[j] -= paid;
+          more[k] += paid;
+        }
+      if (more[k] < 0) return false;
+    }
+    return true;
+  }
+
+  Record const& record_;
+  axis_set searched_;
+  numbers_of_axis_sets<M> number_{};
+  growing<scratch_memory> known_{};
+  bucket_member* waiting_;
+  int* known_of_call_;  // the first in `known_`
+  recorded_kind kinds_[Record::most_kinds]{};
+  int kind_of_[Record::most_kinds]{};
+  int kind_count_ = 0;
+  extent* moment_bytes_;
+  int* moment_call_;
+  int moment_count_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

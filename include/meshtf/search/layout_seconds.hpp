@@ -1,0 +1,365 @@
+// Seconds of one record under many layouts: what depends on the same dimensions is priced together, and once for each way to split them.
+#pragma once
+
+#include <limits>
+#include <utility>
+
+#include <meshtf/search/layout_keys.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// The modelled seconds of a record.
+///
+/// What a layout costs depends on few figures: in how many parts each dimension is, and how many processes a sum joins.
+///
+/// * Flops and bytes touched are sums of products of local sizes. So the calls of the record are priced at few points, which tell the factors of the sum; a
+///   layout's price is a sum of few quotients.
+/// * What is sent is decided by sizes. Calls and gradients that depend on the same dimensions are a group, and each group remembers its price for each list of
+///   figures that it has met.
+///
+/// The evaluators of constant expressions take tens of nanoseconds for each node of an expression and about a microsecond for a call. So the loop that runs for
+/// each layout calls little and indexes plain arrays.
+///
+/// Where nothing but `searched` is ever split. It holds references, and lives in one evaluation.
+template<Mesh M, class Record>
+class layout_seconds {
+public:
+  constexpr layout_seconds(Record const& record, axis_set searched, machine_model const& machine)
+      : record_(record),
+        machine_(machine),
+        searched_(searched & ~record.whole),
+        next_of_call_(new int[record.call_count + 1]),
+        waiting_(new bucket_member[record.send_count + 1]) {
+    put_calls_into_groups();
+    put_sends_into_groups();
+  }
+  layout_seconds(layout_seconds const&) = delete;
+  void operator=(layout_seconds const&) = delete;
+  constexpr ~layout_seconds() {
+    delete[] next_of_call_;
+    delete[] waiting_;
+  }
+
+  constexpr double operator()(layout_numbers const& l) {
+    axis_set const* const over = l.over.data();
+    extent const* const parts  = l.parts.data();
+    extent flops = 0, passes = 0;
+    term const* const terms = terms_.data();
+    int const term_count    = terms_.size();
+    for (int i = 0; i < term_count; ++i) {
+      term const& t = terms[i];
+      if (t.decide.count > 0) {
+        axis_set joined = 0;
+        for (int k = 0; k < t.decide.count; ++k) joined |= over[t.decide.dim[k]];
+        if ((joined != 0) != t.if_.joined) continue;
+      }
+      extent by = 1;
+      for (int k = 0; k < t.by.count; ++k) by *= parts[t.by.dim[k]];
+      flops += t.flops / by;
+      passes += t.passes / by;
+    }
+    double messages = 0;
+    sent by_optimizer;
+    message open[most_open]{};
+    int open_count = 0, round = 0;
+    group const* const groups = groups_.data();
+    int const group_count     = groups_.size();
+    entry const* entries      = entries_.data();
+    for (int g = 0; g < group_count; ++g) {
+      group const& mine = groups[g];
+      extent key        = 0;
+      axis_set others   = 0;
+      for (int k = 0; k < mine.size.count; ++k) key = key * number_.count + number_.of[over[mine.size.dim[k]]];
+      if (mine.decide.count > 0) {
+        for (int k = 0; k < mine.decide.count; ++k) others |= over[mine.decide.dim[k]];
+        key = key * number_.count + number_.of[others];
+      }
+      int e = mine.entry[key % chains];
+      while (e >= 0 && entries[e].key != key) e = entries[e].next;
+      if (e < 0) {
+        e       = fill(g, key, l);
+        entries = entries_.data();
+      }
+      entry const& found = entries[e];
+      if (g < first_of_sends_) {
+        flops += found.flops;
+        passes += found.passes;
+        messages += found.messages;
+        continue;
+      }
+      by_optimizer.messages += found.messages;
+      if (found.packed_members == 0) continue;
+      // small gradients of one round that go over the same axes are one message, unless they are too many
+      if (mine.round != round) send(open, std::exchange(open_count, 0), by_optimizer), round = mine.round;
+      if (mine.over_all) others = l.joining;
+      int i = 0;
+      while (i < open_count && (open[i].over != others || open[i].type != mine.type)) ++i;
+      if (i == most_open || (i < open_count ? open[i].bytes : 0) + found.packed > largest_bucket) {
+        by_optimizer = one_by_one(l);
+        open_count   = 0;
+        break;
+      }
+      if (i == open_count) open[open_count++] = {others, mine.type, 0, 0};
+      open[i].bytes += found.packed;
+      open[i].members += found.packed_members;
+    }
+    send(open, open_count, by_optimizer);
+    return static_cast<double>(flops) / machine_.flops_per_second +
+           static_cast<double>(passes + by_optimizer.passes) / machine_.memory_bytes_per_second + (messages + by_optimizer.messages);
+  }
+
+private:
+  static constexpr int chains    = 64;
+  static constexpr int most_open = 8;  // messages at a time, of plan_buckets
+
+  /// (flops, bytes) / (parts of these dimensions), under a condition.
+  struct term {
+    axis_set dims = 0;
+    undecided_condition if_{};
+    listed_dims by{}, decide{};
+    extent flops  = 0;
+    extent passes = 0;
+  };
+  /// The price of a group.
+  struct entry {
+    extent key         = 0;
+    int next           = -1;  // of the same chain
+    extent flops       = 0;
+    extent passes      = 0;  // bytes
+    double messages    = 0;  // seconds
+    extent packed      = 0;  // bytes of gradients that go into messages with others, and how many of these there are
+    int packed_members = 0;
+  };
+  /// Calls whose sizes depend on some dimensions, and what they are finished over, or done at all, on others; or gradients that are sent in one round.
+  struct group {
+    axis_set dims = 0, others = 0;
+    listed_dims size{}, decide{};
+    int first = -1;  // of its calls or gradients
+    int round = 0, kind = 0;  // of gradients
+    element type{};
+    bool over_all = false;
+    int entry[chains]{};
+  };
+  /// Gradients of one size, in one group.
+  struct gradients {
+    extent n     = 0;
+    extent times = 0;
+    int next     = -1;
+  };
+  /// Gradients that are packed together.
+  struct message {
+    axis_set over = 0;
+    element type{};
+    extent bytes = 0;
+    int members  = 0;
+  };
+  /// What optimizers copy for their messages, in bytes, and the seconds of these.
+  struct sent {
+    extent passes   = 0;
+    double messages = 0;
+  };
+
+  /// The number of the group of these dimensions that `is_right`, from number `from` on; of a new one if there is none.
+  template<class F>
+  constexpr int group_for(axis_set dims, axis_set others, int from, F const& is_right) {
+    int g = from;
+    while (g < groups_.size() && (groups_[g].dims != dims || groups_[g].others != others || !is_right(groups_[g]))) ++g;
+    if (g < groups_.size()) return g;
+    group added{.dims = dims, .others = others, .size = listed_dims{dims}, .decide = listed_dims{others}};
+    for (int& e : added.entry) e = -1;
+    extent keys = 1;
+    for (int k = 0; k <= added.size.count; ++k) {
+      if (keys > std::numeric_limits<extent>::max() / number_.count) throw "meshtf: the axes of this mesh have too many different sizes for a search";
+      keys *= number_.count;
+    }
+    groups_.push_back(added);
+    return g;
+  }
+  constexpr recorded_call const& first_call(group const& g) const { return record_.calls[static_cast<std::size_t>(g.first)]; }
+
+  /// Calls that send are put into groups; the others are terms.
+  constexpr void put_calls_into_groups() {
+    layout_numbers const nothing_split = numbers_of_mesh<M>();
+    for (std::size_t i = 0; i < record_.call_count; ++i) {
+      recorded_call const& c = record_.calls[i];
+      axis_set const others  = decides_on(c, searched_);
+      if (others == 0 && !c.if_.holds(nothing_split)) continue;  // under no layout
+      int const g      = group_for(c.dims() & searched_, others, 0, [&](group const& of) {
+        recorded_call const& first = first_call(of);
+        return (first.price == nullptr) == (c.price == nullptr) && (c.price == nullptr || others == 0 || first.if_ == c.if_);
+      });
+      next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
+    }
+    int left = 0;
+    for (int g = 0; g < groups_.size(); ++g)
+      if (first_call(groups_[g]).price == nullptr || !is_sum_of_terms(groups_[g])) groups_[left++] = groups_[g];
+    groups_.keep_first(left);
+    first_of_sends_ = left;
+  }
+  /// What the calls of a group do where each dimension has so many parts; `by_plan`: as their plans say.
+  struct done {
+    extent flops = 0, passes = 0;
+    friend constexpr bool operator==(done const&, done const&) = default;
+  };
+  constexpr done done_by(group const& of, layout_numbers const& l, bool by_plan) const {
+    done sum;
+    for (int c = of.first; c >= 0; c = next_of_call_[c]) {
+      recorded_call const& call = record_.calls[static_cast<std::size_t>(c)];
+      if (call.is_product && !by_plan) {
+        sum.flops += call.flops_of_contraction(l) * call.times;
+        continue;
+      }
+      work const w = call.price(call, l).does;
+      sum.flops += w.flops * call.times;
+      if (w.flops == 0) sum.passes += w.bytes * call.times;
+    }
+    return sum;
+  }
+  /// Adds the terms of these calls, if they are so: their price where each dimension is whole or in as many parts as it has elements is a linear system for the
+  /// factors, which another point confirms.
+  constexpr bool is_sum_of_terms(group const& of) {
+    int const points = 1 << of.size.count;
+    auto* const at   = new done[static_cast<std::size_t>(points)];
+    bool holds       = true;
+    layout_numbers l = numbers_of_mesh<M>();
+    for (int p = 0; p < points; ++p) {
+      for (int k = 0; k < of.size.count; ++k)
+        l.parts[static_cast<std::size_t>(of.size.dim[k])] = (p >> k & 1) != 0 ? Record::sizes[static_cast<std::size_t>(of.size.dim[k])] : 1;
+      at[p] = done_by(of, l, false);
+    }
+    for (int k = 0; k < of.size.count; ++k) {
+      extent const n = Record::sizes[static_cast<std::size_t>(of.size.dim[k])];
+      for (int p = 0; p < points && n > 1; ++p) {
+        if ((p >> k & 1) != 0) continue;
+        done &whole = at[p], &split = at[p | 1 << k];  // become what does not depend on it, and the factor of what does
+        holds = holds && (whole.flops - split.flops) % (n - 1) == 0 && (whole.passes - split.passes) % (n - 1) == 0;
+        split = {(whole.flops - split.flops) / (n - 1) * n, (whole.passes - split.passes) / (n - 1) * n};
+        whole = {whole.flops - split.flops, whole.passes - split.passes};
+      }
+    }
+    for (int k = 0; k < of.size.count; ++k) {
+      extent const n  = Record::sizes[static_cast<std::size_t>(of.size.dim[k])];
+      extent smallest = 2;
+      while (smallest < n && n % smallest != 0) ++smallest;
+      l.parts[static_cast<std::size_t>(of.size.dim[k])] = n > 1 ? smallest : 1;
+    }
+    done sum;
+    for (int p = 0; p < points; ++p) {
+      extent by = 1;
+      for (int k = 0; k < of.size.count; ++k)
+        if ((p >> k & 1) != 0) by *= l.parts[static_cast<std::size_t>(of.size.dim[k])];
+      sum.flops += at[p].flops / by;
+      sum.passes += at[p].passes / by;
+    }
+    holds = holds && sum == done_by(of, l, true);
+    for (int p = 0; holds && p < points; ++p) {
+      if (at[p] == done{}) continue;
+      axis_set dims = 0;
+      for (int k = 0; k < of.size.count; ++k)
+        if ((p >> k & 1) != 0) dims |= axis_set{1} << of.size.dim[k];
+      undecided_condition const when = of.others == 0 ? undecided_condition{} : record_.calls[static_cast<std::size_t>(of.first)].if_;
+      int t                          = 0;
+      while (t < terms_.size() && (terms_[t].dims != dims || !(terms_[t].if_ == when))) ++t;
+      if (t == terms_.size()) {
+        terms_.push_back({.dims = dims, .if_ = when, .by = listed_dims{dims}, .decide = listed_dims{when.dims & searched_}});
+      }
+      terms_[t].flops += at[p].flops;
+      terms_[t].passes += at[p].passes;
+    }
+    delete[] at;
+    return holds;
+  }
+  constexpr void put_sends_into_groups() {
+    for (std::size_t r = 0; r < record_.round_count; ++r) {
+      int const from         = groups_.size();
+      std::size_t const last = r + 1 < record_.round_count ? record_.rounds[r + 1].first : record_.send_count;
+      for (std::size_t i = record_.rounds[r].first; i < last; ++i) {
+        recorded_send const& s         = record_.sends[i];
+        recorded_send_kind const& kind = record_.send_kinds[static_cast<std::size_t>(s.kind)];
+        axis_set const others          = (kind.over & every_axis) != 0 ? 0 : kind.over & searched_;
+        int const g = group_for(kind.dims & searched_, others, from, [&](group const& of) { return of.kind == s.kind && of.type == s.type; });
+        group& mine = groups_[g];
+        mine.round = static_cast<int>(r), mine.kind = s.kind, mine.type = s.type, mine.over_all = (kind.over & every_axis) != 0;
+        int same = mine.first;
+        while (same >= 0 && gradients_[same].n != s.n) same = gradients_[same].next;
+        if (same < 0) {
+          same = gradients_.size();
+          gradients_.push_back({s.n, 0, std::exchange(mine.first, same)});
+        }
+        ++gradients_[same].times;
+      }
+    }
+  }
+
+  constexpr int fill(int g, extent key, layout_numbers const& l) {
+    group& mine = groups_[g];
+    entry e{.key = key, .next = mine.entry[key % chains]};
+    if (g < first_of_sends_) price_calls(mine, e, l);
+    else price_gradients(mine, e, l);
+    mine.entry[key % chains] = entries_.size();
+    entries_.push_back(e);
+    return entries_.size() - 1;
+  }
+  constexpr void price_calls(group const& of, entry& e, layout_numbers const& l) {
+    for (int c = of.first; c >= 0; c = next_of_call_[c]) {
+      recorded_call const& call = record_.calls[static_cast<std::size_t>(c)];
+      price_call<M>(
+          call, l,
+          [&](work const& w) {
+            e.flops += w.flops * call.times;
+            if (w.flops == 0) e.passes += w.bytes * call.times;
+          },
+          [&](collective_call const& m) { e.messages += static_cast<double>(call.times) * cost<M>::seconds_of(m, machine_); });
+    }
+  }
+  constexpr void price_gradients(group const& of, entry& e, layout_numbers const& l) {
+    recorded_send_kind const& kind = record_.send_kinds[static_cast<std::size_t>(of.kind)];
+    axis_set const over            = l.split(kind.over);
+    if (over == 0) return;
+    extent const parts = l.parts_of(kind.dims);
+    for (int i = of.first; i >= 0; i = gradients_[i].next) {
+      gradients const& s = gradients_[i];
+      extent const n = s.n / parts, bytes = n * bytes_of(of.type);
+      if (is_packed(bytes)) e.packed += s.times * bytes, e.packed_members += static_cast<int>(s.times);
+      else
+        for_each_message<M>(reduction::sum, of.type, n, over, {},
+                            [&](collective_call const& m) { e.messages += static_cast<double>(s.times) * cost<M>::seconds_of(m, machine_); });
+    }
+  }
+
+  /// Adds what it takes to pack these messages, to send and to unpack them.
+  constexpr void send(message const* messages, int count, sent& sum) const {
+    for (int i = 0; i < count; ++i) {
+      message const& m = messages[i];
+      if (m.members > 1) sum.passes += 4 * m.bytes;
+      for_each_message<M>(reduction::sum, m.type, m.bytes / bytes_of(m.type), m.over, {},
+                          [&](collective_call const& c) { sum.messages += cost<M>::seconds_of(c, machine_); });
+    }
+  }
+  /// What optimizers send, gradient by gradient.
+  constexpr sent one_by_one(layout_numbers const& l) {
+    sent sum;
+    price_sends<M>(
+        record_, l, waiting_, [&](work const& w) { sum.passes += w.bytes; },
+        [&](collective_call const& c) { sum.messages += cost<M>::seconds_of(c, machine_); });
+    return sum;
+  }
+
+  Record const& record_;
+  machine_model const& machine_;
+  axis_set searched_;
+  numbers_of_axis_sets<M> number_{};
+  growing<term> terms_{};
+  growing<group> groups_{};  // of calls, then of gradients
+  int first_of_sends_ = 0;
+  growing<entry> entries_{};
+  growing<gradients> gradients_{};
+  int* next_of_call_;
+  bucket_member* waiting_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

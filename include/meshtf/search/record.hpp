@@ -1,0 +1,268 @@
+// A record: what one step asks its machine for, before anybody has chosen a layout.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include <meshtf/core/element.hpp>
+#include <meshtf/core/name.hpp>
+#include <meshtf/plan/collective.hpp>
+#include <meshtf/plan/work.hpp>
+#include <meshtf/price/cost.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// A mesh and the axes over which a record's open dimensions are split, as numbers: bits of `over[i]` are the axes that split the i-th of them.
+struct layout_numbers {
+  std::array<extent, max_axes> sizes{};  // of the mesh's axes; 1 past the last
+  axis_set joining = 0;  // the axes that join processes
+  std::array<axis_set, max_axes> over{};
+  std::array<extent, max_axes> parts{};
+  axis_set out_of_order = 0;  // dimensions whose axes do not stand in the mesh's order
+
+  constexpr layout_numbers() { parts.fill(1), sizes.fill(1); }
+
+  constexpr extent processes(axis_set axes) const {
+    extent n = 1;
+    for (; axes != 0; axes &= axes - 1) n *= sizes[static_cast<std::size_t>(std::countr_zero(axes))];
+    return n;
+  }
+  constexpr extent local(undecided_dim const& d) const { return d.size / parts_of(d.open); }
+  constexpr extent parts_of(axis_set dims) const {
+    extent n = 1;
+    for (; dims != 0; dims &= dims - 1) n *= parts[static_cast<std::size_t>(std::countr_zero(dims))];
+    return n;
+  }
+  constexpr extent local(undecided_size const& n) const { return n.whole / parts_of(n.dims); }
+  /// The axes, of those that join processes, that split any of these dimensions.
+  constexpr axis_set split(axis_set dims) const {
+    if ((dims & every_axis) != 0) return joining;
+    axis_set axes = 0;
+    for (; dims != 0; dims &= dims - 1) axes |= over[static_cast<std::size_t>(std::countr_zero(dims))];
+    return axes;
+  }
+  constexpr void put(int dim, axis_set axes) {
+    over[static_cast<std::size_t>(dim)]  = axes & joining;
+    parts[static_cast<std::size_t>(dim)] = processes(axes);
+  }
+};
+
+/// Done only where axes of `dims` join processes, or only where they don't; always if there are none.
+struct undecided_condition {
+  axis_set dims = 0;
+  bool joined   = true;
+
+  constexpr bool holds(layout_numbers const& l) const { return dims == 0 || (l.split(dims) != 0) == joined; }
+  friend constexpr bool operator==(undecided_condition const&, undecided_condition const&) = default;
+};
+
+/// One call of the machine, and how often it was made. `price` computes from it what a process does under a layout; a call without one is an all-reduce of `n`
+/// elements over the axes of the dimensions `over`.
+struct recorded_call {
+  struct figures {
+    work does{};
+    extent scratch = 0;  // bytes
+  };
+
+  figures (*price)(recorded_call const&, layout_numbers const&) = nullptr;
+  undecided_loops loops{};
+  undecided_size n{};
+  unsigned wishes = 0;  // of the task
+  bool is_product = false;  // what it does and takes at most is told without its steps, which are dear
+  axis_set over   = 0;
+  reduction how   = reduction::sum;
+  element type    = element::float32;
+  undecided_condition if_{};
+  extent times = 0;
+  call_site first{};  // who made it first
+
+  /// Of a contraction: two for each turn of its loops; and the most scratch memory, in bytes, which is a buffer for each operand.
+  constexpr extent flops_of_contraction(layout_numbers const& l) const {
+    extent turns = 2;
+    for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.dim[static_cast<std::size_t>(i)]);
+    return turns;
+  }
+  constexpr extent most_scratch_of_contraction(layout_numbers const& l) const {
+    extent all = 0;
+    for (int k = 0; k < loops.operands; ++k) {
+      extent elements = 1;
+      for (int d : loops.operand[static_cast<std::size_t>(k)]) elements *= l.local(loops.dim[static_cast<std::size_t>(d)]);
+      all += elements;
+    }
+    return all * bytes_of(type);
+  }
+
+  /// The dimensions that its sizes depend on.
+  constexpr axis_set dims() const {
+    axis_set set = n.dims;
+    for (undecided_dim const& d : loops.dims()) set |= d.open;
+    return set;
+  }
+
+  constexpr bool same_price(recorded_call const& other) const {
+    if (price != other.price || n != other.n || wishes != other.wishes || over != other.over || how != other.how || type != other.type ||
+        !(if_ == other.if_) || loops.along != other.loops.along || loops.rank != other.loops.rank || loops.operands != other.loops.operands)
+      return false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(loops.rank); ++i)
+      if (loops.dim[i] != other.loops.dim[i]) return false;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(loops.operands); ++k) {
+      dim_list const &a = loops.operand[k], &b = other.loops.operand[k];
+      if (a.count != b.count) return false;
+      for (int i = 0; i < a.count; ++i)
+        if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+};
+
+/// Bytes that live together, all divided by the parts of the same dimensions and under the same condition.
+struct recorded_kind {
+  axis_set dims = 0;
+  undecided_condition if_{};
+  friend constexpr bool operator==(recorded_kind const&, recorded_kind const&) = default;
+};
+
+/// A gradient that an optimizer finishes.
+struct recorded_send {
+  extent n = 0;  // elements of the whole
+  element type{};
+  int kind    = 0;  // what its sizes are divided by, and what is finished over
+  extent made = 0;  // bytes of the whole that are taken just before it is sent, as for means
+  extent gone = 0;  // bytes that are given back once it is used
+};
+
+struct recorded_send_kind {
+  axis_set dims = 0;
+  axis_set over = 0;
+};
+
+/// What a step costs under every layout that splits no other dimensions than `D...`: its calls without their sizes, and what lives when much lives. A literal
+/// value; `record` makes it, `price`, `rank_layouts` and `best_layout` read it.
+template<Dimension... D>
+struct step_record {
+  static constexpr std::size_t most_calls = 320, most_kinds = 32, most_moments = 96, most_sends = 512, most_rounds = 4;
+  using undecided_dims = shape<D...>;
+
+  /// What lives at a moment in which no more lives before or after it: bytes of each kind, and the call that takes scratch memory beside them, if one does.
+  struct moment {
+    std::array<extent, most_kinds> bytes{};
+    int call = -1;
+  };
+
+  std::array<recorded_call, most_calls> calls{};
+  std::size_t call_count = 0;
+  std::array<recorded_kind, most_kinds> kinds{};
+  std::size_t kind_count = 0;
+  std::array<moment, most_moments> moments{};
+  std::size_t moment_count = 0;
+  std::array<recorded_send, most_sends> sends{};
+  std::size_t send_count = 0;
+  std::array<recorded_send_kind, most_kinds> send_kinds{};
+  std::size_t send_kind_count = 0;
+  /// Gradients that are sent together, to the next round's first, and what lives before.
+  struct round {
+    std::size_t first = 0;
+    std::array<extent, most_kinds> bytes{};
+  };
+  std::array<round, most_rounds> rounds{};
+  std::size_t round_count = 0;
+  std::array<extent, most_kinds> optimizer{};  // the same of what optimizers remember
+  std::array<extent, most_kinds> parameters{};  // bytes of each kind
+  std::array<axis_set, max_axes> apart{};  // dimensions that stand in one loop nest with it: no axis splits both
+  std::array<axis_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: names of the same elements
+  axis_set whole = 0;  // dimensions that an operation needs whole
+
+  static constexpr int dims = int{sizeof...(D)};
+  static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};
+
+  /// The number of a call of this price, which is added if there is none.
+  constexpr int note(recorded_call const& call) {
+    for (std::size_t i = 0; i < call_count; ++i)
+      if (calls[i].same_price(call)) {
+        ++calls[i].times;
+        return static_cast<int>(i);
+      }
+    if (call_count == most_calls) throw "meshtf: this program makes more different calls than a record holds (320)";
+    calls[call_count]       = call;
+    calls[call_count].times = 1;
+    return static_cast<int>(call_count++);
+  }
+
+  constexpr std::size_t kind(recorded_kind const& wanted) {
+    for (std::size_t i = 0; i < kind_count; ++i)
+      if (kinds[i] == wanted) return i;
+    if (kind_count == most_kinds) throw "meshtf: the tensors of this program have more different shapes than a record holds (32)";
+    kinds[kind_count] = wanted;
+    return kind_count++;
+  }
+
+  constexpr int send_kind(axis_set of, axis_set over) {
+    for (std::size_t i = 0; i < send_kind_count; ++i)
+      if (send_kinds[i].dims == of && send_kinds[i].over == over) return static_cast<int>(i);
+    if (send_kind_count == most_kinds) throw "meshtf: the parameters of this program have more different shapes than a record holds (32)";
+    send_kinds[send_kind_count] = {of, over};
+    return static_cast<int>(send_kind_count++);
+  }
+
+  /// Keeps a moment unless another one is no lighter under any layout.
+  constexpr void note(moment const& m) {
+    auto const covers = [this](moment const& a, moment const& b) {
+      if (b.call >= 0 && a.call != b.call) return false;
+      for (std::size_t k = 0; k < kind_count; ++k)
+        if (a.bytes[k] < b.bytes[k]) return false;
+      return true;
+    };
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < moment_count; ++i)
+      if (covers(moments[i], m)) return;
+    for (std::size_t i = 0; i < moment_count; ++i)
+      if (!covers(m, moments[i])) {
+        if (left != i) moments[left] = moments[i];
+        ++left;
+      }
+    if (left == most_moments) throw "meshtf: the memory of this program has more peaks than a record holds (96)";
+    moments[left++] = m;
+    moment_count    = left;
+  }
+
+  /// The elements of `seen` become those of `parts`, outermost first, and stay where they are: so the first of these that can be split at all is split as
+  /// `seen` is, and no other one. (Where that one is split to single elements, axes of `seen` could go on to the next; nobody prices that.)
+  constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) {
+    std::size_t outer = 0;
+    while (outer + 1 < parts.size() && parts[outer].size == 1) ++outer;
+    for (std::size_t i = outer + 1; i < parts.size(); ++i) whole |= parts[i].open;
+    axis_set const a = seen.open, b = parts[outer].open;
+    if (a == 0 || b == 0) {
+      whole |= a | b;
+      return;
+    }
+    if (a == b) return;
+    alike[static_cast<std::size_t>(std::countr_zero(a))] |= b;
+    alike[static_cast<std::size_t>(std::countr_zero(b))] |= a;
+  }
+
+  /// Are sizes that are divided by the parts of `a` divided by as much as those of `b`, under every layout that can be priced?
+  constexpr bool same_parts(axis_set a, axis_set b) const { return names_of(a) == names_of(b); }
+
+  /// These dimensions stand in one loop nest.
+  constexpr void keep_apart(axis_set set) {
+    for (std::size_t i = 0; i < sizeof...(D); ++i)
+      if (set >> i & 1) apart[i] |= set & ~(axis_set{1} << i);
+  }
+
+private:
+  /// Those that may be split, and all that are split as they are.
+  constexpr axis_set names_of(axis_set set) const {
+    set &= ~whole;
+    for (axis_set before = 0; before != set;) {
+      before = set;
+      for (std::size_t i = 0; i < sizeof...(D); ++i)
+        if (before >> i & 1) set |= alike[i];
+    }
+    return set;
+  }
+};
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,211 @@
+// The price of a record under a layout: the same figures that a dry run under that layout finds.
+#pragma once
+
+#include <algorithm>
+
+#include <meshtf/plan/all_reduce_plan.hpp>
+#include <meshtf/plan/bucket_plan.hpp>
+#include <meshtf/search/record.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// A layout splits `Dim`, which is not among those that the record leaves open.
+template<class Dim, class OpenDims>
+struct dim_is_not_undecided_in_record {};
+
+namespace detail {
+
+template<Mesh M>
+constexpr layout_numbers numbers_of_mesh() {
+  layout_numbers n;
+  n.sizes   = axis_sizes<M>;
+  n.joining = joining_axes<M>;
+  return n;
+}
+
+/// Do those of these axes that join processes stand in the mesh's order?
+constexpr bool in_order(axis_list const& over, axis_set joining) {
+  int last = -1;
+  for (int axis : over) {
+    if (!among(joining, axis)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
+template<class L, class Open>
+struct numbers_under;
+template<class L, class... D>
+struct numbers_under<L, shape<D...>> {
+  static constexpr layout_numbers value = [] {
+    layout_numbers n = numbers_of_mesh<typename L::mesh_type>();
+    int dim          = 0;
+    (n.put(dim++, split_over<L, shape<D>>), ...);
+    dim = 0;
+    ((n.out_of_order |= (in_order(placing<L, D>.over, n.joining) ? axis_set{0} : axis_set{1}) << dim++), ...);
+    return n;
+  }();
+};
+
+template<class L, class Open>
+struct splits_undecided_dims;
+template<Mesh M, class... Rules, class Open>
+struct splits_undecided_dims<layout<M, Rules...>, Open>
+    : std::type_identity<first_objection<std::conditional_t<Open::template has<typename Rules::dimension>, legal,
+                                                            dim_is_not_undecided_in_record<typename Rules::dimension, Open>>...>> {};
+
+template<Mesh M, class... Rules>
+layout<M, Rules...> rules_of_layout(layout<M, Rules...> const&);
+
+/// Can all operations of the record be placed under this layout?
+template<class Record>
+constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d) {
+    if (l.over[d] == 0) continue;
+    if ((record.whole >> d & 1) != 0 || Record::sizes[d] % l.parts[d] != 0) return false;
+    if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
+    for (axis_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
+      auto const e = static_cast<std::size_t>(std::countr_zero(alike));
+      if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
+    }
+  }
+  return true;
+}
+
+/// The calls to MPI of one all-reduce of n elements, as machines make them, each given to `f`; returns the bytes of scratch memory that it takes.
+template<Mesh M, class F>
+constexpr extent for_each_message(reduction how, element type, extent n, axis_set over, call_site const& site, F const& f) {
+  extent scratch = 0;
+  for (all_reduce_call const& c : plan_all_reduce<M>(n, bytes_of(type), over)) {
+    extent const processes = processes_along(axis_sizes<M>, c.over);
+    bool const scatters    = c.kind == collective::reduce_scatter;
+    extent const bytes     = c.count * bytes_of(type) * (scatters ? processes : 1);
+    if (scatters) scratch = std::max(scratch, exchange_piece(c.count, bytes_of(type)) * bytes_of(type));
+    f(collective_call{c.kind, c.kind == collective::all_gather ? reduction::sum : how, type, c.over,
+                      payload_of(c.kind, bytes, processes) / bytes_of(type), payload_of(c.kind, bytes, processes),
+                      sent_by_one(c.kind, bytes, processes), site});
+  }
+  return scratch;
+}
+
+/// What one call of a record does under a layout: f(work) or f(collective_call), as often as it is made. Returns the scratch memory that it takes, in bytes.
+template<Mesh M, class OnWork, class OnMessage>
+constexpr extent price_call(recorded_call const& call, layout_numbers const& l, OnWork const& on_work, OnMessage const& on_message) {
+  if (!call.if_.holds(l)) return 0;
+  if (call.price != nullptr) {
+    recorded_call::figures const f = call.price(call, l);
+    on_work(f.does);
+    return f.scratch;
+  }
+  axis_set const over = l.split(call.over);
+  return over == 0 ? 0 : for_each_message<M>(call.how, call.type, l.local(call.n), over, call.first, on_message);
+}
+
+/// Bytes that live at a moment, in one process.
+template<std::size_t N>
+constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recorded_kind const> kinds, layout_numbers const& l) {
+  extent sum = 0;
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    if (bytes[k] != 0 && kinds[k].if_.holds(l)) sum += bytes[k] / l.parts_of(kinds[k].dims);
+  return sum;
+}
+
+/// What an optimizer sends of its gradients, as `detail::buckets` does: long ones at once and where they lie, the others packed into messages. f as above.
+/// `waiting` is room for so many members as the record has sends. Returns the most bytes that live meanwhile.
+template<Mesh M, class Record, class OnWork, class OnMessage>
+constexpr extent price_sends(Record const& record, layout_numbers const& l, bucket_member* waiting, OnWork const& on_work,
+                             OnMessage const& on_message) {
+  extent peak                      = 0;
+  recorded_send const* const sends = record.sends.data();
+  struct {
+    extent parts;
+    axis_set over;
+  } kinds[Record::most_kinds];
+  for (std::size_t k = 0; k < record.send_kind_count; ++k) kinds[k] = {l.parts_of(record.send_kinds[k].dims), l.split(record.send_kinds[k].over)};
+  for (std::size_t r = 0; r < record.round_count; ++r) {
+    std::size_t const last = r + 1 < record.round_count ? record.rounds[r + 1].first : record.send_count;
+    extent live            = bytes_under(record.rounds[r].bytes, {record.kinds.data(), record.kind_count}, l);
+    std::size_t count      = 0;
+    extent left            = 0;  // bytes that the updates of those that wait give back
+    auto const see         = [&peak](extent bytes) { peak = std::max(peak, bytes); };
+    for (std::size_t i = record.rounds[r].first; i < last; ++i) {
+      recorded_send const& s   = sends[i];
+      auto const [parts, over] = kinds[s.kind];
+      extent const n = s.n / parts, bytes = n * bytes_of(s.type);
+      live += s.made / parts;
+      see(live);
+      if (!is_packed(bytes)) {
+        if (over != 0) see(live + for_each_message<M>(reduction::sum, s.type, n, over, {}, on_message));
+        live -= s.gone / parts;
+        continue;
+      }
+      left += s.gone / parts;
+      if (over != 0) waiting[count++] = {.kind = collective::all_reduce, .type = s.type, .over = over, .owed = over, .bytes = bytes};
+    }
+    plan_buckets(std::span{waiting, count});
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!waiting[i].leads) continue;
+      extent bytes = 0;
+      for (int k = static_cast<int>(i); k >= 0; k = waiting[k].next) bytes += waiting[k].bytes;
+      bool const packed    = waiting[i].next >= 0;
+      extent const scratch = for_each_message<M>(reduction::sum, waiting[i].type, bytes / bytes_of(waiting[i].type), waiting[i].over, {}, on_message);
+      see(live + scratch + (packed ? bytes : 0));
+      if (packed) on_work(work{.kind = "copy", .bytes = 4 * bytes});  // into the message and out of it
+    }
+    live -= left;
+  }
+  return peak;
+}
+
+}  // namespace detail
+
+/// `legal`, or the first dimension that `L` splits and the record does not leave open.
+template<class Record, Layout L>
+using record_verdict =
+    typename detail::splits_undecided_dims<decltype(detail::rules_of_layout(std::declval<wet<L> const&>())), typename Record::undecided_dims>::type;
+
+/// What the recorded step costs under the layout `l`, of mesh `M`: a `cost` like that of the dry run, with the same flops, bytes, peak and collectives, but for
+/// their order. Throws a text if some operation can't be placed under it.
+template<Mesh M, Dimension... D>
+constexpr cost<M> price(step_record<D...> const& record, layout_numbers const& l) {
+  if (!detail::can_be_placed(record, l)) throw "meshtf: under this layout some operation of the recorded step can't be placed";
+  cost<M> sum;
+  extent peak             = 0;
+  auto const note_message = [&sum](collective_call const& c) { sum.note(c); };
+  auto const note_work    = [&sum](work const& w) { sum.note(w); };
+  std::array<extent, step_record<D...>::most_calls> scratch{};
+  for (std::size_t i = 0; i < record.call_count; ++i) {
+    recorded_call const& c = record.calls[i];
+    scratch[i]             = detail::price_call<M>(
+        c, l,
+        [&](work w) {
+          w.flops *= c.times, w.elementwise *= c.times, w.bytes *= c.times;
+          sum.note(w);
+        },
+        [&](collective_call const& call) {
+          for (extent t = 0; t < c.times; ++t) sum.note(call);
+        });
+  }
+  std::span<recorded_kind const> const kinds{record.kinds.data(), record.kind_count};
+  for (std::size_t i = 0; i < record.moment_count; ++i) {
+    auto const& m = record.moments[i];
+    peak          = std::max(peak, detail::bytes_under(m.bytes, kinds, l) + (m.call < 0 ? 0 : scratch[static_cast<std::size_t>(m.call)]));
+  }
+  auto* const waiting = new bucket_member[record.send_count + 1];
+  peak                = std::max(peak, detail::price_sends<M>(record, l, waiting, note_work, note_message));
+  delete[] waiting;
+  sum.note_memory(0, peak, detail::bytes_under(record.parameters, kinds, l), detail::bytes_under(record.optimizer, kinds, l));
+  return sum;
+}
+
+/// The same for a layout that is a type.
+template<Layout L, Dimension... D>
+constexpr cost<typename L::mesh_type> price(step_record<D...> const& record) {
+  static_assert(accepted<record_verdict<step_record<D...>, L>>, "meshtf: this record does not tell what the layout costs");
+  return price<typename L::mesh_type>(record, detail::numbers_under<wet<L>, shape<D...>>::value);
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,38 @@
+// How a recorded call is priced under a layout: the plan that a layout's own type would have made, and its work.
+#pragma once
+
+#include <meshtf/search/record.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+using call_figures = recorded_call::figures;
+
+/// Of any task.
+template<Task K>
+constexpr call_figures price_of_task(recorded_call const& c, layout_numbers const& l) {
+  task_loops loops;
+  loops.rank     = c.loops.rank;
+  loops.operand  = c.loops.operand;
+  loops.operands = c.loops.operands;
+  loops.along    = c.loops.along;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(loops.rank); ++i)
+    loops.dim[i] = {.size = c.loops.dim[i].size, .parts = l.parts_of(c.loops.dim[i].open)};
+  auto const steps = K::steps_type::plan(loops, full_extents(loops));
+  call_figures f;
+  if constexpr (HasWishes<K>) f.does = K::with(c.wishes).work(steps);
+  else f.does = K::work(steps);
+  if constexpr (NeedsScratch<K>) f.scratch = K::scratch(steps) * extent{sizeof(typename K::scratch_type)};
+  return f;
+}
+
+/// Of calls whose work is a function of a number of elements.
+template<auto Work>
+constexpr call_figures price_of_elements(recorded_call const& c, layout_numbers const& l) {
+  return {Work(l.local(c.n))};
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,251 @@
+// The recorder: the machine of an undecided layout. It notes what a step asks for, in a form that every layout can price.
+#pragma once
+
+#include <meshtf/price/dry_run.hpp>
+#include <meshtf/price/ledger.hpp>
+#include <meshtf/search/recorded_calls.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+template<Dimension... D>
+class recorder;
+
+namespace detail {
+
+template<class... D>
+struct machine_for<dry<undecided_layout<D...>>> : std::type_identity<recorder<D...>> {};
+template<class... D>
+struct sizes_on<recorder<D...>> : std::type_identity<undecided_size> {};
+template<class... D>
+struct ticket_on<recorder<D...>> : std::type_identity<std::size_t> {};
+
+}  // namespace detail
+
+/// A machine that has no processes and no layout. It has the members of `process_mesh` that operations call. What it can't price is refused when the program that
+/// asks for it is compiled: a reshard to a layout that the program names, a rename of an open sum, optimizers with `shard_state`.
+template<Dimension... D>
+class recorder : public accounts<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
+public:
+  static constexpr bool computes = false;
+  using record_type              = step_record<D...>;
+
+  constexpr recorder() = default;
+  constexpr ~recorder() { this->unwind_tape(false); }
+
+  constexpr record_type noted() {
+    note_moment(-1);
+    record_.parameters = parameters_;
+    record_.optimizer  = optimizer_;
+    return record_;
+  }
+  constexpr void start_over() {
+    record_.call_count = record_.moment_count = record_.send_count = record_.round_count = 0;
+    fuller_                                                                              = true;
+  }
+
+  template<MeshAxis A>
+  constexpr extent coordinate() const {
+    return 0;
+  }
+  constexpr extent rank_along(axis_set) const { return 0; }
+  constexpr bool counts(axis_set) const { return true; }
+
+  // ---- what depends on the layout alone
+  template<class F, class G>
+  constexpr void if_joined(axis_set over, F const& joined, G const& alone) {
+    if (over == 0) return alone();
+    if (now_if_.dims != 0) throw "meshtf: a record holds no condition within another one";
+    now_if_ = {over, true};
+    joined();
+    now_if_ = {over, false};
+    alone();
+    now_if_ = {};
+  }
+  constexpr void must_know(axis_set over) const {
+    if (over != 0)
+      throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
+  }
+
+  /// An operation gives the elements of `seen` other names and moves none: layouts under which it would have to are not priced.
+  constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) { record_.keep_alike(seen, parts); }
+
+  // ---- memory
+  template<class T>
+  constexpr T* take(undecided_size n, std::size_t& kind) {
+    record_.keep_apart(n.dims);
+    kind = record_.kind({n.dims, now_if_});
+    count_bytes(n.whole * extent{sizeof(T)}, kind);
+    return nullptr;
+  }
+  template<class T>
+  constexpr void give(T*, undecided_size n, std::size_t kind) {
+    count_bytes(-n.whole * extent{sizeof(T)}, kind);
+  }
+  template<class T, class... A>
+  constexpr T* create(A&&... arguments) {
+    return new T{std::forward<A>(arguments)...};
+  }
+  template<class T>
+  constexpr void destroy(T* p) {
+    delete p;
+  }
+  template<class T>
+  constexpr T* create_array(std::size_t n) {
+    return new T[n]{};
+  }
+  template<class T>
+  constexpr void destroy_array(T* p, std::size_t) {
+    delete[] p;
+  }
+  constexpr void count_optimizer_state(undecided_size bytes) { optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole; }
+  constexpr void count_parameter(undecided_size bytes) { parameters_[record_.kind({bytes.dims, {}})] += bytes.whole; }
+  /// What lives now; two of them differ by an `undecided_size`, if all of that is of the same dimensions.
+  struct lives {
+    record_type const* record;
+    std::array<extent, record_type::most_kinds> bytes;
+
+    friend constexpr undecided_size operator-(lives const& after, lives const& before) {
+      undecided_size more;
+      for (std::size_t k = 0; k < after.record->kind_count; ++k) {
+        extent const n = after.bytes[k] - before.bytes[k];
+        if (n == 0) continue;
+        if (more.whole != 0) throw "meshtf: this optimizer can't be recorded without a layout yet";
+        more = {n, after.record->kinds[k].dims};
+      }
+      return more;
+    }
+  };
+  constexpr lives live_bytes() const { return {&record_, live_}; }
+  constexpr bool nothing_lives() const {
+    for (extent bytes : live_)
+      if (bytes != 0) return false;
+    return true;
+  }
+
+  // ---- arithmetic
+  template<Task K, class... A>
+  constexpr void run(K const& task, undecided_steps<typename K::steps_type> const& plan, A const&...) {
+    recorded_call call{.price = &detail::price_of_task<K>, .loops = plan.loops};
+    if constexpr (HasWishes<K>) call.wishes = task.wishes();
+    if constexpr (requires { K::steps_type::needs_whole; })
+      for (int d : plan.loops.along)
+        if (d >= 0) record_.whole |= plan.loops.dim[static_cast<std::size_t>(d)].open;
+    if constexpr (requires { K::is_product; }) call.is_product = true, call.type = element_of<typename K::scratch_type>;
+    if constexpr (NeedsScratch<K>) note_with_scratch(call);
+    else note(call);
+  }
+  template<class F, class... P>
+  constexpr void transform(undecided_size n, F const&, P*...) {
+    note({.price = &detail::price_of_elements<&work_of::transform<F, P...>>, .n = n});
+  }
+  template<class T>
+  constexpr void add_up(undecided_size n, bool, bool, T const*, T const*, T*) {
+    note({.price = &detail::price_of_elements<&work_of::add_up<T>>, .n = n});
+  }
+  template<class T>
+  constexpr void fill(undecided_size n, T, T*) {
+    note({.price = &detail::price_of_elements<&work_of::fill<T>>, .n = n});
+  }
+  template<class T>
+  constexpr void copy(undecided_size n, T const*, T*) {
+    note({.price = &detail::price_of_elements<&work_of::copy<T>>, .n = n});
+  }
+
+  // ---- messages
+  template<class T>
+  constexpr void all_reduce(reduction how, T*, undecided_size n, axis_set over) {
+    if (over != 0) note_with_scratch({.n = n, .over = over, .how = how, .type = element_of<T>});
+  }
+  /// What an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, what lives when is left to `price`.
+  template<class T>
+  constexpr void note_send(undecided_size n, axis_set over) {
+    if (!sends_) {
+      note_moment(-1);
+      if (record_.round_count == record_type::most_rounds) throw "meshtf: this step sends gradients more often than a record holds (4 times)";
+      record_.rounds[record_.round_count++] = {record_.send_count, live_};
+      before_send_                          = live_;
+      sends_                                = true;
+    }
+    if (record_.send_count == record_type::most_sends) throw "meshtf: this program has more parameters than a record holds (512)";
+    recorded_send send{n.whole, element_of<T>, record_.send_kind(n.dims, over)};
+    settle_send(&send);
+    record_.sends[record_.send_count++] = send;
+  }
+  constexpr void end_of_sends() {
+    if (!sends_) return;
+    settle_send(nullptr);
+    sends_  = false;
+    fuller_ = false;
+  }
+
+private:
+  constexpr int note(recorded_call call) {
+    call.if_   = now_if_;
+    call.first = this->now();
+    record_.keep_apart(call.dims());
+    return record_.note(call);
+  }
+  constexpr void note_with_scratch(recorded_call const& call) {
+    int const number = note(call);
+    fuller_          = true;
+    note_moment(number);
+    fuller_ = true;
+  }
+  /// What lives now is a moment to keep if something was taken since the last.
+  constexpr void note_moment(int call) {
+    if (!fuller_ || sends_) return;
+    fuller_ = false;
+    typename record_type::moment m{live_, call};
+    record_.note(m);
+  }
+  constexpr void count_bytes(extent bytes, std::size_t kind) {
+    if (bytes < 0) note_moment(-1);
+    live_[kind] += bytes;
+    if (bytes > 0) fuller_ = true;
+  }
+
+  /// What was given back since the last gradient was sent is its own, what was taken is that of `next`; all of the same dimensions.
+  constexpr void settle_send(recorded_send* next) {
+    for (std::size_t k = 0; k < record_.kind_count; ++k) {
+      extent const more = live_[k] - before_send_[k];
+      if (more == 0) continue;
+      recorded_send* const whose = more > 0 ? next : record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
+      if (whose == nullptr || record_.kinds[k].if_.dims != 0 ||
+          !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[static_cast<std::size_t>(whose->kind)].dims))
+        throw "meshtf: this optimizer can't be recorded without a layout yet";
+      (more > 0 ? whose->made : whose->gone) += more > 0 ? more : -more;
+    }
+    before_send_ = live_;
+  }
+
+  record_type record_{};
+  std::array<extent, record_type::most_kinds> live_{}, parameters_{}, optimizer_{};
+  undecided_condition now_if_{};
+  std::array<extent, record_type::most_kinds> before_send_{};
+  bool fuller_ = false, sends_ = false;
+};
+
+/// The record of the first `step()` of a fresh `Program`, which may split `D...`: at most 8 dimensions. One dry run; no layout is named.
+///
+///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
+template<template<Layout> class Program, Dimension... D>
+consteval auto record() {
+  using open = dry<undecided_layout<D...>>;
+  recorder<D...> m;
+  step_record<D...> step;
+  {
+    Program<open> program{m};
+    m.start_over();
+    {
+      [[maybe_unused]] auto const result = detail::result_of_step(program);
+    }
+    m.unwind_tape(false);
+    step = m.noted();
+  }
+  if (!m.nothing_lives()) detail::values_outlive_the_dry_run();
+  return step;
+}
+
+}  // namespace v0
+}  // namespace meshtf

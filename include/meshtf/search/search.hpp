@@ -1,0 +1,321 @@
+// Layout search: the cheapest layouts of a recorded step, found by pricing all of them.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include <meshtf/core/text.hpp>
+#include <meshtf/search/alike_layouts.hpp>
+#include <meshtf/search/layout_peak.hpp>
+#include <meshtf/search/recorder.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+// Not by the concept: g++ 12 takes it for satisfied where it first meets it within a template.
+template<class T, class = void>
+struct is_layout : std::false_type {};
+template<class T>
+struct is_layout<T, std::void_t<typename T::mesh_type, typename T::rules_verdict>> : std::true_type {};
+
+}  // namespace detail
+
+/// Which layouts a search looks at. `candidates<batch, heads, hidden>`: each of these dimensions whole or split over any axes of the mesh, in all combinations.
+/// `candidates<data_parallel, mixed>`: these layouts. The order of several axes of one dimension changes no price, so they stand in the mesh's order.
+template<class... What>
+struct candidates {
+  static constexpr bool are_layouts = sizeof...(What) > 0 && (detail::is_layout<What>::value && ...);
+};
+
+/// The objective of a search: the least modelled time of those layouts that need at most `memory` bytes at the peak of the step.
+struct least_time {
+  machine_model machine{};
+  extent memory = std::numeric_limits<extent>::max();
+};
+
+inline constexpr least_time least_time_unbounded{};
+
+/// A layout in a ranking.
+struct ranked_layout {
+  std::array<std::uint8_t, max_axes> over{};  // the axes that split each dimension that the record leaves open, as an `axis_set`
+  int number     = 0;  // of a list of layouts: its place there
+  double seconds = 0;  // modelled, of one step
+  extent peak    = 0;  // bytes
+};
+
+namespace detail {
+
+/// Layouts of one price: `first`, or number `number` of a list, and those that differ from it in the names of alike axes.
+struct found_layouts {
+  packed_layout first = 0;
+  extent members      = 1;
+  int number          = 0;
+  double seconds      = 0;
+  extent peak         = 0;
+};
+
+}  // namespace detail
+
+/// The layouts of a search, the best first. `Open` are the dimensions that the record leaves open.
+template<Mesh M, class Open, std::size_t Most>
+class ranking;
+
+template<Mesh M, Dimension... D, std::size_t Most>
+class ranking<M, shape<D...>, Most> {
+public:
+  using mesh_type      = M;
+  using undecided_dims = shape<D...>;
+
+  constexpr std::span<ranked_layout const> layouts() const { return {layouts_.data(), count_}; }
+  constexpr ranked_layout const& operator[](std::size_t i) const { return layouts_[i]; }
+  constexpr std::size_t size() const { return count_; }
+  /// Layouts looked at; those that some operation can't place, or whose parts would not divide a dimension; those that need too much memory and are faster
+  /// than the last in the ranking.
+  constexpr extent looked_at() const { return looked_at_; }
+  constexpr extent illegal() const { return illegal_; }
+  constexpr extent too_large() const { return too_large_; }
+
+  /// The layout as numbers, for `price`.
+  constexpr layout_numbers numbers(std::size_t i) const { return detail::numbers_from<M>(detail::packed(layouts_[i].over)); }
+
+  /// "batch: rows, hidden: cols".
+  constexpr fixed_text<255> text(std::size_t i) const {
+    constexpr std::array<std::string_view, sizeof...(D)> dims{name_of<D>()...};
+    constexpr auto axis_names = []<class... A>(axes<A...>) {
+      return std::array<std::string_view, sizeof...(A)>{name_of<A>()...};
+    }(typename M::all_axes{});
+    fixed_text<255> text;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (layouts_[i].over[d] == 0) continue;
+      if (!text.empty()) text += ", ";
+      text += dims[d];
+      text += ':';
+      for (std::size_t a = 0; a < axis_names.size(); ++a)
+        if (layouts_[i].over[d] >> a & 1) {
+          text += ' ';
+          text += axis_names[a];
+        }
+    }
+    if (text.empty()) text += "nothing is split";
+    return text;
+  }
+
+  // What the search notes.
+  constexpr void note(std::span<detail::found_layouts const> sorted, extent looked_at, extent illegal, extent too_large) {
+    count_ = std::min(Most, sorted.size());
+    for (std::size_t i = 0; i < count_; ++i) {
+      ranked_layout& r = layouts_[i];
+      r                = {.number = sorted[i].number, .seconds = sorted[i].seconds, .peak = sorted[i].peak};
+      for (std::size_t d = 0; d < sizeof...(D); ++d) r.over[d] = static_cast<std::uint8_t>(detail::over_in(sorted[i].first, static_cast<int>(d)));
+    }
+    looked_at_ = looked_at;
+    illegal_   = illegal;
+    too_large_ = too_large;
+  }
+
+private:
+  std::array<ranked_layout, Most> layouts_{};
+  std::size_t count_ = 0;
+  extent looked_at_ = 0, illegal_ = 0, too_large_ = 0;
+};
+
+namespace detail {
+
+/// A search over all layouts that split some dimensions.
+template<class Open, class C, bool AreLayouts = C::are_layouts>
+struct search_over;
+
+template<class... D, class... Wanted>
+struct search_over<shape<D...>, candidates<Wanted...>, false> {
+  using objection =
+      first_objection<std::conditional_t<shape<D...>::template has<Wanted>, legal, dim_is_not_undecided_in_record<Wanted, shape<D...>>>...>;
+
+  static constexpr axis_set searched = ((axis_set{1} << position_of<Wanted, D...>()) | ... | axis_set{0});
+
+  template<Mesh M>
+    requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)  // more nobody prices
+  static constexpr extent count = extent{1} << (static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>));
+
+  /// f(layout, the same packed, how many layouts it stands for, its number in a list) for layouts that stand for all that can be placed.
+  template<Mesh M, class Record, class F>
+  static constexpr void for_each(Record const& record, F const& f) {
+    alike_layouts<M, Record>{record, searched}.for_each([&f](layout_numbers const& l, packed_layout p, extent members) { f(l, p, members, 0); });
+  }
+  /// f(a packed layout) for all that `p` stands for.
+  template<Mesh M, class Record, class F>
+  static constexpr void for_each_like(Record const& record, packed_layout p, F const& f) {
+    alike_layouts<M, Record>{record, searched}.for_each_like(p, f);
+  }
+};
+
+/// A search in a list.
+template<class... D, class... L>
+struct search_over<shape<D...>, candidates<L...>, true> {
+  using objection = first_objection<record_verdict<step_record<D...>, L>...>;
+
+  static constexpr axis_set searched = [] {
+    axis_set set = 0;
+    for (layout_numbers const& l : {numbers_under<wet<L>, shape<D...>>::value...})
+      for (std::size_t d = 0; d < max_axes; ++d)
+        if (l.over[d] != 0) set |= axis_set{1} << d;
+    return set;
+  }();
+
+  template<Mesh>
+  static constexpr extent count = extent{sizeof...(L)};
+
+  template<Mesh M, class Record, class F>
+  static constexpr void for_each(Record const& record, F const& f) {
+    static_assert((std::same_as<typename L::mesh_type, M> && ...), "meshtf: these layouts are for another mesh");
+    int number = 0;
+    for (layout_numbers const& l : {numbers_under<wet<L>, shape<D...>>::value...}) {
+      if (can_be_placed(record, l)) f(l, packed(l.over), 1, number);
+      ++number;
+    }
+  }
+  template<Mesh, class Record, class F>
+  static constexpr void for_each_like(Record const&, packed_layout p, F const& f) {
+    f(p);
+  }
+};
+
+/// The places of `found`, the fastest first. By hand, since constant evaluation pays for each call.
+constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
+  int* const room = new int[static_cast<std::size_t>(n) + 1];
+  int *from = order, *to = room;
+  for (int i = 0; i < n; ++i) from[i] = i;
+  for (int width = 1; width < n; width *= 2) {
+    for (int low = 0; low < n; low += 2 * width) {
+      int const middle = low + width < n ? low + width : n;
+      int const high   = low + 2 * width < n ? low + 2 * width : n;
+      for (int i = low, j = middle, k = low; k < high; ++k) {
+        bool const first = j == high || (i < middle && !(found[from[j]].seconds < found[from[i]].seconds));
+        to[k]            = first ? from[i++] : from[j++];
+      }
+    }
+    std::swap(from, to);
+  }
+  for (int i = 0; from != order && i < n; ++i) order[i] = from[i];
+  delete[] room;
+}
+
+}  // namespace detail
+
+/// All candidates for mesh `M` that every operation of the recorded step can be placed under and that fit into memory, by modelled time; of equals, the one that
+/// needs less memory stands first. Exact: every layout's time and peak are those of its dry run. The ranking holds the best `Most`.
+///
+///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
+///     constexpr auto best = meshtf::rank_layouts<grid, meshtf::candidates<batch, heads, hidden, vocab>>(step, meshtf::least_time{});
+///
+/// In the compiler and at run time. A large search in the compiler needs -fconstexpr-ops-limit (g++) or -fconstexpr-steps (clang): docs/layout_search.md.
+/// Source of the idea: Jia, Zaharia, Aiken, Beyond Data and Model Parallelism for Deep Neural Networks (2018); there is no sampling here.
+template<Mesh M, class Candidates, std::size_t Most = 256, Dimension... D>
+constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& record, least_time const& objective = {}) {
+  using search = detail::search_over<shape<D...>, Candidates>;
+  ranking<M, shape<D...>, Most> result;
+  static_assert(accepted<typename search::objection>, "meshtf: this record does not tell what these layouts cost");
+  if constexpr (accepted<typename search::objection>) {
+    detail::growing<detail::found_layouts> found, kept;
+    extent placed = 0, too_large = 0;
+    {
+      detail::layout_seconds<M, step_record<D...>> seconds_of(record, search::searched, objective.machine);
+      search::template for_each<M>(record, [&](layout_numbers const& l, detail::packed_layout p, extent members, int number) {
+        placed += members;
+        found.push_back({p, members, number, seconds_of(l)});
+      });
+    }
+    {
+      detail::layout_peak<M, step_record<D...>> peak_of(record, search::searched);
+      auto* const order = new int[static_cast<std::size_t>(found.size()) + 1];
+      detail::sort_by_seconds(found.data(), found.size(), order);
+      // the peak is looked at from the fastest on, until the ranking is full
+      for (int i = 0; i < found.size(); ++i) {
+        detail::found_layouts f = found[order[i]];
+        if (kept.size() >= int{Most} && f.seconds != kept[kept.size() - 1].seconds) break;
+        f.peak = peak_of(detail::numbers_from<M>(f.first));
+        if (f.peak > objective.memory) too_large += f.members;
+        else
+          search::template for_each_like<M>(record, f.first, [&](detail::packed_layout p) {
+            f.first = p;
+            kept.push_back(f);
+          });
+      }
+      delete[] order;
+    }
+    std::sort(kept.data(), kept.data() + kept.size(), [](detail::found_layouts const& a, detail::found_layouts const& b) {
+      if (a.seconds != b.seconds) return a.seconds < b.seconds;
+      if (a.peak != b.peak) return a.peak < b.peak;
+      return a.number != b.number ? a.number < b.number : a.first < b.first;
+    });
+    result.note({kept.data(), static_cast<std::size_t>(kept.size())}, search::template count<M>, search::template count<M> - placed, too_large);
+  }
+  return result;
+}
+
+namespace detail {
+
+template<class... R>
+struct found_rules {
+  template<Mesh M>
+  using layout_on = layout<M, R...>;
+};
+template<class... A, class... B>
+found_rules<A..., B...> operator+(found_rules<A...>, found_rules<B...>);
+
+template<class... A>
+struct axes_list {
+  template<class D>
+  using rule = std::conditional_t<sizeof...(A) == 0, found_rules<>, found_rules<split<D, A...>>>;
+};
+template<class... A, class... B>
+axes_list<A..., B...> operator+(axes_list<A...>, axes_list<B...>);
+
+/// The rule that splits `D` over a set of axes; none if that is empty.
+template<class D, axis_set Set, class Axes>
+struct rule_of;
+template<class D, axis_set Set, class... A>
+struct rule_of<D, Set, axes<A...>>
+    : std::type_identity<typename decltype((
+          axes_list<>{} + ... + std::conditional_t<(Set >> position_of<A, A...>() & 1) != 0, axes_list<A>, axes_list<>>{}))::template rule<D>> {};
+
+/// The layout of mesh `M` that splits the i-th of the dimensions `Open` over the set `Over[i]` of axes.
+template<class M, class Open, std::array<std::uint8_t, max_axes> Over, class = std::make_index_sequence<std::size_t{Open::rank}>>
+struct layout_from;
+template<class M, class... D, std::array<std::uint8_t, max_axes> Over, std::size_t... I>
+struct layout_from<M, shape<D...>, Over, std::index_sequence<I...>> {
+  using type =
+      typename decltype((found_rules<>{} + ... + typename rule_of<D, axis_set{Over[I]}, typename M::all_axes>::type{}))::template layout_on<M>;
+};
+
+template<class M, class Open, ranked_layout const& Found, class Candidates, bool = Candidates::are_layouts>
+struct found_layout : layout_from<M, Open, Found.over> {};
+template<class M, class Open, ranked_layout const& Found, class... L>
+struct found_layout<M, Open, Found, candidates<L...>, true> : std::tuple_element<static_cast<std::size_t>(Found.number), std::tuple<L...>> {};
+
+template<auto const& Record, Mesh M, class Candidates, auto const& Objective>
+struct best_of {
+  static constexpr ranked_layout found = [] {
+    auto const first = rank_layouts<M, Candidates, 1>(Record, Objective);
+    if (first.size() == 0) throw "meshtf: none of these layouts can be placed and fits into memory";
+    return first[0];
+  }();
+  using type = typename found_layout<M, typename std::remove_cvref_t<decltype(Record)>::undecided_dims, found, Candidates>::type;
+};
+
+}  // namespace detail
+
+/// The first of `rank_layouts` as a type: `layout<M, split<batch, rows>, split<hidden, cols>>`, or the layout of the list. `Record` and `Objective` are constexpr
+/// objects of static storage.
+template<auto const& Record, Mesh M, class Candidates, auto const& Objective = least_time_unbounded>
+using best_layout = typename detail::best_of<Record, M, Candidates, Objective>::type;
+
+/// The layout at place `I` of a ranking, a constexpr object of static storage, as a type.
+template<auto const& Ranking, std::size_t I>
+using layout_at = typename detail::layout_from<typename std::remove_cvref_t<decltype(Ranking)>::mesh_type,
+                                               typename std::remove_cvref_t<decltype(Ranking)>::undecided_dims, Ranking[I].over>::type;
+
+}  // namespace v0
+}  // namespace meshtf

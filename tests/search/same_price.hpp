@@ -1,0 +1,23 @@
+// For tests: whether a record's price is a dry run's.
+#pragma once
+
+#include <meshtf/price/cost.hpp>
+
+namespace meshtf::tests {
+
+/// All figures, and the same calls as often, in any order.
+template<Mesh M>
+constexpr bool same_price(cost<M> const& a, cost<M> const& b) {
+  auto const times = [](cost<M> const& in, collective_call const& wanted) {
+    int n = 0;
+    for (auto const& c : in.collectives()) n += c == wanted ? 1 : 0;
+    return n;
+  };
+  for (auto const& c : a.collectives())
+    if (times(a, c) != times(b, c)) return false;
+  return a.calls() == b.calls() && a.bytes_sent() == b.bytes_sent() && a.payload() == b.payload() && a.flops() == b.flops() &&
+         a.elementwise_flops() == b.elementwise_flops() && a.bytes_touched() == b.bytes_touched() && a.elementwise_bytes() == b.elementwise_bytes() &&
+         a.parameter_bytes() == b.parameter_bytes() && a.optimizer_bytes() == b.optimizer_bytes() && a.peak_bytes() == b.peak_bytes();
+}
+
+}  // namespace meshtf::tests
