@@ -156,7 +156,7 @@ struct page_of_attention {
     if constexpr (!accepted<typename plan::verdict>) {
       put_refusal<typename plan::verdict>(out);
     } else {
-      constexpr attention_steps s = plan::steps(false);
+      constexpr attention_steps s = plan::steps;
       put(out, "  a process has ", thousands_text(s.pairs.turns), s.pairs.turns == 1 ? " pair" : " pairs", " of sequence and head; in each, ");
       put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ", number_text(s.depth), " elements: ");
       put(out, count_text(2 * s.product_flops()), " flops\n");
@@ -179,7 +179,7 @@ struct page_of_gather {
       put_refusal<typename plan::verdict>(out);
     } else {
       constexpr placed along = placed_under<L, V>;
-      put(out, "  a process looks ", thousands_text(plan::rows.ids), plan::ids == 1 ? " id up in " : " ids up in ");
+      put(out, "  a process looks ", thousands_text(plan::rows.ids), plan::rows.ids == 1 ? " id up in " : " ids up in ");
       if (split_over<L, shape<V>> != 0) put(out, "its ", thousands_text(along.room()), " of the ", thousands_text(along.size), " rows\n");
       else put(out, "all ", thousands_text(along.size), " rows\n");
       using result = typename plan::result;

@@ -97,9 +97,8 @@ public:
   constexpr void run(K const& task, typename K::steps_type const& steps, A const&...) {
     this->note(task.work(steps));
     if constexpr (NeedsScratch<K>) {
-      using element          = typename K::scratch_type;
-      extent const n         = K::scratch(steps);
-      element* const scratch = take<element>(n);
+      extent const n      = K::scratch(steps);
+      auto* const scratch = take<typename K::scratch_type>(n);
       give(scratch, n);
     }
   }
