@@ -5,6 +5,7 @@
 #include <meshtf/ops/pointwise/bias_gelu.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>
+#include <meshtf/ops/pointwise/erf.hpp>
 #include <meshtf/ops/pointwise/exp.hpp>
 #include <meshtf/ops/pointwise/gelu.hpp>
 #include <meshtf/ops/pointwise/log.hpp>
