@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <meshtf/kernel/gather.hpp>
-#include <meshtf/kernel/pick.hpp>
+#include <meshtf/kernel/lines.hpp>
 
 #include "../catch.hpp"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/kernel/lines.hpp>
 #include <meshtf/kernel/nest.hpp>
-#include <meshtf/kernel/pick.hpp>
 #include <meshtf/kernel/transform.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/plan/nest.hpp>

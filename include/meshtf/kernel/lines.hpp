@@ -1,4 +1,4 @@
-// Pick: one element along a dimension, by index, and the index of the largest.
+// Lines along a dimension: one element of each by index, and the index of the largest.
 //
 // Arrays are seen as [outer][along][inner]. An index counts from `first`, so a process that holds elements first ... first + along - 1 of a split dimension
 // works on those, and its contribution to the others is 0.
