@@ -15,6 +15,7 @@
 #include <meshtf/kernel/gather.hpp>
 #include <meshtf/plan/argmax_plan.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
+#include <meshtf/plan/cumsum_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -118,9 +119,32 @@ void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::
   }
 }
 
+/// Running sums along the dimension, from its first element or, in `reverse`, from its last. Some neighbouring lines go together, so that memory is read in its order.
+template<Element T>
+void running_sums(extent outer, extent along, extent inner, bool reverse, T const* x, T* z) {
+  constexpr extent together = 16;
+  extent const first = reverse ? (along - 1) * inner : 0, step = reverse ? -inner : inner;
+  for (extent o = 0; o < outer; ++o, x += along * inner, z += along * inner)
+    for (extent begin = 0; begin < inner; begin += together) {
+      extent const lines = std::min(together, inner - begin);
+      std::array<typename element_traits<T>::sums_in, together> sum{};
+      for (extent a = 0, at = first + begin; a < along; ++a, at += step)
+        for (extent i = 0; i < lines; ++i) {
+          auto& total = sum[static_cast<std::size_t>(i)];
+          total += x[at + i];
+          z[at + i] = static_cast<T>(total);
+        }
+    }
+}
+
 }  // namespace kernel
 
 namespace task {
+
+template<Element T>
+void compute(cumsum<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
+  kernel::running_sums(s.lines.outer, s.lines.along, s.lines.inner, task.reverse, x, z);
+}
 
 template<Element T>
 void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, T* z) {

@@ -2,5 +2,6 @@
 #pragma once
 
 #include <meshtf/ops/reduce/argmax.hpp>
+#include <meshtf/ops/reduce/cumsum.hpp>
 #include <meshtf/ops/reduce/max.hpp>
 #include <meshtf/ops/reduce/sum.hpp>

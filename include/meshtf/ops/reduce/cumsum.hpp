@@ -1,0 +1,43 @@
+// cumsum: running sums along a dimension.
+#pragma once
+
+#include <meshtf/plan/cumsum_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+template<class Along, class T, class L, class... D>
+constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, bool reverse) {
+  auto z = tensor<T, L, D...>::uninitialised(x.machine());
+  x.machine().run(task::cumsum<T>{reverse}, cumsum_plan<wet<L>, shape<D...>, Along>::lines, x.data(), z.data());
+  return z;
+}
+
+}  // namespace detail
+
+/// For each element the sum of all elements up to it along `Along`, itself included; of the same shape and placement as `x`.
+///
+/// `Along` is whole under the layout. Local; sums of floats are kept in double. An open sum stays open. Gradient: the running sum of dz from the other end, which
+/// owes nothing; a parameter's stays open.
+template<Dimension Along, detail::Operand X>
+constexpr auto cumsum(X const& operand, std::source_location at = std::source_location::current()) {
+  using verdict = cumsum_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  static_assert(accepted<verdict>, "meshtf: cumsum can't work along this dimension");
+  if constexpr (!accepted<verdict>) {
+    return detail::rejected{};
+  } else {
+    return detail::linearly<algebra::use::summed>(operand, [&](auto const& x) {
+      x.machine().enter("cumsum", at);
+      auto z = detail::running_sums<Along>(x, false);
+      detail::record_linear(
+          z, x, [](auto const& to, auto const& dz, axis_set owed) { detail::contribute(to, detail::running_sums<Along>(dz, true), owed); });
+      return z;
+    });
+  }
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,32 @@
+// Running sums along a whole dimension, under every layout.
+#include "../../zoo.hpp"
+
+using namespace zoo;
+
+TEST_CASE("cumsum along the first, a middle and the last dimension, whatever is split beside it") {
+  check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(
+      [](auto const& x, auto const& y, auto const& z) { return std::tuple{cumsum<in>(x), cumsum<in>(y), cumsum<in>(z), cumsum<in>(z * 2)}; });
+  check_operation_in_float<shape<batch, in>>([](auto const& x) { return cumsum<in>(x); });
+}
+
+TEST_CASE("cumsum is a product with a triangle") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    parameter<double, L, batch, in> x{m, normal{1}};
+    auto const sums = cumsum<in>(x);
+    backward(sum(sums * random_normal<double, L, batch, in>(m, {.seed = 2})));
+    see(sums);
+    see(finish(gradient(x)));
+  });
+  auto& m = processes<single>();
+  tensor<int, alone, in> x{m};
+  for (extent i = 0; i < x.size; ++i) x.data()[i] = static_cast<int>(i + 1);
+  auto const z = cumsum<in>(x);
+  for (extent i = 0; i < x.size; ++i) CHECK(z.data()[i] == (i + 1) * (i + 2) / 2);
+}
+
+TEST_CASE("cumsum along a split dimension is a verdict") {
+  using split_rows = cumsum_verdict<data, shape<batch, in>, batch>;
+  STATIC_REQUIRE(std::same_as<split_rows, running_sum_along_split_dim<batch, axes<line>>>);
+  STATIC_REQUIRE(is_legal<cumsum_verdict<data, shape<batch, in>, in>>);
+  STATIC_REQUIRE(std::same_as<cumsum_verdict<data, shape<batch>, in>, dim_is_not_in_tensor<in>>);
+}
