@@ -1,4 +1,4 @@
-// Operations on each element for itself.
+// Pointwise operations: each element by itself.
 #pragma once
 
 #include <meshtf/ops/pointwise/arithmetic.hpp>

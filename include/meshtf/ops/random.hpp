@@ -1,4 +1,4 @@
-// Random numbers, and what draws them.
+// Random numbers, and operations that draw them.
 #pragma once
 
 #include <meshtf/ops/random/dropout.hpp>

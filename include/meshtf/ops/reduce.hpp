@@ -1,4 +1,4 @@
-// Operations that join elements along dimensions.
+// Reductions: operations that join elements along dimensions.
 #pragma once
 
 #include <meshtf/ops/reduce/argmax.hpp>

@@ -1,4 +1,4 @@
-// The same values with other dimensions, in another order, or on other processes.
+// Shape operations: the same values with other dimensions, in another order, or on other processes.
 #pragma once
 
 #include <meshtf/ops/shape/broadcast.hpp>

@@ -7,13 +7,14 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The rows of `table` along `V` that `ids` name: the dimensions of the ids, then those of the table but for `V`, in their orders.
+/// The rows of `table` along `V` that `ids` name. The result has the dimensions of the ids, then those of the table without `V`, each in their order.
 ///
 ///     auto x = gather<vocab>(embedding, tokens);   // embedding[vocab, model], tokens[batch, length] -> x[batch, length, model]
 ///
-/// `ids` hold numbers from 0 to V::size - 1; another ends the program with its place. Local where `V` is whole; where it is split, no row of the table
-/// travels: an all-reduce of the result over its axes. Gradient: dz is added to the rows it came from; it owes the axes of the ids' dimensions.
-/// Rows of an open sum are open over what it owes and over the axes that split `V`, and nothing is sent.
+/// `ids` hold numbers from 0 to V::size - 1; any other number ends the program with a message that says where it stands. Local where `V` is
+/// whole. Where `V` is split, no row of the table travels: the result is all-reduced over the axes of `V`. Gradient: dz is added to the rows it
+/// came from, and owes the axes of the ids' dimensions. Where the table is an open sum, the result is open over what the table owes and over
+/// the axes that split `V`, and nothing is sent.
 template<Dimension V, detail::Operand X, Tensor I>
 constexpr auto gather(X const& operand, I const& ids, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;

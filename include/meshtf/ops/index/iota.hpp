@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// In the name of the operation at work.
+/// Part of the operation that the caller has entered.
 template<class T, class L, class D>
 constexpr auto indices(machine<L>& m) {
   auto z = tensor<T, L, D>::uninitialised(m);
@@ -21,7 +21,7 @@ constexpr auto indices(machine<L>& m) {
 
 }  // namespace detail
 
-/// The index of each element along `D`; where it is split, each process starts at its own part's. Float counts exactly up to 2^24.
+/// The index of each element along `D`; where `D` is split, each process starts at the first index of its own part. Float counts exactly up to 2^24.
 ///
 ///     auto position = meshtf::iota<int, L, length>(m);
 template<Element T, Layout L, Dimension D>

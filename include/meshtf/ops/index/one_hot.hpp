@@ -1,4 +1,4 @@
-// one_hot: numbers of classes as rows of 0 and 1.
+// one_hot: class numbers as rows of zeros with one 1.
 #pragma once
 
 #include <source_location>
@@ -19,11 +19,12 @@ struct is_same_index {
 
 }  // namespace function
 
-/// For each of the `ids` a row along `V`, the last dimension: 1 at its place, 0 elsewhere. An id that is no index of `V` has zeros only.
+/// For each id a row along `V`, the last dimension: 1 at the index that is the id, 0 elsewhere. The row
+/// of an id that is no index of `V` is all zeros.
 ///
 ///     auto targets = one_hot<vocab, float>(tokens);   // tokens[batch] -> targets[batch, vocab]
 ///
-/// Local, also where `V` is split. No gradient.
+/// Local, even where `V` is split. No gradient.
 template<Dimension V, Element T, class U, class L, class... I>
 constexpr auto one_hot(tensor<U, L, I...> const& ids, std::source_location at = std::source_location::current()) {
   using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal, operands_have_different_elements<std::int32_t, U>>;

@@ -13,8 +13,8 @@ namespace function {
 
 template<class T>
 struct smoothed_cross_entropy : of_elements<6> {
-  T smoothing, z_loss;   // smoothing: of each class
-  T target;              // what is left for the target
+  T smoothing, z_loss;   // smoothing: the share of each class
+  T target;              // the share that is left for the target
   constexpr smoothed_cross_entropy(T s, T z, T t) : smoothing(s), z_loss(z), target(t) {}
   template<class V>
   constexpr V operator()(V const& log_total, V const& picked, V const& total) const {
@@ -23,7 +23,7 @@ struct smoothed_cross_entropy : of_elements<6> {
 };
 
 template<class T>
-struct smoothed_cross_entropy_gradient : of_elements<7> {   // without the target's own
+struct smoothed_cross_entropy_gradient : of_elements<7> {   // without the target's own term
   T smoothing, z_loss;
   constexpr smoothed_cross_entropy_gradient(T s, T z) : smoothing(s), z_loss(z) {}
   template<class V>
@@ -33,7 +33,7 @@ struct smoothed_cross_entropy_gradient : of_elements<7> {   // without the targe
   }
 };
 
-struct cross_entropy_gradient : of_elements<3> {   // without the target's own -1
+struct cross_entropy_gradient : of_elements<3> {   // without the target's own term, -1
   constexpr auto operator()(auto const& logit, auto const& log_total, auto const& dz) const {
     using math::exp;
     return exp(logit - log_total) * dz;
@@ -42,15 +42,15 @@ struct cross_entropy_gradient : of_elements<3> {   // without the target's own -
 
 }  // namespace function
 
-/// What `softmax_cross_entropy` may add to the plain loss.
+/// Terms that `softmax_cross_entropy` can add to the plain loss.
 struct cross_entropy_options {
   /// This share of the target's probability is spread evenly over all classes. Source: Szegedy et al., Rethinking the Inception Architecture (2016).
   double label_smoothing = 0;
-  /// So many times log(sum(exp(logits))) squared is added: logits stay near where their sum is 1. Source: Chowdhery et al., PaLM (2022), section 5.
+  /// The loss gets this factor times the square of log(sum(exp(logits))), to keep the sum near 1. Source: Chowdhery et al., PaLM (2022), section 5.
   double z_loss = 0;
 
   constexpr bool plain() const { return label_smoothing == 0 && z_loss == 0; }
-  /// What each of so many classes gets.
+  /// The share of each class if there are `classes` of them.
   template<class T>
   constexpr T smoothing_of_each(extent classes) const {
     return static_cast<T>(label_smoothing / static_cast<double>(classes));
@@ -59,10 +59,11 @@ struct cross_entropy_options {
 
 /// log(sum(exp(logits))) - logits[target] along `Class`, one number for each target.
 ///
-/// `targets` hold class numbers from 0 to Class::size - 1, and have the logits' other dimensions in their order; a number outside ends the program with its
-/// place. Where `Class` is split, no logits travel: an all-reduce of the maximum, and one with the sum and the target's logit together. The probabilities are
-/// not stored: gradient dlogits = (exp(logits - log total) - [target]) * dz, which sends nothing and owes nothing. With a label smoothing the second message
-/// holds the sum of the logits too: `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`.
+/// `targets` hold class numbers from 0 to Class::size - 1 and have the logits' other dimensions in their order; any other number ends the program
+/// with a message that says where it stands. Where `Class` is split, no logits travel: one all-reduce joins the maxima, another the sums and the
+/// targets' logits together. The probabilities are not stored: the gradient is dlogits = (exp(logits - log total) - [target]) * dz; it sends nothing
+/// and owes nothing. With label smoothing the second all-reduce also carries the sum of the logits:
+/// `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 template<Dimension Class, detail::FloatingOperand X, Tensor Y>
 constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_entropy_options how = {},
@@ -89,7 +90,7 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
     auto const peak     = detail::maximum<row>(logits);
     constexpr auto n    = tensor_of<T, L, row>::size;
     constexpr auto sums = nest_plan<wet<L>, row, in, row>::local;
-    // the sum, the target's logit and the smoothing's sum travel in one message
+    // one message carries the sum, the target's logit and, for smoothing, the sum of the logits
     auto const numbers = extent{how.label_smoothing == 0 ? 2 : 3} * n;
     detail::storage<T, machine<L>> both{m, numbers};
     detail::run_reduce<reduction::sum>(m, sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());

@@ -1,4 +1,4 @@
-// layer_norm and rms_norm along a dimension that may be split, and a residual sum with its layer norm in one pass.
+// layer_norm and rms_norm along a dimension that may be split, and residual_layer_norm: a residual sum and its layer norm in one pass.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ using vectors_verdict =
     first_objection<fit_verdict<tensor<element_in<X>, layout_in<X>>, tensor<typename Vector::element_type, typename Vector::layout_type>>...,
                     norm_verdict<wet<layout_in<X>>, shape_in<X>, Along, typename Vector::shape_type...>>;
 
-/// Statistics and result. Parts of rows first tell each other two numbers a row (RMS: one), in double.
+/// Statistics and result. Where rows are split, the processes first exchange two numbers a row (RMS norm: one) in double.
 template<class Plan, bool Centred, class T, class M>
 constexpr void run_norm(M& m, double epsilon, norm_arrays<T> const& arrays, bool adds) {
   m.if_joined(
@@ -56,13 +56,13 @@ constexpr void run_norm_gradient(M& m, norm_wishes const& wants, norm_gradient_a
       [&] { m.run(task::norm_gradient<T>{{Centred, wants}}, Plan::lines, arrays); });
 }
 
-/// Gives `x` a gradient that `compute(adds, before, dx)` writes: where another one waits already, both are added up in that same pass.
+/// Gives `x` a gradient that `compute(adds, before, dx)` writes. If `x` already has one, the same pass adds the two up.
 template<class T, class L, class... D, class F>
 constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& compute) {
   auto& m    = x.machine();
   auto& slot = x.slot();
   if (slot.sum) m.must_know(slot.owed);
-  if (slot.sum && slot.owed != 0) {   // that one is an open sum, and this one is whole
+  if (slot.sum && slot.owed != 0) {   // the first contribution is an open sum, this one is whole
     auto dx = tensor<T, L, D...>::uninitialised(m);
     compute(false, static_cast<T const*>(nullptr), dx.data());
     contribute(x, dx);
@@ -75,12 +75,12 @@ constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& comp
   }
   auto const before = std::move(slot.sum);
   if (before.alone()) slot.sum = before;
-  else  // a buffer that others read is not written
+  else  // others read this buffer, so it is not overwritten
     slot.sum = tensor<T, L, D...>::uninitialised(m).handle();
   compute(true, static_cast<T const*>(before->data()), slot.sum->data());
 }
 
-/// The gradients of x (which was normalised), scale and bias, in one pass over dz and x where rows are whole.
+/// The gradients of x (which was normalised), scale and bias; where rows are whole, in one pass over dz and x.
 template<class Plan, bool Centred, class X, class Row, class S, class B, class Z>
 constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale, B const* bias, Z const& dz) {
   using T = typename X::element_type;
@@ -112,7 +112,7 @@ constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd
   if (wants.bias) contribute(*bias, B{m, std::move(dbias)}, Plan::owed_by_scale);
 }
 
-/// The layer norm of x, or of x + y: then `sum` is where that goes.
+/// The layer norm of x; with `adds`, that of x + y, which is written to `of`.
 template<class Plan, class T, class L, class... X, class S>
 constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon, bool adds) {
   auto& m   = of.machine();
@@ -133,12 +133,12 @@ constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S co
 
 }  // namespace detail
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance along `Along` (the variance of all elements, not an estimate from them).
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance along `Along` (that of all elements, not an estimate).
 ///
-/// One pass over memory where `Along` is whole and innermost. Where it is split, two: processes tell each other the sum and the sum of squares of their part
-/// of each row in one all-reduce, in double, so that the variance of float rows is right even where the mean is a million times the deviation (of double
-/// rows, to 1e-16 times the square of that ratio). The gradient sends one all-reduce of two numbers a row. It keeps x, and mean and deviation of each row.
-/// x's gradient owes nothing; those of scale and bias owe the axes that split the rows.
+/// One pass over memory where `Along` is whole and innermost. Where it is split, two passes: in between, one all-reduce joins the sum and the sum of
+/// squares of each part of a row. It is in double, so the variance of float rows is right even where the mean is a million times the deviation (for
+/// double rows, the error is 1e-16 times the square of that ratio). The gradient sends one all-reduce of two numbers a row. The tape keeps x, and the
+/// mean and deviation of each row. The gradient of x owes nothing; those of scale and bias owe the axes that split the rows.
 /// Source: Ba, Kiros, Hinton, Layer Normalization (2016).
 template<Dimension Along, detail::FloatingOperand X, Tensor S, Tensor B>
 constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, double epsilon = 1e-5,
@@ -156,13 +156,13 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
     auto const& x = detail::entered(operand);
     x.machine().enter("layer_norm", at);
     auto of                            = x;
-    tensor<T, L, Along> const& by      = scale;  // of a parameter: the tensor that it is
+    tensor<T, L, Along> const& by      = scale;  // of a parameter: its tensor
     tensor<T, L, Along> const& shifted = bias;
     return detail::centred_norm<plan>(of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon, false);
   }
 }
 
-/// x / sqrt(mean of squares + epsilon) * scale along `Along`. Sends what `layer_norm` sends, of one number a row.
+/// x / sqrt(mean of squares + epsilon) * scale along `Along`. Sends the same messages as `layer_norm`, with one number a row.
 /// Source: Zhang, Sennrich, Root Mean Square Layer Normalization (2019).
 template<Dimension Along, detail::FloatingOperand X, Tensor S>
 constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5, std::source_location at = std::source_location::current()) {
@@ -194,8 +194,8 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
   }
 }
 
-/// x + y, and its `layer_norm`, in one pass: the same numbers, at the same price in messages. The gradient that the sum has from elsewhere is added to the
-/// norm's in one pass too.
+/// x + y and its `layer_norm`, in one pass: the same numbers and the same messages as the two operations. The gradient that the sum gets from
+/// elsewhere is also added to the norm's gradient in one pass.
 template<Dimension Along, detail::FloatingOperand X, Tensor Y, Tensor S, Tensor B>
 constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& scale, B const& bias, double epsilon = 1e-5,
                                    std::source_location at = std::source_location::current()) {

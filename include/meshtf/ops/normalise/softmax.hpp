@@ -39,8 +39,8 @@ struct log_plus : of_elements<2> {
 
 /// exp(x) / sum(exp(x)) along `Along...`, of the same shape and placement as `x`.
 ///
-/// The maximum is taken first, so no finite input overflows. Where a dimension in `Along...` is split, the maximum and the sum are finished over its axes: two
-/// all-reduces of one number for each remaining element. The gradient sends one: dx = y * (dy - sum(dy * y)); it owes nothing.
+/// Subtracting the maximum first keeps finite inputs from overflowing. Where a dimension in `Along...` is split, the maximum and the sum are finished
+/// over its axes: two all-reduces of one number for each remaining element. The gradient sends one: dx = y * (dy - sum(dy * y)); it owes nothing.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto softmax(X const& operand, std::source_location at = std::source_location::current()) {
   using T  = detail::element_in<X>;
@@ -73,7 +73,8 @@ constexpr auto softmax(X const& operand, std::source_location at = std::source_l
   }
 }
 
-/// x - log(sum(exp(x))) along `Along...`, of the same shape and placement as `x`. Sends what `softmax` sends. Gradient: dx = dy - exp(y) * sum(dy).
+/// x - log(sum(exp(x))) along `Along...`, of the same shape and placement as `x`. Sends the same messages as
+/// `softmax`. Gradient: dx = dy - exp(y) * sum(dy).
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto log_softmax(X const& operand, std::source_location at = std::source_location::current()) {
   using T  = detail::element_in<X>;

@@ -49,11 +49,11 @@ struct dividing : of_elements<1> {
   }
 };
 
-struct quotient_gradient : of_elements<3> {   // of x / y for y, by its result z
+struct quotient_gradient : of_elements<3> {   // of x / y with respect to y, from its result z
   constexpr auto operator()(auto const& dz, auto const& z, auto const& y) const { return -(dz * z / y); }
 };
 
-struct reciprocal_gradient : of_elements<3> {   // of c / x, by its result z
+struct reciprocal_gradient : of_elements<3> {   // of c / x with respect to x, from its result z
   constexpr auto operator()(auto const& dz, auto const& z, auto const& x) const { return -(dz * z / x); }
 };
 
@@ -61,13 +61,13 @@ struct reciprocal_gradient : of_elements<3> {   // of c / x, by its result z
 
 namespace detail {
 
-/// May these two tensors be joined element by element, and with operands of the shapes `More...` before them?
+/// Whether these two tensors can be joined element by element, also with operands of the shapes `More...` before them.
 template<class X, class Y, class... More>
 using operands_verdict =
     first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, More..., typename X::shape_type, typename Y::shape_type>>;
 
-/// How two operands meet, with whole ones of the shapes `More...` before them: the shape of the result, and whether it may be. An open sum and a tensor, or two
-/// open sums, are objected to where the sums of the processes would not be the true content.
+/// How two operands meet, after tensors of the shapes `More...`: the shape of the result, and whether they may meet. An open sum and a tensor, or two
+/// open sums, are objected to where the sum of the processes' results would not be the result of their sum.
 template<algebra::meeting How, class X, class Y, class... More>
 struct meeting_of {
   using out  = broadcast_shape<More..., shape_in<X>, shape_in<Y>>;
@@ -76,7 +76,7 @@ struct meeting_of {
       first_objection<meeting_verdict<How, X, Y>, operands_verdict<tensor_in<X>, tensor_in<Y>, More...>, open_verdict<layout_in<X>, out, over>>;
 };
 
-/// x + y or x - y, as `F` says; the gradient of y is `Sign` of dz. Of two open sums each counts once along the axes that the other one owes and it does not.
+/// x + y or x - y, as `F` says; the gradient of y is `Sign` of dz. Of two open sums, each counts once along the axes that only the other one owes.
 template<class F, class Sign, Operand P, Operand Q>
 constexpr auto added(char const* name, std::source_location at, P const& p, Q const& q) {
   entered(p).machine().enter(name, at);
@@ -101,10 +101,10 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
 
 }  // namespace detail
 
-// ---- two operands, broadcast to one another by the names of their dimensions: one has all those of the other, and its order is that of the result (the left's if
-// both have the same), or they share none, and the result has the left's, then the right's. Otherwise write broadcast<D...>(x). Nothing is sent; gradients owe the
-// axes of the dimensions that the operand lacks. Two open sums add up to one over the axes of both. An open sum times or divided by a tensor stays open; what the
-// tensor's gradient is computed from is open as well, so that gradient owes the same axes.
+// ---- two operands, broadcast to one another by the names of their dimensions. If one has all dimensions of the other, the result has its order (the
+// left's if both have the same dimensions). If they share none, the result has the left's dimensions, then the right's. Otherwise write
+// broadcast<D...>(x). Nothing is sent; a gradient owes the axes of the dimensions that its operand lacks. Two open sums add up to one over the axes
+// of both. An open sum times a tensor, or divided by one, stays open; the tensor's gradient is then computed from an open sum and owes the same axes.
 // Source of the rules for open sums: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
 
 template<detail::Operand X, detail::Operand Y>

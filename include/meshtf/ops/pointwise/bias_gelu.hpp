@@ -1,4 +1,4 @@
-// bias_gelu: gelu(x + bias) in one pass, and its gradients in one.
+// bias_gelu: gelu(x + bias) in one pass, and its gradients in one pass.
 #pragma once
 
 #include <source_location>
@@ -20,8 +20,8 @@ struct gelu_of_sum_gradient : of_elements<gelu_gradient::flops + 1> {
 
 }  // namespace function
 
-/// gelu(x + bias), the bias without some of x's dimensions. It keeps x and not the sum. The gradient of the bias is summed while that of x is computed, if
-/// its dimensions are x's innermost; it owes the axes of the dimensions that it lacks.
+/// gelu(x + bias), where the bias may lack some of x's dimensions. The tape keeps x, not the sum. If the bias has x's innermost dimensions, its
+/// gradient is summed in the pass that computes the gradient of x; it owes the axes of the dimensions that the bias lacks.
 template<detail::FloatingOperand XOperand, Tensor B>
 constexpr auto bias_gelu(XOperand const& operand, B const& bias, std::source_location at = std::source_location::current()) {
   using T     = detail::element_in<XOperand>;

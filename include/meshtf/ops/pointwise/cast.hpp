@@ -1,4 +1,4 @@
-// cast: the same values as another element type.
+// cast: the same values in another element type.
 #pragma once
 
 #include <source_location>
@@ -23,15 +23,15 @@ struct converted {
 
 namespace detail {
 
-/// Does `To` hold every value of `From`?
+/// Whether `To` can represent every value of `From`.
 template<class To, class From>
 inline constexpr bool holds_all_of = std::is_same_v<To, From> || std::is_same_v<To, double>;
 
 }  // namespace detail
 
-/// `x` as elements of type `To`: float, double or int (towards zero). Local. Gradient: between floating types, cast back, and a parameter's stays open; through
-/// int none. An open sum as elements of a type that holds every value of its own stays open; one that rounds does not compile, since rounded addends have
-/// another sum.
+/// `x` in elements of type `To`: float, double or int (rounded towards zero). Local. Gradient: between floating-point types it is cast back, and that
+/// of a parameter stays open; through int there is none. An open sum stays open if `To` can represent every value of its type. Otherwise the cast
+/// does not compile, since rounded addends have another sum.
 template<Element To, detail::Operand X>
 constexpr auto cast(X const& operand, std::source_location at = std::source_location::current()) {
   using T                    = detail::element_in<X>;

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace function {
 
-/// 1 where it is true and 0 where not.
+/// 1 where the condition is true, 0 where it is not.
 template<class V, class Condition>
 constexpr V as_number(Condition const& is_true) {
   using math::select;
@@ -52,7 +52,7 @@ struct not_equal : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& x, V const& y) const {
     using math::select;
-    return select(x == y, V(0), V(1));   // also of NaN: xsimd 8's != of AVX-512 finds it equal to everything
+    return select(x == y, V(0), V(1));   // not x != y: xsimd 8's != on AVX-512 finds NaN equal to everything
   }
 };
 
@@ -83,7 +83,7 @@ namespace detail {
 template<class X>
 concept OperandOrNumber = Operand<X> || Number<X>;
 
-/// Two operands, or one and a number.
+/// Two operands, or an operand and a number.
 template<class X, class Y>
 concept Comparable = OperandOrNumber<X> && OperandOrNumber<Y> && (Operand<X> || Operand<Y>);
 
@@ -92,7 +92,7 @@ struct compared_use : std::type_identity<use_verdict<algebra::use::compared, X>>
 template<Number N>
 struct compared_use<N> : std::type_identity<legal> {};
 
-/// F{}(x, y) in the elements of the operands. Whether a + b < c can't be said from whether a < c and b < c, so open sums are refused.
+/// F{}(x, y) in the operands' element type. Open sums are refused: a < c and b < c do not decide whether a + b < c.
 template<class F, class X, class Y>
 constexpr auto compared(char const* name, std::source_location at, X const& x, Y const& y) {
   using whole = first_objection<typename compared_use<X>::type, typename compared_use<Y>::type>;
@@ -121,8 +121,9 @@ constexpr auto compared(char const* name, std::source_location at, X const& x, Y
 
 }  // namespace detail
 
-// Each gives 1 where it is true and 0 where not, in the operands' element type, so that it can be summed, multiplied and given to `where`. The operands are two
-// tensors, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent. No gradient. With NaN only not_equal is true.
+// Each gives 1 where it is true and 0 where it is not, in the operands' element type, so the result can be summed, multiplied and given to
+// `where`. The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent.
+// No gradient. With NaN only not_equal is true.
 
 template<class X, class Y>
   requires detail::Comparable<X, Y>

@@ -1,4 +1,4 @@
-// gelu: x times the normal distribution's integral, by tanh.
+// gelu: x times the normal cumulative distribution function, approximated with tanh.
 #pragma once
 
 #include <meshtf/ops/pointwise/pointwise_function.hpp>
@@ -10,9 +10,9 @@ namespace function {
 
 struct gelu_gradient;
 
-/// x * Phi(x) with Phi by tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
+/// x * Phi(x), with Phi approximated with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
 ///
-/// (1 + tanh u) / 2 = 1 / (1 + exp(-2u)), and exp is the faster of the two; the gradient loses fewer digits with it, too.
+/// (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). exp is faster than tanh, and the gradient loses fewer digits with it.
 struct gelu : of_elements<8> {
   static constexpr char const* name  = "gelu";
   static constexpr algebra::use used = algebra::use::bent;
@@ -35,7 +35,7 @@ struct gelu_gradient : of_elements<14> {
     using math::select;
     V const e     = gelu::exponential(x);
     V const phi   = V(1) / (V(1) + e);
-    V const rest  = select(e < V(1), e * phi, V(1) - phi);   // 1 - phi, without cancelling
+    V const rest  = select(e < V(1), e * phi, V(1) - phi);   // 1 - phi, without cancellation
     V const slope = rounded<V>(2 * 0.7978845608028654) + rounded<V>(6 * 0.7978845608028654 * 0.044715) * x * x;
     return dz * (phi + x * phi * rest * slope);
   }
@@ -43,7 +43,7 @@ struct gelu_gradient : of_elements<14> {
 
 }  // namespace function
 
-/// x times the normal distribution's integral, by tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
+/// x times the normal cumulative distribution function, approximated with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
 template<detail::FloatingOperand X>
 constexpr auto gelu(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::gelu::used, X>>, "meshtf: gelu is not linear: gelu(finish(x))");

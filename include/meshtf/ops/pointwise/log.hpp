@@ -1,4 +1,4 @@
-// log: The natural logarithm.
+// log: the natural logarithm.
 #pragma once
 
 #include <meshtf/ops/pointwise/pointwise_function.hpp>

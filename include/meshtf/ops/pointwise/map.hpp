@@ -1,4 +1,4 @@
-// map: a function of the user's own, with its derivative.
+// map: a user's function of elements, with its derivative.
 #pragma once
 
 #include <array>
@@ -9,19 +9,20 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `Given` operands of one map, of which there may be `Most`: its gradient walks over them, over dz and over what it writes. Join some in a map of their own.
+/// The map has `Given` operands and may have `Most`: its gradient runs over them, over dz and over its
+/// result. Combine some of them in a map of their own.
 template<int Given, int Most>
 struct too_many_operands {};
 
 namespace detail {
 
-/// So many operands a map may have. The gradient is compiled with it, whether or not one is wanted.
+/// The most operands a map may have. Its gradient, which is compiled even where none is wanted, needs two more.
 inline constexpr int max_mapped = max_operands - 2;
 
 template<int Given>
 using count_verdict = std::conditional_t<(Given <= max_mapped), legal, too_many_operands<Given, max_mapped>>;
 
-/// dz times the derivative of f for its K-th argument.
+/// dz times the derivative of f by its K-th argument.
 template<std::size_t K, class DF>
 struct chained {
   static constexpr extent flops = 2;
@@ -47,10 +48,11 @@ constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x)
 
 }  // namespace detail
 
-/// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df` returns the derivative, for several operands an array of
-/// one for each. Local; a gradient owes the axes of the dimensions that its operand lacks.
+/// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df` returns the derivative, or, for several
+/// operands, an array with one derivative for each. Local; a gradient owes the axes of the dimensions that its operand lacks.
 ///
-///     auto swish = map([](auto v) { return v / (1 + std::exp(-v)); }, [](auto v) { auto s = 1 / (1 + std::exp(-v)); return s + v * s * (1 - s); }, x);
+///     auto swish = map([](auto v) { return v / (1 + std::exp(-v)); },
+///                      [](auto v) { auto s = 1 / (1 + std::exp(-v)); return s + v * s * (1 - s); }, x);
 template<class F, class DF, detail::FloatingOperand X, detail::Operand... Rest>
   requires(!detail::Operand<F> && !detail::Operand<DF>)
 constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {

@@ -1,8 +1,8 @@
-// Pointwise functions: what their entries say, and what is done with each of them.
+// Pointwise functions: what an entry defines, and how each of them is applied.
 //
-// An entry is a struct in namespace `function` that computes one element, or a batch of them: its `name`; how open sums see it (`used`: linear or not, see
-// plan/pending.hpp); and its `gradient`, `by_operand<G>` or `by_result<G>`, where G{}(dz, x) or G{}(dz, z) is the contribution to x. One that needs only its
-// result lets its operand go.
+// An entry is a struct in namespace `function` that computes one element, or a batch of them. It defines its `name`; `used`, which says how it treats
+// open sums (linear or not, see plan/pending.hpp); and its `gradient`, `by_operand<G>` or `by_result<G>`, where G{}(dz, x) or G{}(dz, z) is the
+// contribution to x. An entry whose gradient needs only the result does not keep its operand.
 #pragma once
 
 #include <meshtf/core/function.hpp>
@@ -29,7 +29,7 @@ struct by_result {
 
 namespace detail {
 
-/// F{}(x), of x's shape and placement; its gradient owes nothing. Whoever calls it has said why an open sum may not enter.
+/// F{}(x), of x's shape and placement; its gradient owes nothing. Where an open sum may not enter, the caller has reported it.
 template<class F, Operand X>
 constexpr auto pointwise(X const& operand, std::source_location at) {
   if constexpr (!accepted<use_verdict<F::used, X>>) {

@@ -24,7 +24,7 @@ struct relu : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::max;
-    return max(V(0), x);   // in this order a NaN goes on
+    return max(V(0), x);   // in this order a NaN passes through
   }
 };
 

@@ -22,7 +22,7 @@ struct sigmoid : of_elements<3> {
 
   template<class V>
   constexpr V operator()(V const& x) const {
-    // through tanh, which overflows nowhere
+    // computed with tanh, which never overflows
     using math::tanh;
     return V(0.5) * tanh(V(0.5) * x) + V(0.5);
   }

@@ -1,4 +1,4 @@
-// sqrt: The square root.
+// sqrt: the square root.
 #pragma once
 
 #include <meshtf/ops/pointwise/pointwise_function.hpp>

@@ -1,4 +1,4 @@
-// tanh: The hyperbolic tangent.
+// tanh: the hyperbolic tangent.
 #pragma once
 
 #include <meshtf/ops/pointwise/pointwise_function.hpp>

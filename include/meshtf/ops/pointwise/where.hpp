@@ -1,4 +1,4 @@
-// where: of two values, the one that a condition chooses.
+// where: chooses one of two values by a condition.
 #pragma once
 
 #include <source_location>
@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace function {
 
-/// `yes` where the condition is not 0. A choice, not a product: what is not chosen may be NaN or infinite.
+/// `yes` where the condition is not 0, else `no`. This is a choice, not a product: the value that is not chosen may be NaN or infinite.
 template<class C, class V>
 constexpr V chosen(C const& condition, V const& yes, V const& no) {
   using math::select;
@@ -43,7 +43,7 @@ struct number_or_choice : of_elements<1> {
   }
 };
 
-/// dz where the first was chosen, and where the second was.
+/// dz where the first value was chosen, or where the second was.
 struct where_chosen : of_elements<1> {
   template<class C, class V>
   constexpr V operator()(V const& dz, C const& condition) const {
@@ -65,13 +65,13 @@ namespace detail {
 template<class K, class L, class... X>
 using choice_verdict = first_objection<fit_verdict<tensor<int, L>, tensor<int, K>>, elementwise_verdict<wet<L>, X...>>;
 
-/// The number that the addends on this process take for `c`: where it is chosen it counts once.
+/// The number that the addends on this process use for `c`: where `c` is chosen it counts once.
 template<Number N, Operand X>
 constexpr N counted_once(N c, X const& x) {
   return x.machine().counts(owed_by(x)) ? c : N{};
 }
 
-/// Of an operand and a number: f(condition, x); `df` tells where x was chosen.
+/// For an operand and a number: f(condition, x); `df` tells where x was chosen.
 template<class F, class DF, Tensor C, Operand X>
 constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& df, C const& condition, X const& operand) {
   using T       = element_in<X>;
@@ -94,7 +94,7 @@ constexpr auto chosen_or_number(std::source_location at, F const& f, DF const& d
   }
 }
 
-/// Of two operands that are both tensors, or both open sums.
+/// For two operands that are both tensors, or both open sums.
 template<Tensor C, Operand P, Operand Q>
 constexpr auto chosen_of_two(std::source_location at, C const& condition, P const& p, Q const& q) {
   auto const choose = [&](auto const& x, auto const& y) {
@@ -119,12 +119,14 @@ constexpr auto chosen_of_two(std::source_location at, C const& condition, P cons
 
 }  // namespace detail
 
-/// x where the condition is not 0, else y. All three are broadcast to one another: one of them has all dimensions, and the result has the order of the first that
-/// does. Of a number and two tensors that share no dimension it has the first tensor's, then the second's. Otherwise write broadcast<D...>(x).
+/// x where the condition is not 0, else y. All three are broadcast to one another: one of them has all dimensions, and the result has
+/// the order of the first that does. A number and two tensors that share no dimension give the first tensor's dimensions, then the
+/// second's. Otherwise write broadcast<D...>(x).
 ///
-/// The condition holds elements of any type, such as a comparison gives. A number takes the element type of the tensor. Local. What is not chosen has no
-/// influence, be it NaN or infinite, neither on the result nor on a gradient: dx = where(condition, dz, 0), which owes the axes of the dimensions that x
-/// lacks. The condition has no gradient. Of two open sums, the same choice among the addends; of one and a number, the number counts once.
+/// The condition has elements of any type, for instance the result of a comparison. A number takes the element type of the tensor.
+/// Local. A value that is not chosen, even NaN or infinity, affects neither the result nor a gradient: dx = where(condition, dz, 0),
+/// which owes the axes of the dimensions that x lacks. The condition has no gradient. For two open sums the addends are chosen alike;
+/// for an open sum and a number, the number counts once.
 template<detail::Operand C, detail::Operand X, detail::Operand Y>
 constexpr auto where(C const& condition, X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   using whole = detail::use_verdict<algebra::use::compared, C>;

@@ -1,4 +1,4 @@
-// attention: softmax(scale * q k) v, without the weights ever lying in memory.
+// attention: softmax(scale * q k) v, without storing the weights.
 #pragma once
 
 #include <utility>
@@ -9,15 +9,15 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What `attention` may do otherwise.
+/// Options of `attention`.
 struct attention_options {
-  bool causal  = false;   // position i looks at the first i + 1 positions only
-  double scale = 0;       // of the scores; 0: 1 / sqrt(size of Key)
+  bool causal  = false;   // position i sees the first i + 1 positions only
+  double scale = 0;       // of the scores; 0 means 1 / sqrt(size of Key)
 };
 
 namespace detail {
 
-/// A gradient's storage; that of one that nobody wants is not made.
+/// Storage for a gradient, or none where nobody wants it.
 template<class Tensor, class M>
 constexpr Tensor storage_if(bool wanted, M& m) {
   if (wanted) return Tensor::uninitialised(m);
@@ -30,13 +30,13 @@ constexpr typename Tensor::element_type* data_if_any(Tensor& x) {
 
 }  // namespace detail
 
-/// Scaled dot-product attention: each position along `Query` of q is compared with all positions along `Memory` of k, along `Key`; what it gets is the mean of
-/// the values v there, weighted with the softmax of scale * q k. `Query` and `Memory` are one dimension in self-attention. All other dimensions, as batch and
-/// heads, stand in all three and may be split.
+/// Scaled dot-product attention: along `Key`, each position along `Query` of q is compared with every position along `Memory` of k. Its result is the
+/// mean of the values v along `Memory`, weighted with the softmax of scale * q k. In self-attention `Query` and `Memory` are one dimension. All other
+/// dimensions, such as batch and heads, are in all three operands and may be split.
 ///
-/// The same numbers as `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)` with masked scores, up to rounding. It works per head
-/// of a sequence in the cache, skips blocks that the mask hides, and keeps one number a query, with which the gradient computes the weights again. Nothing is
-/// sent; gradients owe nothing. `flops()` counts the products in full, as the composition does.
+/// Up to rounding it equals `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)` with masked scores. It works in the
+/// cache, one head of one sequence at a time, skips blocks that the mask hides, and keeps one number for each query, from which the gradient
+/// recomputes the weights. Nothing is sent; gradients owe nothing. `flops()` counts the products in full, as the composition does.
 /// Errors: `attention_verdict`.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Dao et al., FlashAttention (2022), for the gradient from one number a row.
 template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V>

@@ -17,8 +17,8 @@ constexpr auto sum_over(shape<D...>, X const& x, std::source_location at) {
   return sum<D...>(x, at);
 }
 
-/// `legal`, or the objection to a product over `Out`. Of an open sum and a tensor, which is without what it has alone and sums: no owed axis may split what the
-/// addends are multiplied with.
+/// `legal`, or the objection to a product over `Out`. Where one operand is an open sum, the dimensions that only the tensor has and that are summed
+/// are left out of the tensor: none of the owed axes may split what the addends are multiplied with.
 template<class Out, Operand X, Operand Y>
 struct product_of {
   using L       = layout_in<X>;
@@ -31,14 +31,14 @@ struct product_of {
                                   open_verdict<L, united<Out, met>, over>>;
 };
 
-/// Contributes the product of dz and the other operand; computed from addends of a sum over `open`, it owes that sum as well.
+/// Contributes the product of dz and the other operand. Where it is computed from addends of a sum over `open`, it owes those axes too.
 template<class T, class L, class... X, class DZ, class Y>
 constexpr void contribute_product(tensor<T, L, X...> const& x, axis_set open, DZ const& dz, Y const& y) {
   auto const g = contracted<shape<X...>>(dz, y);
   contribute(x, g.value, g.owed | open, g.why);
 }
 
-/// The product of p and q. `Finishes`: two tensors are added up over the axes of what is summed; all other sums stay open.
+/// The product of p and q. With `Finishes`, the product of two tensors is finished over the axes of the summed dimensions; all other sums stay open.
 template<bool Finishes, class Out, Operand P, Operand Q>
 constexpr auto product(char const* name, std::source_location at, P const& p, Q const& q) {
   using L       = layout_in<P>;
@@ -66,9 +66,9 @@ constexpr auto product(char const* name, std::source_location at, P const& p, Q 
 
 /// z[Out...] = the sum of x * y over all dimensions but `Out...`, which are named as on the right side of the formula.
 ///
-/// Where a summed dimension is split, each process multiplies the parts it holds and one all-reduce of z over the axes of the summed dimensions adds the
-/// products up; every other einsum is local. A dimension that only one operand has, and that is summed, is summed in that operand first. Of an open sum and a
-/// tensor the result is open over what the sum owes and over the axes of the summed dimensions, and nothing is sent.
+/// Where a summed dimension is split, each process multiplies the parts it holds, and one all-reduce of z over the axes of the summed dimensions adds
+/// the products up; every other einsum is local. A summed dimension that only one operand has is summed in that operand first. If one operand is an
+/// open sum, the result is open over what it owes and over the axes of the summed dimensions, and nothing is sent.
 /// Gradients: dx = einsum<X...>(dz, y), dy = einsum<Y...>(dz, x); each owes the axes of the dimensions it sums over, and what the other operand owes.
 /// Errors: `einsum_verdict`. Source: Shazeer et al., Mesh-TensorFlow (2018), sections 3.2 and 3.3.
 template<Dimension... Out, detail::Operand X, detail::Operand Y>
@@ -98,10 +98,11 @@ constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::sou
   }
 }
 
-/// `einsum` without its all-reduce: the sum over split dimensions stays open, for those who have a better place to finish it.
+/// `einsum` without its all-reduce: the sum over split dimensions stays open, so that it can be finished at a better place.
 ///
-/// Result: `partial<tensor<T, L, Out...>, axes<...>>` over the axes of the summed dimensions. Nothing is sent. Gradients as einsum's: what reaches an open
-/// sum is whole, as it is for any sum's addends. Of an open sum there is no all-reduce to leave out.
+/// Result: `partial<tensor<T, L, Out...>, axes<...>>` over the axes of the summed dimensions. Nothing is sent. Gradients are
+/// those of einsum: the gradient of an open sum is whole, as it is for the addends of any sum. If an operand is an open sum,
+/// einsum sends nothing either, and this is the same.
 template<Dimension... Out, detail::Operand X, detail::Operand Y>
 constexpr auto partial_einsum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   if constexpr (detail::OpenSum<X> || detail::OpenSum<Y>) {

@@ -1,4 +1,4 @@
-// dropout: some elements are 0, the others larger, by random numbers that need not be stored.
+// dropout: sets random elements to 0 and scales the others; the random numbers need not be stored.
 #pragma once
 
 #include <source_location>
@@ -21,13 +21,13 @@ constexpr auto dropped(tensor<T, L, X...> const& x, double rate, random_key key)
 
 }  // namespace detail
 
-/// Each element is 0 with probability `rate`, in steps of 2^-32, and x / (1 - rate) otherwise, so that its mean stays what it was.
+/// Each element is 0 with probability `rate`, in steps of 2^-32, and x / (1 - rate) otherwise, so its mean does not change.
 ///
-/// Which ones depends on the key and on the index in the whole tensor: the same under every layout, and computed again for the gradient instead of kept.
-/// Nothing is sent or owed. Give every use in every step a key of its own: `{.seed = run, .stream = step * uses + use}`. Evaluation does not call it.
+/// Which elements are dropped depends on the key and on their indices in the whole tensor: they are the same under every layout, and the gradient
+/// recomputes them instead of keeping them. Nothing is sent or owed. Give every use in every step a key of its own:
+/// `{.seed = run, .stream = step * uses + use}`. Evaluation does not call it. An open sum stays open: all its addends drop the same elements.
 /// Errors: `software_error` unless 0 <= rate < 1.
 /// Source: Srivastava et al., Dropout (2014).
-/// An open sum stays open: all its addends drop the same elements.
 template<detail::FloatingOperand X>
 constexpr auto dropout(X const& operand, double rate, random_key key, std::source_location at = std::source_location::current()) {
   if (!(rate >= 0 && rate < 1)) throw software_error("dropout drops a share of at least 0 and less than 1, got " + std::to_string(rate));

@@ -21,7 +21,7 @@ constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, dou
   return z;
 }
 
-/// Normal, by the method of Box and Muller.
+/// Normally distributed, by the method of Box and Muller.
 template<FloatingElement T, Layout L, Dimension... D>
 constexpr auto random_normal(machine<L>& m, random_key key, double mean = 0, double stddev = 1,
                              std::source_location at = std::source_location::current()) {

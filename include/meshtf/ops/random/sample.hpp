@@ -19,17 +19,17 @@ inline namespace v0 {
 
 namespace function {
 
-/// logit / temperature + g, or that times the temperature, which has its largest at the same place: whichever can't overflow. g = -log(-log(1 - u)) is
+/// logit / temperature + g, or temperature times that, which is largest at the same index: whichever can't overflow. g = -log(-log(1 - u)) has
 /// Gumbel's distribution if u is uniform in [0, 1).
 ///
-/// One number at a time, in double: what a library computes of a batch of numbers may differ in its last bit from what it computes of one, and where two
-/// scores are that close, layouts would draw different ids.
+/// It computes one number at a time, in double. A library's result for a batch may differ in the last bit from its result for one number, and where
+/// two scores are that close, different layouts would draw different ids.
 struct gumbel_score {
   static constexpr extent flops = 6;
   double temperature;
 
   double operator()(auto const& logit, double u) const {
-    // large values of g are near u = 0, where a double has the most room; at 0 itself, which comes once in 2^53, g would be infinite
+    // g is large near u = 0, where double is finest; at u = 0 itself, which comes once in 2^53 draws, g would be infinite
     double const g = -std::log(-std::log1p(-std::max(u, 0x1p-54)));
     auto const x   = static_cast<double>(logit);
     return temperature <= 1 ? x + temperature * g : x / temperature + g;
@@ -42,9 +42,10 @@ struct gumbel_score {
 ///
 ///     auto next = sample<vocab>(logits, {.seed = seed, .stream = step}, 0.8);   // logits[batch, vocab] -> next[batch]
 ///
-/// Result: int. Temperature 1 draws from softmax(logits), a lower one prefers what is likely, and 0 is argmax<Along>(logits). What is drawn depends on the
-/// logits, the key and an element's index in the whole tensor: the same ids under every layout, also where `Along` is split, where it sends what argmax sends
-/// of a tensor of double. A logit of minus infinity is never drawn if another is finite. Give every call a key of its own. No gradient.
+/// Result: int. Temperature 1 draws from softmax(logits), a lower one prefers likely indices, and 0 gives argmax<Along>(logits). The
+/// result depends on the logits, the key and each element's index in the whole tensor, so the ids are the same under every layout. Where
+/// `Along` is split, it sends what argmax of a tensor of double sends. A logit of minus infinity is never drawn if another is finite.
+/// Give every call a key of its own. No gradient.
 /// Errors: `usage_error`, on all processes alike, if the temperature is negative, infinite or not a number.
 /// Source: Gumbel, Statistical Theory of Extreme Values (1954); Maddison, Tarlow, Minka, A* Sampling (2014), section 2.
 template<Dimension Along, detail::FloatingOperand X>

@@ -1,4 +1,4 @@
-// argmax: which element along a dimension is the largest.
+// argmax: the index of the largest element along a dimension.
 #pragma once
 
 #include <source_location>
@@ -10,9 +10,10 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// For each element of the other dimensions, the index along `Along` of the largest; the first of several.
+/// For each element of the other dimensions, the index of the largest element along `Along`, or of the first of several.
 ///
-/// Result: int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: the maximum, and the smallest index that has it. No gradient.
+/// Result: int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: one joins the
+/// maxima, the other takes the smallest index that has the maximum. No gradient.
 template<Dimension Along, detail::Operand X>
 constexpr auto argmax(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;

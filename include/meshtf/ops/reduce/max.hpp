@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace function {
 
-struct where_equal : of_elements<1> {   // dz where x is the z that was chosen
+struct where_equal : of_elements<1> {   // dz where x equals the maximum z
   template<class V>
   constexpr V operator()(V const& dz, V const& x, V const& z) const {
     using math::select;
@@ -34,10 +34,10 @@ constexpr auto maximum(tensor<T, L, X...> const& x) {
 
 }  // namespace detail
 
-/// The largest element over `Along...`; over everything if none is named.
+/// The largest element over `Along...`; over all dimensions if none is named.
 ///
-/// Where one of them is split, the processes' maxima are joined by an all-reduce of the result over its axes. Gradient: dz goes to every element that equals the
-/// maximum, as in Mesh TensorFlow; it owes nothing.
+/// Where one of them is split, an all-reduce of the result over its axes joins the processes' maxima. Gradient: dz goes to every element that equals
+/// the maximum, as in Mesh TensorFlow; it owes nothing.
 template<Dimension... Along, detail::Operand X>
 constexpr auto max(X const& operand, std::source_location at = std::source_location::current()) {
   using in      = detail::shape_in<X>;

@@ -18,7 +18,8 @@ struct named_or_all<X> : std::type_identity<X> {};
 template<class X, class... Along>
 using worked_along = typename named_or_all<X, Along...>::type;
 
-/// The sum of f(x) over `Gone`: finished, or of an open sum open as well over the axes that split them. The gradient of each element is f(dz).
+/// The sum of f(x) over `Gone`. That of a tensor is finished; that of an open sum stays open, also over the axes that split
+/// `Gone`. The gradient of each element is f(dz).
 template<class Gone, class F, Operand X>
 constexpr auto summed(char const* name, std::source_location at, F const& f, X const& operand) {
   using in      = shape_in<X>;
@@ -34,10 +35,10 @@ constexpr auto summed(char const* name, std::source_location at, F const& f, X c
 
 }  // namespace detail
 
-/// The sum over `Along...`; over everything if none is named.
+/// The sum over `Along...`; over all dimensions if none is named.
 ///
-/// Where one of them is split, the processes' sums are joined by an all-reduce of the result over its axes. Of an open sum it stays open, also over these axes,
-/// and nothing is sent. Gradient: dz, broadcast; it owes nothing.
+/// Where one of them is split, an all-reduce of the result over its axes joins the processes' sums. The sum of an open sum stays open, also over
+/// these axes, and nothing is sent. Gradient: dz, broadcast; it owes nothing.
 template<Dimension... Along, detail::Operand X>
 constexpr auto sum(X const& x, std::source_location at = std::source_location::current()) {
   using verdict = reduce_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
@@ -46,7 +47,7 @@ constexpr auto sum(X const& x, std::source_location at = std::source_location::c
   else return detail::rejected{};
 }
 
-/// The mean over `Along...`; over everything if none is named. Sends what `sum` sends.
+/// The mean over `Along...`; over all dimensions if none is named. Sends the same messages as `sum`.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto mean(X const& x, std::source_location at = std::source_location::current()) {
   using verdict = reduce_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along...>;

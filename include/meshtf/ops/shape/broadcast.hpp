@@ -7,7 +7,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A broadcast names all dimensions of its result, and `Dim` of its tensor is not among them.
+/// A broadcast must name all dimensions of its result; it does not name `Dim` of its operand.
 template<class Dim>
 struct broadcast_lacks_dim {};
 
@@ -26,10 +26,10 @@ struct broadcast_check<L, shape<X...>, Out>
 template<Layout L, class X, Dimension... D>
 using broadcast_verdict = typename detail::broadcast_check<L, X, shape<D...>>::type;
 
-/// `x` with the dimensions `D...`: all of its own, in any order, and new ones, along which it is the same everywhere.
+/// `x` with the dimensions `D...`: all dimensions of `x`, in any order, and new ones, along which the elements repeat.
 ///
-/// Local; a dimension is split as the layout says. An open sum stays open, if none of the axes that it owes splits a new dimension. Gradient: dz, summed over the new
-/// dimensions, which owes the axes that split them; a parameter's stays open.
+/// Local; a dimension is split as the layout says. An open sum stays open if none of the axes that it owes splits a new dimension. Gradient: dz,
+/// summed over the new dimensions; it owes the axes that split them, and that of a parameter stays open.
 template<Dimension... D, detail::Operand X>
 constexpr auto broadcast(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;

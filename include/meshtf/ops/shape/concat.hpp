@@ -12,14 +12,14 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Calls f(part, first) for each part, with the index along the joined dimension at which it begins.
+/// Calls f(part, first) for each part, where `first` is the part's first index along the joined dimension.
 template<class Plan, class F, class... Part>
 constexpr void for_each_part(F const& f, Part const&... part) {
   extent first = 0;
   ((f(part, first), first += Plan::template size_of<typename Part::shape_type>), ...);
 }
 
-/// One part of dz for the operand that it came from.
+/// Contributes to an operand its part of dz.
 template<class Plan, class T, class L, class... X, class DZ>
 constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, extent first, axis_set owed) {
   if (!part.needs_gradient()) return;
@@ -38,13 +38,14 @@ struct concat_of_open<First, Second, Rest...>
 
 }  // namespace detail
 
-/// `x`, then `y`, then the rest, along `Along`, which takes the place of the one dimension that each of them brings in: their sizes add up to `Along`'s.
+/// `x`, then `y`, then the rest, along `Along`. Each operand has one dimension that the others lack; `Along`
+/// takes its place, and has the sum of their sizes.
 ///
 ///     auto all = concat<length>(prefix, rest);   // [batch, start, model], [batch, ending, model] -> [batch, length, model]
 ///
-/// The other dimensions are those of all operands, in one order. `Along` and what it takes the place of are whole under the layout; the others may be split.
-/// Local. Gradient: each operand's part of dz, which owes nothing; where all that need one are parameters, it stays open.
-/// Two operands of the same dimensions are told apart by a rename: `concat<length>(x, rename<half, other_half>(y))`.
+/// The other dimensions are the same in all operands, in the same order. `Along` and the dimensions that it replaces are whole under the layout; the
+/// others may be split. Local. Gradient: each operand's part of dz, which owes nothing; it stays open if all operands that need one are parameters.
+/// If two operands have the same dimensions, rename one: `concat<length>(x, rename<half, other_half>(y))`.
 template<Dimension Along, class T, class L, class... X, Tensor Y, Tensor... Rest>
 constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... rest) {
   using plan     = concat_plan<wet<L>, Along, shape<X...>, typename Y::shape_type, typename Rest::shape_type...>;
@@ -80,12 +81,12 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   }
 }
 
-/// Open sums one after the other are an open sum over the axes of all.
+/// The concatenation of open sums is an open sum over the axes of all of them.
 template<Dimension Along, class... X>
   requires(detail::is_partial<X> && ...)
 constexpr auto concat(X const&... x) {
   axis_set const owed = (x.owed() | ...);
-  std::tuple parts{detail::addends_over(x, owed)...};  // braces: in the order of the operands
+  std::tuple parts{detail::addends_over(x, owed)...};  // braces: evaluated in the order of the operands
   auto z = std::apply([](auto const&... part) { return concat<Along>(part...); }, parts);
   if constexpr (std::is_same_v<decltype(z), detail::rejected>) return z;
   else return detail::result_of<axes<>, X...>(std::move(z), owed);

@@ -6,11 +6,12 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The values of `x`, of the same shape and placement, in storage that nobody else has: what is written to `x` later is not seen in it, nor the other way.
+/// The values of `x`, of the same shape and placement, in storage that nothing else shares: writes to `x` do
+/// not change the copy, nor the other way round.
 ///
-///     auto before = stop_gradient(copy(w));   // what w is now, as data
+///     auto before = stop_gradient(copy(w));   // the present values of w, as data
 ///
-/// Local; an open sum stays open. Gradient: passes through unchanged, and a parameter's stays open.
+/// Local; an open sum stays open. Gradient: dz unchanged; that of a parameter stays open.
 template<detail::Operand X>
 constexpr auto copy(X const& operand, std::source_location at = std::source_location::current()) {
   return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {

@@ -1,4 +1,4 @@
-// finish: adds up a partial value over the processes that hold its addends.
+// finish: adds up an open sum over the processes that hold its addends.
 #pragma once
 
 #include <source_location>
@@ -8,8 +8,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The sum that `p` owes, equal on all processes that hold the same part: one all-reduce over the owed axes together; nothing is sent where nothing is owed.
-/// Gradient: the dual of a sum is a copy, so each addend's is that of the sum, and owes nothing.
+/// The finished sum of `p`, equal on all processes that hold the same part: one all-reduce over all owed
+/// axes together, or no message if nothing is owed.
+/// Gradient: the dual of a sum is a copy, so the gradient of each addend is that of the sum, and owes nothing.
 template<class T, class L, class... D, class Over>
 constexpr auto finish(partial<tensor<T, L, D...>, Over> p, std::source_location at = std::source_location::current()) {
   axis_set const owed = p.owed();
@@ -28,7 +29,8 @@ constexpr auto finish(tensor<T, L, D...> const& x) {
   return x;
 }
 
-/// `x` as an addend of a sum that is open over `A...`: it counts once, on coordinate 0 of those axes. `p + as_partial<A...>(x)` adds it to an open sum.
+/// `x` as an addend of a sum that is open over `A...`: it counts once, on coordinate 0 of those axes.
+/// `p + as_partial<A...>(x)` adds it to an open sum.
 template<MeshAxis... A, class T, class L, class... D>
 constexpr auto as_partial(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   static_assert((L::mesh_type::all_axes::template has<A> && ...), "meshtf: this mesh has no such axis");

@@ -12,7 +12,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// `Riding`: the axes over which x stands for addends.
+/// `Riding`: the axes over which x is an addend.
 template<class From, class To, axis_set Riding, class T, class L, class... D>
 constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
   using renamed = replaced<shape<D...>, From, shape<To>>;
@@ -27,7 +27,7 @@ constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
   }
 }
 
-/// Under a layout that is undecided nothing is planned, and nothing moves.
+/// Under an undecided layout nothing is planned and nothing moves.
 template<class From, class To, axis_set, class T, class L, class... D>
   requires is_undecided<L>
 constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
@@ -47,14 +47,14 @@ constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
 
 /// `x` with `To` in the place of `From`, which has the same size.
 ///
-/// Where the layout splits both alike nothing is copied and the result shares the shard. Otherwise it is a reshard: from whole to split a slice (free), from
-/// split to whole an all-gather, from one axis to another what `reshard_plan` says. Gradient: the way back; see `detail::relocate`.
+/// Where the layout splits both alike, nothing is copied and the result shares the shard. Otherwise it is a reshard: from whole to split a slice
+/// (free), from split to whole an all-gather, from one axis to another what `reshard_plan` says. Gradient: the reverse; see `detail::relocate`.
 template<Dimension From, Dimension To, class T, class L, class... D>
 constexpr auto rename(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   return detail::renamed<From, To, 0>(x, at);
 }
 
-/// An open sum stays open: its addends are renamed. `To` is not split over an axis that it may owe; there, reshard it first.
+/// An open sum stays open: its addends are renamed. `To` must not be split over an axis that the sum may owe; in that case reshard first.
 template<Dimension From, Dimension To, class T, class L, class... D, class Over>
 constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using verdict = detail::open_verdict<L, replaced<shape<D...>, From, shape<To>>, Over>;

@@ -1,4 +1,4 @@
-// split_dim and merge_dims: one dimension as several, several as one.
+// split_dim and merge_dims: one dimension as several, and several as one.
 #pragma once
 
 #include <source_location>
@@ -11,7 +11,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The dimensions do not stand next to one another in this order in the tensor: transpose first.
+/// In the tensor these dimensions are not neighbours in this order: transpose first.
 template<class Parts, class S>
 struct dims_are_not_neighbours {};
 
@@ -32,7 +32,7 @@ struct as_whole_of {
   static constexpr auto to   = P::as_whole;
 };
 
-/// `Riding`: the axes over which the tensor stands for addends.
+/// `Riding`: the axes over which the tensor is an addend.
 template<class L, class Way, class Whole, class Parts, axis_set Riding = 0>
 struct reshape_steps {
   static constexpr reshard_steps value = plan_reshard(Way::from, Way::to, 0, axis_sizes<typename L::mesh_type>, Riding);
@@ -56,7 +56,7 @@ struct all_in<S, shape<P...>> : std::type_identity<dims_are_in<S, P...>> {};
 template<class S, class Parts>
 using all_are_in = typename all_in<S, Parts>::type;
 
-/// The shape with `Parts` merged to `Whole`; the same shape if they do not stand together.
+/// The shape with `Parts` merged into `Whole`; the same shape if they are not neighbours.
 template<class S, class Parts, class Whole>
 struct merged_shape;
 template<class... D, class First, class... Rest, class Whole>
@@ -69,7 +69,7 @@ struct merged_shape<shape<D...>, shape<First, Rest...>, Whole> {
 
 namespace detail {
 
-/// How `From` of a tensor becomes `To`, and whether it may. `Riding` are axes over which the tensor may be an open sum.
+/// How `From` of a tensor becomes `To`, and whether that is allowed. `Riding`: the axes over which the tensor may be an open sum.
 template<axis_set Riding, class From, class To, class L, class S>
 struct splitting {
   using out     = replaced<S, From, To>;
@@ -93,7 +93,7 @@ struct merging {
   using verdict = first_objection<all_are_in<S, parts>, stand, typename plan::verdict, placement_verdict_of<L, out>, typename steps::verdict>;
 };
 
-// Under a layout that is undecided nothing is planned, and nothing moves.
+// Under an undecided layout nothing is planned and nothing moves.
 template<axis_set Riding, class From, class To, class L, class S>
   requires is_undecided<L>
 struct splitting<Riding, From, To, L, S> {
@@ -118,7 +118,7 @@ struct merging<Riding, Names, L, S> {
   using verdict = first_objection<all_are_in<S, parts>, stand, size, placement_verdict_of<L, out>>;
 };
 
-/// Where there is an objection the caller has said it.
+/// Where there is an objection, the caller has reported it.
 template<class Reshaping, class T, class L, class... D>
 constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::source_location at) {
   if constexpr (!accepted<typename Reshaping::verdict>) {
@@ -135,8 +135,8 @@ constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::sour
 
 /// `x` with the dimensions `To...` in the place of `From`, whose size is their product; the first is outermost.
 ///
-/// The elements stay in their order. Where the layout splits `To...` as `From` is split, nothing is copied and the result shares the shard; where `From` is
-/// whole and one of `To...` is split it is a slice; otherwise they move as by `reshard`. Gradient: the way back.
+/// The elements stay in their order. Where the layout splits `To...` as it splits `From`, nothing is copied and the result shares the shard. Where
+/// `From` is whole and one of `To...` is split, it is a slice. Otherwise the elements move as by `reshard`. Gradient: the reverse.
 template<Dimension From, Dimension... To, class T, class L, class... D>
 constexpr auto split_dim(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   using reshaping = detail::splitting<0, From, shape<To...>, wet<L>, shape<D...>>;
@@ -144,9 +144,10 @@ constexpr auto split_dim(tensor<T, L, D...> const& x, std::source_location at = 
   return detail::reshaped<reshaping>("split_dim", x, at);
 }
 
-/// `x` with the dimension `Into` in the place of its neighbours `Parts...`, whose sizes multiply to it: `merge_dims<heads, key, model>(x)`; the last is `Into`.
+/// `x` with the dimension `Into` in the place of its neighbours `Parts...`, whose sizes multiply to its own. `Into` is
+/// named last: `merge_dims<heads, key, model>(x)`.
 ///
-/// As `split_dim`, the other way.
+/// It moves what `split_dim` moves, the other way.
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D>
 constexpr auto merge_dims(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   static_assert(sizeof...(More) > 0, "meshtf: merge_dims names the dimensions to merge and then the one they become");
@@ -155,7 +156,7 @@ constexpr auto merge_dims(tensor<T, L, D...> const& x, std::source_location at =
   return detail::reshaped<reshaping>("merge_dims", x, at);
 }
 
-/// Of an open sum: its addends. `To...` are not split over an axis that it may owe; there, reshard it first.
+/// An open sum stays open: its addends are reshaped. `To...` must not be split over an axis that the sum may owe; in that case reshard first.
 template<Dimension From, Dimension... To, class T, class L, class... D, class Over>
 constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, wet<L>, shape<D...>>;

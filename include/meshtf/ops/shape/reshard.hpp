@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// `L2`, dry if `L` is.
+/// `L2`, dry if `L` is dry.
 template<class L, class L2>
 using dry_as = std::conditional_t<is_dry<L>, dry<wet<L2>>, wet<L2>>;
 
@@ -19,7 +19,7 @@ using dry_as = std::conditional_t<is_dry<L>, dry<wet<L2>>, wet<L2>>;
 template<class L, class Over>
 inline constexpr axis_set may_owe = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
 
-/// `x` under the layout that it has, where that is undecided. A program that names another layout has chosen it, so there would be nothing to search.
+/// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so nothing is left to search.
 template<class L2, class T, class L, class... D>
 constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
   constexpr bool same = std::is_same_v<wet<L2>, wet<L>>;
@@ -36,8 +36,8 @@ constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
   }
 }
 
-/// `x` as a `Z`, which has `Parts` (a shape) where x has `Seen`, or the other way round, under a layout that is undecided: the same elements. Only layouts
-/// under which none of them moves have a price then.
+/// `x` as a `Z`, which has `Parts` (a shape) where x has `Seen`, or the reverse, under an undecided layout: the same elements. Only layouts
+/// under which no element moves then have a price.
 template<class Z, class Seen, class Parts, class T, class L, class... D>
 constexpr Z renamed_undecided(tensor<T, L, D...> const& x) {
   x.machine().keep_alike(placed_dims<L, shape<Seen>>[0], placed_dims<L, Parts>);
@@ -57,8 +57,8 @@ struct relocation {
 
 }  // namespace detail
 
-/// `x` under the layout `L2` of the same mesh, by the cheapest slices (free), permutes, all-to-alls and all-gathers: `reshard_plan`. It is written where
-/// it is free, too, and then costs nothing. Gradient: the way back; see `detail::relocate`.
+/// `x` under the layout `L2` of the same mesh, by the cheapest slices (free), permutes, all-to-alls and all-gathers: `reshard_plan`. Programs write
+/// it even where nothing moves; it then costs nothing. Gradient: the reverse; see `detail::relocate`.
 template<Layout L2, class T, class L, class... D>
 constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_undecided<L>) {
@@ -78,7 +78,8 @@ constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = st
   }
 }
 
-/// The sum that `p` owes, under `L2`: owed axes that split it there are reduce-scattered, the other owed axes all-reduced, axes that it does not owe sliced.
+/// The finished sum of `p` under `L2`: owed axes that split it there are reduce-scattered, other owed axes
+/// all-reduced, axes that it does not owe sliced.
 template<Layout L2, class T, class L, class... D, class Over>
 constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   static_assert(!is_undecided<L>, "meshtf: reshard can't be recorded of an open sum without a layout: finish(p)");
@@ -86,7 +87,7 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_l
     return detail::rejected{};
   } else {
     constexpr axis_set over = detail::may_owe<L, Over>;
-    using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;  // of what owes nothing, as a gradient may
+    using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;  // for what owes nothing, as a gradient may
     using result            = tensor<T, detail::dry_as<L, L2>, D...>;
     using verdict           = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict, typename plan::verdict>;
     static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");

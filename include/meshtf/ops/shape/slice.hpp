@@ -1,4 +1,4 @@
-// slice: some neighbours along a dimension.
+// slice: consecutive elements along a dimension.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// `Part` before it is split: no layout has a rule for it.
+/// `Part` before it is split: no layout has a rule for this dimension.
 template<class Part>
 struct whole_part : dim<Part::size> {};
 
@@ -25,7 +25,7 @@ template<class From, class To>
                        std::to_string(From::size) + " elements");
 }
 
-/// The slice where `To` is whole. The gradient stands between zeros, and that of a parameter stays open.
+/// The slice where `To` is whole. The gradient is dz between zeros; that of a parameter stays open.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
   using plan = slice_plan<wet<L>, shape<D...>, From, To>;
@@ -46,9 +46,9 @@ constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
 ///
 ///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length, model]
 ///
-/// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros, a parameter's stays
-/// open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside.
-/// Of an open sum its addends; `To` is not split over an axis that it may owe.
+/// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros. That of a
+/// parameter stays open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside.
+/// An open sum stays open: its addends are sliced. `To` must not be split over an axis that the sum may owe.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto slice(X const& operand, extent first, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;

@@ -6,7 +6,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `x` as if it had been read from a file: no gradient goes back to it. Shares the shard; an open sum stays open.
+/// `x` as data: no gradient flows back to it. Shares the shard; an open sum stays open.
 template<detail::Operand X>
 constexpr auto stop_gradient(X const& operand) {
   return detail::linearly<algebra::use::moved>(operand, [](auto const& x) { return x.without_slot(); });

@@ -7,12 +7,12 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A transpose names the tensor's dimensions, each once, in their new order.
+/// A transpose must name each dimension of the tensor once, in the new order.
 template<class Given, class S>
 struct not_the_dims_of_tensor {};
 
-/// `x` with its dimensions in the order `Order...`. Local; a dimension stays split as it was, and an open sum open. Gradient: transposed back; a parameter's stays
-/// open.
+/// `x` with its dimensions in the order `Order...`. Local; a dimension stays split as it was, and an open sum stays open. Gradient:
+/// transposed back; that of a parameter stays open.
 template<Dimension... Order, detail::Operand X>
 constexpr auto transpose(X const& operand, std::source_location at = std::source_location::current()) {
   using in            = detail::shape_in<X>;
