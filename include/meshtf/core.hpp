@@ -1,4 +1,4 @@
-// Layout checks: everything that the compiler knows of dimensions, meshes and layouts. Needs the standard library and Boost.Hana.
+// Layout checks: all that the compiler knows about dimensions, meshes and layouts. Needs the standard library and Boost.Hana.
 #pragma once
 
 #include <meshtf/core/dim.hpp>

@@ -1,4 +1,4 @@
-// Everything.
+// The whole library.
 #pragma once
 
 #include <meshtf/data/batches.hpp>

@@ -1,8 +1,8 @@
-// Every operation, layer and optimizer on the compiler's machine: programs can be checked and priced where MPI, BLAS and xtensor are not installed. Needs the
-// standard library and Boost.Hana.
+// Every operation, layer and optimizer on the compiler's machine: checks and prices programs where MPI, BLAS and xtensor are not
+// installed. Needs the standard library and Boost.Hana.
 #pragma once
 
-// What the others include stands first: an error message then names few files.
+// Headers that the others include come first: error messages then name fewer files.
 #include <meshtf/core.hpp>
 
 #include <meshtf/tensor/tensor.hpp>

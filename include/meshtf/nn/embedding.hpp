@@ -8,9 +8,9 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// The row of a trained table that each id names: the result has the dimensions of the ids, then `Model`.
+/// Looks up a row of a trained table for each id: the result has the dimensions of the ids, then `Model`.
 ///
-/// Where `Vocab` is split, each process looks up the rows it has, and one all-reduce joins them. Used the other way, `logits(x)` multiplies with the same table:
+/// Where `Vocab` is split, each process looks up the rows that it holds, and one all-reduce joins them. `logits(x)` multiplies with the same table:
 /// the tied softmax of Press, Wolf, Using the Output Embedding to Improve Language Models (2017).
 template<FloatingElement T, Layout L, Dimension Vocab, Dimension Model>
 struct embedding {
@@ -23,7 +23,7 @@ struct embedding {
   constexpr auto operator()(Ids const& ids, std::source_location at = std::source_location::current()) const {
     return gather<Vocab>(table, ids, at);
   }
-  /// A score for each id: x's dimensions, with `Vocab` at the end in the place of `Model`.
+  /// A score for each id: the result has x's dimensions without `Model`, then `Vocab`.
   template<class X>
   constexpr auto logits(X const& x, std::source_location at = std::source_location::current()) const {
     return detail::product(united<without<typename X::shape_type, shape<Model>>, shape<Vocab>>{}, x, table, at);

@@ -14,7 +14,7 @@ namespace detail {
 
 using namespace meshtf::detail;
 
-/// A dimension, or a shape of several, as a shape.
+/// `shape<D>` of a dimension; a shape itself.
 template<class D>
 struct as_shape : std::type_identity<shape<D>> {};
 template<class... D>
@@ -26,7 +26,7 @@ template<class T, class L, class S>
 struct parameter_of_shape;
 template<class T, class L, class... D>
 struct parameter_of_shape<T, L, shape<D...>> : std::type_identity<parameter<T, L, D...>> {};
-/// A parameter of elements `T` and shape `S`.
+/// A parameter with elements of type `T` and shape `S`.
 template<class T, class L, class S>
 using parameter_of = typename parameter_of_shape<T, L, S>::type;
 
@@ -37,9 +37,9 @@ constexpr auto product(shape<Out...>, X const& x, W const& w, std::source_locati
 
 }  // namespace detail
 
-/// x times a matrix: the dimensions `In` of x are summed, and `Out` stand at the end of the result. Each is a dimension or a `shape` of several.
+/// x times a matrix: the dimensions `In` of x are summed, and the result ends with `Out`. Each is a dimension or a `shape` of several.
 ///
-/// Where `In` is split, the result is finished by one all-reduce over its axes; where `Out` is split, the gradient of x is.
+/// Where `In` is split, one all-reduce over its axes finishes the result; where `Out` is split, one over its axes finishes the gradient of x.
 template<FloatingElement T, Layout L, class In, class Out>
 struct projection {
   using in  = detail::shape_of<In>;
@@ -47,7 +47,7 @@ struct projection {
 
   detail::parameter_of<T, L, united<in, out>> weight;
 
-  /// `initialiser` gives the weight, as `normal{seed, 0.02}`.
+  /// `initialiser` gives the initial weight, for instance `normal{seed, 0.02}`.
   template<class Initialiser>
   constexpr projection(machine<L>& m, Initialiser const& initialiser) : weight{m, initialiser} {}
 
@@ -58,7 +58,7 @@ struct projection {
   constexpr auto parameters() { return meshtf::parameters(named("weight", weight)); }
 };
 
-/// The same, plus a bias along `Out` that starts at zero.
+/// A projection plus a bias along `Out` that starts at 0.
 template<FloatingElement T, Layout L, class In, class Out>
 struct linear {
   using in  = detail::shape_of<In>;
@@ -70,7 +70,7 @@ struct linear {
   template<class Initialiser>
   constexpr linear(machine<L>& m, Initialiser const& initialiser) : weight{m, initialiser}, bias{m} {}
 
-  /// The product alone, for those who add the bias in a pass with something else.
+  /// The product alone, for callers that add the bias in a pass with something else.
   template<class X>
   constexpr auto without_bias(X const& x, std::source_location at = std::source_location::current()) const {
     return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);

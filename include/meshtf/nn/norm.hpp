@@ -9,7 +9,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and bias, which starts at 0.
+/// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and a trained bias, which starts at 0.
 template<FloatingElement T, Layout L, Dimension Along>
 struct layer_norm {
   parameter<T, L, Along> scale;

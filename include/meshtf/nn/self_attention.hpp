@@ -9,17 +9,17 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// Every position along `Length` looks at itself and those before it, with `Heads` heads of `Key` elements each.
+/// Each position along `Length` sees itself and the positions before it, with `Heads` heads of `Key` elements each.
 ///
-/// x has `Length` and `Model`, and so has the result. Split `Heads` for model parallelism: queries, keys and values need no message, the projection back to
-/// `Model` one all-reduce; backward, the gradients of x through all three pay one together.
+/// x and the result have `Length` and `Model`. For model parallelism split `Heads`: queries, keys and values need no message, the projection back to
+/// `Model` needs one all-reduce; backward, the gradients of x through all three share one.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Shoeybi et al., Megatron-LM (2019), section 3.
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Heads, Dimension Key>
 struct self_attention {
   linear<T, L, Model, shape<Heads, Key>> query, key, value;
   linear<T, L, shape<Heads, Key>, Model> output;
 
-  /// Weights start normal with `stddev`, those of the projection back with `output_stddev`.
+  /// Weights start normally distributed with `stddev`, those of the projection back with `output_stddev`.
   constexpr self_attention(machine<L>& m, streams& seeds, double stddev, double output_stddev)
       : query{m, normal{seeds.next(), stddev}},
         key{m, normal{seeds.next(), stddev}},

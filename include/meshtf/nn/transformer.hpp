@@ -1,4 +1,4 @@
-// A Transformer language model: decoder only, norms first.
+// A Transformer language model: decoder only, with each norm before its branch.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// The dimensions of a Transformer. A model's own struct inherits them and may say otherwise how many layers it has, whether the softmax is tied, and how
-/// large its weights start:
+/// The dimensions of a Transformer. A model's own struct inherits them and may redefine the number of layers, whether the softmax is tied, and
+/// the standard deviation of the initial weights:
 ///
 ///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = 4; };
 template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Heads, Dimension Key, Dimension Hidden>
@@ -29,18 +29,18 @@ struct transformer_dims {
   using hidden = Hidden;
 
   static constexpr int layers    = 6;
-  static constexpr double stddev = 0.02;  // a narrow model learns sooner with more: about 0.7 / sqrt(model)
-  static constexpr bool tied     = true;  // scores are products with the embedding
+  static constexpr double stddev = 0.02;  // a narrow model learns sooner with a larger one: about 0.7 / sqrt(model)
+  static constexpr bool tied     = true;  // the embedding's table also gives the scores
 };
 
-/// The residual stream and what a block has yet to add to it: the next norm does both in one pass.
+/// The residual stream and the branch that is yet to be added to it: the next norm does both in one pass.
 template<class Tensor>
 struct residual {
   Tensor stream;
   Tensor branch;
 };
 
-/// Self-attention and feed-forward, each on the norm of the stream, each added to it.
+/// Self-attention and feed-forward: each works on the norm of the stream and is added to the stream.
 /// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019), 2.3.
 template<FloatingElement T, Layout L, class Dims>
 struct transformer_block {
@@ -81,7 +81,7 @@ private:
 
 namespace detail {
 
-/// What is there only if the softmax has a matrix of its own.
+/// The layer that exists only if the softmax is not tied.
 template<bool There, class Layer>
 struct layer_if {
   Layer layer;
@@ -100,14 +100,15 @@ constexpr std::array<Block, sizeof...(I)> stack(std::index_sequence<I...>, A&...
 
 }  // namespace detail
 
-/// Scores for the next id at every position: embeddings of ids and of learned positions, `Dims::layers` blocks, a last norm, and the product with the embedding
-/// (or, not tied, with a matrix of its own).
+/// Scores for the next id at every position: embeddings of ids and of learned positions, `Dims::layers` blocks, a last norm, and the product with the
+/// embedding (or, if not tied, with a matrix of its own).
 ///
-/// `net(ids)`: ids of integers with `length` and any batch dimensions, to scores with `vocab` at the end. One source for every layout: split the batch for data
-/// parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay whole. Layers of one model are one type: its
-/// compile time does not depend on how many there are.
-/// Initial values as in GPT-2: normal with `Dims::stddev`, and that by sqrt(2 layers) where a branch joins the stream.
-/// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al., Mesh-TensorFlow (2018), section 4, for the layouts.
+/// `net(ids)` takes integer ids with `length` and any batch dimensions and returns scores with `vocab` as the last dimension. One source serves every
+/// layout: split the batch for data parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay
+/// whole. All layers of a model have one type, so compile time does not depend on their number.
+/// Initial values as in GPT-2: normal with `Dims::stddev`, divided by sqrt(2 layers) where a branch joins the stream.
+/// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al.,
+/// Mesh-TensorFlow (2018), section 4, for the layouts.
 template<FloatingElement T, Layout L, class Dims>
 struct transformer {
   using length = typename Dims::length;
@@ -150,7 +151,7 @@ struct transformer {
 
 private:
   static constexpr double stddev        = Dims::stddev;
-  static constexpr double output_stddev = [] {  // stddev / sqrt(2 layers), by Newton's steps: std::sqrt is no constant in C++20
+  static constexpr double output_stddev = [] {  // stddev / sqrt(2 layers), by Newton's method: std::sqrt is not constexpr in C++20
     double const n = 2.0 * Dims::layers;
     double root    = n;
     for (int i = 0; i < 40; ++i) root = (root + n / root) / 2;
