@@ -19,7 +19,7 @@ namespace function {
 
 template<class T>
 struct adam_update : of_elements<13> {
-  T kept, rate, beta1, beta2, epsilon, correction2;   // kept: what decay leaves of a weight
+  T kept, rate, beta1, beta2, epsilon, correction2;   // kept: the share of a weight that decay leaves
   constexpr adam_update(T k, T r, T b1, T b2, T e, T c2) : kept(k), rate(r), beta1(b1), beta2(b2), epsilon(e), correction2(c2) {}
 
   template<class V>
@@ -33,13 +33,14 @@ struct adam_update : of_elements<13> {
 
 }  // namespace function
 
-/// w -= rate * m' / (sqrt(v') + epsilon), with running means m and v of the gradient and its square, m' and v' corrected for their start at zero. The two
-/// means of a parameter live on its machine and are placed as it is; they are made when `step` first meets it.
+/// w -= rate * m' / (sqrt(v') + epsilon), where m and v are running means of the gradient and of its square, and m' and v' are
+/// these means corrected for their start at 0. The two means of a parameter live on its machine and are placed as the parameter
+/// is; `step` makes them when it first meets it.
 ///
-/// A step that ends in an exception does not count, and takes the gradients with it, of which some may be added up over the processes and others not. Where it
-/// ended before the first update (in the sums of gradients, if all are short or `max_norm` is set, or in that of the norm) a step with gradients that are
-/// computed again is what it would have been. Later there are parameters with new weights and means and others with the old ones; with `shard_state`, where new
-/// weights are exchanged, processes may hold different ones: go on from a checkpoint.
+/// A step that ends in an exception does not count. It discards the gradients, since some may be added up over the processes and others not. If it
+/// ended before the first update (in the sums of gradients, if all are short or `max_norm` is set, or in the sum of the norm), a step with recomputed
+/// gradients gives the result that this one would have given. If it ended later, some parameters have new weights and means and others the old ones;
+/// with `shard_state`, where new weights are exchanged, processes may hold different weights: go on from a checkpoint.
 /// Source: Kingma, Ba, Adam: A Method for Stochastic Optimization (2015), algorithm 1.
 class adam {
 public:
@@ -47,51 +48,52 @@ public:
   double beta1   = 0.9;
   double beta2   = 0.999;
   double epsilon = 1e-8;
-  /// Gradients are first scaled so that their `global_norm` is at most this, at the price of one more all-reduce of one number; 0: they are not.
+  /// If not 0, gradients are first scaled so that their `global_norm` is at most this; it costs one more all-reduce of one number.
   double max_norm = 0;
-  /// The P elements of a shard that N processes hold alike are updated by ceil(P / N) on each, which has the means of these alone: their gradient is
-  /// reduce-scattered instead of all-reduced, and the new weights are all-gathered. The steps are the same. To be set before the first.
+  /// N processes that hold the same shard of P elements each update ceil(P / N) of them, and keep the means of these alone: the gradient is
+  /// reduce-scattered instead of all-reduced, and the new weights are all-gathered. The steps are the same. Set it before the first step.
   /// Source: Rajbhandari and others, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models (2020), stage 1.
   bool shard_state = false;
 
   constexpr adam() = default;
   constexpr explicit adam(double r, double b1 = 0.9, double b2 = 0.999, double e = 1e-8) : rate(r), beta1(b1), beta2(b2), epsilon(e) {}
 
-  /// Adds up the gradients over the processes that share a parameter (over the axes that are owed together), updates, and clears them.
+  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one sum),
+  /// updates the weights and clears the gradients.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     step_with_decay("adam::step", at, 0, 0, list);
   }
-  /// Refused, with a sentence: a model is no list.
+  /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
     static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
-  /// Makes the means of all parameters now instead of in the first step, in whose end no activation lives any more. What a program's constructor holds counts
-  /// in `dry_run`'s peak: with this, the peak of its first step is that of every step.
+  /// Makes the means of all parameters now instead of at the end of the first step, when no activation is alive any more. What a program's
+  /// constructor holds counts in `dry_run`'s peak: with this, the peak of the first step is that of every step.
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
     states_.rewind();
     list.for_each([this](auto& w) { this->make_arrays(w); });
   }
 
-  // ---- what checkpoints are written with
+  // ---- for checkpoints
 
   static constexpr char const* kind = "adam";
-  /// The arrays that it keeps of each parameter which has had a gradient.
+  /// The arrays that the optimizer keeps of each parameter that has had a gradient.
   static constexpr std::array array_names{"first", "second"};
 
-  /// f(name, x) for each number that its steps have changed.
+  /// f(name, x) for each number that the steps change.
   template<class Self, class F>
   static constexpr void for_each_number(Self& self, F const& f) {
     f("power1", self.power1_);
     f("power2", self.power2_);
   }
-  /// They are powers of the decay rates: a checkpoint with others is damaged. That of a long training is 0.
+  /// The numbers are powers of the decay rates: a checkpoint with values outside this range is damaged. After long training they are 0.
   static constexpr std::pair<double, double> number_range{0.0, 1.0};
-  /// f(name, handle, parts) for each of its arrays of `w`, if it has them: this process's part of a shard.
+  /// f(name, handle, parts) for each array that the optimizer keeps of `w`, if any: this process's part of a shard.
   template<class T, class L, class... D, class F>
   constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
     if (auto const* const s = states_.template find<state<T, L>>(w)) {
@@ -99,14 +101,14 @@ public:
       f(array_names[1], s->second, s->parts);
     }
   }
-  /// Makes its arrays of `w`, all zeros, as the first step would.
+  /// Makes the arrays of `w`, all zeros, as the first step would.
   template<class T, class L, class... D>
   constexpr void make_arrays(parameter<T, L, D...>& w) {
     state_of(w);
   }
 
 protected:
-  /// Of the parameters with at least `least_rank` dimensions, 1 - rate * decay remains.
+  /// Of the weights of parameters with at least `least_rank` dimensions, a share of 1 - rate * decay remains.
   template<class... Part>
   constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank, parameter_list<Part...> const& list) {
     double const power1 = power1_, power2 = power2_;
@@ -133,7 +135,7 @@ private:
   struct state {
     using handle = typename tensor<T, L>::handle_type;
     parts_under<L> parts;
-    unsigned collected_in = 0;  // the step in which the parameter's slot got this process's part of the finished gradient
+    unsigned collected_in = 0;  // the step in which the slot got this process's part of the finished gradient
     handle first, second;
 
     constexpr state(machine<L>& m, parts_under<L> const& p) : parts(p), first(handle::make(m, m, p.part())), second(handle::make(m, m, p.part())) {
@@ -151,7 +153,7 @@ private:
     list.for_each([&, this](auto& w) {
       if (!w.slot().sum) return;
       auto& s = this->state_of(w);
-      if (this->collect(w, s, sent) && !clips) this->update(w, s, kept, sent);  // a long one while it is in the cache
+      if (this->collect(w, s, sent) && !clips) this->update(w, s, kept, sent);  // a long one is updated while it is in the cache
     });
     sent.send();
     if (clips) clip(list);
@@ -167,7 +169,7 @@ private:
     return states_.template of<state<T, L>>(w, parts_of_replicas<L, shape<D...>>(shard_state));
   }
 
-  /// Puts this process's part of the finished gradient into the slot: at once if it is long, and then returns true, or when `sent` is.
+  /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it returns true), else when `sent` is sent.
   template<class T, class L, class... D, class Sent>
   constexpr bool collect(parameter<T, L, D...>& w, state<T, L>& s, Sent& sent) {
     if (s.collected_in == step_) return false;
@@ -194,7 +196,7 @@ private:
     });
   }
 
-  /// Takes the step, and clears the gradient. Where the state is sharded other processes have the new weights now or when `sent` is.
+  /// Updates the weights and clears the gradient. Where the state is sharded, other processes get the new weights at once, or when `sent` is sent.
   template<class T, class L, class... D, class Kept, class Sent>
   constexpr void update(parameter<T, L, D...>& w, state<T, L>& s, Kept const& kept, Sent& sent) {
     w.handle()->written();
@@ -213,7 +215,7 @@ private:
   optimizer_states states_{};
   double power1_ = 1;
   double power2_ = 1;
-  unsigned step_ = 0;  // of this object, also one that ended in an exception
+  unsigned step_ = 0;  // the number of steps of this object, including those that ended in an exception
 };
 
 }  // namespace v0

@@ -8,10 +8,10 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Adam with decoupled weight decay: weights shrink by rate * weight_decay of themselves each step, beside what their gradient does.
+/// Adam with decoupled weight decay: each step also shrinks weights by rate * weight_decay of themselves, apart from the gradient's update.
 ///
-/// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all do, as PyTorch's AdamW has it. Any other
-/// choice is two optimizers, each with its own list and its own `weight_decay`.
+/// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all parameters decay, as in PyTorch's AdamW. For
+/// any other choice use two optimizers, each with its own list and its own `weight_decay`.
 /// Source: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019), algorithm 2, with the decay scaled by the rate as in PyTorch.
 class adamw : public adam {
 public:
@@ -22,12 +22,13 @@ public:
   constexpr explicit adamw(double r, double decay = 0.01, double b1 = 0.9, double b2 = 0.999, double e = 1e-8)
       : adam(r, b1, b2, e), weight_decay(decay) {}
 
-  /// Adds up the gradients over the processes that share a parameter (over the axes that are owed together), updates, and clears them.
+  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one sum),
+  /// updates the weights and clears the gradients.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     step_with_decay("adamw::step", at, weight_decay, decayed_rank, list);
   }
-  /// Refused, with a sentence: a model is no list.
+  /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {

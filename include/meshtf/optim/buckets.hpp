@@ -1,4 +1,4 @@
-// What an optimizer sends of many parameters, in few messages.
+// Buckets: an optimizer sends the gradients and weights of many parameters in few messages.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Sends what the parameters of a list have to send. An array that `is_packed` waits for others; those that `plan_buckets` puts together are packed into one
-/// buffer, sent by one collective and unpacked. A long one is sent at once, from where it lies.
+/// Sends what the parameters of a list have to send. An array that `is_packed` waits for others; arrays that `plan_buckets` puts together are packed
+/// into one buffer, sent by one collective and unpacked. A long array is sent at once, without a copy.
 ///
-/// The same in the compiler and in a process. Element types, shapes and layouts may come mixed. It takes no memory but the buffers: what it remembers is in the
-/// machine's pool.
+/// The compiler and a process do the same. Element types, shapes and layouts may be mixed. Only the buffers count as memory; the
+/// list of waiting arrays is in the machine's pool.
 template<class Machine>
 class buckets {
 public:
   template<class T>
   using handle_of = shared<storage<T, Machine>, Machine>;
 
-  /// Room for `most` arrays between two calls of `send`.
+  /// `most`: the most arrays between two calls of `send`.
   constexpr buckets(Machine& m, std::size_t most) : machine_(m), most_(most), waiting_(m.template create_array<entry>(most)) {}
   buckets(buckets const&)        = delete;
   void operator=(buckets const&) = delete;
   constexpr ~buckets() { machine_.destroy_array(waiting_, most_); }
 
-  /// Adds up the n elements of the gradient in `s` over what it owes: an all-reduce. Returns whether it is long, and thus done; if not, it is after
-  /// `send`. Either way the slot owes nothing from here on, and a parameter that comes twice is sent once.
+  /// Adds up the n elements of the gradient in `s` over what it owes, by an all-reduce. Returns whether the gradient is long and thus finished; if
+  /// not, it is finished after `send`. Either way the slot owes nothing from now on, so a parameter that is listed twice is sent once.
   template<class T>
   constexpr bool sum(slot<T, Machine>& s, extent n) {
     axis_set const owed = std::exchange(s.owed, 0u);
@@ -44,8 +44,8 @@ public:
     return is_long;
   }
 
-  /// Leaves this process's part of the finished gradient in `s`: a reduce-scatter, or a copy where nothing is owed. Returns whether it is long, and
-  /// thus done.
+  /// Leaves this process's part of the finished gradient in `s`, by a reduce-scatter, or by a copy where nothing is owed. Returns
+  /// whether the gradient is long and thus finished.
   template<class T>
   constexpr bool scatter(slot<T, Machine>& s, replica_parts const& p) {
     axis_set const owed = std::exchange(s.owed, 0u);
@@ -55,7 +55,7 @@ public:
     return is_long;
   }
 
-  /// `update(part)` changes this process's part of `shard` at once. All replicas have all parts now, or after `send`.
+  /// `update(part)` changes this process's part of `shard` at once. All replicas get all parts at once, or after `send`.
   template<class T, class Update>
   constexpr void gather(T* shard, replica_parts const& p, Update const& update) {
     if (p.count == 1) return update(shard);
@@ -67,7 +67,7 @@ public:
     update(c.part->data());
   }
 
-  /// Sends what has waited.
+  /// Sends the arrays that wait.
   constexpr void send() {
     plan_buckets(std::span{waiting_, count_});
     for (std::size_t i = 0; i < count_; ++i)
@@ -78,11 +78,11 @@ public:
 private:
   template<class T>
   struct content {
-    slot<T, Machine>* where = nullptr;  // of a gradient
-    T* shard                = nullptr;  // of weights
-    handle_of<T> part{};  // this process's new ones
+    slot<T, Machine>* where = nullptr;  // the slot of a gradient
+    T* shard                = nullptr;  // the shard of weights
+    handle_of<T> part{};  // this process's new weights
   };
-  /// A function pointer, as on the tape: constant evaluation has neither `void*` nor virtual functions that both compilers understand.
+  /// A function pointer, as on the tape: the two compilers do not both support `void*` and virtual functions in constant evaluation.
   struct entry : bucket_member {
     replica_parts parts{};
     void (*send)(buckets&, int first) = nullptr;
@@ -102,7 +102,7 @@ private:
 
   constexpr entry& at(int i) { return waiting_[static_cast<std::size_t>(i)]; }
 
-  /// f(parts, content, start) for each member of a message, where `start` counts the elements of one process's part before it.
+  /// f(parts, content, start) for each member of a message; `start` counts the elements of one process's part before it.
   template<class T, class F>
   constexpr extent for_each(int first, F const& f) {
     extent start = 0;
@@ -117,7 +117,7 @@ private:
     return for_each<T>(first, [](auto const&, auto&, extent) {});
   }
 
-  /// A handle that nobody else reads, for n elements that are to be written.
+  /// Makes `sum` a handle that nobody else reads, for n elements that will be overwritten.
   template<class T>
   constexpr void become_own(handle_of<T>& sum, extent n) {
     if (!sum.alone()) sum = handle_of<T>::make(machine_, machine_, n);
@@ -125,7 +125,7 @@ private:
 
   template<class T>
   constexpr void sum_where_it_lies(slot<T, Machine>& s, extent n, axis_set over) {
-    if (!s.sum.alone()) {  // others read this buffer: they go on seeing the addends
+    if (!s.sum.alone()) {  // others read this buffer: they keep the addends
       auto own = handle_of<T>::make(machine_, machine_, n);
       machine_.copy(n, static_cast<T const*>(s.sum->data()), own->data());
       s.sum = std::move(own);
@@ -133,7 +133,7 @@ private:
     machine_.all_reduce(reduction::sum, s.sum->data(), n, over);
   }
 
-  // A buffer of sums is one array after the other.
+  // A buffer of sums holds the arrays one after the other.
 
   template<class T>
   static constexpr void send_sums(buckets& b, int first) {
@@ -152,9 +152,10 @@ private:
     });
   }
 
-  // A buffer of parts is a row for each process, and in it its parts of all arrays: what a reduce-scatter leaves with a process, and what an all-gather begins with.
+  // A buffer of parts has one row for each process, with that process's parts of all arrays: the result of a
+  // reduce-scatter, or the input of an all-gather, is a row.
 
-  /// All parts but the last lie in a shard as they do in a row; in the last zeros may follow, or there may be none but zeros.
+  /// All parts but the last lie in a shard as they do in a row. The last part may end with zeros, or be all zeros.
   template<class T>
   constexpr void copy_parts(replica_parts const& p, T const* from, extent from_row, T* to, extent to_row) {
     extent const part = p.part(), rows = p.size / part;

@@ -1,4 +1,4 @@
-// How the processes that hold the same shard of a parameter divide the work of its update.
+// How the processes that hold the same shard of a parameter share the work of its update.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A shard of `size` elements in `count` equal parts, filled up with zeros at the end: part number r is that of rank r along `over`. One part:
-/// nothing is divided.
+/// A shard of `size` elements in `count` equal parts, padded with zeros at the end: part number r belongs to rank r along
+/// `over`. If there is one part, nothing is divided.
 struct replica_parts {
   extent size   = 0;
   extent count  = 1;
@@ -19,7 +19,7 @@ struct replica_parts {
   constexpr extent part() const { return (size + count - 1) / count; }
   constexpr extent padded_size() const { return part() * count; }
   constexpr bool is_padded() const { return padded_size() != size; }
-  /// Where part number `rank` begins, and how many of its elements are the shard's.
+  /// Where part number `rank` begins, and how many of its elements belong to the shard.
   constexpr extent first(extent rank) const { return std::min(rank * part(), size); }
   constexpr extent held(extent rank) const { return std::min(part(), size - first(rank)); }
 };
@@ -33,7 +33,7 @@ struct undecided_parts {
   constexpr undecided_size part() const { return size; }
 };
 
-/// The parts of a shard of shape `S` over all processes that hold the same; one part if `divided` is false.
+/// The parts of a shard of shape `S` over all its replicas; one part if `divided` is false.
 template<Layout L, class S>
 constexpr auto parts_of_replicas(bool divided) {
   if constexpr (is_undecided<L>) {
@@ -52,24 +52,24 @@ using parts_under = decltype(parts_of_replicas<L, shape<>>(false));
 
 namespace detail {
 
-/// Elements from `data` on, by number; where a machine only notes prices there is no array to point into.
+/// The address `by` elements after `data`; a machine that only notes prices has no array to point into.
 template<class Machine, class T>
 constexpr T* array_at(T* data, extent by) {
   if constexpr (Machine::computes) return data + by;
   else return data;
 }
 
-/// This process's part of a shard, with its zeros.
+/// Copies this process's part of a shard, padded with zeros.
 template<class Machine, class T>
 constexpr void take_part(Machine& m, replica_parts const& p, T const* shard, T* part) {
   extent const rank = m.rank_along(p.over);
   m.copy_filled(p.held(rank), p.part(), array_at<Machine>(shard, p.first(rank)), part);
 }
 
-/// This process's part of the gradient `sum`, which is open over `owed`; `sum` is let go.
+/// This process's part of the gradient `sum`, which is open over `owed`; `sum` is released.
 ///
-/// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it counts on coordinate 0; one that owes
-/// nothing is only cut.
+/// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it counts on coordinate 0; a
+/// gradient that owes nothing is only cut into parts.
 template<class T, class Machine>
 constexpr shared<storage<T, Machine>, Machine> scattered(Machine& m, replica_parts const& p, shared<storage<T, Machine>, Machine>& sum,
                                                          axis_set owed) {

@@ -12,19 +12,19 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// w -= rate * gradient, for each parameter. It keeps no state.
+/// w -= rate * gradient for each parameter. It keeps no state.
 struct sgd {
   double rate = 0.01;
 
   /// Adds up the gradients over the processes that share a parameter (all-reduces over the axes that are owed together, small gradients in one),
-  /// updates, and clears them. A step that ends in an exception takes the gradients with it, of which some may be added up and others not; parameters that
-  /// came before have their new weights.
+  /// updates the weights and clears the gradients. A step that ends in an exception discards the gradients, since some may be added up and others
+  /// not; parameters that came earlier in the list have their new weights.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
-      // the gradient leaves the parameter: nobody else reads it
+      // the gradient is taken out of the parameter: nobody else reads it
       auto const go_down = [this, at]<class T, class L, class... D>(parameter<T, L, D...>& w) {
         tensor<T, L, D...> const g{w.machine(), std::move(w.slot().sum)};
         w.zero_gradient();
@@ -48,14 +48,14 @@ struct sgd {
       }
     }
   }
-  /// Refused, with a sentence: a model is no list.
+  /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
     static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
-  // ---- what checkpoints are written with: nothing to keep
+  // ---- for checkpoints: there is nothing to keep
 
   static constexpr char const* kind = "sgd";
   static constexpr std::array<char const*, 0> array_names{};

@@ -1,4 +1,4 @@
-// What an optimizer remembers of each parameter.
+// The state that an optimizer keeps for each parameter.
 #pragma once
 
 #include <utility>
@@ -8,8 +8,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A list of entries of different types, one for each parameter, so that an optimizer is a plain class. As on the tape: a function pointer and a payload in a
-/// derived class, since constant evaluation has neither virtual destructors nor `void*` on both compilers.
+/// A list of entries of different types, one for each parameter, so that an optimizer is a plain class. Like the tape, an entry has a function
+/// pointer, and its payload is in a derived class: the two compilers do not both support virtual destructors and `void*` in constant evaluation.
 class optimizer_states {
 public:
   constexpr optimizer_states() = default;
@@ -27,10 +27,10 @@ public:
     }
   }
 
-  /// Parameters come in the same order every step, so that the next one's state is the next entry.
+  /// Parameters come in the same order in every step, so the next parameter's state is the next entry.
   constexpr void rewind() { next_ = &first_; }
 
-  /// The state of `w`, made with its machine and `arguments` the first time.
+  /// The state of `w`; the first call makes it with the machine of `w` and `arguments`.
   template<class State, class Parameter, class... A>
   constexpr State& of(Parameter& w, A const&... arguments) {
     void const* const key = &*w.handle();
@@ -57,10 +57,10 @@ public:
 private:
   struct entry {
     entry* next;
-    void const* key;  // where the parameter's storage is: it moves with the parameter
+    void const* key;  // the address of the parameter's storage, which does not change when the parameter moves
     void (*destroy)(entry*);
   };
-  /// The bytes of a state, told to its machine while it lives.
+  /// Counts the bytes of a state on its machine while the state lives.
   template<class Machine>
   struct counted {
     using size_type = typename detail::sizes_on<Machine>::type;

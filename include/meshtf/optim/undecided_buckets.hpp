@@ -1,4 +1,4 @@
-// What an optimizer sends, on a machine that has no layout yet: which gradients go into one message is decided when a layout is priced.
+// What an optimizer sends on a machine without a layout: pricing a layout decides which gradients share a message.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ namespace detail {
 template<class Machine>
 class buckets;
 
-/// The members of `buckets` that optimizers call. The recorder notes the gradients in their order; `price` calls `plan_buckets` on their sizes under a layout.
+/// The members of `buckets` that optimizers call. The recorder notes the gradients in order; `price` calls
+/// `plan_buckets` on their sizes under a layout.
 template<Dimension... D>
 class buckets<recorder<D...>> {
 public:
@@ -27,7 +28,7 @@ public:
   buckets(buckets const&)        = delete;
   void operator=(buckets const&) = delete;
 
-  /// Every gradient is updated as if it were long, one after the other: the price knows better.
+  /// Each gradient is updated as if it were long, one after the other; `price` decides which are.
   template<class T>
   constexpr bool sum(slot<T, machine_type>& s, undecided_size n) {
     if (!s.sum.alone()) throw "meshtf: two parameters share one gradient: this program can't be recorded without a layout yet";
@@ -48,7 +49,7 @@ public:
 private:
   constexpr bool refused() {
     throw "meshtf: an optimizer with shard_state can't be recorded without a layout yet";
-    return false;  // clang wants to see one
+    return false;  // clang requires a return
   }
 
   machine_type& machine_;

@@ -10,7 +10,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A gradient that is still a sum over `Axes` would update every process differently: `finish(gradient(w))`, whose price is `Fix`.
+/// A gradient that is still a sum over `Axes` would update each process differently: use `finish(gradient(w))`, whose price is `Fix`.
 template<class Axes, class... Fix>
 struct gradient_is_not_summed_over {};
 
@@ -28,7 +28,7 @@ struct step_down : of_elements<2> {
 
 }  // namespace function
 
-/// w -= rate * g. Takes a finished gradient.
+/// w -= rate * g, for a finished gradient g.
 template<class T, class L, class... D, class Rate>
 constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rate rate, std::source_location at = std::source_location::current()) {
   w.machine().enter("update", at);

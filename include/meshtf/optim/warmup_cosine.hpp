@@ -8,7 +8,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The cosine of 0 <= x <= pi/2, to the last bits: `std::cos` is not constexpr, and a schedule gives the compiler and a process the same rate.
+/// The cosine of 0 <= x <= pi/2, accurate to the last bits. `std::cos` is not constexpr, and a schedule must
+/// give the compiler and a process the same rate.
 constexpr double first_quadrant_cosine(double x) {
   double sum = 1, term = 1;
   for (int k = 2; k <= 24; k += 2) {
@@ -20,8 +21,8 @@ constexpr double first_quadrant_cosine(double x) {
 
 }  // namespace detail
 
-/// Up in a line to `peak`, which step number `warmup_steps - 1` has (steps count from 0; the first is not at rate 0), then down half a cosine to
-/// `floor`, which holds from step `total_steps` on.
+/// The rate rises linearly to `peak` at step `warmup_steps - 1` (steps count from 0; the rate of the first is not 0), then falls along half a cosine
+/// to `floor`, which holds from step `total_steps` on.
 ///
 ///     meshtf::warmup_cosine schedule{.peak = 1e-3, .warmup_steps = 100, .total_steps = 5000, .floor = 1e-4};
 ///     opt.rate = schedule(step);
