@@ -1,4 +1,4 @@
-// What one process sees becomes what all see: its error is thrown on every process, so none waits for one that has left.
+// An error that one process sees is thrown on every process, so that none waits for a process that has left.
 #pragma once
 
 #include <exception>
@@ -18,16 +18,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Called by all processes of `comm`, each with what it caught or null. If any caught something, all throw the message of the lowest such
-/// process, as the class that its status stands for. One all-reduce of two numbers if nothing failed.
+/// Called by all processes of `comm`, each with the exception that it caught, or null. If any caught one, all throw the message of the lowest such
+/// process, in the class that its status stands for. One all-reduce of two numbers if nothing failed.
 ///
-/// On the communicator of a mesh that compares its calls (`call_check`) this is one of them.
+/// On the communicator of a mesh that compares its calls (`call_check`), this is one of the calls.
 inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at = std::source_location::current()) {
   detail::waiting const here{"agreed", at};
   if (auto* const check = call_check::of(comm))
     check->compare(fnv1a{} << "agreed", [&] { return "calls agreed, " + std::string{detail::place_text({"agreed", at, false}).view()}; });
   int const size = comm.size();
-  int seen[]{caught ? comm.rank() : size, caught ? 1 : 0};   // the lowest process that failed; 1 if all did
+  int seen[]{caught ? comm.rank() : size, caught ? 1 : 0};   // the lowest process that failed; 1 if all failed
   meshtf::all_reduce(comm, reduction::min, seen, 2);
   auto const [first, everywhere] = seen;
   if (first == size) return;
@@ -41,11 +41,11 @@ inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const
   throw_error(failure.text, sizes[1]);
 }
 
-/// f() on each process, or an error on all: for what only some processes do or see, such as reading a file.
+/// Runs f() on each process; an error of one is thrown on all. For what only some processes do or see, such as reading a file.
 ///
 ///     auto images = agreed(world, [&] { return read_idx(path); });
 ///
-/// f must not communicate over `comm` after it may have failed.
+/// f must not communicate over `comm` once it can have failed.
 template<class F>
 auto agreed(boost::mpi::communicator const& comm, F f, std::source_location at = std::source_location::current()) -> std::invoke_result_t<F&> {
   using result = std::invoke_result_t<F&>;

@@ -1,4 +1,4 @@
-// Collectives on plain arrays, with counts of any size and failures as exceptions.
+// Collectives on plain arrays: counts of any size, and failures as exceptions.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Makes failures on `comm` and on those derived from it exceptions: MPI's own default is to end the job.
+/// Failures on `comm`, and on communicators derived from it, become exceptions: by default MPI ends the job.
 inline void throw_on_failure(boost::mpi::communicator const& comm) { MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); }
 
 namespace detail {
@@ -31,17 +31,17 @@ inline MPI_Datatype mpi_type(element e) {
   throw software_error("this element type has no MPI type: add it to mpi_type");
 }
 
-/// MPI counts in `int`: an array of more elements goes in several messages. Tests lower it.
+/// MPI counts in `int`, so a longer array is sent in several messages. Tests lower this limit.
 inline extent largest_count = std::numeric_limits<int>::max();
 
-/// f(offset, count) for each message of n elements.
+/// f(offset, count) for each of the messages that n elements are sent in.
 template<class F>
 void for_each_message(extent n, F f) {
   for (extent at = 0; at < n; at += largest_count) f(at, static_cast<int>(std::min(n - at, largest_count)));
 }
 
-/// A call of MPI itself, which costs what Boost.MPI's does: Boost.MPI 1.74 asserts before it throws, so that a debug build could not report
-/// a failure. The message names the call, its size and the axes it ran over.
+/// Calls MPI itself, at the same cost as Boost.MPI: Boost.MPI 1.74 asserts before it throws, so a debug build could not report a failure. The message
+/// names the call, its size and the axes it ran over.
 template<class Function, class... Arguments>
 void call(boost::mpi::communicator const& comm, collective c, extent n, Function mpi, Arguments... arguments) {
   waiting const here{to_string(c).data()};
@@ -55,7 +55,7 @@ void call(boost::mpi::communicator const& comm, collective c, extent n, Function
                     std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) + ": " + reason};
 }
 
-/// z[k] = x[k] joined with y[k]. A maximum or minimum of which one is not a number is not a number, whichever it is.
+/// z[k] = x[k] joined with y[k]. A maximum or minimum is NaN if either operand is.
 template<class T>
 void join(reduction r, T const* x, T const* y, extent n, T* z) {
   switch (r) {
@@ -71,7 +71,7 @@ void join(reduction r, T const* x, T const* y, extent n, T* z) {
   }
 }
 
-/// MPI's own maximum of floating-point numbers loses what is not a number, or not, by the order in which processes meet.
+/// MPI_MAX of floating-point numbers may drop a NaN, depending on the order of reduction; so may MPI_MIN.
 template<class T, reduction R>
 MPI_Op joining_op() {
   static MPI_Op const made = [] {
@@ -99,7 +99,7 @@ void exchange(boost::mpi::communicator const& comm, collective c, int to, T cons
   for_each_message(n, [&](extent at, int count) { call(comm, c, n, send_receive, sent + at, received + at, count); });
 }
 
-/// Process q gets the array at from(q), and to(q) gets what it sent here: for arrays too long for one message.
+/// Process q gets the array at from(q), and to(q) gets the array that process q sends here; for arrays too long for one message.
 template<class T, class From, class To>
 void exchange_all(boost::mpi::communicator const& comm, collective c, extent n, From from, To to) {
   int const rank = comm.rank(), size = comm.size();
@@ -112,7 +112,7 @@ void exchange_all(boost::mpi::communicator const& comm, collective c, extent n, 
 
 }  // namespace detail
 
-/// In place: `data` is joined over the processes of `comm`, the same bits on each.
+/// In place: joins `data` over the processes of `comm`, with the same bits on each.
 template<Element T>
 void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
@@ -121,7 +121,7 @@ void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, exte
   });
 }
 
-/// `part` of each process, in the order of ranks.
+/// Gathers `part` of each process, in the order of ranks.
 template<Element T>
 void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T* whole) {
   constexpr auto c        = collective::all_gather;
@@ -133,7 +133,7 @@ void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T
   detail::call(comm, c, n, MPI_Allgather, part, count, type, whole, count, type);
 }
 
-/// Array number q of `from` goes to process q, where it is number rank of `to`.
+/// Array number q of `from` goes to process q, which stores it in `to` under the sender's rank.
 template<Element T>
 void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_each, T* to) {
   constexpr auto c        = collective::all_to_all;
@@ -145,14 +145,15 @@ void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_ea
   detail::call(comm, c, n_each * comm.size(), MPI_Alltoall, from, count, type, to, count, type);
 }
 
-/// `sent` goes to process `to`, and what process `from` sent here comes to `received`. Both may be this process.
+/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Both may be this process.
 template<Element T>
 void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n) {
   detail::exchange<T>(comm, collective::permute, to, sent, from, received, n);
 }
 
-/// Process `from` hands its n elements at `sent` to process `to`, piece by piece: there each is at `buffer` when `take(offset, length)` is called for it.
-/// Only these two call it. A piece has `piece` elements, and is not sent before it is asked for, so neither holds more of them than one.
+/// Process `from` hands its n elements at `sent` to process `to` in pieces: each piece is at `buffer` on `to` when
+/// `take(offset, length)` is called there. Only these two processes call it. A piece has `piece` elements and is not sent before it is
+/// asked for, so neither process holds more than one piece.
 template<Element T, class Take>
 void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n, extent piece, Take const& take) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
@@ -166,11 +167,11 @@ void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* 
   }
 }
 
-/// Array number `rank` of `parts`, joined over the processes, in `sum`, which may be that array; nothing else of `parts` changes. `buffer` holds
-/// `exchange_piece(n, sizeof(T))` elements.
+/// `sum` gets array number `rank` of `parts`, joined over the processes. `sum` may be that array; nothing else in `parts` changes. `buffer`
+/// holds `exchange_piece(n, sizeof(T))` elements.
 ///
-/// Pairwise exchanges, joined in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI 4.1 takes
-/// several times as long (docs/decisions.md).
+/// It exchanges pairwise and joins in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI
+/// 4.1 takes several times as long (docs/decisions.md).
 template<Element T>
 void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer, T* sum) {
   int const rank = comm.rank(), size = comm.size();
@@ -181,7 +182,7 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
     int const next = (rank + i) % size, last = (rank - i + size) % size;
     for (extent at = 0; at < n; at += piece) {
       extent const length = std::min(piece, n - at);
-      T* const arriving   = so_far == sum ? buffer : sum + at;  // while nothing is in the result yet, it needs no buffer
+      T* const arriving   = so_far == sum ? buffer : sum + at;  // at first the result is empty and can receive
       detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving, length);
       detail::join(r, so_far + at, arriving, length, sum + at);
     }
@@ -189,7 +190,7 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
   }
 }
 
-/// In place: each process's own part, number `rank` of n elements each, becomes known to all.
+/// In place: each process knows its own part of n elements, number `rank` of `whole`; afterwards all processes know all parts.
 template<Element T>
 void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent n) {
   constexpr auto c        = collective::all_gather;
@@ -201,7 +202,7 @@ void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent 
   detail::call(comm, c, n, MPI_Allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, count, type);
 }
 
-/// `data` of process `root` on all.
+/// Copies `data` of process `root` to all processes.
 template<Element T>
 void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);

@@ -1,4 +1,4 @@
-// The environment of a program: MPI is up while it lives, and an exception that nobody handles ends the whole job with one message.
+// The environment of a program: MPI runs while it lives, and an exception that nobody handles ends the whole job with one message.
 #pragma once
 
 #include <algorithm>
@@ -30,18 +30,18 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What `environment` changes for the whole process.
+/// The settings that `environment` changes for the whole process.
 struct environment_settings {
-  bool flush_denormals = true;   // numbers below the smallest normal one count as 0: arithmetic on them is up to 100 times slower
-  bool one_gemm_thread = true;   // a core has a process already: OpenMP and OpenBLAS start no threads of their own
-  bool keep_memory     = true;   // malloc keeps what is freed, so that libraries' buffers cost no page faults in every step
-  bool report_kernels  = true;   // say at the start, once, what makes this build slow on this machine
-  bool report_waiting  = true;   // a process that waits ten seconds for others says so; MESHTF_PATIENCE is another number of seconds, or 0: never
+  bool flush_denormals = true;   // treat numbers below the smallest normal one as 0: arithmetic on them is up to 100 times slower
+  bool one_gemm_thread = true;   // OpenMP and OpenBLAS start no threads of their own: each core already has a process
+  bool keep_memory     = true;   // malloc keeps freed memory, so that libraries' buffers cause no page faults in every step
+  bool report_kernels  = true;   // report once, at the start, what makes this build slow on this machine
+  bool report_waiting  = true;   // a process that waits ten seconds for others says so; MESHTF_PATIENCE sets another number of seconds, 0: never
 };
 
 namespace detail {
 
-/// Whether the source that includes this is compiled without NDEBUG. A value of each source: it is used as a default argument only, and passed on.
+/// Whether the including source is compiled without NDEBUG. Each source has its own value, so it is used as a default argument only, and passed on.
 #ifdef NDEBUG
 constexpr bool source_has_assertions = false;
 #else
@@ -69,16 +69,16 @@ inline failure failure_of(std::exception_ptr thrown) {
   }
 }
 
-// <chrono> and <thread> would cost every program that includes this a third of a second in the compiler.
+// <chrono> and <thread> would add a third of a second of compile time to every program that includes this.
 inline void sleep_for_milliseconds(long n) {
   timespec const rest{.tv_sec = n / 1000, .tv_nsec = n % 1000 * 1'000'000};
   nanosleep(&rest, nullptr);
 }
 
-/// Whether every process comes here with the same failure within `patience` milliseconds.
+/// Whether every process calls this with the same failure within `patience` milliseconds.
 inline bool all_fail_alike(failure const& mine, long patience) {
   std::uint64_t const hash = std::hash<std::string>{}(mine.text);
-  std::uint64_t const sent[]{hash, ~hash};   // equal everywhere if the smallest hash is the largest too
+  std::uint64_t const sent[]{hash, ~hash};   // all hashes are equal if the smallest is also the largest
   std::uint64_t least[2]{};
   MPI_Request all_here;
   if (MPI_Iallreduce(sent, least, 2, MPI_UINT64_T, MPI_MIN, failures, &all_here) != MPI_SUCCESS) return false;
@@ -92,9 +92,9 @@ inline bool all_fail_alike(failure const& mine, long patience) {
 
 /// Prints one line for the whole job and ends it.
 ///
-/// Processes wait a little, lower ranks less, before they speak: the first one to do so ends the others.
+/// Processes wait a little before they report, lower ranks less; the first one to report ends the others.
 [[noreturn]] inline void end_job(failure const& mine) {
-  waits.number.store(0);   // what is said now is said here
+  waits.number.store(0);   // from here on, this function does the reporting
   int up = 0, down = 0, rank = 0, size = 1, main_thread = 0;
   MPI_Initialized(&up);
   MPI_Finalized(&down);
@@ -109,7 +109,7 @@ inline bool all_fail_alike(failure const& mine, long patience) {
     long const turn = 200 + 20 * std::min(rank, 50);
     if (main_thread != 0) {
       alike = all_fail_alike(mine, turn);
-      if (rank > 0 && alike) sleep_for_milliseconds(5000);   // the first process speaks for all and ends this one
+      if (rank > 0 && alike) sleep_for_milliseconds(5000);   // process 0 reports for all and ends this one
       if (rank > 0 && !alike) sleep_for_milliseconds(20 * std::min(rank, 50));
     } else {
       sleep_for_milliseconds(turn);
@@ -120,7 +120,7 @@ inline bool all_fail_alike(failure const& mine, long patience) {
   std::string line = "meshtf: " + mine.text;
   if (!alike) line += " (process " + std::to_string(rank) + " of " + std::to_string(size) + ")";
   line += "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);   // unbuffered: one write, so lines of processes don't mix
+  std::fwrite(line.data(), 1, line.size(), stderr);   // unbuffered, in one write: lines of different processes don't mix
   if (size > 1) MPI_Abort(MPI_COMM_WORLD, mine.exit_status);
   std::_Exit(mine.exit_status);
 }
@@ -135,7 +135,7 @@ inline void flush_denormals() {
 #endif
 }
 
-/// Of whatever libraries the program was linked with; none is linked for this.
+/// For whichever of these libraries the program is linked with; none is linked for this.
 inline void use_one_thread() {
   for (char const* const name : {"omp_set_num_threads", "openblas_set_num_threads"})
     if (void* const f = dlsym(RTLD_DEFAULT, name)) reinterpret_cast<void (*)(int)>(f)(1);
@@ -144,7 +144,7 @@ inline void use_one_thread() {
 inline void keep_memory() {
 #if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);   // glibc takes no more
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);   // glibc accepts no more
 #endif
 }
 
@@ -171,13 +171,14 @@ inline void report_kernels() {
 
 }  // namespace detail
 
-/// The first object of `main`. It starts MPI unless that is up, and stops what it started.
+/// The first object of `main`. It starts MPI unless MPI already runs, and stops what it started.
 ///
-/// An exception that leaves `main`, and any other call of `std::terminate`, ends all processes with one line on stderr and the status of the
-/// error, 70 for exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to a handler further
-/// out, since MPI could wait for the others forever: handle it inside. With one process nobody waits, and such a handler runs.
+/// An exception that leaves `main`, or any other call of `std::terminate`, ends all processes with one line on stderr and the status of the error, 70
+/// for exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to an outer handler, since MPI could
+/// wait for the other processes forever: handle it inside. With one process nobody waits, and the outer handler runs.
 ///
-/// Where the source that makes it is compiled without NDEBUG, the processes of every mesh compare each call (`call_check`) unless MESHTF_CHECK=0 says no.
+/// If the source that constructs it is compiled without NDEBUG, the processes of every mesh compare each
+/// call (`call_check`), unless MESHTF_CHECK is 0.
 class environment {
 public:
   environment(int& argc, char**& argv, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions)

@@ -1,4 +1,4 @@
-// The messages of a process mesh: where a process stands, whom it talks to, and what they send.
+// The messages of a process mesh: the position of a process, its communicators, and its collectives.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Memory of `m` while a message or a task needs it; given back also where that fails.
+/// Memory of `m` for the time of a message or a task; given back even if that fails.
 template<class T, class Machine>
 class scratch_memory {
 public:
@@ -58,29 +58,29 @@ private:
 
 namespace detail {
 
-/// Takes what a list of parameters hands to a function.
+/// Accepts the arguments that a list of parameters passes to a function.
 struct any_parameter {
   void operator()(std::string const&, auto const&) const {}
 };
 
 }  // namespace detail
 
-/// The part of `process_mesh` that knows other processes. `Self` is the mesh; it lends buffers.
+/// The part of `process_mesh` that communicates with other processes. `Self` is the mesh; it lends buffers.
 template<class Self, Mesh M>
 class messages : public accounts<Self, M> {
 public:
-  /// The mesh's own duplicate of the communicator that it was made of.
+  /// The mesh's own duplicate of the communicator that it was made from.
   boost::mpi::communicator const& world() const { return world_; }
-  /// This process in `world()`, row-major in the mesh's order of axes.
+  /// The rank of this process in `world()`, row-major in the mesh's order of axes.
   int rank() const { return world_.rank(); }
 
-  /// Where this process stands along the axis `A`.
+  /// The coordinate of this process along the axis `A`.
   template<MeshAxis A>
   extent coordinate() const {
     static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
     return coordinates_[static_cast<std::size_t>(detail::number_of<A>(typename M::all_axes{}))];
   }
-  /// By number of the axis.
+  /// The coordinates by number of the axis.
   std::span<extent const> coordinates() const { return coordinates_; }
   place_in_mesh place() const { return {coordinates_, axis_sizes<M>}; }
 
@@ -90,21 +90,21 @@ public:
     static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
     return axes_[hana::type_c<A>];
   }
-  /// The processes that differ from this one along a set of axes; row-major over the mesh's order.
+  /// The processes that differ from this one along a set of axes; row-major in the mesh's order.
   boost::mpi::communicator const& along(axis_set over) const { return sets_[over & joining_axes<M>]; }
 
-  /// This process's number among those.
+  /// The rank of this process among those.
   extent rank_along(axis_set over) const { return along(over).rank(); }
 
-  /// Of several processes that hold the same, exactly the one at coordinate 0 of the axes counts.
+  /// Of the processes that hold the same elements, only the one at coordinate 0 of the axes counts.
   bool counts(axis_set over) const {
     for (std::size_t a = 0; a < max_axes; ++a)
       if ((over >> a & 1) != 0 && coordinates_[a] != 0) return false;
     return true;
   }
 
-  /// All processes promise the same: called at the start, by all, it turns what would be a hang or a wrong sum (another binary or other options on some
-  /// processes) into one message. One all-reduce of 16 bytes.
+  /// Checks that all processes have the same promised cost. All call it at the start: it turns a later hang or a wrong sum (another binary or other
+  /// options on some processes) into one message. One all-reduce of 16 bytes.
   ///
   ///     m.agree(meshtf::dry_run<training, mixed>());
   ///
@@ -116,13 +116,13 @@ public:
     agree_on_cost(world_, promised);
   }
 
-  /// All processes have the same `value`: a number, a text, a range of plain elements (their hash is compared) such as the data, or a tensor. `name` is what the
-  /// user knows it by.
+  /// Checks that all processes have the same `value`: a number, a text, a range of plain elements such as the data (their hash is compared),
+  /// or a tensor. `name` is the user's name for it.
   ///
   ///     m.agree("--seed", seed);
   ///
-  /// One all-reduce of 16 bytes; of a tensor two, and its elements are read. Of a tensor the processes that hold the same part must have equal bits.
-  /// Errors: `software_error` on all processes, with the values of two, if they differ.
+  /// One all-reduce of 16 bytes; for a tensor two, and its elements are read. The processes that hold the same part of a tensor must have equal bits.
+  /// Errors: `software_error` on all processes if values differ; it names two of them.
   template<class Value>
   void agree(std::string_view name, Value const& value) const {
     compare_call("agree", name);
@@ -133,7 +133,7 @@ public:
       agree_on_value(world_, name, value);
     }
   }
-  /// A tensor, or each parameter of a list by its name: for initial values.
+  /// A tensor, or each parameter of a list by its name: for checking initial values.
   template<class Value>
     requires requires { typename Value::shape_type; }
   void agree(Value const& x) const {
@@ -145,7 +145,8 @@ public:
     list.for_each_named([this](std::string const& name, auto const& w) { this->agree("parameter " + name, w); });
   }
 
-  /// For what sends messages over `world()` by itself: where calls are compared, `operation` with `object` ("save", a folder) is one of them.
+  /// For code that sends messages over `world()` itself: where calls are compared, `operation` with
+  /// `object` ("save", a folder) is compared like a call.
   void compare_call(std::string_view operation, std::string_view object) const {
     if (!check_) return;
     detail::waiting const here{"the comparison of calls"};
@@ -174,7 +175,8 @@ public:
       }
   }
 
-  /// Of the parts of `part` elements each, one for each process along `over`, this process's own is joined over them, into `sum`, which may be that part.
+  /// Along `over` there is a part of `part` elements for each process. `sum` gets this process's own part, joined
+  /// over the processes; it may be that part itself.
   template<class T>
   void reduce_scatter(reduction how, T const* parts, extent part, T* sum, axis_set over) {
     extent const extra = exchange_piece(part, extent{sizeof(T)});
@@ -182,23 +184,24 @@ public:
     detail::scratch_memory<T, Self> const buffer{self(), extra};
     meshtf::reduce_scatter(along(over), how, parts, part, buffer.data(), sum);
   }
-  /// In place: of the parts of `part` elements each in `whole`, every process along `over` knows its own, and then all.
+  /// In place: each process along `over` knows its own part of `part` elements of `whole`; afterwards all know all parts.
   template<class T>
   void all_gather(T* whole, extent part, axis_set over) {
     auto const span = calls<T>(collective::all_gather, reduction::sum, part, over);
     all_gather_in_place(along(over), whole, part);
   }
 
-  /// The `n` elements of each process along `over`, in the order of ranks.
+  /// Gathers the `n` elements of each process along `over`, in the order of ranks.
   template<class T>
   void gather_parts(T const* part, extent n, T* whole, axis_set over) {
     auto const span = calls<T>(collective::all_gather, reduction::sum, n, over);
     meshtf::all_gather(along(over), part, n, whole);
   }
 
-  /// Process 0 of the mesh gets the n elements of each process along `over`: take(rank along `over`, offset, elements, length) is called there for each piece
-  /// of each. All processes of the mesh call it; those that stand elsewhere along other axes hold the same elements, and hand nothing over. It costs process 0
-  /// the memory of one piece, an eighth of n where that is long, and the others none. What is done between steps, such as this, is in no price.
+  /// Process 0 of the mesh gets the n elements of each process along `over`: there, take(rank along `over`, offset, elements, length) is
+  /// called for each piece of each process. All processes of the mesh call it; processes with other coordinates along the other axes hold
+  /// the same elements and hand nothing over. It costs process 0 the memory of one piece, an eighth of n for a large n, and the others none.
+  /// It runs between steps, so no price includes it.
   template<class T, class Take>
   void gather_on_first(T const* part, extent n, axis_set over, Take const& take) {
     if (check_)
@@ -216,7 +219,7 @@ public:
                   [&](extent at, extent length) { take(from, at, static_cast<T const*>(buffer.data()), length); });
   }
 
-  /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
+  /// One step of a reshard, except an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {
     if (move.what == transfer_kind::slice) {
@@ -246,7 +249,7 @@ public:
     }
     if (move.unpacks) kernel::map_nest(move.unpack, function::identity{}, z, static_cast<T const*>(received));
   }
-  /// Undoes a slice: `x` has `move.result` elements and goes to its place among the `move.send` of `z`.
+  /// Undoes a slice: copies the `move.result` elements of `x` to their place among the `move.send` of `z`.
   template<class T>
   void unslice(reshard_move const& move, T const* x, T* z) {
     nest_steps back = move.pack;
@@ -263,7 +266,7 @@ protected:
     return hana::make_map(hana::make_pair(hana::type_c<A>, boost::mpi::communicator{})...);
   }
 
-  /// Makes the communicators, of the processes of `given`.
+  /// Makes the communicators from the processes of `given`.
   template<class... A>
   void join(boost::mpi::communicator const& given, axes<A...>) {
     if (!boost::mpi::environment::initialized())
@@ -299,21 +302,21 @@ protected:
     ((axes_[hana::type_c<A>] = along(axis_set_of<M, axes<A>>)), ...);
   }
 
-  /// A process that leaves the mesh while others still want to send something is found here, and ends the job: it stands in a destructor.
+  /// Called in the destructor: finds a process that leaves the mesh while others still want to send, and ends the job.
   void compare_ends() {
     if (!check_ || check_->found_a_difference() || std::uncaught_exceptions() > exceptions_) return;
     detail::waiting const here{"the end of a process_mesh"};
     try {
       check_->compare(fnv1a{} << "the end", [] { return "has come to the end of its mesh"; });
     } catch (...) {
-      std::terminate();  // here, where it knows what was thrown: where an exception leaves a destructor, g++ 12 may have forgotten
+      std::terminate();  // here, where the exception is known: when it leaves a destructor, g++ 12 may have lost it
     }
   }
 
   std::unique_ptr<profile> profile_ = profile::if_wanted();
 
 private:
-  /// From before a collective to its end: the process waits, and the clock runs if somebody wants to know.
+  /// Lives during a collective: reports waiting, and measures the time if a profile is wanted.
   struct collective_at_work {
     detail::waiting here;
     profile::span time;
@@ -321,8 +324,8 @@ private:
 
   Self& self() { return static_cast<Self&>(*this); }
 
-  /// Before a collective with `count` elements to send: compares it with what the other processes are about to call, notes its price, and watches the
-  /// clock until the end of the scope, each only if somebody wants to know.
+  /// Begins a collective that sends `count` elements: compares it with the other processes' calls, notes its price, and measures the time
+  /// until the end of the scope, each only if wanted.
   template<class T>
   collective_at_work calls(collective kind, reduction how, extent count, axis_set over) {
     call_site const& site = this->now();
@@ -353,7 +356,7 @@ private:
     });
   }
 
-  /// The first replica's elements are sent only if some differ.
+  /// The first replica's elements are sent only if some replicas differ.
   template<class X>
   void agree_on_replicas(std::string_view name, X const& x) const {
     using T                 = typename X::element_type;

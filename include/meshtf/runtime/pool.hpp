@@ -1,4 +1,4 @@
-// The memory of a process mesh: taken from the system in large blocks, kept, and given out again.
+// The memory of a process mesh: taken from the system in large blocks, kept, and reused.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// AddressSanitizer reports who touches what the pool has not given out.
+/// Makes AddressSanitizer report accesses to memory that the pool has not given out.
 inline void poison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef MESHTF_POOL_POISONS
   __asan_poison_memory_region(p, bytes);
@@ -47,11 +47,11 @@ inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t byte
 
 }  // namespace detail
 
-/// Gives out 64-byte aligned memory in constant time and never calls `new`. What is freed goes into free lists; the system gets memory back when
-/// the pool dies, after everything that lives in it. One thread only.
+/// Gives out 64-byte aligned memory in constant time and never calls `new`. Freed memory goes into free lists; the system gets it back when the pool
+/// is destroyed, after everything that lives in it. For one thread only.
 ///
-/// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level segregated fit, 64 sizes per power of two,
-/// neighbours that are free become one. So rounding wastes at most an eighth of a small piece and a 64th of a large one.
+/// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level segregated fit with 64 sizes per power of two;
+/// free neighbours are merged. So rounding wastes at most an eighth of a small piece and a 64th of a large one.
 /// Source: Masmano, Ripoll, Crespo, Real, TLSF: a New Dynamic Memory Allocator for Real-Time Systems (2004).
 class pool {
 public:
@@ -81,7 +81,7 @@ public:
     return p;
   }
 
-  /// `bytes` as asked for.
+  /// `bytes`: the size that was asked for.
   void deallocate(void* p, std::size_t bytes) noexcept {
     if (p == nullptr) return;
     if (bytes > small_limit) return deallocate_large(p);
@@ -93,7 +93,7 @@ public:
     detail::poison(freed, class_bytes<3>(c));
   }
 
-  /// Taken from the system so far; a program in steady state takes no more.
+  /// The number of blocks taken from the system so far; in steady state it does not grow.
   int blocks() const noexcept { return block_count_; }
 
   std::size_t reserved_bytes() const noexcept { return reserved_; }
@@ -114,10 +114,10 @@ private:
     std::size_t bytes;
   };
 
-  /// Stands before every large piece, free or not. A block ends with one of size 0 that is never free.
+  /// The header of every large piece, free or not. A block ends with a piece of size 0 that is never free.
   struct alignas(unit) piece {
-    std::size_t bytes;   // with this header
-    piece* before;       // its neighbour in memory; null: a block starts here
+    std::size_t bytes;   // including this header
+    piece* before;       // its neighbour in memory; null at the start of a block
     piece* previous;     // in its free list
     piece* next;
     bool free;
@@ -127,12 +127,12 @@ private:
   };
   static_assert(sizeof(piece) == unit && sizeof(block) <= unit);
 
-  /// Number of the smallest class that holds `bytes`, at least 64: 2^Bits classes of equal width for each power of two.
+  /// The smallest class that holds `bytes`, which are at least 64; each power of two has 2^Bits classes of equal width.
   template<int Bits>
   static constexpr std::size_t size_class(std::size_t bytes) {
     std::size_t const units = (bytes + unit - 1) / unit;
     int const shift         = std::max(0, static_cast<int>(std::bit_width(units)) - 1 - Bits);
-    std::size_t const steps = (units + (std::size_t{1} << shift) - 1) >> shift;   // may reach the next power of two: the same number
+    std::size_t const steps = (units + (std::size_t{1} << shift) - 1) >> shift;   // may reach the next power of two: the class is the same
     return (static_cast<std::size_t>(shift) << Bits) + steps;
   }
 
@@ -143,7 +143,7 @@ private:
     return ((c - shift * per_power) << shift) * unit;
   }
 
-  /// The largest class that a free piece fills.
+  /// The largest class whose size a free piece of `bytes` reaches.
   static constexpr std::size_t class_within(std::size_t bytes) {
     std::size_t const c = size_class<6>(bytes);
     return class_bytes<6>(c) > bytes ? c - 1 : c;
@@ -186,7 +186,7 @@ private:
     enter_list(p);
   }
 
-  /// `q` follows `p` in memory and neither is in a list.
+  /// `q` follows `p` in memory, and neither is in a list.
   static void join(piece* p, piece* q) noexcept {
     p->bytes += q->bytes;
     p->after()->before = p;
@@ -215,7 +215,7 @@ private:
     }
   }
 
-  /// A free piece of class `c` or the next larger one that has any.
+  /// A free piece of class `c`, or else of the next larger class that has one.
   piece* first_of_class(std::size_t c) const noexcept {
     std::uint64_t word = filled_[c / 64] >> c % 64 << c % 64;
     for (std::size_t i = c / 64;; word = filled_[i]) {
@@ -233,12 +233,13 @@ private:
     detail::poison(slab, slab_bytes);
   }
 
-  /// At least a quarter of what there is, so that few blocks are ever taken; 256 MiB at most, so that little is left over.
+  /// A block is at least a quarter of the memory taken so far, so that few blocks are taken, but at most 256 MiB
+  /// unless more is asked for, so that little is wasted.
   void take_block(std::size_t whole, std::size_t asked) {
     std::size_t const wish  = std::clamp(reserved_ / 4, 2 * huge_page, 128 * huge_page);
     std::size_t const bytes = (std::max(wish, whole + 3 * unit) + huge_page - 1) / huge_page * huge_page;
 
-    // one page too many, to start at a huge page
+    // one huge page more than needed, so that the block can start at a huge page
     void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) refuse(asked);
     auto* const from  = static_cast<std::byte*>(mapped);
@@ -249,7 +250,7 @@ private:
 #ifdef MADV_HUGEPAGE
     madvise(start, bytes, MADV_HUGEPAGE);
 #endif
-    for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};   // the first touch is dear: once, and not in a step
+    for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};   // the first touch is slow: done once here, not in a step
 
     blocks_ = ::new (start) block{blocks_, start, bytes};
     ++block_count_;

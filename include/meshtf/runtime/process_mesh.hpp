@@ -21,10 +21,10 @@ inline namespace v0 {
 
 /// The processes of a communicator as the mesh `M`: ranks are row-major over the mesh's list of axes.
 ///
-/// It works on a duplicate of the communicator, and makes one communicator for each axis and each set of axes, named after them ("rows cols"). Several may
-/// live at once. Tensors on it die before it: its destructor ends the job with status 70 if one is left. All processes of the communicator make it, and run the
-/// same operations in the same order.
-/// Errors: `usage_error` if the number of processes is not that of the mesh, on all of them.
+/// It works on a duplicate of the communicator, and makes one communicator for each axis and each set of axes, named after them ("rows cols").
+/// Several meshes may live at once. Tensors on a mesh must be destroyed before it: if one is left, its destructor ends the job with status 70. All
+/// processes of the communicator construct it, and run the same operations in the same order.
+/// Errors: `usage_error` on all processes if their number is not that of the mesh.
 template<Mesh M>
 class process_mesh : public messages<process_mesh<M>, M> {
 public:
@@ -53,7 +53,7 @@ public:
     --arrays_;
     if (n != 0) pool_.deallocate(p, static_cast<std::size_t>(n) * sizeof(T));
   }
-  /// Handles' counts, slots and tape entries: from the same pool, but not part of the price.
+  /// Creates reference counts, slots and tape entries: from the same pool, but not part of the price.
   template<class T, class... A>
   T* create(A&&... arguments) {
     return ::new (pool_.allocate(sizeof(T))) T{std::forward<A>(arguments)...};
@@ -74,7 +74,7 @@ public:
     std::destroy_n(p, n);
     pool_.deallocate(p, n * sizeof(T));
   }
-  /// The allocator: how many blocks it took from the system, and how large.
+  /// The allocator: tells how many blocks it took from the system, and their total size.
   pool const& memory() const { return pool_; }
 
   /// This process's elements as an xtensor view.
@@ -83,7 +83,7 @@ public:
     return kernel::xtensor_view(data, extents);
   }
 
-  // ---- arithmetic: a plan says what, a kernel does it
+  // ---- arithmetic: a plan says what to do, a kernel does it
 
   template<Task K, class... A>
   void run(K const& task, typename K::steps_type const& steps, A const&... arrays) {
@@ -100,7 +100,7 @@ public:
     auto const span = watched() ? does(work_of::transform<F, P...>(n)) : profile::span{};
     kernel::transform(n, f, p...);
   }
-  /// z = x and y added up, each only if it counts. z may be x.
+  /// z = x + y, where each is added only if it counts. z may be x.
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
     auto const span = watched() ? does(work_of::add_up<T>(n)) : profile::span{};
@@ -119,7 +119,7 @@ public:
     if (x != z) std::copy_n(x, n, z);
   }
 
-  /// The `held` elements of x, and zeros behind them: `size` together. The price is the same on every process.
+  /// Copies the `held` elements of x and fills z with zeros up to `size`. The price is the same on every process.
   template<class T>
   void copy_filled(extent held, extent size, T const* x, T* z) {
     auto const span = does(work_of::copy<T>(size));
@@ -131,23 +131,23 @@ public:
   using accounts<process_mesh<M>, M>::end_notes;
 
 private:
-  /// Notes what is done, and watches the clock until the end of the scope if somebody wants to know.
+  /// Notes the work, and measures the time until the end of the scope if a profile is wanted.
   profile::span does(work const& w) {
     this->note(w);
     return this->profile_ ? this->profile_->watch(w, this->now()) : profile::span{};
   }
-  /// Somebody wants to know what is done: work that is dear to reckon up is reckoned up only then.
+  /// Whether work is noted or timed; if not, work that is costly to compute is not computed.
   bool watched() const {
     if (this->takes_notes() || this->profile_) [[unlikely]]
       return true;
     return false;
   }
 
-  /// What outlives the mesh would give its memory back to nobody, sooner or later a bare SIGSEGV: so the job ends here, with a sentence.
+  /// Arrays that outlive the mesh would free their memory after the pool is gone, and sooner or later crash: so the job ends here, with a sentence.
   void expect_nothing_alive() const {
     if (arrays_ == 0) return;
     try {
-      if (std::uncaught_exceptions() > 0) {  // what is thrown is the news
+      if (std::uncaught_exceptions() > 0) {  // that exception is what must be reported
         auto const& [text, status] = error::latest();
         throw error(text.empty() ? "an exception left the scope of a process_mesh, and of tensors on it" : text, status);
       }
@@ -156,7 +156,7 @@ private:
                            " bytes) of tensors, parameters, gradients or optimizers: what is on a mesh dies before it, so declare the mesh " +
                            "first, and nothing on it static");
     } catch (...) {
-      std::terminate();  // this stands in a destructor
+      std::terminate();  // this is called in a destructor
     }
   }
 
@@ -164,7 +164,7 @@ private:
   extent arrays_ = 0;
 };
 
-/// The cost of all that `f.operator()<L>(m)` does, as it happens: the same figures, in the same order, as `dry_run<L>(f)` promises.
+/// The cost of all that `f.operator()<L>(m)` does, recorded while it runs: the same figures, in the same order, as `dry_run<L>(f)` promises.
 template<Layout L, class F>
 auto recorded(process_mesh<typename L::mesh_type>& m, F f) {
   using mesh_type   = typename L::mesh_type;
