@@ -1,4 +1,4 @@
-// Batches: labelled images in some order, of which every process takes the part that its tensors hold.
+// Batches of labelled images: every process takes the part that its tensors hold.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Element i of the whole batch is image `chosen[i]`; past the end of `chosen` there is padding, of pixels 0 and label -1.
+/// Element i of the whole batch is image `chosen[i]`; after the end of `chosen` it is padding, with pixels 0 and label -1.
 ///
-/// `Pixel...` together are the pixels of an image, split or not.
+/// `Pixel...` together are the pixels of an image; they may be split.
 template<class T, class L, class Batch, class... Pixel>
 void take_part(labelled_images const& images, std::span<std::int32_t const> chosen, tensor<T, L, Batch, Pixel...>& x,
                tensor<std::int32_t, L, Batch>& labels) {
@@ -54,10 +54,10 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
 
 }  // namespace detail
 
-/// Batches without end. In an epoch every image comes once, in an order that depends on the seed and the number of the epoch only; a batch that reaches over
-/// the end of an epoch goes on with the next one. The same whole batches under every layout: nothing is sent.
+/// Batches without end. In each epoch every image comes once, in an order that depends only on the seed and the number of the epoch; a batch that
+/// reaches beyond the end of an epoch continues with the next one. The whole batches are the same under every layout: nothing is sent.
 ///
-/// The images outlive it.
+/// The images must outlive it.
 class shuffled_batches {
 public:
   explicit shuffled_batches(labelled_images const& images, std::uint64_t seed = 0)
@@ -65,7 +65,7 @@ public:
     start_epoch();
   }
 
-  /// Fills this process's part of the next batch. Allocates for the first one only.
+  /// Fills this process's part of the next batch. Only the first call allocates.
   template<class T, class L, class Batch, class... Pixel>
   void next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
     chosen_.resize(static_cast<std::size_t>(Batch::size));
@@ -76,11 +76,11 @@ public:
     detail::take_part(images_, chosen_, x, labels);
   }
 
-  /// Of the image that came last, from 1.
+  /// The epoch of the image that came last, counted from 1.
   extent epoch() const { return epoch_; }
 
 private:
-  /// Fisher and Yates's shuffle. Philox's stream 0 of a seed is what initialisers draw from: epochs are the streams from 1.
+  /// The shuffle of Fisher and Yates. Initialisers draw from Philox's stream 0 of a seed, so epochs use the streams from 1.
   void start_epoch() {
     philox const random{seed_, static_cast<std::uint64_t>(++epoch_)};
     std::iota(order_.begin(), order_.end(), 0);
@@ -99,14 +99,15 @@ private:
   extent epoch_   = 0;
 };
 
-/// All images once, in their order. The last batch is filled up with images of pixels 0 and label -1, which is no class, so that none of them counts as right.
+/// All images once, in their order. The last batch is padded with images of pixels 0 and label -1, which is no
+/// class, so that padding never counts as right.
 ///
 ///     for (meshtf::batches_in_order test{images}; test.next(x, labels);) right += ...;
 class batches_in_order {
 public:
   explicit batches_in_order(labelled_images const& images) : images_{images} {}
 
-  /// Fills this process's part of the next batch; false after the last one.
+  /// Fills this process's part of the next batch; returns false after the last one.
   template<class T, class L, class Batch, class... Pixel>
   bool next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
     if (at_ == images_.count) return false;

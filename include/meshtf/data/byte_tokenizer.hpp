@@ -13,13 +13,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Text to ids and back. There is no text that it can't spell and nothing to train: a character outside ASCII is several tokens.
+/// Converts text to ids and back. It can represent every text and needs no training: a character outside ASCII becomes several tokens.
 ///
 ///     struct vocab : meshtf::dim<meshtf::byte_tokenizer::vocabulary> {};
 struct byte_tokenizer {
   static constexpr extent vocabulary = 256;
 
-  /// From 0 to 255, whether or not `char` has a sign.
+  /// From 0 to 255, whether or not `char` is signed.
   static constexpr std::int32_t id_of(char byte) { return static_cast<unsigned char>(byte); }
 
   static std::vector<std::int32_t> encode(std::string_view text) {
@@ -29,7 +29,7 @@ struct byte_tokenizer {
     return ids;
   }
 
-  /// Errors: `data_error` if an id is no byte.
+  /// Errors: `data_error` if an id is not a byte.
   static std::string decode(std::span<std::int32_t const> ids) {
     std::string text;
     text.reserve(ids.size());

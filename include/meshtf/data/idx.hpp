@@ -1,4 +1,4 @@
-// IDX files: arrays of bytes in the format of the MNIST database, plain or compressed by gzip.
+// IDX files: arrays of bytes in the format of the MNIST database, plain or compressed with gzip.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The content of an IDX file: `bytes` row-major in `extents`.
+/// The content of an IDX file: `bytes`, row-major in `extents`.
 struct idx_array {
   std::vector<extent> extents;
   std::vector<std::uint8_t> bytes;
@@ -29,7 +29,7 @@ struct idx_array {
 
 namespace detail {
 
-/// More bytes than this no IDX file may say it holds: twice those of EMNIST, the largest set of its kind. So an image's number fits in 32 bits.
+/// The most bytes that an IDX file may claim to hold: twice those of EMNIST, the largest set of its kind. So the number of an image fits in 32 bits.
 inline constexpr extent largest_idx = extent{1} << 30;
 
 [[noreturn]] inline void throw_unreadable(std::string const& path, int reason) {
@@ -42,7 +42,7 @@ inline constexpr extent largest_idx = extent{1} << 30;
 
 #if MESHTF_WITH_ZLIB
 
-/// The bytes of a file, uncompressed if gzip made it.
+/// The bytes of a file, decompressed if gzip made it.
 class byte_reader {
 public:
   explicit byte_reader(std::string const& path) : path_{path} {
@@ -52,7 +52,7 @@ public:
     gzbuffer(file_.get(), 1 << 17);
   }
 
-  /// As many of the next bytes as there are, up to n.
+  /// Reads the next n bytes, or fewer at the end of the file.
   std::size_t read(std::uint8_t* into, std::size_t n) {
     errno          = 0;
     auto const got = gzfread(into, 1, n, file_.get());
@@ -77,7 +77,7 @@ private:
 
 #else
 
-/// The bytes of a file. Without zlib a compressed one is refused.
+/// The bytes of a file. Without zlib, a compressed file is refused.
 class byte_reader {
 public:
   explicit byte_reader(std::string const& path) : path_{path}, file_{std::fopen(path.c_str(), "rb")} {
@@ -89,7 +89,7 @@ public:
     std::rewind(file_.get());
   }
 
-  /// As many of the next bytes as there are, up to n.
+  /// Reads the next n bytes, or fewer at the end of the file.
   std::size_t read(std::uint8_t* into, std::size_t n) {
     auto const got = std::fread(into, 1, n, file_.get());
     if (got < n && std::ferror(file_.get()) != 0) throw_unreadable(path_, errno);
@@ -117,7 +117,7 @@ inline std::string spelled_word(std::uint32_t word) {
 
 /// Reads an IDX file of unsigned bytes with `rank` dimensions.
 ///
-/// The file has exactly the bytes that its header promises. Memory is taken as they arrive, so a damaged header costs none.
+/// The file must have exactly the bytes that its header promises. Memory is allocated as they arrive, so a damaged header allocates none.
 /// Errors: `no_input` if the file can't be read, `data_error` if it has other content; both name the file.
 /// Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits, "the IDX file format".
 inline idx_array read_idx(std::string const& path, int rank) {
@@ -129,7 +129,7 @@ inline idx_array read_idx(std::string const& path, int rank) {
     return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
   };
 
-  // two zero bytes, the type of the elements (8: unsigned bytes), the number of dimensions
+  // two zero bytes, the element type (8: unsigned bytes), the number of dimensions
   auto const magic = next_word("a magic number");
   if (auto const wanted = 0x00000800u + static_cast<std::uint32_t>(rank); magic != wanted)
     detail::throw_damaged(path, "the magic number " + detail::spelled_word(wanted) + " (unsigned bytes in " + std::to_string(rank) + " dimensions)",

@@ -1,4 +1,4 @@
-// Labelled images: a set to train or test with, as bytes, and how bytes become numbers.
+// Labelled images: a data set as bytes, and how bytes become numbers.
 #pragma once
 
 #include <array>
@@ -14,28 +14,28 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What is subtracted from a pixel in [0, 1], and what it is then divided by.
+/// The number subtracted from a pixel in [0, 1], and the number that it is then divided by.
 struct pixel_scale {
   double mean      = 0;
   double deviation = 1;
 };
 
-/// Images of one size, each with the number of its class. The same on every process: what differs is the part of each batch that a process takes.
+/// Images of one size, each with the number of its class. Every process has the same images; each takes another part of a batch.
 struct labelled_images {
   std::string name;                   // the file, for messages
-  extent count  = 0;                  // images
+  extent count  = 0;                  // number of images
   extent pixels = 0;                  // of one image
   std::vector<std::uint8_t> bytes;    // image by image
-  std::vector<std::uint8_t> labels;   // one an image
-  std::array<float, 256> value{};     // the number that each byte stands for: the same bits in whatever part of a tensor it goes
+  std::vector<std::uint8_t> labels;   // one for each image
+  std::array<float, 256> value{};     // the number that each byte stands for, with the same bits in any part of a tensor
 };
 
-/// Bytes stand for the numbers from 0 to 1, shifted and scaled.
+/// Sets the number that each byte stands for: from 0 to 1, shifted and scaled.
 inline void scale(labelled_images& images, pixel_scale const& by) {
   for (std::size_t byte = 0; byte < 256; ++byte) images.value[byte] = static_cast<float>((static_cast<double>(byte) / 255 - by.mean) / by.deviation);
 }
 
-/// The scale that gives the pixels of `images` mean 0 and deviation 1. A network is given that of the images it is trained with, in a test too.
+/// The scale that gives the pixels of `images` mean 0 and deviation 1. A network gets the scale of its training images, in tests too.
 inline pixel_scale standard_scale(labelled_images const& images) {
   std::array<std::int64_t, 256> times{};
   for (auto const byte : images.bytes) ++times[byte];
@@ -46,9 +46,9 @@ inline pixel_scale standard_scale(labelled_images const& images) {
   return {mean, square > 0 ? std::sqrt(square) : 1};
 }
 
-/// Reads images and their labels from two IDX files. Labels are from 0 to classes - 1.
+/// Reads images and their labels from two IDX files. Labels are numbers from 0 to classes - 1.
 ///
-/// Every process reads the files; one that fails must not leave the others waiting: `agreed(world, [&] { return read_images(...); })`.
+/// Every process reads the files. A process that fails must not leave the others waiting: `agreed(world, [&] { return read_images(...); })`.
 inline labelled_images read_images(std::string const& image_file, std::string const& label_file, int classes) {
   auto pictures = read_idx(image_file, 3);
   auto names    = read_idx(label_file, 1);
@@ -66,10 +66,10 @@ inline labelled_images read_images(std::string const& image_file, std::string co
   return images;
 }
 
-/// Where Debian's package dataset-fashion-mnist puts its files.
+/// The folder of the files of Debian's package dataset-fashion-mnist.
 inline constexpr char const* fashion_mnist_folder = "/usr/share/datasets/fashion-mnist";
 
-/// Reads a set that is laid out as MNIST is, with ten classes: `which` is "train" or "t10k", the test images. Files may end in .gz.
+/// Reads a data set with the files of MNIST and ten classes: `which` is "train", or "t10k" for the test images. Files may end in .gz.
 inline labelled_images read_mnist(std::string const& folder, std::string const& which) {
   std::string const prefix = (folder.empty() || folder.ends_with('/') ? folder : folder + "/") + which;
   auto const find          = [&](std::string const& name) {

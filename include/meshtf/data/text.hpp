@@ -1,4 +1,4 @@
-// Text: one to train or test with, in memory, and the part of it that is held out.
+// Text for training or testing, in memory, and the part of it that is held out.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A text as bytes. The same on every process: what differs is the part of each batch that a process takes.
+/// A text as bytes. Every process has the same text; each takes another part of a batch.
 struct text {
   std::string name;   // the file, for messages
   std::string bytes;
@@ -26,7 +26,7 @@ struct text {
   extent size() const { return static_cast<extent>(bytes.size()); }
 };
 
-/// More bytes than this `read_text` does not take: every process keeps all of them.
+/// The most bytes that `read_text` accepts: every process keeps all of them.
 inline constexpr extent largest_text = extent{1} << 32;
 
 namespace detail {
@@ -39,11 +39,12 @@ namespace detail {
 
 /// Reads a whole file, as it is.
 ///
-/// Every process reads it; one that fails must not leave the others waiting: `agreed(world, [&] { return read_text(path); })`. So it is a regular file: of a
-/// pipe each process would get another part.
-/// Errors: `no_input` if it can't be read; `data_error` if it is empty, a directory, a device or a pipe, or larger than `largest_text`. Both name the file.
+/// Every process reads it. A process that fails must not leave the others waiting: `agreed(world, [&] { return read_text(path); })`. The file must be
+/// a regular one: from a pipe each process would get a different part.
+/// Errors: `no_input` if it can't be read; `data_error` if it is empty, a directory, a device or a pipe, or
+/// larger than `largest_text`. Both name the file.
 inline text read_text(std::string const& path) {
-  struct stat about{};  // <filesystem> would cost every program that includes this a third of a second in the compiler
+  struct stat about{};  // <filesystem> would add a third of a second of compile time to every program that includes this
   if (::stat(path.c_str(), &about) != 0) detail::throw_no_text(path, errno);
   if (S_ISDIR(about.st_mode)) throw data_error("expected " + path + " to be a file of text, got a directory: name a file in it");
   if (!S_ISREG(about.st_mode))
@@ -59,7 +60,7 @@ inline text read_text(std::string const& path) {
   std::unique_ptr<std::FILE, closes> const file{std::fopen(path.c_str(), "rb")};
   if (!file) detail::throw_no_text(path, errno);
   text read{path, {}};
-  for (std::size_t have = 0;;) {  // until its end, whatever size it says: a file may grow, and some that the system makes up say 0
+  for (std::size_t have = 0;;) {  // until the end of the file, whatever its size says: a file may grow, and some that the system generates report 0
     read.bytes.resize(std::max(2 * have, std::size_t{1} << 20));
     errno          = 0;
     auto const got = std::fread(read.bytes.data() + have, 1, read.bytes.size() - have, file.get());
@@ -75,13 +76,13 @@ inline text read_text(std::string const& path) {
   return read;
 }
 
-/// A text in two: what is trained with, and what is kept from training.
+/// A text in two parts: one to train with, and one that is held out.
 struct text_parts {
   text training;
   text held_out;
 };
 
-/// Holds out the last `share` of a text, rounded to millionths; `text_parts` has both. The cut is counted in whole bytes, so it is the same on every machine.
+/// Holds out the last `share` of a text, rounded to millionths. The cut is counted in whole bytes, so it is the same on every machine.
 ///
 /// Errors: `usage_error` unless 0 < share < 1, `data_error` if one part would be empty.
 inline text_parts split_text(text const& whole, double share = 0.05) {
@@ -90,7 +91,7 @@ inline text_parts split_text(text const& whole, double share = 0.05) {
                       ": 0.05 holds out the last twentieth");
   extent const million = 1'000'000, size = whole.size();
   extent const held = static_cast<extent>(std::llround(share * 1e6));
-  // size * held / million, without a product that overflows
+  // size * held / million, computed without overflow
   extent const last = size / million * held + size % million * held / million;
   if (last == 0 || last == size)
     throw data_error("expected " + whole.name + " to be long enough to hold out " + std::to_string(held) + " millionths of it, got " +

@@ -1,4 +1,4 @@
-// Windows: neighbouring bytes of a text to predict the next byte from. Every process takes the part that its tensors hold.
+// Windows: consecutive bytes of a text, from which the next byte is predicted. Every process takes the part that its tensors hold.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Batches of windows without end, for training. Where window b of step s starts is drawn from (seed, s, b) and nothing else: the same whole batches under
-/// every layout, and a run goes on from any step. Nothing is sent, nothing is allocated.
+/// Batches of windows without end, for training. The start of window b of step s is drawn from (seed, s, b) only, so the whole batches are the same
+/// under every layout, and a run can continue from any step. Nothing is sent, nothing is allocated.
 ///
 ///     meshtf::random_windows windows{training, seed};
 ///     for (...) { windows.next(ids, targets); ... }
-///     windows.seek(checkpoint_step);   // as if so many had been taken
+///     windows.seek(checkpoint_step);   // as if that many steps had been taken
 ///
-/// The text outlives it. Philox's streams from 2^63 on are drawn from: those that initialisers and dropout count from 0 share no number with it, whatever
-/// their seed.
+/// The text must outlive it. It draws from Philox's streams from 2^63 on; initialisers and dropout count streams from 0, so they
+/// share no number with it, whatever their seed.
 class random_windows {
 public:
   explicit random_windows(text const& from, std::uint64_t seed = 0) : text_{from}, seed_{seed} {}
   explicit random_windows(text const&&, std::uint64_t = 0) = delete;
 
-  /// Fills this process's part of the next batch: each window is `Length` bytes, its targets are the bytes that follow each of them.
+  /// Fills this process's part of the next batch: each window has `Length` bytes, and the target of each byte is the byte that follows it.
   ///
   /// Errors: `data_error` if the text is shorter than a window and the byte after it.
   template<class L, class Batch, class Length>
@@ -57,7 +57,7 @@ public:
     ++step_;
   }
 
-  /// The number of the step that comes next, from 0.
+  /// The number of the next step, counted from 0.
   extent step() const { return step_; }
 
   /// Errors: `software_error` if `step` is negative.
@@ -73,17 +73,17 @@ private:
   extent step_ = 0;
 };
 
-/// All of a text once, for evaluation: every byte but the first, which nothing comes before, is a target exactly once. Windows follow one another, so a byte
-/// is predicted from those before it in its window.
+/// All of a text once, for evaluation: every byte except the first, which has no byte before it, is a target exactly once. Windows follow one
+/// another, so a byte is predicted from the bytes before it in its window.
 ///
-/// What is left of the last batch has weight 0, id 0 and target 0. The exact mean under any layout, batch and number of processes is the sum of
-/// `loss * weights` over all batches by `count()`:
+/// The rest of the last batch has weight 0, id 0 and target 0. The exact mean, under any layout, batch and number of processes, is the sum of
+/// `loss * weights` over all batches divided by `count()`:
 ///
 ///     meshtf::windows_in_order test{held_out};
 ///     while (test.next(ids, targets, weights)) total += sum(losses(ids, targets) * weights).value();
 ///     auto bits = total / double(test.count()) / std::log(2.0);
 ///
-/// The text outlives it. Errors: `data_error` if the text has less than two bytes.
+/// The text must outlive it. Errors: `data_error` if the text has less than two bytes.
 class windows_in_order {
 public:
   explicit windows_in_order(text const& from) : text_{from} {
@@ -93,7 +93,7 @@ public:
   }
   explicit windows_in_order(text const&&) = delete;
 
-  /// Fills this process's part of the next batch; false after the last one. Nothing is sent, nothing is allocated.
+  /// Fills this process's part of the next batch; returns false after the last one. Nothing is sent, nothing is allocated.
   template<FloatingElement T, class L, class Batch, class Length>
   bool next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets, tensor<T, L, Batch, Length>& weights) {
     if (at_ >= count()) return false;
@@ -104,7 +104,7 @@ public:
     targets.handle()->written();
     weights.handle()->written();
     for_each_run(dims, first, [&](extent local, extent whole, extent n) {
-      extent const from = at_ + whole;  // windows of a batch follow one another, so an index in the batch is one in the text
+      extent const from = at_ + whole;  // windows of a batch follow one another, so an index in the batch is also an index in the text
       extent const real = std::clamp<extent>(count() - from, 0, n);
       for (extent k = 0; k < real; ++k) {
         ids.data()[local + k]     = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k)]);
@@ -119,7 +119,7 @@ public:
     return true;
   }
 
-  /// Targets in the whole text.
+  /// The number of targets in the whole text.
   extent count() const { return text_.size() - 1; }
 
 private:
