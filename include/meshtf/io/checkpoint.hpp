@@ -1,4 +1,4 @@
-// Checkpoints: save(parameters, optimizer, position, folder) and load, under any layout and number of processes.
+// Checkpoints: save(parameters, optimizer, position, folder) and load, under any layout and on any number of processes.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Stands where there is no optimizer: it keeps as little as SGD does.
+/// Used where there is no optimizer: like SGD, it keeps no state.
 struct no_optimizer : sgd {
   static constexpr char const* kind = "";
 };
@@ -44,7 +44,7 @@ concept KeptInCheckpoints = requires {
 
 // ---- saving
 
-/// All elements of an array, in the order of the whole, on process 0; nothing on the others, which hand over their parts.
+/// All elements of an array on process 0, in the order of the whole; nothing on the others, which hand over their parts.
 template<class T, class M>
 std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
   std::vector<T> whole;
@@ -56,13 +56,13 @@ std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
   constexpr auto sizes = axis_sizes<M>;
   axis_set const over  = array.over | array.parts.over;
   m.gather_on_first(static_cast<T const*>(array.data->data()), array.parts.part(), over, [&](extent rank, extent first, T const* x, extent n) {
-    std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major over the mesh's order
+    std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major in the mesh's order
     for (std::size_t a = max_axes; a-- > 0;)
       if ((over >> a & 1) != 0) at[a] = rank % sizes[a], rank /= sizes[a];
     extent replica = 0;
     for (std::size_t a = 0; a < max_axes; ++a)
       if ((array.parts.over >> a & 1) != 0) replica = replica * sizes[a] + at[a];
-    // elements [begin, end) of the shard; behind them its last part is filled up with zeros
+    // elements [begin, end) of the shard; the last part is padded with zeros beyond its end
     extent const begin = replica * array.parts.part() + first, end = std::min(begin + n, array.parts.size);
     for_each_run(array.dims, first_indices(array.dims, {at, sizes}), [&](extent local, extent to, extent run) {
       extent const from = std::max(local, begin), until = std::min(local + run, end);
@@ -72,13 +72,13 @@ std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
   return whole;
 }
 
-/// One line on stderr, in one write.
+/// Writes one line to stderr, in one write.
 inline void say(std::string const& text) {
   std::string const line = "meshtf: " + text + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-/// Whether a file is a checkpoint that nothing is known against. A header that can't be read is damaged.
+/// Whether a file is a checkpoint that is not marked as not finite; false if its header can't be read.
 inline bool is_finite_checkpoint(std::string const& path, std::uint64_t longest) {
   try {
     return !safetensors_reader{path, "", longest}.header().metadata.contains(not_finite_key);
@@ -87,7 +87,7 @@ inline bool is_finite_checkpoint(std::string const& path, std::uint64_t longest)
   }
 }
 
-/// The file of a position in `folder`. What is not finite does not take the place of what is.
+/// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that is.
 template<class IsFinite>
 std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
   return room_for_checkpoint(folder, position.step, [&](std::string const& path) {
@@ -97,7 +97,7 @@ std::string room_for_position(std::string const& folder, training_position const
   });
 }
 
-/// Removes what the checkpoint of a position makes superfluous, and says so if that is not finite.
+/// Removes the checkpoints that this one makes superfluous, and reports if this one is not finite.
 template<class IsFinite>
 void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
   if (bad.empty()) {
@@ -109,8 +109,8 @@ void make_room_again(std::string const& folder, training_position const& positio
       (sound.empty() ? "no other checkpoint in the folder is" : sound + " is the newest that is, and stays; to go on from it delete those after it"));
 }
 
-/// Process 0 writes the file that `where(bad)` names there, and calls `done(bad)` there at the end; `bad` is the first array that is not finite. The others
-/// hand over their parts, whatever happens on it.
+/// Process 0 writes the file that `where(bad)` names, and calls `done(bad)` at the end; `bad` is the name of the first array that is not finite. The
+/// other processes hand over their parts, even if process 0 fails.
 template<class M, class Where, class Done>
 void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::pair<std::string, std::string>> about, Where const& where,
                       Done const& done) {
@@ -131,7 +131,7 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vec
       write();
     } catch (...) {
       caught = std::current_exception();
-      file.reset();  // what there is of it fills the disk no longer
+      file.reset();  // removes the unfinished file, which would go on filling the disk
     }
   };
   arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
@@ -147,21 +147,21 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vec
 
 // ---- loading
 
-/// What process 0 tells the others of a file: where it stands, the optimizer's numbers, and of which parameters it has the optimizer's arrays.
+/// What process 0 tells the others about a file: the position, the optimizer's numbers, and which parameters have optimizer arrays in it.
 struct checkpoint_contents {
   training_position position;
   std::vector<double> numbers;
   std::vector<std::int32_t> kept;
 };
 
-/// The least and the greatest value that a number of an optimizer can have: any finite one if it does not say.
+/// The least and the greatest value that a number of an optimizer can have: any finite value if the optimizer sets no range.
 template<class Optimizer>
 constexpr std::pair<double, double> numbers_of() {
   if constexpr (requires { Optimizer::number_range; }) return Optimizer::number_range;
   else return {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
 }
 
-/// Compares what a file holds with what is to be loaded.
+/// Compares the contents of a file with what is to be loaded.
 class checkpoint_check {
 public:
   explicit checkpoint_check(safetensors_reader const& file) : path_{file.path()}, header_{file.header()} {}
@@ -176,7 +176,7 @@ public:
                        "': " + other);
     return *found;
   }
-  /// One of an optimizer's numbers, which lies between `least` and `most`: what is not a number does not.
+  /// One of the optimizer's numbers, which must lie between `least` and `most`; NaN does not.
   double number(std::string const& key, double least, double most) const {
     auto const x = number<double>(key);
     if (!(least <= x && x <= most))
@@ -205,7 +205,7 @@ public:
   }
 
   bool holds(std::string const& name) const { return header_.arrays.contains(name); }
-  /// Throws if the array is there and another than expected.
+  /// Throws if the array is in the file but is not the expected one.
   void expects(std::string const& name, safetensors_array const& expected) {
     names_.push_back(name);
     if (!holds(name)) {
@@ -218,7 +218,7 @@ public:
                        (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
                                                           : ": make the parameters of that type, or convert the file"));
   }
-  /// Throws if something expected is missing, or something is there that nobody expects; the optimizer's arrays count if `all`.
+  /// Throws if an expected array is missing, or if the file holds one that nobody expects; the optimizer's arrays are included if `all`.
   void finish(bool all) {
     std::sort(names_.begin(), names_.end());
     std::string surplus;
@@ -235,12 +235,12 @@ public:
   static constexpr char const* other = "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
 
 private:
-  /// PyTorch keeps the weight of a linear layer as outputs x inputs, and others choose other orders.
+  /// PyTorch keeps the weight of a linear layer as outputs x inputs, and other programs choose other orders.
   static std::string remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected) {
     if (!std::is_permutation(found.begin(), found.end(), expected.begin(), expected.end()))
       return "make the model of the sizes that it was saved with";
     if (found.size() == 2) return "it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in the order of the file";
-    std::vector<std::size_t> order;  // of equal sizes the first that is left: where there are two, only who made the file knows
+    std::vector<std::size_t> order;  // of equal sizes, the first that is left: if there are two, only the author of the file knows the order
     for (extent n : expected)
       for (std::size_t i = 0; i < found.size(); ++i)
         if (found[i] == n && std::find(order.begin(), order.end(), i) == order.end()) {
@@ -284,8 +284,8 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   return contents;
 }
 
-/// The names of a model that was saved alone began with its number in the list once, "0.bias" and "optimizer.first.0.bias": they lose it, if that is how
-/// the file calls these parameters.
+/// Older versions prefixed the names of a model that was saved alone with its number in the list: "0.bias" and "optimizer.first.0.bias". The prefix
+/// is dropped if the file names these parameters so.
 template<class M>
 void drop_number_of_only_model(safetensors_reader& file, kept_arrays<M> const& parameters) {
   constexpr std::string_view number = "0.";
@@ -301,7 +301,7 @@ void drop_number_of_only_model(safetensors_reader& file, kept_arrays<M> const& p
   });
 }
 
-/// This process's part of the array whose elements are `whole`.
+/// Copies this process's part of the array whose elements are `whole`.
 template<class T, class M>
 void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const& array) {
   auto const fill = [&](T* shard) {
@@ -317,7 +317,7 @@ void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const&
   std::fill_n(end, array.parts.part() - held, T{});
 }
 
-/// Those of process 0.
+/// Sends the values of process 0 to all.
 template<class Values>
 void tell_all(boost::mpi::communicator const& world, Values& values) {
   meshtf::broadcast(world, values.data(), static_cast<extent>(values.size()), 0);
@@ -327,7 +327,7 @@ template<class M>
 void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept, safetensors_reader const* file) {
   std::exception_ptr caught;
   arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
-    if (array.what != nullptr && kept[array.parameter] == 0) {  // it had no gradient yet when it was saved
+    if (array.what != nullptr && kept[array.parameter] == 0) {  // the parameter had no gradient yet when it was saved
       std::fill_n(array.data->data(), array.parts.part(), T{});
       return;
     }
@@ -347,7 +347,7 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
   agree(m.world(), caught);
 }
 
-/// Process 0 reads; the others get what they need of it.
+/// Process 0 reads the file; the others receive what they need from it.
 template<class List, class Optimizer>
 training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path) {
   auto& m = machine_of_parameters(list);
@@ -365,7 +365,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     file.emplace(name, remedy, longest_header_of(parameters));
     drop_number_of_only_model(*file, parameters);
     contents = checked_contents(*file, parameters, opt);
-    file->verify();  // so that nothing is changed if the file is damaged
+    file->verify();  // first, so that a damaged file changes nothing
     if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())
       say("loaded " + name + ", in which '" + spelled_text(bad->second) + "' is not finite: what goes on from it will not be either");
   });
@@ -384,7 +384,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   return std::bit_cast<training_position>(words);
 }
 
-// ---- where there are elements to save
+// ---- saving and loading where there are parameters
 
 template<class List, class Optimizer>
 consteval bool can_be_kept() {
@@ -394,7 +394,7 @@ consteval bool can_be_kept() {
   return !is_dry<layout_of_list<List>> && KeptInCheckpoints<Optimizer>;
 }
 
-/// In a folder, as the checkpoint of a position, or without one as the file `path`.
+/// With a position, saves it as a checkpoint in the folder `path`; without one, saves the file `path`.
 template<class List, class Optimizer>
 void save_to(List const& list, Optimizer const& opt, training_position const* position, std::string const& path) {
   if constexpr (can_be_kept<List, Optimizer>()) {
@@ -436,61 +436,65 @@ training_position load_from(Arguments const&... arguments) {
 
 }  // namespace detail
 
-/// Saves parameters, the state of their optimizer and the position of training as the newest checkpoint in `folder`, which is made if it isn't there.
+/// Saves parameters, the state of their optimizer and the position of training as the newest checkpoint in
+/// `folder`, which is made if it does not exist.
 ///
 ///     meshtf::save(parameters(net), opt, {.step = step, .seed = seed}, "run1");
 ///     auto const position = meshtf::load(parameters(net), opt, "run1");
 ///
-/// Every process calls it, between two steps. Process 0 writes one safetensors file, `folder`/step-00000200.safetensors: the parameters as whole
-/// arrays by their names in the list, the optimizer's arrays as "optimizer.first.NAME" ..., and as metadata the position and the optimizer's
-/// numbers. It depends on no layout. One array at a time is gathered on process 0, which needs that much memory; the others need none.
+/// Every process calls it, between two steps. Process 0 writes one safetensors file, `folder`/step-00000200.safetensors: the parameters
+/// as whole arrays under their names in the list, the optimizer's arrays as "optimizer.first.NAME" ..., and, as metadata, the position
+/// and the optimizer's numbers. The file does not depend on the layout. Arrays are gathered on process 0 one at a time; process 0 needs
+/// memory for one whole array, the others need none.
 ///
-/// The file gets its name when all of it is on the disk, so a job that is killed, or a disk that fills up, leaves the earlier ones as they are.
-/// The two newest stay, older ones are removed after that: a folder is for one run, and needs room for three. A checkpoint of the same step is
-/// replaced.
+/// The file gets its name when all of it is on disk, so a job that is killed, or a disk that fills up, leaves the earlier checkpoints
+/// intact. After that, the two newest stay and older ones are removed: a folder is for one run, and needs space for three
+/// checkpoints. A checkpoint of the same step is replaced.
 ///
-/// If any array holds what is not finite (a NaN of one bad batch is in all of them a step later) the file is written, process 0 says so in one line on
-/// stderr, and the metadata name the array as "not_finite". The newest finite checkpoint stays then too, however many follow that are not.
+/// If an array holds a value that is not finite (a NaN of one bad batch is in all arrays a step later), the file is still written,
+/// process 0 says so in one line on stderr, and the metadata name the array as "not_finite". The newest finite checkpoint then stays
+/// too, however many follow that are not finite.
 ///
-/// From its first `save` until it ends a job has the folder to itself, by the kernel's lock of the file `folder`/.lock: another job that saves there is
-/// refused before it has touched anything. The lock of a dead job is gone, whatever it died of. Loading needs no lock.
-/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if another job saves in the folder,
-/// or it holds a later step, which belongs to another run, or a finite checkpoint of the same step and this one is not; `software_error` if two parameters have one name.
+/// From its first `save` until it ends, a job has the folder to itself, by a kernel lock on the file `folder`/.lock: another job that saves there is
+/// refused before it changes anything. The lock ends with the job, whatever ends the job. Loading needs no lock.
+/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if another job saves in the
+/// folder, if the folder holds a later step, which belongs to another run, or if it holds a finite checkpoint of the same step and this one is not
+/// finite; `software_error` if two parameters have one name.
 template<class First, class... Rest, class Optimizer>
 void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position, std::string const& folder) {
   detail::save_to(list, opt, &position, folder);
 }
 
-/// The same of a program that has no optimizer, or one that needs nothing of its own.
+/// The same for a program that has no optimizer, or one without state of its own.
 template<class First, class... Rest>
 void save(parameter_list<First, Rest...> const& list, training_position const& position, std::string const& folder) {
   detail::save_to(list, detail::no_optimizer{}, &position, folder);
 }
 
-/// Saves parameters alone as the safetensors file `path`. If there is one of this name it stays as it is until the new one is whole.
+/// Saves parameters alone as the safetensors file `path`. An existing file of this name is replaced only when the new one is complete.
 template<class First, class... Rest>
 void save(parameter_list<First, Rest...> const& list, std::string const& path) {
   training_position const* const none = nullptr;
   detail::save_to(list, detail::no_optimizer{}, none, path);
 }
 
-/// Loads what `save` has saved: the newest checkpoint if `path` is a folder, or the one that it names. Returns the position of training.
+/// Loads what `save` has saved: the newest checkpoint if `path` is a folder, or the file `path`. Returns the position of training.
 ///
-/// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may be others than they were: each process takes
-/// its part. Under the same layout training goes on with the same bits. Settings of the optimizer (its rate ...) are the program's and stay what
-/// they are. Process 0 alone reads the file, and hands one array at a time to all.
+/// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may have changed since: each process takes its
+/// part. Under the same layout training continues with the same bits. Settings of the optimizer (its rate ...) are the program's and do not change.
+/// Only process 0 reads the file; it hands one array at a time to all.
 ///
-/// All names, shapes and element types, and the checksum of the file, are compared before anything is changed. Without zlib no checksum is written
-/// or compared: a damaged header is found, damaged elements are not.
-/// Errors, the same on all processes: `no_input` if there is none or it can't be read; `data_error` if the file is damaged, of another kind, or
-/// from another model. The newest is never passed over in silence: to go on from the one before it, delete it.
+/// All names, shapes and element types, and the checksum of the file, are checked before anything is changed. Without zlib no checksum is written or
+/// compared: a damaged header is found, damaged elements are not.
+/// Errors, the same on all processes: `no_input` if there is no checkpoint or it can't be read; `data_error` if the file is damaged, of another kind,
+/// or from another model. The newest checkpoint is never skipped silently: to continue from the one before it, delete it.
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);
 }
 
-/// Loads parameters alone, of a checkpoint or of any safetensors file that holds their names and nothing else. Without a position in the file it
-/// is 0.
+/// Loads parameters alone, from a checkpoint or from any safetensors file that holds exactly their names.
+/// If the file has no position, the position is 0.
 template<class First, class... Rest>
 training_position load(parameter_list<First, Rest...> const& list, std::string const& path) {
   detail::no_optimizer none;

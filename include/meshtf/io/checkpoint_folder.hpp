@@ -1,4 +1,4 @@
-// The folder of a run: the names of its checkpoints, the newest of them, and room for another.
+// The folder of a run: the names of its checkpoints, the newest of them, and removing old ones.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::optional<Number> parsed(std::string_view text) {
   return failure == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
 }
 
-/// The steps of the checkpoints in a folder, in ascending order. `left_over`: the files of saves that were cut off.
+/// The steps of the checkpoints in a folder, in ascending order. `left_over` gets the files of saves that were cut off.
 inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over = nullptr) {
   struct closes {
     void operator()(DIR* d) const { closedir(d); }
@@ -61,8 +61,8 @@ inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::ve
   return steps;
 }
 
-/// Makes the folder if it isn't there, takes its lock for this process, and removes what saves that were cut off have left in it. Returns the name of the
-/// new file. `unless(path)` may throw where a checkpoint of the same step is there.
+/// Makes the folder if it does not exist, takes its lock for this process, and removes what interrupted saves have left in it. Returns the name of
+/// the new file. `unless(path)` is called if there is a checkpoint of the same step, and may throw.
 template<class Unless>
 std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, Unless const& unless) {
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
@@ -80,12 +80,13 @@ std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, U
   return path;
 }
 
-/// Leaves the two newest, and the newest of which `is_finite(path)` holds. Returns the name of that one; empty if there is none.
+/// Keeps the two newest checkpoints, and the newest for which `is_finite(path)` is true. Returns the name
+/// of that one, or an empty text if there is none.
 template<class IsFinite>
 std::string remove_old_checkpoints(std::string const& folder, IsFinite const& is_finite) {
   auto const steps   = saved_steps(folder);
   auto const path_of = [&](std::size_t i) { return folder + "/" + checkpoint_name(steps[i]); };
-  std::size_t sound  = steps.size();  // the number after that of the newest
+  std::size_t sound  = steps.size();  // the index after that of the newest finite one
   while (sound > 0 && !is_finite(path_of(sound - 1))) --sound;
   for (std::size_t i = 0; i + 2 < steps.size(); ++i)
     if (i + 1 != sound) unlink(path_of(i).c_str());
@@ -96,7 +97,7 @@ struct found_checkpoint {
   std::string path, remedy;
 };
 
-/// `path` itself if it is a file, the newest one in it if it is a folder.
+/// `path` itself if it is a file; the newest checkpoint in it if it is a folder.
 inline found_checkpoint find_checkpoint(std::string const& path) {
   struct stat about{};
   if (stat(path.c_str(), &about) != 0) throw no_input("expected a checkpoint at " + path + ", got: " + std::strerror(errno));

@@ -1,4 +1,4 @@
-// Locks of the kernel: which files a living job writes. They end with the process that holds them, however it ends.
+// Kernel locks: they show which files a living job writes, and end with the process that holds them, however it ends.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// An open file, closed with its owner.
+/// An open file, which is closed with its owner.
 class file_descriptor {
 public:
   file_descriptor(std::string const& path, int flags) : number_{::open(path.c_str(), flags | O_CLOEXEC, 0666)} {}
@@ -43,8 +43,8 @@ private:
 
 enum class lock_outcome { taken, held_by_another, not_known_here };
 
-/// Takes the lock of an open file, for as long as it or a duplicate of its number is open: a lock of the open file, since one of the process would go
-/// when any other part of the program closes the same file. Some file systems know no locks.
+/// Takes the lock of an open file, which lasts as long as the file or a duplicate of its descriptor is open. It is a lock of the open file: a lock of
+/// the process would end when any other part of the program closes the same file. Some file systems have no locks.
 inline lock_outcome lock(file_descriptor const& file) {
 #ifdef F_OFD_SETLK
   struct flock whole{};
@@ -61,7 +61,7 @@ inline lock_outcome lock(file_descriptor const& file) {
   return lock_outcome::not_known_here;
 }
 
-/// Removes a file that its writer, who held its lock, has left behind. That of a living one stays, and so does all where there are no locks.
+/// Removes a file whose writer, which held its lock, has ended. The file of a living writer stays, and so do all files where there are no locks.
 inline void remove_if_left_over(std::string const& path) {
   file_descriptor const file{path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW};
   if (file && lock(file) == lock_outcome::taken) ::unlink(path.c_str());
@@ -69,7 +69,8 @@ inline void remove_if_left_over(std::string const& path) {
 
 inline constexpr std::string_view partial_suffix = ".partial";
 
-/// The name of the whole file if `name` is that of an unfinished one: "NAME.0123456789abcdef.partial", or "NAME.partial" of earlier versions. Else empty.
+/// The name of the whole file if `name` is that of an unfinished one, "NAME.0123456789abcdef.partial" or, in
+/// earlier versions, "NAME.partial"; else empty.
 inline std::string_view whole_name(std::string_view name) {
   constexpr std::size_t digits = 16;
   if (!name.ends_with(partial_suffix)) return {};
@@ -80,7 +81,7 @@ inline std::string_view whole_name(std::string_view name) {
   return name;
 }
 
-/// The locks of folders that this process holds. They are given back when it ends: between two saves a folder belongs to its job too.
+/// The locks of folders that this process holds. It keeps them until it ends, since between two saves a folder still belongs to its job.
 class folder_locks {
 public:
   static folder_locks& of_this_process() {
@@ -88,12 +89,12 @@ public:
     return held;
   }
 
-  /// Takes the lock of `folder`, unless this process has it, or the file system knows no locks.
+  /// Takes the lock of `folder`, unless this process already has it or the file system has no locks.
   /// Errors: `usage_error` if another process has it, `unavailable` if the system refuses otherwise.
   void take(std::string const& folder) {
     std::string const path = folder + "/" + name;
     for (;;) {
-      std::erase_if(held_, [](file_descriptor const& file) { return about(file).st_nlink == 0; });  // with its folder
+      std::erase_if(held_, [](file_descriptor const& file) { return about(file).st_nlink == 0; });  // removed together with its folder
       if (std::any_of(held_.begin(), held_.end(), [&path](file_descriptor const& file) { return is_at(path, file); })) return;
       file_descriptor file{path, O_RDWR | O_CREAT | O_NOFOLLOW};
       if (!file) throw unavailable("expected to lock the folder " + folder + " by the file " + path + ", got: " + std::strerror(errno));
@@ -102,7 +103,7 @@ public:
         throw usage_error("expected one job to save in " + folder + ", got another that does" + spelled_holder(file) +
                           ": save to another folder, or end that job first");
       if (outcome == lock_outcome::not_known_here) return;
-      if (!is_at(path, file)) continue;  // the folder went in the meantime, and another came
+      if (!is_at(path, file)) continue;  // the folder was removed meanwhile, and another was made
       note_holder(file);
       return held_.push_back(std::move(file));
     }
@@ -121,7 +122,7 @@ private:
     auto const here = about(file);
     return ::stat(path.c_str(), &there) == 0 && there.st_dev == here.st_dev && there.st_ino == here.st_ino;
   }
-  /// For the message of others. A full disk does not matter: what it says is a help to find the job, nothing else.
+  /// Notes who holds the lock, for the messages of other jobs. A full disk does not matter here: the note only helps to find the job.
   static void note_holder(file_descriptor const& file) {
     std::array<char, 65> host{};
     ::gethostname(host.data(), host.size() - 1);

@@ -25,8 +25,8 @@ std::string spelled_extents(Extents const& extents) {
 
 }  // namespace detail
 
-/// A tensor of the elements of `whole`, an xtensor array or view of the shape D::size...; each process takes its part, nothing is sent. All processes pass the
-/// same values.
+/// A tensor with the elements of `whole`, an xtensor array or view of shape D::size... Each process takes its part; nothing is
+/// sent. All processes must pass the same values.
 template<Element T, Layout L, Dimension... D, class Array>
 tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
   static_assert(!is_dry<L>, "meshtf: under a dry layout there are no elements to take: tensor<T, L, D...>{m} stands for them");
@@ -62,7 +62,7 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   std::array<std::size_t, sizeof...(D)> const extents{static_cast<std::size_t>(D::size)...};
   auto whole = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
   for (int rank = 0; rank < comm.size(); ++rank) {
-    // ranks along a set of axes are row-major over the mesh's order
+    // ranks along a set of axes are row-major in the mesh's order
     std::array<extent, max_axes> at{};
     extent left = rank;
     for (std::size_t a = max_axes; a-- > 0;)

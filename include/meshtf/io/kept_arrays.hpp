@@ -1,4 +1,4 @@
-// What a checkpoint holds: the arrays of a program, its position, and the optimizer's numbers.
+// The contents of a checkpoint: the arrays of a program, its position, and the optimizer's numbers.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, of the order that `seed` gives.
+/// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, in the order that `seed` gives.
 struct training_position {
   std::uint64_t step = 0;
   std::uint64_t seed = 0;
@@ -40,24 +40,25 @@ using layout_of_list = typename norm_of<List>::layout_type;
 
 inline constexpr std::string_view checkpoint_format = "meshtf 1", optimizer_prefix = "optimizer.";
 
-/// Metadata of a checkpoint that is not finite: the name of the first such array.
+/// The metadata key of a checkpoint that is not finite; its value is the name of the first array that is not.
 inline constexpr char const* not_finite_key = "not_finite";
 
 static_assert(checkpoint_format.starts_with(our_format));
 
-/// The name of an optimizer's array of a parameter.
+/// The name of an optimizer's array that belongs to a parameter.
 inline std::string state_name(char const* what, std::string const& parameter) { return std::string{optimizer_prefix} + what + "." + parameter; }
 
-/// An array to save or to load: a parameter, or what an optimizer keeps of one. Its shape is a value, so what handles it is compiled once for a mesh.
+/// An array to save or load: a parameter, or an array that an optimizer keeps of one. Its shape is a value,
+/// so code for it is compiled once for each mesh.
 template<class T, class M>
 struct kept_array {
   std::string name;
   std::span<placed const> dims;
   axis_set over;
   shared<storage<T, process_mesh<M>>, process_mesh<M>> data;
-  replica_parts parts;  // `data` is the part of this process
-  std::size_t parameter;  // its number, or that of the one it belongs to
-  char const* what;  // the optimizer's name for it; null: it is the parameter itself
+  replica_parts parts;  // `data` is this process's part
+  std::size_t parameter;  // the parameter's number, or that of the parameter it belongs to
+  char const* what;  // the optimizer's name for it; null for the parameter itself
 
   safetensors_array described() const {
     safetensors_array array;
@@ -67,7 +68,7 @@ struct kept_array {
   }
 };
 
-/// The arrays of a program. In a file the larger elements come first, so that each array begins at a multiple of its element's size.
+/// The arrays of a program. In a file, arrays with larger elements come first, so that each array begins at a multiple of its element's size.
 template<class M>
 struct kept_arrays {
   std::vector<kept_array<double, M>> doubles;
@@ -114,7 +115,7 @@ auto& machine_of_parameters(List const& list) {
   return *m;
 }
 
-/// Names that mean something else in a file, and names given twice, are refused.
+/// Refuses names that have another meaning in a file, and names that occur twice.
 template<class M>
 void check_names(kept_arrays<M> const& arrays) {
   std::vector<std::string> names;
@@ -131,7 +132,7 @@ void check_names(kept_arrays<M> const& arrays) {
                          "': name them, parameters(named(\"a\", a), ...)");
 }
 
-/// Whether all are numbers, and finite. By their bits, so that a program compiled with -ffast-math is told too.
+/// Whether all elements are finite. It tests their bits, so that it also works in a program compiled with -ffast-math.
 template<class T>
 bool all_finite(T const* x, extent n) {
   using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -141,7 +142,7 @@ bool all_finite(T const* x, extent n) {
   return finite;
 }
 
-/// The name of the first array in which any process holds something that is not finite; empty if all is well. One all-reduce of a number.
+/// The name of the first array in which any process holds an element that is not finite; empty if there is none. One all-reduce of a number.
 template<class M>
 std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
   std::vector<std::string const*> names;
@@ -155,8 +156,8 @@ std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
   return first == none ? "" : *names[static_cast<std::size_t>(first)];
 }
 
-/// No file of these parameters needs a longer header: 8 times what they alone take, for the arrays of optimizers and names in escapes, and 1 MiB for what
-/// other programs write into the metadata. What a damaged one costs in memory is bounded by the size of the model then.
+/// The longest header accepted in a file of these parameters: 8 times their own entries, for optimizer arrays and escaped names, plus 1 MiB for
+/// metadata that other programs write. So the size of the model bounds the memory that a damaged header takes.
 template<class M>
 std::uint64_t longest_header_of(kept_arrays<M> const& parameters) {
   std::uint64_t bytes = 0;
@@ -166,7 +167,7 @@ std::uint64_t longest_header_of(kept_arrays<M> const& parameters) {
 
 inline std::string spelled_number(double x) {
   std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};  // as many digits as bring the same number back
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};  // the fewest digits that give the same number back
 }
 
 template<class Optimizer>

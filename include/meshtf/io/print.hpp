@@ -1,4 +1,4 @@
-// Tensors as text: `<<` shows a process its own part and sends nothing, `print(x)` shows the whole.
+// Tensors as text: `<<` shows a process its own part and sends nothing, `print(x)` shows the whole tensor.
 #pragma once
 
 #include <iostream>
@@ -59,7 +59,7 @@ std::string type_text(tensor<T, L, D...> const&) {
   return text + ">";
 }
 
-/// "batch 0-3 of 8, hidden 4-7 of 16": what this process holds; under a dry layout "batch=8 over rows, hidden=16 over cols".
+/// "batch 0-3 of 8, hidden 4-7 of 16": the part that this process holds; under a dry layout "batch=8 over rows, hidden=16 over cols".
 template<class T, class L, class... D>
 std::string place_text(tensor<T, L, D...> const& x) {
   std::string text;
@@ -80,7 +80,7 @@ std::string place_text(tensor<T, L, D...> const& x) {
   return text;
 }
 
-/// The elements of a shard in nested braces, or of a long one the first few.
+/// The elements of a shard in nested braces, or the first few of a long one.
 template<class T, std::size_t Rank>
 void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents) {
   constexpr extent most = 32, few = 8;
@@ -90,7 +90,7 @@ void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> cons
   for (extent i = 0; i < shown; ++i) {
     std::string open, close;
     if (shown == size) {
-      extent below = 1;  // elements within one index of the dimension outside
+      extent below = 1;  // elements within one index of the next outer dimension
       for (std::size_t d = Rank; d-- > 0;) {
         below *= extents[d];
         if (i % below == 0) open += '{';
@@ -102,7 +102,7 @@ void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> cons
   if (shown < size) out << " ... (" << size << " elements)";
 }
 
-/// What stands between the type and the elements, then these.
+/// The text after the type: `before`, the place and the elements.
 template<class T, class L, class... D>
 std::string part_text(std::ostream const& like, std::string const& before, tensor<T, L, D...> const& x) {
   std::string const place = place_text(x);
@@ -131,17 +131,18 @@ struct owed_text<axes<A...>> {
 
 }  // namespace detail
 
-/// Type, placement and this process's part, in one line; of a part of more than 32 elements the first 8. Sends nothing: each process may do it alone.
+/// Type, placement and this process's part, in one line; if the part has more than 32 elements, the first
+/// 8. Sends nothing: each process may do it alone.
 ///
 ///     tensor<float, mixed, batch, hidden> batch 0-1 of 4, hidden 4-5 of 8: {{4, 5}, {12, 13}}
 ///
-/// The whole is `print(x)`. Under a dry layout there is no part to show.
+/// `print(x)` shows the whole. Under a dry layout there is no part to show.
 template<class T, class L, class... D>
 std::ostream& operator<<(std::ostream& out, tensor<T, L, D...> const& x) {
   return out << detail::part_text(out, detail::type_text(x), x);
 }
 
-/// The same of an open sum: the axes that it owes, and this process's addend.
+/// The same for an open sum: the axes that it owes, and this process's addend.
 template<class V, class... A>
 std::ostream& operator<<(std::ostream& out, partial<V, axes<A...>> const& p) {
   using mesh_axes = typename V::layout_type::mesh_type::all_axes;
@@ -150,8 +151,8 @@ std::ostream& operator<<(std::ostream& out, partial<V, axes<A...>> const& p) {
   return out << text;
 }
 
-/// The placement and all elements of `x`, on the stream of process 0 alone. Every process of the mesh calls it: the elements travel, as by `to_global(x)`.
-/// Of more than 1000 elements it writes those at the ends, as xtensor does.
+/// Prints the placement and all elements of `x` on the stream of process 0 alone. Every process of the mesh calls it: the elements travel as in
+/// `to_global(x)`. If there are more than 1000 elements, it prints those at the ends, as xtensor does.
 template<class T, class L, class... D>
 void print(tensor<T, L, D...> const& x, std::ostream& out = std::cout) {
   static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so print(x) has nothing to show");

@@ -1,4 +1,4 @@
-// Safetensors files: named arrays behind a header in JSON, as Python's package safetensors reads and writes them.
+// Safetensors files: named arrays after a header in JSON, as Python's package safetensors reads and writes them.
 #pragma once
 
 #if MESHTF_WITH_JANSSON
@@ -25,15 +25,15 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// An array in a safetensors file: the name of its element type ("F32"), its shape, and where its row-major elements begin and end, in bytes
-/// after the header.
+/// An array in a safetensors file: the name of its element type ("F32"), its shape, and where its row-major
+/// elements begin and end, in bytes after the header.
 struct safetensors_array {
   std::string type;
   std::vector<extent> extents;
   std::uint64_t begin = 0, end = 0;
 };
 
-/// What a safetensors file says of itself.
+/// The header of a safetensors file: its arrays and metadata.
 struct safetensors_header {
   std::map<std::string, safetensors_array> arrays;
   std::map<std::string, std::string> metadata;
@@ -44,11 +44,12 @@ constexpr std::string_view safetensors_type(element e) { return facts_of(e).safe
 
 namespace detail {
 
-/// Where the reader of a file says nothing else: 100,000 arrays with names of 100 characters. Parsed, a header takes 20 times its length in memory, and
-/// one that is made to hurt 80 times, so the 100 MB that Python's package allows would be gigabytes before anything is known of the file.
+/// The longest header that is accepted unless the reader of a file sets another limit: 100,000 arrays with names of 100 characters. A
+/// parsed header takes 20 times its length in memory, and a malicious one 80 times, so the 100 MB that Python's package allows would take
+/// gigabytes before anything is known about the file.
 inline constexpr std::uint64_t longest_header = std::uint64_t{16} << 20;
 
-/// Of an element of a type; 0 if we don't know it.
+/// The bytes of an element of this type; 0 for an unknown type.
 constexpr std::uint64_t bytes_of_type(std::string_view type) {
   constexpr std::pair<std::string_view, std::uint64_t> known[]{{"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4}, {"I32", 4}, {"U32", 4}, {"F16", 2},
                                                                {"I16", 2}, {"U16", 2}, {"BF16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
@@ -57,7 +58,7 @@ constexpr std::uint64_t bytes_of_type(std::string_view type) {
   return 0;
 }
 
-/// Text from a file as part of a message: one line, not long.
+/// Text from a file for use in a message: shortened, on one line.
 inline std::string spelled_text(std::string_view text) {
   std::string line{text.substr(0, 100)};
   for (char& c : line)
@@ -83,7 +84,7 @@ inline json made(json_t* value) {
 }
 
 inline void put(json_t* object, std::string const& key, json value) {
-  if (json_object_set_new(object, key.c_str(), value.release()) != 0)  // it takes the value in either case
+  if (json_object_set_new(object, key.c_str(), value.release()) != 0)  // it takes ownership even if it fails
     throw software_error("expected UTF-8 text as a name in a safetensors file, got '" + spelled_text(key) + "'");
 }
 
@@ -93,8 +94,8 @@ inline json integers(std::vector<std::uint64_t> const& numbers) {
   return array;
 }
 
-/// What comes after the header is one array after the other, in the order of `arrays`; sets their places. Padded with spaces, so that the arrays
-/// begin at a multiple of 8 bytes.
+/// The header's text; also sets the places of `arrays`, which follow the header one after the other. Padded with spaces, so
+/// that the arrays begin at a multiple of 8 bytes.
 inline std::string safetensors_header_text(std::vector<std::pair<std::string, std::string>> const& metadata,
                                            std::vector<std::pair<std::string, safetensors_array>>& arrays) {
   auto const root = made(json_object());
@@ -128,13 +129,14 @@ inline std::string safetensors_header_text(std::vector<std::pair<std::string, st
   return text;
 }
 
-/// `without_zlib` stands in the place of a checksum where none could be computed.
+/// `without_zlib` replaces the checksum where none could be computed.
 inline constexpr std::string_view checksum_key = "\"crc32\":\"", no_checksum = "00000000", without_zlib = "none";
 
-/// What the metadata of our checkpoints say of their format begins with this.
+/// The metadata of our checkpoints give their format, which begins with this.
 inline constexpr std::string_view our_format = "meshtf ";
 
-/// The checksum of a file, in its metadata: of its header, with zeros in the checksum's place, and all its arrays. Without zlib there is none.
+/// The checksum of a file, stored in its metadata. It covers the header, with zeros in the place of the
+/// checksum, and all arrays. Without zlib there is none.
 class checksum {
 public:
   void add([[maybe_unused]] void const* bytes, [[maybe_unused]] std::size_t n) {

@@ -1,4 +1,4 @@
-// Reads safetensors files, and looks at what they say before believing it.
+// Reads safetensors files, and checks what their headers say.
 #pragma once
 
 #if MESHTF_WITH_JANSSON
@@ -26,16 +26,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A safetensors file, which is read array by array. Everything that its header says is checked before the first.
+/// A safetensors file that is read array by array. Everything in its header is checked before the first array is read.
 ///
-/// Errors: `no_input` if the file can't be read, `data_error` if it has other content than its format allows. Both name the file; `remedy` says what
-/// to do about a damaged one.
+/// Errors: `no_input` if the file can't be read, `data_error` if its content violates the format. Both name the file;
+/// `remedy` says what to do about a damaged one.
 /// Source: the format is described at https://github.com/huggingface/safetensors.
 class safetensors_reader {
 public:
   /// A header of more than `longest` bytes is refused before it is read.
   explicit safetensors_reader(std::string path, std::string remedy = "fetch it again", std::uint64_t longest = detail::longest_header)
-      : path_{std::move(path)}, remedy_{std::move(remedy)}, file_{path_, O_RDONLY | O_NONBLOCK} {  // a pipe would wait for who writes into it
+      : path_{std::move(path)}, remedy_{std::move(remedy)}, file_{path_, O_RDONLY | O_NONBLOCK} {  // a pipe would wait for a writer
     static_assert(std::endian::native == std::endian::little, "meshtf: safetensors files are little-endian, and this machine is not");
     struct stat about{};
     if (!file_ || fstat(file_.number(), &about) != 0) throw_unreadable(errno);
@@ -58,7 +58,7 @@ public:
   std::string const& path() const { return path_; }
   safetensors_header const& header() const { return header_; }
 
-  /// From now on each array is called new_name(its name), for those who know it by another one.
+  /// From now on, each array has the name new_name(its old name).
   template<class F>
   void rename_arrays(F const& new_name) {
     std::map<std::string, safetensors_array> renamed;
@@ -66,10 +66,10 @@ public:
     header_.arrays = std::move(renamed);
   }
 
-  /// Reads all elements of `array`, one of the header's, into an array of its size.
+  /// Reads all elements of `array`, which must be in the header, into an array of its size.
   void read(safetensors_array const& array, void* into) const { read_at(data_ + array.begin, into, array.end - array.begin); }
 
-  /// The elements of the array `name`, row-major. Errors: `data_error` if there is none, or it has another element type.
+  /// The elements of the array `name`, row-major. Errors: `data_error` if the file has no such array, or if it has another element type.
   template<Element T>
   std::vector<T> read(std::string const& name) const {
     auto const found = header_.arrays.find(name);
@@ -83,8 +83,8 @@ public:
     return elements;
   }
 
-  /// Reads the whole file and compares its checksum, which `safetensors_writer` has noted where there is zlib. A file of another program may have none;
-  /// one that says it is ours has lost it. Errors: `data_error`.
+  /// Reads the whole file and compares its checksum, which `safetensors_writer` has stored if it had zlib. A file of another program may lack one; a
+  /// file that says it is ours has lost it. Errors: `data_error`.
   void verify() const {
     auto const expected = header_.metadata.find("crc32"), format = header_.metadata.find("format");
     if (expected == header_.metadata.end()) {
@@ -145,7 +145,7 @@ private:
       else header_.arrays.emplace(name, parsed_array(name, value));
     }
 
-    // the arrays fill what follows the header, each begins where the one before it ends
+    // the arrays must fill what follows the header: each begins where the one before it ends
     std::vector<std::pair<std::string const, safetensors_array> const*> in_order;
     for (auto const& entry : header_.arrays) in_order.push_back(&entry);
     std::sort(in_order.begin(), in_order.end(),
@@ -194,7 +194,7 @@ private:
     array.end   = static_cast<std::uint64_t>(offsets[1]);
 
     std::uint64_t bytes = detail::bytes_of_type(array.type);
-    if (bytes == 0) return array;  // a type of later years: whoever asks for the array finds that it is another than his
+    if (bytes == 0) return array;  // a type that this version does not know: asking for this array fails with an element type mismatch
     for (auto n : array.extents)
       if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes))
         throw_damaged("a shape" + what + " that can be", spelled_array(array));

@@ -1,4 +1,4 @@
-// Writes safetensors files, whole or not at all.
+// Writes safetensors files, completely or not at all.
 #pragma once
 
 #if MESHTF_WITH_JANSSON
@@ -28,14 +28,14 @@ inline namespace v0 {
 
 namespace detail {
 
-/// "runs/" of "runs/net.safetensors", "./" of a name alone.
+/// "runs/" for "runs/net.safetensors", "./" for a name without a folder.
 inline std::string folder_of(std::string const& path) {
   auto const slash = path.rfind('/');
   return slash == path.npos ? "./" : path.substr(0, slash + 1);
 }
 
-/// A new file under a name that nobody else has, "PATH.0123456789abcdef.partial", locked: of two jobs that write one file each has its own. It is
-/// removed with its owner unless it has got the name PATH.
+/// A new, locked file under a unique name, "PATH.0123456789abcdef.partial": if two jobs write PATH, each has a file of its own. It is removed with
+/// its owner unless it has been renamed to PATH.
 class partial_file {
 public:
   explicit partial_file(std::string path) : path_{std::move(path)}, file_{-1} {
@@ -44,7 +44,7 @@ public:
       name_ = path_ + unused_suffix();
       file_ = file_descriptor{name_, O_WRONLY | O_CREAT | O_EXCL};
       if (!file_ && errno != EEXIST) return;
-      // until it has its lock another job may take it for one that was left behind
+      // until it is locked, another job may take it for a file that was left behind
     } while (!file_ || lock(file_) == lock_outcome::held_by_another || !is_there());
   }
   partial_file(partial_file const&)            = delete;
@@ -56,11 +56,11 @@ public:
   explicit operator bool() const { return static_cast<bool>(file_); }
   int number() const { return file_.number(); }
 
-  /// Closes it and gives it its name: whether both went well, else `errno` says why not.
+  /// Closes the file and gives it its name. Returns whether both succeeded; if not, `errno` says why.
   bool finish() {
     file_descriptor still_locked{::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0)};
     if (!still_locked) return false;
-    std::swap(still_locked, file_);  // closing tells of errors, and the lock lasts until the file has its name
+    std::swap(still_locked, file_);  // closing reports errors, and the lock must last until the file has its name
     if (!still_locked.close() || std::rename(name_.c_str(), path_.c_str()) != 0) return false;
     file_.close();
     return true;
@@ -77,7 +77,7 @@ private:
     struct stat about{};
     return ::fstat(file_.number(), &about) == 0 && about.st_nlink > 0;
   }
-  /// What killed jobs left of this file.
+  /// Removes what killed jobs have left of this file.
   void remove_left_over() const {
     struct closes {
       void operator()(DIR* d) const { ::closedir(d); }
@@ -95,11 +95,12 @@ private:
 
 }  // namespace detail
 
-/// Writes a safetensors file so that nobody ever finds a part of one: under a temporary name of its own, `path`.DIGITS.partial, which becomes `path` in
-/// one step when all is on the disk. A file of this name that was there before stays what it was until then.
+/// Writes a safetensors file so that nobody ever sees a part of one: it has a unique temporary name, `path`.DIGITS.partial, and is renamed to `path`
+/// in one step when all of it is on disk. Until then an existing file of that name does not change.
 ///
-/// The arrays come in the order in which they were named, by `write`; then `commit`. Without `commit` the temporary file goes with the writer; a killed
-/// process leaves it behind, and the next writer of `path` removes it. Put arrays of larger elements first: others would begin where no such element may.
+/// `write` takes the arrays in the order in which they were described; then call `commit`. Without `commit` the temporary file is
+/// removed with the writer; a killed process leaves it behind, and the next writer of `path` removes it. Describe arrays with
+/// larger elements first, so that all are aligned.
 /// Errors: `unavailable` if the disk is full or the system refuses otherwise.
 class safetensors_writer {
 public:
@@ -123,7 +124,7 @@ public:
     sum_.add(text_.data(), text_.size());
   }
 
-  /// The next n bytes of the arrays' elements.
+  /// Writes the next n bytes of the arrays' elements.
   void write(void const* bytes, std::size_t n) {
     write_at(8 + text_.size() + written_, bytes, n);
     sum_.add(bytes, n);
@@ -137,9 +138,9 @@ public:
     std::string const digits = sum_.text();
     write_at(8 + text_.find(detail::checksum_key) + detail::checksum_key.size(), digits.data(), digits.size());
 #endif
-    if (::fsync(file_.number()) != 0 && errno != EINVAL) throw_refused(errno);  // EINVAL: a file system without it
+    if (::fsync(file_.number()) != 0 && errno != EINVAL) throw_refused(errno);  // EINVAL: the file system does not support it
     if (!file_.finish()) throw_refused(errno);
-    // the new name is in the folder, and the folder must be on the disk too
+    // the new name is in the folder, so the folder must be on disk too
     detail::file_descriptor const folder{detail::folder_of(path_), O_RDONLY | O_DIRECTORY};
     if (folder && ::fsync(folder.number()) != 0 && errno != EINVAL) throw_refused(errno);
   }
