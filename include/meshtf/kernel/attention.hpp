@@ -1,4 +1,4 @@
-// Scaled dot-product attention of one process: per head of a sequence, in the cache.
+// Scaled dot-product attention of one process, in the cache: one head of one sequence at a time.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,11 @@ namespace detail {
 
 static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0 && attention_span % attention_block == 0);
 
-/// Attention of one process, and its gradient. Each pair's operands are packed.
+/// Attention of one process, and its gradient. The operands of each pair (a head of a sequence) are packed.
 ///
-/// Scores are worked on with the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes
-/// at once, and queries are all that must be transposed. Where the block is on the mask's diagonal it is worked on in strips, of which most of what is
-/// hidden is left out.
-/// Source: Dao et al., FlashAttention (2022): maximum and sum are kept up to date over pieces of the memory; the gradient computes the weights again.
+/// The score matrix has the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes at
+/// once, and only the queries must be transposed. A block on the mask's diagonal is processed in strips, which leave out most of the hidden scores.
+/// Source: Dao et al., FlashAttention (2022): maximum and sum are updated over pieces of the memory; the gradient recomputes the weights.
 template<class T, class Arch>
 class attention_work : attention_rows<T, Arch> {
   using rows_of = attention_rows<T, Arch>;
@@ -120,7 +119,7 @@ public:
   }
 
 private:
-  // What is long is not inlined: the compiler would make copies of it, which take long to compile and gain nothing.
+  // Long functions are not inlined: copies of them would take long to compile and gain nothing.
 
   using rows_of::columns_;
   using rows_of::depth_;
@@ -139,18 +138,18 @@ private:
   using typename rows_of::batch;
   using typename rows_of::lanes;
 
-  /// Positions of the memory that some of the queries first, ..., first + rows - 1 look at.
+  /// The number of positions of the memory that some of the queries first, ..., first + rows - 1 see.
   extent seen_from(extent first, extent rows) const { return s_.causal ? std::min(first + rows, s_.memories) : s_.memories; }
 
-  /// f(from, n): strips of a block on the diagonal, else the whole block.
+  /// f(from, n): the strips of a block on the diagonal; otherwise the whole block.
   template<class F>
   static void for_each_strip(bool diagonal, extent rows, F const& f) {
     for (extent i = 0, n = diagonal ? tile_grain : rows; i < rows; i += n) f(i, std::min(n, rows - i));
   }
 
-  // Products of packed matrices. On the diagonal, row j of the weights is of use from column j on only.
+  // Products of packed matrices. On the diagonal, row j of the weights is used from column j on only.
 
-  /// weights[j, i] = keys[j] . queries[i]; from `queries` transposed.
+  /// weights[j, i] = keys[j] . queries[i], from transposed `queries`.
   void scores(extent count, bool diagonal, T const* keys, T const* queries, T* weights) const {
     for_each_strip(diagonal, count, [&](extent j, extent n) {
       small_product<lanes>(attention_padded(n), columns_ - j, s_.depth, left_matrix<T>{keys + j * depth_, depth_, 1},
@@ -186,7 +185,7 @@ private:
     for (extent e = 0; e < depth_; e += width) lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
   }
 
-  /// Is all of it finite? What is not must not be multiplied with the zeros of what the mask hides: it is left out on the diagonal, row by row.
+  /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: on the diagonal they are left out, row by row.
   bool is_finite(extent rows, T const* packed) const {
     batch sum(T{});
     if (s_.causal)
@@ -194,10 +193,10 @@ private:
     return lanes::sum(sum) == T{};
   }
 
-  // Passes over the weights: a batch of columns after the other, down all rows.
+  // Passes over the weights: one batch of columns after the other, down all rows.
 
-  /// Calls f(row, hides) for the rows that the columns c, ..., c + width - 1 need: `hides(x, y)` is y in the lanes that don't see the row and x in the
-  /// others.
+  /// Calls f(row, hides) for the rows that the columns c, ..., c + width - 1 need: `hides(x, y)` is y in the
+  /// lanes that don't see the row and x in the others.
   template<class F>
   [[gnu::always_inline]] static void for_each_diagonal_row(extent c, extent count, F const& f) {
     using math::select;
@@ -212,8 +211,9 @@ private:
     for (extent r = whole; r < end; ++r) f(r, [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<T>(r - c)), x, y); });
   }
 
-  /// Scores become weights, exp(score - maximum), of which the sum is taken: `open` rows that all columns see, then `count` rows of the diagonal. `most`
-  /// and `total` hold those of earlier pieces of the memory unless it `begins`; `shrinking` is what these pieces must be multiplied with now.
+  /// Turns scores into weights, exp(score - maximum), and sums them: first `open` rows that all columns see, then `count` rows of the
+  /// diagonal. Unless this piece of the memory `begins`, `most` and `total` hold the maxima and sums of earlier pieces; `shrinking` gets the
+  /// factor by which those pieces must now be multiplied.
   [[gnu::noinline]] void weigh(extent open, extent count, bool begins, T* weights, T* most, T* total, T* shrinking) const {
     using math::exp, math::max, math::select;
     for (extent c = 0; c < columns_; c += width) {
@@ -229,7 +229,7 @@ private:
       for_each_diagonal_row(c, count,
                             [&](extent d, auto const& hides) { high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0])); });
       batch const now = max(max(high[0], high[1]), max(high[2], high[3]));
-      // where all is -infinity so far, there is nothing to weigh, but a later piece may have more
+      // if all scores so far are -infinity, all weights are 0, but a later piece may have larger scores
       batch const from = select(now == batch(-std::numeric_limits<T>::infinity()), batch(T{}), now);
 
       std::array<batch, 4> sum{batch(T{}), batch(T{}), batch(T{}), batch(T{})};
@@ -258,7 +258,7 @@ private:
     }
   }
 
-  /// Scores become weights again, and what was in `dscores`, the gradients of the weights, become gradients of the scores.
+  /// Turns scores into weights again, and `dscores` from the gradients of the weights into the gradients of the scores.
   [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, T const* shift, T const* mean, T* weights, T* dscores) const {
     using math::exp;
     for (extent c = 0; c < columns_; c += width) {
@@ -276,7 +276,7 @@ private:
     }
   }
 
-  /// Log of the totals to memory; the totals become what the sums are multiplied with.
+  /// Stores the logarithms of the totals; the totals become the factors of the sums.
   void finish(extent rows, T const* most, T* total, positions<T> const& to) const {
     using math::log;
     for (extent c = 0; c < columns_; c += width) {
@@ -293,18 +293,17 @@ private:
 
 }  // namespace detail
 
-/// z = softmax(scale * q k) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0 means
-/// 1 / sqrt(depth). `scratch` holds `attention_scratch(steps)` elements; z and log_total overlap nothing.
+/// z = softmax(scale * q k) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0 means 1 /
+/// sqrt(depth). `scratch` holds `attention_scratch(steps)` elements; z and log_total overlap nothing.
 ///
-/// Sums run in a fixed order: the same operands give the same bits. What is not a number in a key or value does not reach the queries from which
-/// the mask hides it.
+/// Sums run in a fixed order: the same operands give the same bits. A NaN in a key or value does not reach the queries from which the mask hides it.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
 void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {
   detail::attention_work<T, Arch>(steps, scale, scratch).forward(q, k, v, z, log_total);
 }
 
-/// Gradients of q, k and v, those that are not null, from what `attend` found. `scratch` holds `attention_gradient_scratch(steps)` elements.
+/// The gradients of q, k and v that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements.
 template<class Arch = default_arch, class T>
 void attention_gradient(attention_steps const& steps, double scale, attention_gradient_arrays<T> const& arrays, T* scratch) {
   detail::attention_work<T, Arch>(steps, scale, scratch).backward(arrays);

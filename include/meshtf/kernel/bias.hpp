@@ -10,9 +10,10 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// z[r][i] = f(dz[r][i], x[r][i], b[i]) and total[i] = the sum over r of z[r][i]. `f` works on batches too.
+/// z[r][i] = f(dz[r][i], x[r][i], b[i]) and total[i] = the sum over r of z[r][i]. `f` also takes batches.
 ///
-/// Sums run over four rows at a time, so `total` is read and written once for four, and its rounding error grows with a quarter of the rows.
+/// Four rows are summed at a time: `total` is read and written once for each four rows, and its rounding
+/// error grows with a quarter of the number of rows.
 template<class Arch = default_arch, class F, class T>
 void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
   using lanes = kernel::lanes<T, Arch>;

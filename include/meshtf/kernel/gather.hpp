@@ -1,7 +1,7 @@
-// Gather: rows of a table by index, and the addition of rows to a table by index.
+// Gather: rows of a table by index, and adding rows to a table by index.
 //
-// The table is seen as [outer][along][inner], the rows as [ids][outer][inner]. An index counts from `first`: a process that holds elements first ... first +
-// along - 1 of a split dimension works on those; the others' rows are zeros, and nothing is added for them.
+// The table has the shape [outer][along][inner], the rows [ids][outer][inner]. An index counts from `first`: a process that holds elements first ...
+// first + along - 1 of a split dimension works on those; other rows are zeros, and nothing is added for them.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// The first of `n` indices that is not in 0 ... whole - 1; n if there is none.
+/// The position of the first of `n` indices that is not in 0 ... whole - 1; n if there is none.
 inline extent first_outside(extent n, std::int32_t const* index, extent whole) {
-  std::uint32_t most = 0;  // what is negative is large
+  std::uint32_t most = 0;  // as unsigned, negative indices are large
   for (extent i = 0; i < n; ++i) most = std::max(most, static_cast<std::uint32_t>(index[i]));
   if (n == 0 || extent{most} < std::min(whole, extent{1} << 31)) return n;
   return std::find_if(index, index + n, [=](std::int32_t i) { return i < 0 || i >= whole; }) - index;
@@ -47,7 +47,7 @@ void gather_rows(extent ids, extent outer, extent along, extent inner, extent fi
   }
 }
 
-/// table[o][index[i] - first] += rows[i][o] where that is in range, in the order of the rows: the sums have the same bits every time.
+/// table[o][index[i] - first] += rows[i][o] where that is in range, in the order of the rows, so the sums always have the same bits.
 template<Element T, class Arch = default_arch>
 void scatter_rows(extent ids, extent outer, extent along, extent inner, extent first, T const* rows, std::int32_t const* index, T* table) {
   using lanes = kernel::lanes<T, Arch>;

@@ -14,7 +14,7 @@
 #include <dnnl.h>
 #endif
 
-// Only OpenBLAS has it; under any other BLAS its address is null.
+// Only OpenBLAS has this function; with any other BLAS its address is null.
 extern "C" char* openblas_get_corename() __attribute__((weak));
 
 namespace meshtf {
@@ -39,10 +39,10 @@ T blas_dot(extent n, T const* x, extent step_x, T const* y, extent step_y) {
   else return cblas_ddot(blas_int(n), x, blas_int(step_x), y, blas_int(step_y));
 }
 
-/// y = A x + beta y, A of m rows and n columns as it lies.
+/// y = A x + beta y, where A has m rows and n columns in memory, before `transpose`.
 template<FloatingElement T>
 void blas_gemv(bool transpose, extent m, extent n, T const* a, extent lda, T const* x, extent step_x, T beta, T* y, extent step_y) {
-  // Not left to BLAS: some releases of OpenBLAS multiply what lies there by 0, and 0 * NaN is NaN.
+  // Not left to BLAS: some releases of OpenBLAS multiply the old content of y by 0, and 0 * NaN is NaN.
   if (beta == T{0}) {
     for (extent i = 0, rows = transpose ? n : m; i < rows; ++i) y[i * step_y] = T{0};
     beta = T{1};
@@ -55,17 +55,17 @@ void blas_gemv(bool transpose, extent m, extent n, T const* a, extent lda, T con
 
 }  // namespace detail
 
-/// The kernels that BLAS chose for this processor, as OpenBLAS names them; empty if BLAS doesn't say.
+/// The kernels that BLAS chose for this processor, as OpenBLAS names them; empty if BLAS does not tell.
 inline std::string_view blas_kernel_name() {
   if (!openblas_get_corename) return {};
   return openblas_get_corename();
 }
 
-/// Whether BLAS runs kernels for processors without AVX2 on one that has it. OpenBLAS does so, silently, where it doesn't know the model, and is then
-/// 5 times slower: the environment variable OPENBLAS_CORETYPE=Haswell, Zen or SkylakeX cures it.
+/// Whether BLAS runs kernels for processors without AVX2 on one that has it. OpenBLAS does so silently where it does not know the model, and is then
+/// 5 times slower; setting the environment variable OPENBLAS_CORETYPE to Haswell, Zen or SkylakeX cures it.
 inline bool blas_kernel_is_generic() {
 #if defined(__x86_64__) && defined(__GNUC__)
-  __builtin_cpu_init();  // for those who ask before main
+  __builtin_cpu_init();  // for calls before main
   if (!__builtin_cpu_supports("avx2")) return false;
   constexpr std::string_view older =
       " unknown generic katmai coppermine northwood prescott banias atom core2 penryn nehalem dunnington athlon opteron opteron_sse3 barcelona "
@@ -79,13 +79,14 @@ inline bool blas_kernel_is_generic() {
 #endif
 }
 
-/// C = A B + beta C: A is m by k, or lies k by m, B is k by n, or lies n by k; all row-major, `ld` elements from one row to the next.
+/// C = A B + beta C, all row-major with `ld` elements from row to row. A is m by k, or k by m if
+/// `transpose_a`; B is k by n, or n by k if `transpose_b`.
 template<FloatingElement T>
 void gemm(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T const* a, extent lda, T const* b, extent ldb, T beta, T* c,
           extent ldc) {
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
   if constexpr (std::same_as<T, float>) {
-    // A call of oneDNN costs 0.4 us before it does anything, BLAS with the right kernels 0.05 us; both do 48x48x48 in 2 us.
+    // A call of oneDNN has an overhead of 0.4 us, BLAS with the right kernels one of 0.05 us; both do 48x48x48 in 2 us.
     static extent const worth_it = blas_kernel_is_generic() ? 12 * 12 * 12 : 48 * 48 * 48;
     if (m * n * k >= worth_it) {
       if (dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1, a, lda, b, ldb, beta, c, ldc) != dnnl_success)

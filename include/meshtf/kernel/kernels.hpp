@@ -1,4 +1,4 @@
-// Every kernel: what `compute` finds for the tasks of the library.
+// Every kernel: the `compute` functions of the library's tasks.
 #pragma once
 
 #include <meshtf/kernel/attention.hpp>

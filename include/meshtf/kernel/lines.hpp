@@ -1,7 +1,7 @@
 // Lines along a dimension: one element of each by index, and the index of the largest.
 //
-// Arrays are seen as [outer][along][inner]. An index counts from `first`, so a process that holds elements first ... first + along - 1 of a split dimension
-// works on those, and its contribution to the others is 0.
+// Arrays have the shape [outer][along][inner]. An index counts from `first`: a process that holds elements first ... first + along - 1 of a split
+// dimension works on those, and contributes 0 for the others.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. `all_here`: it never is.
+/// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. With `all_here`, every index is in range.
 template<Element T>
 void pick(extent outer, extent along, extent inner, extent first, T const* x, std::int32_t const* index, T* z, bool all_here = false) {
   if (inner == 1 && all_here) {
@@ -52,12 +52,12 @@ void pick_gradient(extent outer, extent along, extent inner, extent first, T sca
 
 namespace detail {
 
-/// The first lane in which `hits` holds; as many as there are, or more, if it holds in none.
+/// The first lane in which `hits` is true; at least the number of lanes if there is none.
 inline int first_hit(bool hits) { return hits ? 0 : 1; }
 template<class Hits>
 int first_hit(Hits const& hits) {
   if constexpr (requires { hits.mask(); }) return std::countr_zero(hits.mask());  // since xsimd 9
-  else if constexpr (requires { std::uint64_t{hits.data}; }) return std::countr_zero(std::uint64_t{hits.data});  // one bit a lane
+  else if constexpr (requires { std::uint64_t{hits.data}; }) return std::countr_zero(std::uint64_t{hits.data});  // one bit for each lane
   else {
     std::array<bool, Hits::size> lane;
     hits.store_unaligned(lane.data());
@@ -65,16 +65,16 @@ int first_hit(Hits const& hits) {
   }
 }
 
-/// The number of the first of `n` elements for which `is` holds; some number that is not below n if there is none.
+/// The index of the first of `n` elements for which `is` holds; n or more if there is none.
 template<class Lanes, class T, class F>
 extent first_of_row(extent n, T const* x, F const& is) {
   extent i = 0;
   for (; i + Lanes::width < n; i += Lanes::width)
     if (int const lane = first_hit(is(Lanes::load(x + i))); lane < Lanes::width) return i + lane;
-  return i + first_hit(is(load_first<Lanes>(x + i, n - i)));  // its other lanes repeat the first one
+  return i + first_hit(is(load_first<Lanes>(x + i, n - i)));  // the remaining lanes repeat the first one
 }
 
-/// Every lane is the largest of them. No lane may be what is not a number.
+/// Every lane gets the largest lane's value. No lane may be NaN.
 template<class Lanes, class T>
 typename Lanes::batch largest_lane(typename Lanes::batch x) {
   using std::max;
@@ -85,7 +85,7 @@ typename Lanes::batch largest_lane(typename Lanes::batch x) {
 
 }  // namespace detail
 
-/// The largest element along the dimension and the first index that has it, counted from 0. NaN is larger than any number.
+/// The largest element along the dimension and the first index that has it, counted from 0. NaN counts as larger than any number.
 template<Element T, class Arch = default_arch>
 void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::int32_t* where) {
   if (inner == 1) {
@@ -93,7 +93,7 @@ void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::
     for (extent o = 0; o < outer; ++o, x += along) {
       using std::max;
       auto most    = detail::load_first<lanes>(x, std::min<extent>(along, lanes::width));
-      auto unknown = !(most == most);  // older xsimd: a != a is false of what is not a number
+      auto unknown = !(most == most);  // not most != most, which older xsimd finds false for NaN
       for (extent a = lanes::width; a < along; a += lanes::width) {
         auto const v = a + lanes::width <= along ? lanes::load(x + a) : detail::load_first<lanes>(x + a, along - a);
         most         = max(most, v);

@@ -1,4 +1,4 @@
-// Loop nests: one functor over several arrays at once, and the joining of what it gives over loops in which the result stands still.
+// Loop nests: one functor applied to several arrays, and its results reduced over the loops in which the result does not move.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace kernel {
 
 namespace detail {
 
-/// Whether `F` gets batches: it says so, and the elements are of one floating-point type.
+/// Whether `F` gets batches: it declares so, and all elements have one floating-point type.
 template<class F, class R, class... T>
 inline constexpr bool in_batches = Vectorised<F> && FloatingElement<R> && (std::same_as<T, R> && ...);
 
@@ -31,7 +31,7 @@ void plain_loop(F const& f, extent n, R* z, T const*... x) {
   for (extent i = 0; i < n; ++i) z[i] = static_cast<R>(f(x[i]...));
 }
 
-/// z joined with the rows of a block; where they join to one row, as many at a time as stay in the cache.
+/// Joins the rows of a block to z. If they all go to one row, it takes as many at a time as stay in the cache.
 template<reduction Op, class Lanes, class Rows, class R>
 [[gnu::always_inline]] inline void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride, bool fresh) {
   constexpr extent cached = 1024;
@@ -40,8 +40,8 @@ template<reduction Op, class Lanes, class Rows, class R>
     join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z + r * z_stride, fresh && (z_stride != 0 || r == 0));
 }
 
-/// All operands are contiguous, as they are in most elementwise operations: no blocks need be planned, which for a small tensor is most of the work. A loop
-/// that a nest lacks has strides of 0.
+/// Whether all operands are contiguous, as in most elementwise operations: then no blocks need planning, which is most of the work for a small
+/// tensor. A loop that a nest lacks has strides of 0.
 template<std::size_t Operands>
 constexpr bool is_one_row(nest_steps const& nest) {
   extent other = 0;
@@ -49,13 +49,13 @@ constexpr bool is_one_row(nest_steps const& nest) {
   return nest.rank <= 1 && other == 0;
 }
 
-// ---- the loops around the rows: compiled once for an element type, whatever the functor is; a call for each block tells them apart
+// ---- the loops around the rows: compiled once for each element type and used by all functors, through one virtual call for each block
 
-/// f of the rows of a block, an operand's at each of `x`.
+/// f of the rows of a block; `x` has one entry for each operand.
 template<class R>
 class stored_rows {
 public:
-  /// z = f of `count` rows of `n` elements, from row to row `z_stride` apart.
+  /// z = f of `count` rows of `n` elements; the rows of z are `z_stride` apart.
   virtual void store(piece const* x, extent count, extent n, R* z, extent z_stride) const = 0;
 
 protected:
@@ -83,16 +83,16 @@ private:
   F const& f_;
 };
 
-/// Where the rows of a block that are joined to one element each go.
+/// Where the rows of a block go, if each is joined to one element.
 template<reduction Op, class R>
 struct row_totals {
   R* z;
-  extent down;  // from row to row of z; 0: all rows go to one element
-  bool begins, ends;  // the block is the first of its rows, or the last
-  bool fresh, piecewise;  // z holds nothing yet; the rows lie in several blocks that follow each other
+  extent down;  // stride of z from row to row; 0: all rows go to one element
+  bool begins, ends;  // whether the block is the first of its rows, or the last
+  bool fresh, piecewise;  // z holds nothing yet; the rows span several consecutive blocks
   total_of<Op, R> running{};
 
-  /// No more rows than `values` has lanes.
+  /// `count` is at most the number of lanes of `values`.
   template<class Lanes>
   void add(extent begin, extent count, std::array<R, Lanes::width> const& values) {
     if (piecewise) return add_piece(begin, values[0]);
@@ -104,7 +104,7 @@ struct row_totals {
       sum           = first && (down != 0 || begin + i == 0) ? value : join<Op>(sum, value);
     }
   }
-  /// The sums of a row's blocks are added up as those of a long row are.
+  /// The sums of a row's blocks are added up like those of a long row.
   void add_piece(extent r, R value) {
     running = begins ? total_of<Op, R>{value} : join<Op>(running, total_of<Op, R>{value});
     if (!ends) return;
@@ -114,13 +114,13 @@ struct row_totals {
   }
 };
 
-/// The same rows, joined.
+/// The same rows, reduced.
 template<reduction Op, class R>
 class joined_rows {
 public:
-  /// Each to one element.
+  /// Joins each row to one element.
   virtual void fold(piece const* x, extent count, extent n, row_totals<Op, R>& to) const = 0;
-  /// To z, a row if `z_stride` is 0.
+  /// Joins the rows to z, which is a single row if `z_stride` is 0.
   virtual void join(piece const* x, extent count, extent n, R* z, extent z_stride, bool fresh) const = 0;
 
 protected:
@@ -144,7 +144,7 @@ private:
   F const& f_;
 };
 
-/// z = f of the block's rows. Rows that follow each other everywhere are one.
+/// z = f of the block's rows. Rows that are contiguous in all operands are treated as one row.
 template<class R>
 void store_block(stored_rows<R> const& rows, block_operands const& operands, block const& b, R* z, extent z_stride) {
   bool const one = b.rows > 1 && z_stride == b.columns && operands.in_one_row(b.columns);
@@ -176,8 +176,8 @@ template<class Arch, class R>
   } while (plane.next());
 }
 
-/// z = the rows of all blocks, joined over the loops in which z stands still, and with what z holds if it does not begin with them. What makes no batches is
-/// stored first, and `joined` is of that.
+/// z = the rows of all blocks, reduced over the loops in which z does not move; with `accumulate`, joined to what z holds. Where `f` does not take
+/// batches, its results are stored first, and `joined` reduces those.
 template<reduction Op, class Arch, class R>
 [[gnu::noinline]] void join_blocks(nest_steps const& steps, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
                                    joined_rows<Op, R> const& joined, R* z) {
@@ -236,7 +236,7 @@ template<reduction Op, class Arch, class R>
 
 }  // namespace detail
 
-/// z[i] = f(x[i]...) for i < n, of contiguous arrays; z may be one of x.
+/// z[i] = f(x[i]...) for i < n, for contiguous arrays; z may be one of x.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_row(extent n, F const& f, R* z, T const*... x) {
   if constexpr (detail::in_batches<F, R, T...>) {
@@ -249,9 +249,11 @@ void map_row(extent n, F const& f, R* z, T const*... x) {
   }
 }
 
-/// z[...] = f(x...) for each turn of a nest that does not reduce; its operands are x... and z, in this order. z may be one of x, if it has the same strides.
+/// z[...] = f(x...) for each iteration of a nest without a reduction. Its operands are x... and z, in this order.
+/// z may be one of x if it has the same strides.
 ///
-/// `F::vectorised` says that f takes batches (simd.hpp). It then gets them whatever the strides are, and an element's bits do not depend on its position.
+/// `F::vectorised` says that f takes batches (simd.hpp). f then gets them whatever the strides are, and an
+/// element's bits do not depend on its position.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.turns, f, z, x...);
@@ -259,8 +261,8 @@ void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   detail::store_blocks<Arch, R>(steps, detail::in_batches<F, R, T...>, operands.data(), detail::stored<Arch, F, R, T...>{f}, z);
 }
 
-/// z = f(x...) joined by `Op` over the loops in which z stands still; with `Accumulate` joined to what z holds. Sums of floats stay accurate along rows of any
-/// length. z may not overlap x.
+/// z = f(x...) joined by `Op` over the loops in which z does not move; with `Accumulate`, joined to what z holds. Sums of floats stay accurate
+/// along rows of any length. z may not overlap x.
 template<reduction Op, bool Accumulate = false, class Arch = default_arch, class F, Element R, Element... T>
 void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};

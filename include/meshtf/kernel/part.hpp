@@ -1,4 +1,4 @@
-// Parts: copies between a part of an array and its place there.
+// Parts: copies between a part of an array and its place in the whole.
 #pragma once
 
 #include <utility>

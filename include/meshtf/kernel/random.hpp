@@ -1,4 +1,4 @@
-// Random values, dropout and iota: what becomes of an element follows from its index in the whole tensor.
+// Random values, dropout and iota: an element's result follows from its index in the whole tensor.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@ namespace kernel {
 
 /// z[k] = scale * x[k], or 0 where the random word of index first + k is less than `threshold`; z may be x.
 ///
-/// Sixteen counters in a row give their 64 words to 64 indices: the first words of all of them, then the second. All four words are used, and loops over
-/// counters and over elements are SIMD code.
+/// Sixteen consecutive counters give their 64 words to 64 indices: first the first words of all of them, then the second words, and so on. All four
+/// words are used, and loops over counters and over elements are SIMD code.
 template<FloatingElement T>
 void drop(philox const& random, extent first, extent n, std::uint64_t threshold, T scale, T const* x, T* z) {
   constexpr std::size_t lanes = 16;
   constexpr extent block      = 4 * extent{lanes};
   for (extent k = 0; k < n;) {
-    extent const skip       = (first + k) % block;  // a run may start within a block
+    extent const skip       = (first + k) % block;  // the range may start within a block
     extent const count      = std::min(n - k, block - skip);
     auto const random_words = random.many<lanes>(static_cast<std::uint64_t>((first + k) / block) * lanes).word;
-    // what is dropped is 0, not 0 * x: an infinity that is dropped is gone
+    // a dropped element becomes 0, not 0 * x: even an infinity is dropped
     auto const dropped = [=](std::uint64_t word, T value) { return word < threshold ? T{} : scale * value; };
     if (count == block) {
       for (std::size_t w = 0; w < 4; ++w, k += extent{lanes}) {

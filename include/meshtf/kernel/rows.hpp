@@ -19,7 +19,7 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// How two values are joined. A maximum or minimum of which one is not a number is not a number, whichever it is.
+/// Joins two values. A maximum or minimum is NaN if either operand is.
 template<reduction Op, class X>
 X join(X const& a, X const& b) {
   using math::select;
@@ -28,14 +28,15 @@ X join(X const& a, X const& b) {
   else return select(a == a, select(a < b, a, b), a);
 }
 
-/// Where the operands of one row are read, and which of them move along it.
+/// Where the operands of one row begin, and which of them move along the row.
 template<class T, std::size_t N>
 struct row_operands {
   std::array<T const*, N> at;
   std::array<extent, N> moves;
 };
 
-/// `f` of one row, in batches of contiguous elements. Packs are spelled out here: a lambda that expands one is three templates more for every functor.
+/// `f` of one row, in batches of contiguous elements. Packs are written out here: a lambda that expands one
+/// costs three more templates for every functor.
 template<class Lanes, class F, class T, std::size_t N>
 struct batch_row {
   static_assert(N >= 1 && N < max_operands);
@@ -44,18 +45,18 @@ struct batch_row {
   F f;
   row_operands<T, N> x;
 
-  /// The elements from the i-th on.
+  /// The batch that begins at element i.
   [[gnu::always_inline]] batch full(extent i) const {
     if constexpr (N == 1) return f(load(0, i));
     else if constexpr (N == 2) return f(load(0, i), load(1, i));
     else if constexpr (N == 3) return f(load(0, i), load(1, i), load(2, i));
     else return f(load(0, i), load(1, i), load(2, i), load(3, i));
   }
-  /// On by a batch.
+  /// Moves on by a batch.
   [[gnu::always_inline]] void advance() {
     for (std::size_t k = 0; k < N; ++k) x.at[k] += Lanes::width & x.moves[k];
   }
-  /// `n` elements from the i-th on, no more than a batch has; the other lanes mean nothing.
+  /// `n` elements from element i on, at most a batch; the other lanes are meaningless.
   [[gnu::always_inline]] batch first(extent i, extent n) const {
     if constexpr (N == 1) return f(some(0, i, n));
     else if constexpr (N == 2) return f(some(0, i, n), some(1, i, n));
@@ -74,7 +75,7 @@ struct batch_rows {
   F f;
   std::array<piece, N> x;
 
-  /// One member after the other: a copy of whole pieces would wait for their members, written just before, to leave the store buffer.
+  /// Copied member by member: copying whole pieces would stall until their members, which were just written, leave the store buffer.
   [[gnu::always_inline]] batch_rows(F const& functor, piece const* pieces) : f{functor} {
     for (std::size_t k = 0; k < N; ++k) x[k].at = pieces[k].at, x[k].row = pieces[k].row, x[k].moves = pieces[k].moves;
   }
@@ -90,8 +91,8 @@ private:
   [[gnu::always_inline]] T const* at(std::size_t k, extent r) const { return static_cast<T const*>(x[k].at) + r * x[k].row; }
 };
 
-/// z = the first `count` rows; z may be what is read, element for element. Rows are copied, and all of them is inlined: else the compiler reads them again
-/// after every store, which could have changed them for all it knows.
+/// z = the first `count` rows; z may be an operand, element for element. Row objects are copied, and everything is inlined: otherwise the compiler
+/// reads them again after every store, which might have changed them.
 template<class Lanes, class T, class Rows>
 [[gnu::always_inline]] inline void store_rows(Rows const& rows, extent count, extent n, T* z, extent z_stride) {
   constexpr extent width = Lanes::width;
@@ -104,7 +105,7 @@ template<class Lanes, class T, class Rows>
   }
 }
 
-/// What changes nothing when it is joined.
+/// The neutral element of the reduction.
 template<reduction Op, class T>
 inline constexpr T neutral = [] {
   using limits = std::numeric_limits<T>;
@@ -113,8 +114,8 @@ inline constexpr T neutral = [] {
   return limits::has_infinity ? limits::infinity() : limits::max();
 }();
 
-/// z = rows begin ... end joined (`fresh`), or z joined with them: z is read and written once for all of them. Four additions are under way at once, since each
-/// waits for the last: of four batches of columns, or of four rows.
+/// Joins rows begin ... end and stores the result in z (`fresh`), or joins it with z: z is read and written once for all of them. Four additions run
+/// at once, since each must wait for the one before it: those of four batches of columns, or of four rows.
 template<reduction Op, class Lanes, class T, class Rows>
 [[gnu::always_inline]] inline void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool fresh) {
   constexpr extent width = Lanes::width;
@@ -155,8 +156,8 @@ template<reduction Op, class Lanes, class T, class Rows>
   }
 }
 
-/// The elements begin ... end of a row joined to a batch, whose lanes are to be joined yet. Four batches are under way at once, since each addition waits for
-/// the last.
+/// Joins the elements begin ... end of a row to one batch, whose lanes are still to be joined. Four batches are in flight at once, since
+/// each addition must wait for the one before it.
 template<reduction Op, class Lanes, class T, class Row>
 typename Lanes::batch fold_row(Row const& row, extent begin, extent end) {
   constexpr extent width = Lanes::width;
@@ -177,7 +178,7 @@ typename Lanes::batch fold_row(Row const& row, extent begin, extent end) {
   return sum;
 }
 
-/// The lanes of a batch joined, in the order in which `join_square` joins them.
+/// Joins the lanes of a batch, in the order in which `join_square` joins them.
 template<reduction Op, class Lanes, class T>
 [[gnu::always_inline]] inline T join_lanes(typename Lanes::batch x) {
   unrolled<std::bit_width(unsigned{Lanes::width}) - 1>(
@@ -187,8 +188,8 @@ template<reduction Op, class Lanes, class T>
   return lane[0];
 }
 
-/// z[r] = the lanes of the r-th of `some` batches joined: two rows become one of half as many lanes each, until all have met. Where half a square is enough,
-/// the other half is the same again; what is there must be full.
+/// z[r] = the lanes of the r-th batch of the square, joined: two rows become one with half as many lanes each, until all are joined. If half a square
+/// is enough, it is used for both halves; the rows that are used must all be set.
 template<reduction Op, class Lanes, class T>
 [[gnu::noinline]] void join_square(std::array<T, Lanes::width * Lanes::width> const& square, bool whole, T* z) {
   constexpr std::size_t n = Lanes::width;
@@ -207,11 +208,11 @@ template<reduction Op, class Lanes, class T>
   Lanes::store(rows[0], z);
 }
 
-/// What the parts of a long row are added up in: sums of floats in double, so the error does not grow with the length.
+/// The type in which the parts of a long row are added up: double for sums of floats, so that the error does not grow with the length.
 template<reduction Op, class T>
 using total_of = std::conditional_t<Op == reduction::sum, typename element_traits<T>::sums_in, T>;
 
-/// A long row joined to one element, `often` elements at a time.
+/// Joins a long row to one element, `often` elements at a time.
 template<reduction Op, class Lanes, class T, class Row>
 T fold_long_row(Row const& row, extent n, extent often) {
   auto total = total_of<Op, T>{join_lanes<Op, Lanes, T>(fold_row<Op, Lanes, T>(row, 0, std::min(n, often)))};
@@ -220,7 +221,8 @@ T fold_long_row(Row const& row, extent n, extent often) {
   return static_cast<T>(total);
 }
 
-/// Each of `count` rows joined to one element: to.add(begin, n, elements) for the n rows from `begin` on. As many rows as a batch has lanes are joined together.
+/// Joins each of `count` rows to one element: to.add(begin, n, elements) for the n rows from `begin` on. It
+/// joins as many rows together as a batch has lanes.
 template<reduction Op, class Lanes, class T, class Rows, class Target>
 [[gnu::always_inline]] inline void fold_rows(Rows const& rows, extent count, extent n, Target& to) {
   constexpr extent width = Lanes::width, often = 1 << 14;
@@ -251,7 +253,7 @@ template<reduction Op, class Lanes, class T, class Rows, class Target>
     }
     bool const whole  = some > width / 2;
     extent const full = whole ? width : width / 2;
-    for (extent r = some; r < full; ++r) Lanes::store(last, square.data() + r * width);  // the last row again
+    for (extent r = some; r < full; ++r) Lanes::store(last, square.data() + r * width);  // repeats the last row
     std::array<T, Lanes::width> joined;
     join_square<Op, Lanes>(square, whole, joined.data());
     to.template add<Lanes>(begin, some, joined);

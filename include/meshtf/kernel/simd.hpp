@@ -1,4 +1,4 @@
-// Batches of elements: xsimd where it is installed, single elements where it is not. Nothing else includes xsimd.
+// Batches of elements: xsimd where it is installed, single elements where it is not. No other file includes xsimd.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #if __has_include(<xsimd/xsimd.hpp>)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"   // GCC 12 warns of its own AVX-512 intrinsics
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"   // GCC 12 warns about its own AVX-512 intrinsics
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #include <xsimd/xsimd.hpp>
@@ -28,9 +28,9 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Elements of type `T` that are worked on at once, on architecture `Arch`; here one.
+/// Elements of type `T` that are processed at once on architecture `Arch`; here one element.
 ///
-/// Kernels carry the architecture as a template argument, so that what two translation units compile for two processors are two functions.
+/// Kernels have the architecture as a template argument, so that two translation units compiled for two processors have two different functions.
 template<Element T, class Arch>
 struct lanes {
   using batch                = T;
@@ -42,9 +42,9 @@ struct lanes {
 
 #if __has_include(<xsimd/xsimd.hpp>)
 
-/// The best instructions that this translation unit is compiled for.
+/// The best instruction set that this translation unit is compiled for.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && defined(__AVX512F__)
-using default_arch = xsimd::avx2;   // g++ without optimisation makes macros of AVX-512's intrinsics, and those refuse what xsimd 8.1 hands them
+using default_arch = xsimd::avx2;   // without optimisation g++ makes AVX-512 intrinsics macros, which reject the arguments of xsimd 8.1
 #else
 using default_arch = xsimd::default_arch;
 #endif
@@ -71,21 +71,21 @@ using default_arch = no_simd;
 
 #endif
 
-/// A functor is called with batches only if it says so: `static constexpr bool vectorised = true;`. What a user writes as a lambda gets numbers, and the
-/// compiler makes of the loop what it can.
+/// A functor is called with batches only if it says so: `static constexpr bool vectorised = true;`. A user's lambda is called with numbers, and the
+/// compiler vectorises the loop as well as it can.
 template<class F>
 concept Vectorised = requires { requires static_cast<bool>(F::vectorised); };
 
 namespace detail {
 
-/// f(0), f(1), ..., f(N - 1) with the number as a type: what it indexes can lie in registers, at every level of optimisation.
+/// f(0), f(1), ..., f(N - 1), with each number as a type: arrays that it indexes can stay in registers at every level of optimisation.
 template<std::size_t N, class F>
 [[gnu::always_inline]] inline void unrolled(F const& f) {
   [&]<std::size_t... I>(std::index_sequence<I...>)
       __attribute__((always_inline)) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<N>{});
 }
 
-/// The numbers of a batch's lanes.
+/// The indices of a batch's lanes.
 template<class Lanes, class T>
 inline constexpr auto lane_numbers = [] {
   std::array<T, Lanes::width> numbers{};
@@ -93,7 +93,8 @@ inline constexpr auto lane_numbers = [] {
   return numbers;
 }();
 
-/// The first lanes of a batch in memory, and nothing behind them: in one instruction where the processor has one, else through a whole batch.
+/// Loads and stores the first lanes of a batch and touches nothing behind them: in one instruction where the
+/// processor has one, else through a whole batch.
 template<class Lanes, class T>
 struct first_lanes {
   static typename Lanes::batch load(T const* from, extent n) {
@@ -167,7 +168,7 @@ struct first_lanes<Lanes, double> {
 
 #endif
 
-/// The first `n` lanes from memory, at least one and at most all; the others repeat the first of them, so a functor sees no value that is not there.
+/// Loads the first `n` lanes, at least one and at most all; the others repeat the first lane, so a functor sees no value that is not in memory.
 template<class Lanes, class T>
 [[gnu::always_inline]] inline typename Lanes::batch load_first(T const* from, extent n) {
   return first_lanes<Lanes, T>::load(from, n);
@@ -178,7 +179,7 @@ template<class Lanes, class T>
   first_lanes<Lanes, T>::store(x, to, n);
 }
 
-/// The first lanes of a batch, under the names of all of them.
+/// The first lanes of a batch, with the interface of `lanes`.
 template<class Lanes>
 struct leading_lanes {
   using batch = typename Lanes::batch;
@@ -193,7 +194,7 @@ struct leading_lanes {
   }
 };
 
-/// f(lanes, i) for each batch of n elements; the lanes of the last may be the leading ones.
+/// f(lanes, i) for each batch of n elements; the last batch may use leading lanes only.
 template<class Lanes, class F>
 [[gnu::always_inline]] inline void for_each_batch(extent n, F const& f) {
   extent i = 0;
@@ -208,7 +209,7 @@ template<class Lanes, class T>
   return first_lanes<Lanes, T>::take(x, n, typename Lanes::batch(rest));
 }
 
-/// Elements of two batches in turn: of their first halves, or of their second halves.
+/// Interleaves the elements of two batches: of their first halves, or of their second halves.
 template<bool Second, class Lanes, class T>
 [[gnu::always_inline]] inline typename Lanes::batch interleaved(typename Lanes::batch const& a, typename Lanes::batch const& b) {
   constexpr std::size_t n = Lanes::width, from = Second ? n / 2 : 0;
@@ -230,7 +231,8 @@ template<bool Second, class Lanes, class T>
   }
 }
 
-/// The rows of a square become its columns: every row is interleaved with the one half the rows further down, until every row has met every other.
+/// Turns the rows of a square into its columns: every row is interleaved with the row half of the rows
+/// further down, until every row has met every other.
 template<class Lanes, class T>
 [[gnu::always_inline]] inline void transpose_square(std::array<typename Lanes::batch, Lanes::width>& rows) {
   constexpr std::size_t n = Lanes::width;

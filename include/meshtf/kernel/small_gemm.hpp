@@ -1,4 +1,4 @@
-// Products of small matrices that lie in the cache: what a GEMM library does after it has packed, for callers who have packed already.
+// Products of small matrices in the cache: what a GEMM library does after packing, for callers that have already packed.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// Rows and columns of small products come in multiples of this: whole tiles of every processor, so no tile has an edge.
+/// The numbers of rows and columns of small products are multiples of this: whole tiles on every processor, so no tile has an edge.
 inline constexpr extent tile_grain = 16;
 
-/// a * b + c in one instruction where there is one: it is written as one expression of the processor's own type, which every compiler may contract.
+/// a * b + c in one instruction where there is one: written as one expression of the processor's own type, which every compiler may contract.
 template<class Batch>
 [[gnu::always_inline]] inline Batch times_plus(Batch const& a, Batch const& b, Batch const& c) {
   if constexpr (requires(typename Batch::register_type r) { r* r + r; }) {
@@ -29,7 +29,7 @@ template<class Batch>
   }
 }
 
-/// A matrix of which elements are read one at a time: from row to row, and along a row.
+/// A matrix whose elements are read one at a time, with a stride from row to row and another along a row.
 template<class T>
 struct left_matrix {
   T const* at;
@@ -79,7 +79,7 @@ template<std::size_t Rows, std::size_t Columns, class Lanes, class T>
 template<class Lanes, class T>
 [[gnu::noinline]] void small_product(extent m, extent n, extent k, left_matrix<T> const& a, row_matrix<T const> const& b, row_matrix<T> const& c,
                                      bool add) {
-  // Sums in registers: 16 batches where there are 32 registers, 8 where there are 16. A batch of 64 bytes is the sign of 32.
+  // Sums stay in registers: 16 batches where there are 32 registers, 8 where there are 16. Batches of 64 bytes mean 32 registers.
   constexpr std::size_t rows = Lanes::width * sizeof(T) == 64 ? 8 : 4;
   constexpr extent down = static_cast<extent>(rows), along = 2 * Lanes::width;
   static_assert(tile_grain % down == 0 && (tile_grain % along == 0 || along == 2 * tile_grain));
@@ -91,7 +91,7 @@ template<class Lanes, class T>
       for (extent i = 0; i < m; i += down) product_tile<rows, 1, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
 }
 
-/// `to` = the columns of a tile `from` of as many rows and columns as a batch has lanes, times a factor.
+/// `to` = the transpose of a square tile `from`, with as many rows as a batch has lanes, times a factor.
 template<class Lanes, class T>
 [[gnu::noinline]] void transpose_tile(row_matrix<T const> const& from, T factor, row_matrix<T> const& to) {
   constexpr std::size_t n = Lanes::width;

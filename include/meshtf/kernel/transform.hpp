@@ -1,4 +1,4 @@
-// Transform: one functor over contiguous arrays, changed where they lie.
+// Transform: one functor over contiguous arrays, changed in place.
 #pragma once
 
 #include <tuple>
@@ -12,14 +12,14 @@ namespace kernel {
 
 namespace detail {
 
-/// A batch of the array at `from`: const if the array is.
+/// A batch of the array at `from`; const if the array is.
 template<class Lanes, class P>
 using batch_of = std::conditional_t<std::is_const_v<P>, typename Lanes::batch const, typename Lanes::batch>;
 
 }  // namespace detail
 
-/// `f(a, b, ...)` for the i-th elements of `p...`, i < n, which it gets by reference: those of arrays of const only to read. With `F::vectorised` they are
-/// batches. Arrays may not overlap.
+/// Calls f(a, b, ...) with references to the i-th elements of `p...`, for i < n; elements of const arrays are read-only. With
+/// `F::vectorised` they are batches. Arrays may not overlap.
 template<class Arch = default_arch, class F, class P, class... Q>
   requires(std::same_as<std::remove_const_t<P>, std::remove_const_t<Q>> && ...)
 void transform(extent n, F f, P* p, Q*... q) {

@@ -1,4 +1,4 @@
-// A matrix in the cache copied with its rows as columns: squares that lie in registers, edges by the lanes that are there.
+// Copies a matrix in the cache with its rows as columns: in squares that fit into registers, and at the edges with only the lanes that exist.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,13 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// One square of `copy_transposed`: `high` rows of `broad` elements, no more than a batch has; or whole batches of them.
+/// One square of `copy_transposed`: `high` rows of `broad` elements, each at most a batch; if `Whole`, both are a whole batch.
 template<class Lanes, class T, bool Whole>
 [[gnu::always_inline]] inline void copy_square(T const* x, extent from_pitch, T* z, extent to_pitch, extent high, extent broad) {
   std::array<typename Lanes::batch, Lanes::width> square;
   unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
     if constexpr (Whole) square[n] = Lanes::load(x + static_cast<extent>(n()) * from_pitch);
-    else
-      square[n] = load_first<Lanes>(x, broad), x += static_cast<extent>(n()) + 1 < high ? from_pitch : 0;  // the last row again where there is none
+    else square[n] = load_first<Lanes>(x, broad), x += static_cast<extent>(n()) + 1 < high ? from_pitch : 0;  // repeats the last row at the end
   });
   transpose_square<Lanes, T>(square);
   unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
@@ -28,8 +27,8 @@ template<class Lanes, class T, bool Whole>
   });
 }
 
-/// to[j][i] = from[i][j] of `rows` x `columns` elements; from row to row `from_pitch` and `to_pitch`. The last squares overlap those before them, so that
-/// they are whole where there is enough for one.
+/// to[j][i] = from[i][j] for `rows` x `columns` elements; `from_pitch` and `to_pitch` are the strides from row to row. The last squares overlap those
+/// before them, so that they are whole if the matrix is large enough for one.
 template<class Lanes, class T>
 [[gnu::noinline]] void copy_transposed(extent rows, extent columns, T const* from, extent from_pitch, T* to, extent to_pitch) {
   constexpr extent width = Lanes::width;

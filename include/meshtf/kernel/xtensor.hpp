@@ -1,4 +1,4 @@
-// xtensor, old and new: its headers moved at 0.26, and what clang 19 needs to read those of 0.24.
+// Old and new xtensor: its headers moved in 0.26, and clang 19 needs help to read those of 0.24.
 #pragma once
 
 #if __has_include(<xtensor/containers/xarray.hpp>)   // since 0.26
@@ -10,8 +10,8 @@
 #include <xtensor/xstorage.hpp>
 
 #if defined(__clang__) && __clang_major__ >= 19
-// Since P0522 a container of a type and a size also matches one that has more parameters with defaults: two of xtensor's partial specialisations fit the
-// container that it keeps shapes in. These fit better.
+// Since P0522, a container template with a type and a size also matches a template with more parameters that have defaults: two of xtensor's partial
+// specialisations match the container in which it keeps shapes. These match better.
 namespace xt {
 
 template<>

@@ -1,4 +1,4 @@
-// A view of memory as an array of xtensor.
+// A view of memory as an xtensor array.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Row-major, not owning; of a `T const*` a view that does not write.
+/// A row-major view that does not own the memory; of a `T const*`, a read-only view.
 template<class T, std::size_t N>
 auto xtensor_view(T* data, std::array<extent, N> const& extents) {
   std::array<std::size_t, N> shape{};
