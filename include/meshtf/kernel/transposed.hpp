@@ -18,7 +18,8 @@ template<class Lanes, class T, bool Whole>
   std::array<typename Lanes::batch, Lanes::width> square;
   unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
     if constexpr (Whole) square[n] = Lanes::load(x + static_cast<extent>(n()) * from_pitch);
-    else square[n] = load_first<Lanes>(x, broad), x += static_cast<extent>(n()) + 1 < high ? from_pitch : 0;  // repeats the last row at the end
+    else
+      square[n] = load_first<Lanes>(x, broad), x += static_cast<extent>(n()) + 1 < high ? from_pitch : 0;  // repeats the last row where none is left
   });
   transpose_square<Lanes, T>(square);
   unrolled<Lanes::width>([&](auto n) __attribute__((always_inline)) {
