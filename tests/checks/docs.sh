@@ -32,7 +32,7 @@ holds() {
 }
 
 mapfile -t sources < <(find examples include/meshtf tests/must_not_compile \( -name '*.cpp' -o -name '*.hpp' \) -type f)
-documents=(README.md docs/*.md)
+documents=(README.md CONTRIBUTING.md docs/*.md)
 
 for document in "${documents[@]}"; do
   for n in $(numbers "$document" cpp); do
