@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include <meshtf/core/odometer.hpp>
 #include <meshtf/core/placed.hpp>
 
 namespace meshtf {
@@ -34,27 +35,14 @@ void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> con
     run *= held[rank];
     if (dims[rank].parts != 1) break;
   }
-  std::array<extent, max_rank> in_whole{}, in_shard{};  // from one index of a dimension to the next
+  std::array<std::array<extent, max_rank>, 2> strides{};  // from one index of a dimension to the next, in the shard and in the whole
   extent whole = 0, size = 1, room = 1;
   for (std::size_t d = dims.size(); d-- > 0;) {
-    in_whole[d] = size, in_shard[d] = room;
+    strides[0][d] = room, strides[1][d] = size;
     whole += first[d] * size;
     size *= dims[d].size, room *= dims[d].room();
   }
-
-  std::array<extent, max_rank> index{};
-  for (extent local = 0;;) {
-    f(local, whole, run);
-    std::size_t d = rank;
-    for (;;) {
-      if (d == 0) return;
-      --d;
-      whole += in_whole[d], local += in_shard[d];
-      if (++index[d] < held[d]) break;
-      whole -= in_whole[d] * index[d], local -= in_shard[d] * index[d];
-      index[d] = 0;
-    }
-  }
+  for_each_index<2>(std::span{held}.first(rank), strides, {0, whole}, [&](auto const& at) { f(at[0], at[1], run); });
 }
 
 /// The same of the process that stands `here`.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <meshtf/core/math.hpp>
+#include <meshtf/core/odometer.hpp>
 #include <meshtf/kernel/attention_rows.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/kernel/small_gemm.hpp>
@@ -43,7 +44,7 @@ public:
     T* const total     = take(columns_);
     T* const shrinking = take(columns_);
 
-    for_each_pair(s_.pairs, [&](auto const& at) {
+    for_each_index<5>(s_.pairs.sizes(), s_.pairs.stride, {}, [&](auto const& at) {  // where each operand of a pair begins
       pack(s_.memories, part(k, key, at), T(1), keys);
       pack(s_.memories, part(v, value, at), T(1), values);
       bool const finite = is_finite(s_.memories, values);
@@ -84,7 +85,7 @@ public:
     T* const shift       = take(columns_);
     T* const mean        = take(columns_);
 
-    for_each_pair(s_.pairs, [&](auto const& at) {
+    for_each_index<5>(s_.pairs.sizes(), s_.pairs.stride, {}, [&](auto const& at) {  // where each operand of a pair begins
       pack(s_.memories, part(a.key, key, at), T(1), keys);
       if (of_scores) pack(s_.memories, part(a.value, value, at), T(1), values);
       bool const finite_keys = is_finite(s_.memories, keys);

@@ -13,24 +13,6 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// Calls `f` with where each operand of a pair begins.
-template<class F>
-void for_each_pair(nest_steps const& pairs, F const& f) {
-  std::array<extent, max_rank> turn{};
-  std::array<extent, 5> at{};
-  for (;;) {
-    f(at);
-    for (int loop = pairs.rank;;) {
-      if (loop == 0) return;
-      auto const i     = static_cast<std::size_t>(--loop);
-      bool const wraps = ++turn[i] == pairs.size[i];
-      for (std::size_t k = 0; k < at.size(); ++k) at[k] += wraps ? pairs.stride[k][i] * (1 - pairs.size[i]) : pairs.stride[k][i];
-      if (!wraps) break;
-      turn[i] = 0;
-    }
-  }
-}
-
 /// A part of an operand: positions of one pair, as they lie in memory.
 template<class T>
 struct positions {

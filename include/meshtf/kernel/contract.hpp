@@ -1,11 +1,11 @@
 // Contractions: an einsum of two arrays in one process, as its plan says.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <utility>
 
 #include <meshtf/core/element.hpp>
+#include <meshtf/core/odometer.hpp>
 #include <meshtf/kernel/gemm.hpp>
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
@@ -13,30 +13,6 @@
 namespace meshtf {
 inline namespace v0 {
 namespace kernel {
-
-namespace detail {
-
-/// Calls `f` with the offsets of A, B and C for each turn.
-template<class F>
-void for_each_product(nest_steps const& batch, F f) {
-  std::array<extent, max_rank> turn{};
-  std::array<extent, 3> at{};
-  for (;;) {
-    f(at[0], at[1], at[2]);
-    int loop = batch.rank;
-    while (loop > 0) {
-      auto const i     = static_cast<std::size_t>(--loop);
-      bool const wraps = ++turn[i] == batch.size[i];
-      for (std::size_t k = 0; k < 3; ++k) at[k] += wraps ? batch.stride[k][i] * (1 - batch.size[i]) : batch.stride[k][i];
-      if (!wraps) break;
-      turn[i] = 0;
-      if (loop == 0) return;
-    }
-    if (batch.rank == 0) return;
-  }
-}
-
-}  // namespace detail
 
 /// z = the sum of x * y over what z lacks. `scratch` holds `steps.scratch` elements, none for integers; z must not overlap x or y.
 template<Element T>
@@ -52,8 +28,8 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
       T const* b = packed(steps.y, y);
       T* const c = steps.z.needed ? scratch + steps.z.at : z;
       if (steps.swapped) std::swap(a, b);
-      detail::for_each_product(steps.batch, [&](extent at_a, extent at_b, extent at_c) {
-        gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at_a, steps.lda, b + at_b, steps.ldb, T{0}, c + at_c, steps.ldc);
+      for_each_index<3>(steps.batch.sizes(), steps.batch.stride, {}, [&](auto const& at) {
+        gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at[0], steps.lda, b + at[1], steps.ldb, T{0}, c + at[2], steps.ldc);
       });
       if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, function::identity{}, z, static_cast<T const*>(c));
       return;

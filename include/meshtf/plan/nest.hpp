@@ -20,6 +20,8 @@ struct nest_steps {
   std::array<extent, max_rank> size{};
   std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
 
+  constexpr std::span<extent const> sizes() const { return {size.data(), static_cast<std::size_t>(rank)}; }
+
   static constexpr nest_steps plan(task_loops const& l, loop_extents const& e);
 };
 

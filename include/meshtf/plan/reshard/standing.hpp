@@ -172,6 +172,7 @@ private:
         common *= last > first ? last - first : 0;
       }
       sum += common;
+      // not `for_each_index`: a coordinate moves two of the starts only, and to add 0 to all others would cost the compiler most of a search's time
       int i = 0;
       for (; i < turns; ++i) {
         auto const at   = static_cast<std::size_t>(i);

@@ -1,0 +1,34 @@
+// Odometers: several indices that count up as one, and where they lead in arrays.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/shape.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// f(at) for each combination of indices 0 ... sizes[i] - 1, the last index fastest: once if there are no sizes, never if one is 0. The k-th of the `N` offsets
+/// in `at` is where the k-th array stands, `strides[k][i]` from one i-th index to the next; `at` is where they begin.
+template<std::size_t N, class Strides, class F>
+constexpr void for_each_index(std::span<extent const> sizes, Strides const& strides, std::array<extent, N> at, F const& f) {
+  for (extent n : sizes)
+    if (n == 0) return;
+  std::array<extent, max_rank> index{};
+  for (;;) {
+    f(at);
+    for (std::size_t i = sizes.size();;) {
+      if (i-- == 0) return;
+      bool const wraps = ++index[i] == sizes[i];
+      for (std::size_t k = 0; k < N; ++k) at[k] += wraps ? strides[k][i] * (1 - sizes[i]) : strides[k][i];
+      if (!wraps) break;
+      index[i] = 0;
+    }
+  }
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,34 @@
+// If it compiles, it passes.
+#include <algorithm>
+#include <initializer_list>
+
+#include <meshtf/core/odometer.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+/// The offsets of two arrays, one after the other, are these.
+template<std::size_t Rank>
+constexpr bool walks(std::array<extent, Rank> const& sizes, std::array<std::array<extent, Rank>, 2> const& strides,
+                     std::initializer_list<std::array<extent, 2>> expected) {
+  auto const* next = expected.begin();
+  bool same        = true;
+  for_each_index<2>(sizes, strides, {100, 0}, [&](std::array<extent, 2> const& at) { same = same && next != expected.end() && *next++ == at; });
+  return same && next == expected.end();
+}
+using two = std::array<std::array<extent, 2>, 2>;
+
+// the last index counts fastest, and every array has its own strides: the second one lies transposed, 0 stands still
+static_assert(walks<2>({2, 3}, two{{{3, 1}, {1, 2}}}, {{100, 0}, {101, 2}, {102, 4}, {103, 1}, {104, 3}, {105, 5}}));
+static_assert(walks<2>({2, 2}, two{{{0, 1}, {-5, 0}}}, {{100, 0}, {101, 0}, {100, -5}, {101, -5}}));
+
+// indices of one turn move nothing
+static_assert(walks<2>({1, 2}, two{{{7, 1}, {7, 2}}}, {{100, 0}, {101, 2}}));
+
+// without sizes there is one combination, and none where a size is 0
+static_assert(walks<0>({}, {}, {{100, 0}}));
+static_assert(walks<2>({2, 0}, two{{{3, 1}, {1, 2}}}, {}));
+static_assert(walks<2>({0, 2}, two{{{3, 1}, {1, 2}}}, {}));
+
+}  // namespace
