@@ -14,16 +14,6 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// One element under the names of a batch.
-template<class T>
-struct single {
-  using batch                = T;
-  static constexpr int width = 1;
-  static constexpr T load(T const* from) { return *from; }
-  static constexpr void store(T const& x, T* to) { *to = x; }
-  static constexpr T sum(T const& x) { return x; }
-};
-
 template<std::size_t K>
 using chain = std::integral_constant<std::size_t, K>;
 
@@ -60,7 +50,7 @@ struct spread {
   double pivot = 0, first = 0, second = 0;
 };
 
-/// One row: `n` elements, `step` apart. Where that is not 1, `Lanes` is `single`.
+/// One row: `n` elements, `step` apart. Where that is not 1, `Lanes` has one.
 ///
 /// The mean is taken first and the squares are summed about it, so that no digits cancel where the mean is large; the sum about it corrects what rounding
 /// left of the mean. Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance (1983), "corrected two-pass".
@@ -155,7 +145,7 @@ void for_each_row(norm_steps const& s, extent begin, extent end, F const& f) {
   auto const all = [&](auto centred) {
     for (extent r = begin; r < end; ++r)
       if (inner == 1) f(centred, kernel::lanes<T, Arch>{}, std::integral_constant<extent, 1>{}, r, r * along);
-      else f(centred, single<T>{}, inner, r, r / inner * inner * along + r % inner);
+      else f(centred, kernel::lanes<T, no_simd>{}, inner, r, r / inner * inner * along + r % inner);
   };
   if (s.centred) all(std::true_type{});
   else all(std::false_type{});

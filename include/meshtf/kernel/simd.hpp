@@ -28,6 +28,9 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
+/// An architecture on which one element is processed at a time: where there is no xsimd, and for elements that are not contiguous.
+struct no_simd {};
+
 /// Elements of type `T` that are processed at once on architecture `Arch`; here one element.
 ///
 /// Kernels have the architecture as a template argument, so that two translation units compiled for two processors have two different functions.
@@ -66,7 +69,6 @@ struct lanes<T, Arch> {
 
 #else
 
-struct no_simd {};
 using default_arch = no_simd;
 
 #endif
