@@ -121,7 +121,8 @@ void check_norm(norm_steps const& s, bool adds) {
 TEMPLATE_TEST_CASE("norms of rows of every length", "", float, double) {
   for (extent const n : {6, 7, 16, 33, 64, 100, 271})
     for (extent const inner : {1, 3})
-      for (bool const centred : {true, false}) check_norm<TestType>({{5, n, inner, n, {}}, 0, centred}, n % 2 == 0);
+      for (bool const centred : {true, false})
+        check_norm<TestType>({{.outer = 5, .along = n, .inner = inner, .room = n, .whole = n}, centred}, n % 2 == 0);
 }
 
 TEMPLATE_TEST_CASE("rows that share a bias, and their sum", "", float, double) {
