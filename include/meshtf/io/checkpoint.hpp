@@ -350,7 +350,7 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
 /// Process 0 reads the file; the others receive what they need from it.
 template<class List, class Optimizer>
 training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path) {
-  auto& m = machine_of_parameters(list);
+  auto& m = machine_of(list, "a checkpoint");
   m.compare_call("load", path);
   auto const& world     = m.world();
   auto const parameters = arrays_of(list, no_optimizer{});
@@ -398,11 +398,12 @@ consteval bool can_be_kept() {
 template<class List, class Optimizer>
 void save_to(List const& list, Optimizer const& opt, training_position const* position, std::string const& path) {
   if constexpr (can_be_kept<List, Optimizer>()) {
-    machine_of_parameters(list).compare_call("save", path);
+    auto& m = machine_of(list, "a checkpoint");
+    m.compare_call("save", path);
     auto const arrays    = arrays_of(list, opt);
     auto const is_finite = [longest = longest_header_of(arrays)](std::string const& name) { return is_finite_checkpoint(name, longest); };
     write_checkpoint(
-        machine_of_parameters(list), arrays, about_checkpoint(opt, position),
+        m, arrays, about_checkpoint(opt, position),
         [&](std::string const& bad) { return position != nullptr ? room_for_position(path, *position, bad, is_finite) : path; },
         [&](std::string const& bad) {
           if (position != nullptr) make_room_again(path, *position, bad, is_finite);

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <meshtf/io/safetensors.hpp>
-#include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -34,7 +33,7 @@ struct training_position {
 namespace detail {
 
 template<class List>
-using layout_of_list = typename norm_of<List>::layout_type;
+using layout_of_list = typename first_parameter<List>::type::layout_type;
 
 #if MESHTF_WITH_JANSSON
 
@@ -104,15 +103,6 @@ kept_arrays<mesh_of_list<List>> arrays_of(List const& list, Optimizer const& opt
     });
   });
   return arrays;
-}
-
-/// The machine of a list that is not empty.
-template<class List>
-auto& machine_of_parameters(List const& list) {
-  typename norm_of<List>::machine_type* m = nullptr;
-  list.for_each([&m](auto& w) { m = &w.machine(); });
-  if (m == nullptr) throw software_error("a checkpoint of no parameters: the list is empty");
-  return *m;
 }
 
 /// Refuses names that have another meaning in a file, and names that occur twice.

@@ -181,7 +181,7 @@ private:
   template<class... Part>
   constexpr void clip(parameter_list<Part...> const& list) {
     using number = detail::norm_of<parameter_list<Part...>>;
-    detail::norm_sum<typename number::element_type, typename number::layout_type> sum{detail::machine_of(list)};
+    detail::norm_sum<typename number::element_type, typename number::layout_type> sum{detail::machine_of_gradients(list)};
     states_.rewind();
     list.for_each([this, &sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
       if (!w.slot().sum) return;

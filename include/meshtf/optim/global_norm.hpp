@@ -1,7 +1,6 @@
 // The norm of all gradients together, and scaling by it.
 #pragma once
 
-#include <iterator>
 #include <source_location>
 #include <type_traits>
 
@@ -52,23 +51,6 @@ struct scale_by_value : of_elements<1> {
 }  // namespace function
 
 namespace detail {
-
-[[noreturn]] inline void throw_no_parameters() { throw software_error("the norm of the gradients of no parameters: the list is empty"); }
-
-/// The first parameter in a list: its element type and layout are those of the norm. All are on one machine.
-template<class Part>
-struct first_parameter {
-  static_assert(accepted<typename naming<Part>::type>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
-};
-template<Range Part>
-  requires(!Parameter<Part> && !HasParameters<Part>)
-struct first_parameter<Part> : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
-template<Parameter Part>
-struct first_parameter<Part> : std::type_identity<Part> {};
-template<class First, class... Rest>
-struct first_parameter<parameter_list<First, Rest...>> : first_parameter<First> {};
-template<HasParameters Part>
-struct first_parameter<Part> : first_parameter<decltype(std::declval<Part&>().parameters())> {};
 
 /// The norm of elements that lie on many processes. What several hold alike counts on one of them, so one all-reduce of one number joins everything,
 /// wherever the elements are, and gives all processes the same bits.
@@ -127,20 +109,10 @@ constexpr void scale(Handle& sum, auto n, tensor<T, L> const& factor) {
 template<class List>
 using norm_of = tensor<typename first_parameter<List>::type::element_type, typename first_parameter<List>::type::layout_type>;
 
-/// The machine of a list, all of whose parameters are on one; null if there are none.
+/// The machine of a list that has gradients.
 template<class List>
-constexpr auto* machine_in(List const& list) {
-  typename norm_of<List>::machine_type* m = nullptr;
-  list.for_each([&m](auto& w) { m = &w.machine(); });
-  return m;
-}
-
-/// The machine of a list that is not empty.
-template<class List>
-constexpr auto& machine_of(List const& list) {
-  auto* const m = machine_in(list);
-  if (m == nullptr) throw_no_parameters();
-  return *m;
+constexpr auto& machine_of_gradients(List const& list) {
+  return machine_of(list, "the norm of the gradients");
 }
 
 template<class List>
@@ -155,7 +127,7 @@ constexpr std::size_t count_in(List const& list) {
 template<class List>
 constexpr void finish_gradients(List const& list) {
   try {
-    buckets sent{machine_of(list), count_in(list)};
+    buckets sent{machine_of_gradients(list), count_in(list)};
     list.for_each([&sent](auto& w) {
       if (w.slot().sum) sent.sum(w.slot(), w.size);
     });
@@ -169,7 +141,7 @@ constexpr void finish_gradients(List const& list) {
 template<class List>
 constexpr norm_of<List> norm_of_gradients(List const& list) {
   using number = norm_of<List>;
-  norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of(list)};
+  norm_sum<typename number::element_type, typename number::layout_type> sum{machine_of_gradients(list)};
   finish_gradients(list);
   list.for_each([&sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
     if (!w.slot().sum) return;
@@ -184,7 +156,7 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
 /// layout. The gradients are finished first and stay so; then one number is all-reduced. Each parameter stands in the list once.
 template<class First, class... Rest>
 constexpr auto global_norm(parameter_list<First, Rest...> const& list, std::source_location at = std::source_location::current()) {
-  detail::machine_of(list).enter("global_norm", at);
+  detail::machine_of_gradients(list).enter("global_norm", at);
   return detail::norm_of_gradients(list);
 }
 
@@ -193,7 +165,7 @@ constexpr auto global_norm(parameter_list<First, Rest...> const& list, std::sour
 template<class First, class... Rest>
 constexpr auto clip_by_global_norm(parameter_list<First, Rest...> const& list, double limit,
                                    std::source_location at = std::source_location::current()) {
-  detail::machine_of(list).enter("clip_by_global_norm", at);
+  detail::machine_of_gradients(list).enter("clip_by_global_norm", at);
   auto norm         = detail::norm_of_gradients(list);
   auto const factor = detail::clip_factor(norm, limit);
   list.for_each([&factor](auto& w) {

@@ -5,10 +5,12 @@
 #include <iterator>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <boost/hana/basic_tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/verdict.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
@@ -61,6 +63,21 @@ template<class X>
 inline constexpr bool is_parameter_list = false;
 template<class... Part>
 inline constexpr bool is_parameter_list<parameter_list<Part...>> = true;
+
+/// The first parameter in a list, a model or a range of models: which machine all of them are on.
+template<class Part>
+struct first_parameter {
+  static_assert(accepted<typename naming<Part>::type>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
+};
+template<Range Part>
+  requires(!Parameter<Part> && !HasParameters<Part>)
+struct first_parameter<Part> : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
+template<Parameter Part>
+struct first_parameter<Part> : std::type_identity<Part> {};
+template<class First, class... Rest>
+struct first_parameter<parameter_list<First, Rest...>> : first_parameter<First> {};
+template<HasParameters Part>
+struct first_parameter<Part> : first_parameter<decltype(std::declval<Part&>().parameters())> {};
 
 /// Calls `f` with each parameter in `part`: a parameter, a model, or a range of models.
 template<class Part, class F>
@@ -149,6 +166,28 @@ constexpr auto parameters(Part&&... part)
   if constexpr (accepted<verdict>) return parameter_list{detail::as_named(part)...};
   else return parameter_list<>{};
 }
+
+namespace detail {
+
+/// The machine of a list, all of whose parameters are on one; null if there are none.
+template<class List>
+constexpr auto* machine_in(List const& list) {
+  typename first_parameter<List>::type::machine_type* m = nullptr;
+  list.for_each([&m](auto& w) { m = &w.machine(); });
+  return m;
+}
+
+[[noreturn]] inline void throw_no_parameters(char const* what) { throw software_error(std::string{what} + " of no parameters: the list is empty"); }
+
+/// The machine of a list that is not empty. Errors: `software_error` if it is; `what` is to be made of the parameters.
+template<class List>
+constexpr auto& machine_of(List const& list, char const* what) {
+  auto* const m = machine_in(list);
+  if (m == nullptr) throw_no_parameters(what);
+  return *m;
+}
+
+}  // namespace detail
 
 /// Forgets all gradients; optimizers do so at the end of `step`.
 template<class... Part>
