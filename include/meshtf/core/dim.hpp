@@ -10,7 +10,7 @@ inline namespace v0 {
 /// Sizes, counts and offsets, in elements or bytes.
 using extent = std::int64_t;
 
-/// Base of every dimension. The derived type is the name, so two dimensions of one size stay two dimensions.
+/// Base of every dimension. The derived type is its name, so two dimensions of the same size remain distinct.
 ///
 ///     struct batch  : meshtf::dim<512>  {};
 ///     struct hidden : meshtf::dim<4096> {};

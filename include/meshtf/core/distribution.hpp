@@ -1,4 +1,4 @@
-// Distributions: random values that depend on where an element stands in the whole tensor, and on nothing else.
+// Distributions: random values that depend only on where an element is in the whole tensor.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What makes one stream of random numbers differ from another: values are a function of (seed, stream, global index of the element), so they are the same
-/// under every layout and cost no communication.
+/// Selects a stream of random numbers. A value is a function of (seed, stream, global index of the element), so values are the same under every
+/// layout and cost no communication.
 struct random_key {
   std::uint64_t seed   = 0;
   std::uint64_t stream = 0;

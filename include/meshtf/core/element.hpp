@@ -1,4 +1,4 @@
-// Element types: what a tensor may hold, and what the library knows of each.
+// Element types: what a tensor may hold, and what the library knows about each.
 #pragma once
 
 #include <concepts>
@@ -10,17 +10,17 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// An element type as a value: ledgers, records and files name it so.
+/// An element type as a value, as ledgers, records and files name it.
 enum class element : std::uint8_t { float32, float64, int32 };
 
-/// What is known of an element type without its type.
+/// Facts about an element type, available without the type.
 struct element_facts {
   std::string_view name;         // in messages and pictures
   extent bytes = 0;
-  std::string_view safetensors;  // in a file of that format
+  std::string_view safetensors;  // in files of that format
 };
 
-/// There is no default: the compiler warns of an element type that is missing here.
+/// The switch has no default, so the compiler warns if an element type is missing.
 constexpr element_facts facts_of(element e) {
   switch (e) {
     case element::float32: return {"float", 4, "F32"};
@@ -33,7 +33,7 @@ constexpr element_facts facts_of(element e) {
 constexpr extent bytes_of(element e) { return facts_of(e).bytes; }
 constexpr std::string_view to_string(element e) { return facts_of(e).name; }
 
-/// What is known of the element type `T`; of a type that is not specialised there are no tensors, and nothing is taken for granted.
+/// Facts about the element type `T`. A type without a specialisation can't be the element type of a tensor; nothing is assumed about it.
 ///
 ///   kind          as a value
 ///   is_floating   gradients flow through it

@@ -1,4 +1,4 @@
-// Errors: what a program says when it can't go on, and the status it ends with.
+// Errors: what a program says when it can't go on, and the status it exits with.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@ inline namespace v0 {
 
 /// Base of everything the library throws. The text is one line: what is wrong, what was expected and found, what to type next.
 ///
-/// The status is that of the whole job; the numbers are those of BSD's sysexits.h.
+/// The exit status is that of the whole job; its values are those of BSD's sysexits.h.
 class error : public std::runtime_error {
 public:
   explicit error(std::string const& text, int exit_status = 70) : std::runtime_error{text}, status_{exit_status} { latest() = {text, exit_status}; }
@@ -21,7 +21,7 @@ public:
     int exit_status = 70;
   };
 
-  /// The error made last on this thread. Destructors that run while an exception passes can't see it, and `environment` must name it there.
+  /// The latest error made on this thread. A destructor that runs during unwinding can't see the exception, and `environment` must name it there.
   static record& latest() {
     static thread_local record made;
     return made;
@@ -36,7 +36,7 @@ struct usage_error : error {
   explicit usage_error(std::string const& text) : error{text, 64} {}
 };
 
-/// A file has other content than its format allows.
+/// The content of a file violates its format.
 struct data_error : error {
   explicit data_error(std::string const& text) : error{text, 65} {}
 };
@@ -46,7 +46,7 @@ struct no_input : error {
   explicit no_input(std::string const& text) : error{text, 66} {}
 };
 
-/// MPI or the system refused: a message was not delivered, memory is used up.
+/// MPI or the system refused: a message was not delivered, or memory ran out.
 struct unavailable : error {
   explicit unavailable(std::string const& text) : error{text, 69} {}
 };
@@ -61,7 +61,7 @@ struct stale_value : software_error {
   using software_error::software_error;
 };
 
-/// Throws the class that a status stands for: an error that crossed a process boundary as text and number is an exception again.
+/// Throws the class that a status stands for: an error that crossed a process boundary as text and number becomes an exception again.
 [[noreturn]] inline void throw_error(std::string const& text, int exit_status) {
   switch (exit_status) {
     case 64: throw usage_error{text};

@@ -1,4 +1,4 @@
-// Functions of elements: what is common to them, and those that many operations and kernels are made of.
+// Functions of elements: their common base, and those that many operations and kernels use.
 #pragma once
 
 #include <meshtf/core/dim.hpp>
@@ -7,14 +7,14 @@ namespace meshtf {
 inline namespace v0 {
 namespace function {
 
-/// Functions that kernels may call with batches; they say how many arithmetic steps they take.
+/// Base of functions that kernels may call with batches. `flops` is the number of arithmetic steps.
 template<extent Flops>
 struct of_elements {
   static constexpr bool vectorised = true;
   static constexpr extent flops    = Flops;
 };
 
-/// A constant that single precision rounds, as a number or a batch of numbers.
+/// A constant as a number or a batch of numbers, rounded if these are single precision.
 template<class V>
 constexpr V rounded(double c) {
   if constexpr (requires { typename V::value_type; }) return V(static_cast<typename V::value_type>(c));
@@ -39,7 +39,7 @@ struct minus : of_elements<1> {
 struct over : of_elements<1> {
   constexpr auto operator()(auto const& x, auto const& y) const { return x / y; }
 };
-/// x times a number, which takes the element type of the tensor.
+/// x times a number, which has the element type of the tensor.
 template<class T>
 struct scaled : of_elements<1> {
   T by;

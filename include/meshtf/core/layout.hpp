@@ -30,7 +30,7 @@ concept LayoutRule = requires {
   typename R::over;
 };
 
-/// `Dim` has more than one rule, so what it is split over is not said.
+/// `Dim` has more than one rule, so its split is ambiguous.
 template<class Dim>
 struct two_rules_for_dim {};
 
@@ -88,7 +88,7 @@ concept Layout = requires {
   L::rules;
 };
 
-/// The layout `L` without storage: the same rules, but a tensor under it is only a shape, and its machine is the compiler's ledger.
+/// The layout `L` without storage: the rules are the same, but a tensor under it is only a shape, and its machine is the compiler's ledger.
 template<Layout L>
 struct dry {
   using mesh_type             = typename L::mesh_type;
@@ -121,7 +121,7 @@ struct axes_lookup : std::type_identity<typename decltype(find_axes<L, D>())::ty
 
 }  // namespace detail
 
-/// `L`, whether it is dry or not: plans and kernels are keyed by the rules alone, so a layout and its dry twin share their instantiations.
+/// `L` without `dry`. Plans and kernels are keyed by the rules alone, so a layout and its dry twin share their instantiations.
 template<class L>
 using wet = typename detail::rules_of<L>::type;
 

@@ -1,4 +1,4 @@
-// Mathematics of one element, under the names that batches of elements have too.
+// Mathematics of one element, under the names that batches of elements use too.
 #pragma once
 
 #include <cmath>
@@ -12,8 +12,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The square root to the last bit, as the processor rounds it. x is n * 4^k with n of 53 or 54 bits, whose root is found bit by bit, with one bit more than
-/// a double has, to round by: where that bit is set something remains, so there is no tie.
+/// The correctly rounded square root, equal to the processor's. x is n * 4^k, where n has 53 or 54 bits. The root of n is found bit by bit, with one
+/// bit more than a double has, which decides the rounding: if that bit is set there is a remainder, so there is no tie.
 constexpr double constant_sqrt(double x) {
   if (!(x > 0)) return x == 0 ? x : std::numeric_limits<double>::quiet_NaN();
   if (x > std::numeric_limits<double>::max()) return x;
@@ -35,8 +35,8 @@ constexpr double constant_sqrt(double x) {
 
 }  // namespace detail
 
-/// A functor that says `using math::exp; return exp(x);` works on a number and on a batch of them: the batch's own function is found by argument-dependent
-/// lookup, in whatever library it comes from.
+/// A functor that says `using math::exp; return exp(x);` works on a number and on a batch: argument-dependent lookup finds the batch's own function,
+/// whatever library it comes from.
 namespace math {
 
 template<std::floating_point T>
@@ -49,7 +49,7 @@ constexpr T log(T x) {
   return std::log(x);
 }
 
-/// Of a number it is a constant expression, which std::sqrt is not in C++20: what a step computes with it can be dry-run by every compiler.
+/// For a number this is a constant expression, which std::sqrt is not in C++20, so every compiler can dry-run a step that uses it.
 template<std::floating_point T>
 constexpr T sqrt(T x) {
   if constexpr (sizeof(T) <= sizeof(double))
@@ -68,14 +68,14 @@ constexpr T abs(T x) {
   return std::abs(x);
 }
 
-/// The second where one of the two is not a number, as the processor's instruction does it: `max(0, x)` hands a NaN on.
+/// Returns the second if either is NaN, as the processor's instruction does: `max(0, x)` propagates a NaN.
 template<class T>
   requires std::is_arithmetic_v<T>
 constexpr T max(T a, T b) {
   return a > b ? a : b;
 }
 
-/// The second where one of the two is not a number.
+/// Returns the second if either is NaN.
 template<class T>
   requires std::is_arithmetic_v<T>
 constexpr T min(T a, T b) {
@@ -88,7 +88,7 @@ constexpr T select(bool condition, T yes, T no) {
   return condition ? yes : no;
 }
 
-/// 1 / sqrt(x) of numbers and batches alike: to the last bits, which the processor's estimate is not.
+/// 1 / sqrt(x) of numbers and batches alike, accurate to the last bits, unlike the processor's estimate.
 template<class T>
 constexpr T reciprocal_sqrt(T const& x) {
   return T(1) / sqrt(x);

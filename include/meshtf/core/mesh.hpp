@@ -9,7 +9,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What joins the processes along an axis: the memory or the fast links of one node, or a network between nodes.
+/// What connects the processes along an axis: the memory or the fast links of one node, or a network between nodes.
 enum class link : std::uint8_t { within_node, between_nodes };
 
 /// Base of every axis of a mesh. The derived type is the name.
@@ -17,7 +17,7 @@ enum class link : std::uint8_t { within_node, between_nodes };
 ///     struct rows : meshtf::axis<2> {};
 ///     struct pods : meshtf::axis<2, meshtf::link::between_nodes> {};
 ///
-/// The link changes no value: a long sum over axes of both kinds is made so that the slow one carries less, and modelled times tell the two apart.
+/// The link changes no value: a long sum over axes of both kinds is made so that the slow link carries less, and modelled times distinguish the two.
 template<extent Processes, link Over = link::within_node>
 struct axis {
   static_assert(Processes > 0, "meshtf: an axis has at least one process");
@@ -41,7 +41,7 @@ struct axes {
   static constexpr bool has = (std::same_as<X, A> || ...);
 };
 
-/// More axes than this no mesh has: sets of axes are bits of an `axis_set`.
+/// A mesh has at most this many axes. An `axis_set` stores one bit for each.
 inline constexpr int max_axes = 8;
 
 namespace detail {
@@ -51,7 +51,7 @@ inline constexpr int times_among = (int{std::same_as<X, All>} + ... + 0);
 
 }  // namespace detail
 
-/// The processes, as a grid. Ranks are row-major: the last axis is the one whose neighbours have neighbouring ranks.
+/// The processes as a grid. Ranks are row-major: neighbours along the last axis have neighbouring ranks.
 ///
 ///     struct grid : meshtf::mesh<rows, cols> {};
 template<MeshAxis... A>

@@ -21,7 +21,7 @@ consteval std::string_view spelled() {
 }
 
 consteval std::string_view without_scopes(std::string_view text) {
-  // the last scope of the outermost name: those within its template arguments, or within the arguments of what encloses it, are no scopes of its own
+  // find the last scope of the outermost name; scopes inside its template arguments, or inside the arguments of what encloses it, do not count
   int depth        = 0;
   std::size_t name = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -41,8 +41,8 @@ inline constexpr std::string_view name<T> = T::name;
 
 }  // namespace detail
 
-/// The name that `T` was declared with, without its namespaces: "batch". A member `static constexpr std::string_view name` takes precedence; it keeps the
-/// name in files and plots stable when the type is renamed.
+/// The name that `T` was declared with, without its namespaces: "batch". A member `static constexpr std::string_view name` takes precedence; it keeps
+/// the name in files and plots stable when the type is renamed.
 template<class T>
 consteval std::string_view name_of() {
   return detail::name<T>;

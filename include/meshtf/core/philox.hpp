@@ -1,4 +1,4 @@
-// Random numbers that depend on a seed and an index only, so that every layout draws the same.
+// Random numbers that depend only on a seed and an index, so every layout draws the same.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace detail {
 
 inline constexpr std::uint64_t low_word = 0xffffffff;
 
-/// Words of several counters. They take 64 bits each, the width of their products: so compilers turn loops over counters into SIMD code.
+/// The words of several counters. Each word takes 64 bits, the width of the products, so that compilers vectorise loops over counters.
 template<std::size_t Lanes>
 struct philox_words {
   std::array<std::array<std::uint64_t, Lanes>, 4> word;
@@ -35,7 +35,7 @@ template<std::uint64_t Round>
   d = p & low_word;
 }
 
-/// The rounds are a fold and inlined by order: g++ vectorises a loop over counters only where no loop or call is left in it.
+/// The rounds are an inlined fold: g++ vectorises a loop over counters only if no inner loop or call is left in it.
 template<std::uint64_t... Round>
 [[gnu::always_inline]] constexpr void philox_rounds(std::uint64_t& a, std::uint64_t& b, std::uint64_t& c, std::uint64_t& d, std::uint64_t key0,
                                                     std::uint64_t key1, std::integer_sequence<std::uint64_t, Round...>) {
@@ -49,7 +49,7 @@ constexpr double unit_interval(std::uint64_t low, std::uint64_t high) {
 
 }  // namespace detail
 
-/// Philox4x32-10: 128 random bits for each counter. Streams of one seed share nothing.
+/// Philox4x32-10: 128 random bits for each counter. Streams of one seed have nothing in common.
 /// Source: Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3 (2011).
 class philox {
 public:
@@ -62,7 +62,7 @@ public:
     return words;
   }
 
-  /// The words of `Lanes` counters in a row.
+  /// The words of `Lanes` consecutive counters.
   template<std::size_t Lanes>
   constexpr detail::philox_words<Lanes> many(std::uint64_t counter) const {
     detail::philox_words<Lanes> x{};
@@ -81,7 +81,7 @@ private:
 
 namespace detail {
 
-/// Two values for each counter: where `Normal`, a pair by Box and Muller, else two uniform ones.
+/// Two values for each counter: if `Normal`, a pair by Box and Muller, otherwise two uniform values.
 template<bool Normal, std::size_t Lanes>
 constexpr std::array<double, 2 * Lanes> draw(philox const& random, std::uint64_t counter) {
   auto const x = random.many<Lanes>(counter);
@@ -123,17 +123,17 @@ constexpr void draw_run(philox const& random, extent first, extent n, Put put) {
 
 }  // namespace detail
 
-/// In [0, 1), 53 random bits.
+/// Uniform in [0, 1), with 53 random bits.
 constexpr double uniform_at(philox const& random, extent global_index) {
   return detail::draw<false, 1>(random, static_cast<std::uint64_t>(global_index) / 2)[static_cast<std::size_t>(global_index % 2)];
 }
 
-/// Mean 0, standard deviation 1.
+/// Normal with mean 0 and standard deviation 1.
 inline double normal_at(philox const& random, extent global_index) {
   return detail::draw<true, 1>(random, static_cast<std::uint64_t>(global_index) / 2)[static_cast<std::size_t>(global_index % 2)];
 }
 
-/// z[k] = low + (high - low) * uniform_at(random, first + k), below `high` after rounding too.
+/// z[k] = low + (high - low) * uniform_at(random, first + k), kept below `high` even after rounding.
 template<FloatingElement T>
 void fill_uniform(philox const& random, extent first, extent n, T low, T high, T* z) {
   double const from = static_cast<double>(low), width = static_cast<double>(high) - from;

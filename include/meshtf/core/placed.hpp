@@ -1,4 +1,4 @@
-// Placed dimensions: what the rules need to know of a dimension, as a value.
+// Placed dimensions: what the rules need to know about a dimension, as a value.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr bool among(axis_set set, int axis) { return (set >> axis & 1) != 0; }
 
 }  // namespace detail
 
-/// Axes of a mesh by number, in order. Rules work on these, so one compiled rule serves every mesh, layout and search.
+/// Axes of a mesh by number, in order. Rules work on these numbers, so one compiled rule serves every mesh, layout and search.
 struct axis_list {
   std::array<signed char, max_axes> number{};
   int count = 0;
@@ -44,15 +44,15 @@ struct axis_list {
   }
 };
 
-/// A dimension under a layout: how many elements, in how many parts, over which axes.
+/// A dimension under a layout: its size, its number of parts, and the axes that split it.
 struct placed {
   extent size  = 1;
   extent parts = 1;
   axis_list over{};
 
-  /// Elements that every process has room for: its storage.
+  /// Elements that every process has storage for.
   constexpr extent room() const { return (size + parts - 1) / parts; }
-  /// Elements of part number `part`: the first ones of its storage.
+  /// Elements of part number `part`. They are the first ones of its storage.
   constexpr extent held(extent part) const {
     extent const left = size - part * room();
     return left < 0 ? 0 : left < room() ? left : room();
@@ -60,7 +60,7 @@ struct placed {
   friend constexpr bool operator==(placed const&, placed const&) = default;
 };
 
-/// The dimensions of a tensor within a loop nest: their numbers in the nest, outermost in memory first.
+/// The dimensions of a tensor as numbers in a loop nest, outermost in memory first.
 struct dim_list {
   std::array<signed char, max_rank> number{};
   int count = 0;
@@ -171,7 +171,7 @@ inline constexpr auto stored_extents = detail::placed_shape<wet<L>, S>::extents;
 template<Layout L, class S>
 inline constexpr auto shard_size = detail::placed_shape<wet<L>, S>::size;
 
-/// The axes of `M` that join more than one process. An axis of size 1 is in no plan: nothing is sent along it.
+/// The axes of `M` that join more than one process. No plan contains an axis of size 1: nothing is sent along it.
 template<Mesh M>
 inline constexpr axis_set joining_axes = detail::joining<M>;
 
@@ -183,7 +183,7 @@ inline constexpr axis_set split_over = detail::placed_shape<wet<L>, S>::over;
 template<Mesh M, class Axes>
 inline constexpr axis_set axis_set_of = detail::set_of<M, Axes>::value;
 
-/// The dimensions of shape `S` by their place in the loop nest `Nest`.
+/// The dimensions of shape `S` as numbers in the loop nest `Nest`.
 template<class Nest, class S>
 inline constexpr dim_list dims_within = detail::dims_inside<Nest, S>::value;
 
@@ -191,7 +191,7 @@ inline constexpr dim_list dims_within = detail::dims_inside<Nest, S>::value;
 template<Mesh M>
 inline constexpr std::array<extent, max_axes> axis_sizes = detail::sizes_of_axes<M>;
 
-/// Where a process stands: its coordinate along each axis of the mesh, by number, and the sizes of the axes.
+/// The place of a process: its coordinate along each axis of the mesh, by number, and the sizes of the axes.
 struct place_in_mesh {
   std::span<extent const> coordinates{};
   std::span<extent const> sizes{};
@@ -204,7 +204,7 @@ struct place_in_mesh {
   }
 };
 
-/// How many processes the axes of a set hold together.
+/// The number of processes along a set of axes.
 constexpr extent processes_along(std::span<extent const> sizes, axis_set over) {
   extent n = 1;
   for (std::size_t i = 0; i < sizes.size(); ++i)

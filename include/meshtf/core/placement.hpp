@@ -14,11 +14,11 @@ inline namespace v0 {
 template<class Axis, class First, class Second>
 struct one_axis_splits_two_dims {};
 
-/// A tensor names each dimension once. For a square matrix over one dimension, rename one side.
+/// A tensor names each dimension at most once. For a square matrix over one dimension, rename one side.
 template<class Dim>
 struct dim_appears_twice {};
 
-/// Two dimensions are aliases of `Dim`, so they are one dimension, and a tensor would have it twice. Each is a struct of its own:
+/// Two dimensions are aliases of `Dim`, so they are the same dimension, and a tensor would have it twice. Declare a struct for each:
 /// `struct length : meshtf::dim<64> {};` instead of `using length = meshtf::dim<64>;`.
 template<class Dim>
 struct aliases_are_one_dim {};
@@ -27,21 +27,21 @@ struct aliases_are_one_dim {};
 template<class Dim, extent Size, extent Parts>
 struct parts_do_not_divide_dim {};
 
-/// A verdict, and the axes over which the layout splits the dimension that it names: what an assertion shows, while the verdict alone is what one asks for.
+/// A verdict with the axes over which the layout splits the dimension that it names. Assertions show this type; programs ask for the verdict alone.
 template<class Verdict, class... Axes>
 struct over_axes;
 
-/// A tensor or a loop nest over `Dims` dimensions, of which there may be `Most`.
+/// A tensor or a loop nest has `Dims` dimensions; the most allowed is `Most`.
 template<int Dims, int Most>
 struct too_many_dims {};
 
-/// What is wrong with a placement: the dimensions by their place in the tensor, the axis by its number.
+/// What is wrong with a placement: the dimensions by their position in the tensor, the axis by its number.
 struct placement_fault {
   enum kind { none, two_dims, ragged } what = none;
   int first = 0, second = 0, axis = 0;
 };
 
-/// The first fault in the order of the dimensions. The rule itself: an axis splits one dimension, and parts are equal.
+/// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all parts of a dimension are equal.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.1.
 constexpr placement_fault examine(std::span<placed const> dims) {
   std::array<int, max_axes> splits{};  // for each axis: 1 + the dimension that it splits
@@ -87,7 +87,7 @@ using named_twice = std::conditional_t<std::same_as<D, dim<D::size>>, aliases_ar
 template<class D, class... All>
 using named_once = std::conditional_t<times_among<D, All...> == 1, legal, named_twice<D>>;
 
-// A layout whose own rules are unsound places nothing, and is not asked where.
+// A layout whose own rules are unsound places nothing, so its placements are not examined.
 template<class L, class S, class Rules = typename L::rules_verdict>
 struct objection : std::type_identity<Rules> {};
 
@@ -125,7 +125,7 @@ using placement_verdict = placement_verdict_of<L, shape<D...>>;
 
 namespace detail {
 
-/// The placement's verdict as assertions show it.
+/// The placement verdict as assertions show it.
 template<class L, class... D>
 using shown_placement = typename shown<wet<L>, placement_verdict<L, D...>>::type;
 

@@ -1,4 +1,4 @@
-// Shapes: ordered lists of dimensions, and the little algebra on them.
+// Shapes: ordered lists of dimensions, and the small algebra on them.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// More dimensions than this no tensor and no loop nest has.
+/// A tensor or a loop nest has at most this many dimensions.
 inline constexpr int max_rank = 12;
 
 template<Dimension... D>
@@ -22,7 +22,7 @@ struct shape {
 
 namespace detail {
 
-// Folds over `+` do the work: no recursion, and the order of the dimensions is kept.
+// Folds over `+` do the work: there is no recursion, and the order of the dimensions is kept.
 template<class... A, class... B>
 shape<A..., B...> operator+(shape<A...>, shape<B...>);
 
@@ -65,7 +65,7 @@ using common_dims = typename detail::meet<A, B>::common;
 template<class A, class B>
 using united = decltype(detail::operator+(A{}, without<B, A>{}));
 
-/// `S` with the dimensions of the shape `To` in the place of `From`.
+/// `S` with `From` replaced by the dimensions of the shape `To`.
 template<class S, class From, class To>
 using replaced = typename detail::replacement<S, From, To>::type;
 
@@ -80,7 +80,7 @@ struct all_dims<S> : std::type_identity<S> {};
 template<class S, class First, class... Rest>
 struct all_dims<S, First, Rest...> : all_dims<united<S, First>, Rest...> {};
 
-/// The first of the shapes that has all dimensions, as `All` has; else `All`.
+/// The first of the shapes that has all dimensions of `All`; `All` itself if there is none.
 template<class All, class... S>
 struct first_with_all : std::type_identity<All> {
   static constexpr bool there_is = false;
@@ -101,13 +101,13 @@ using broadcast_of = first_with_all<typename all_dims<S...>::type, S...>;
 
 }  // namespace detail
 
-/// The shape that operands of the shapes `S...` are broadcast to: that of the first which has the dimensions of all others. Where there is none, all dimensions
-/// as they come: the left operand's, then the right's.
+/// The shape that operands of the shapes `S...` are broadcast to: the first that has the dimensions of all others. If there is none, all dimensions
+/// in order: the left operand's, then the right's.
 template<class... S>
 using broadcast_shape = typename detail::broadcast_of<S...>::type;
 
-/// Are they broadcast without being told? One has the dimensions of all others, or they are two that share none. Otherwise an operand that was meant to have a
-/// dimension of another would silently get more of them.
+/// Whether operands are broadcast implicitly: one has the dimensions of all others, or there are two that share none. Otherwise an operand that was
+/// meant to have a dimension of another would silently be given more dimensions.
 template<class... S>
 inline constexpr bool broadcast_by_themselves =
     detail::broadcast_of<S...>::there_is || (sizeof...(S) == 2 && (S::rank + ... + 0) == broadcast_shape<S...>::rank);

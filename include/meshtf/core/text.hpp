@@ -12,11 +12,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Text of at most `Capacity` characters, as a literal value: made in constant evaluation, kept in a constant, printed at run time, or a template argument.
-/// Text that does not fit stops the compiler, or throws.
+/// Text of at most `Capacity` characters, as a literal value: made in constant evaluation, kept in a constant, printed at run time, or used as a
+/// template argument. Text that does not fit stops the compiler, or throws at run time.
 template<std::size_t Capacity>
 struct fixed_text {
-  // public, so that a text may be a template argument
+  // public, so that a text can be a template argument
   std::size_t count = 0;
   char characters[Capacity + 1]{};
 
@@ -39,7 +39,7 @@ struct fixed_text {
   constexpr fixed_text& operator+=(char const* text) { return *this += std::string_view{text}; }
   constexpr fixed_text& operator+=(char c) { return *this += std::string_view{&c, 1}; }
 
-  /// `n` times `c`.
+  /// Appends `c` `n` times.
   constexpr fixed_text& fill(std::size_t n, char c) {
     for (std::size_t i = 0; i < n; ++i) *this += c;
     return *this;
@@ -86,7 +86,8 @@ constexpr short_text thousands_text(extent n) {
   return text;
 }
 
-/// 12.35: rounded to so many decimals. What has no digits to show is "nan", "inf" or "-inf", as is a number of more than 18 digits with its decimals.
+/// 12.35: rounded to `decimals` decimals. A value without digits to show is "nan", "inf" or "-inf"; a number of more than 18 digits, decimals
+/// included, is shown as infinite too.
 constexpr short_text decimal_text(double x, int decimals) {
   extent scale = 1;
   for (int i = 0; i < decimals; ++i) scale *= 10;
@@ -106,7 +107,7 @@ constexpr short_text decimal_text(double x, int decimals) {
 
 namespace detail {
 
-/// Three digits that count: 1.23, 12.3, 123, 1234.
+/// Three significant digits: 1.23, 12.3, 123; from 1000 on, a whole number: 1234.
 constexpr short_text three_digits(double x) {
   double const size = x < 0 ? -x : x;
   return decimal_text(x, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
@@ -125,7 +126,7 @@ constexpr short_text bytes_text(extent bytes) {
   return text += units[unit];
 }
 
-/// 1.23 G, 45.6 T: counts such as flops, in thousands of thousands.
+/// 1.23 G, 45.6 T: counts such as flops, in powers of 1000.
 constexpr short_text count_text(extent n) {
   constexpr std::string_view units[] = {"", " k", " M", " G", " T", " P", " E"};
   double size                        = static_cast<double>(n);
@@ -147,7 +148,7 @@ constexpr short_text seconds_text(double seconds) {
   return text += units[unit];
 }
 
-/// `text` in a column of `width` characters, at its left or its right end; longer text stays as it is.
+/// `text` at the left or right end of a column of `width` characters; longer text is not cut.
 constexpr fixed_text<255> left_column(std::string_view text, std::size_t width) {
   fixed_text<255> column{text};
   return column.fill(width > text.size() ? width - text.size() : 0, ' ');

@@ -1,4 +1,4 @@
-// A layout that is not decided yet: which dimensions it may split, and sizes that will depend on it.
+// A layout that is not decided yet: the dimensions it may split, and sizes that depend on it.
 #pragma once
 
 #include <meshtf/core/placed.hpp>
@@ -6,19 +6,19 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Stands for whatever axes will split `D`.
+/// Stands for the axes that will split `D`.
 template<Dimension D>
 struct undecided_axis : axis<D::size> {};
 
-/// A layout that may split `D...`, over axes that nobody has named yet. Each has an axis of its own, so an `axis_set` under this layout is a set of dimensions:
-/// bit i is the i-th of `D...`, and what an operation finishes over is which dimensions' axes it will finish over. Rules and operations work under it as under
-/// any other layout, but sizes are not numbers: they are `undecided_size`s.
+/// A layout that may split `D...` over axes that are not named yet. Each dimension has an axis of its own, so an `axis_set` under this layout is a
+/// set of dimensions: bit i stands for the axes of the i-th of `D...`, and what an operation finishes over says which dimensions' axes it will finish
+/// over. Rules and operations work under it as under any other layout, but sizes are not numbers: they are `undecided_size`s.
 template<Dimension... D>
 struct undecided_layout : layout<mesh<undecided_axis<D>...>, split<D, undecided_axis<D>>...> {
   static_assert(sizeof...(D) <= max_axes, "meshtf: a record leaves at most 8 dimensions open");
 };
 
-/// Whether `L` is such a layout, dry or not.
+/// Whether `L` is an undecided layout, dry or not.
 template<class L>
 inline constexpr bool is_undecided = false;
 template<class... D>
@@ -29,12 +29,12 @@ inline constexpr bool is_undecided<dry<undecided_layout<D...>>> = true;
 /// A dimension under an undecided layout.
 struct undecided_dim {
   extent size   = 1;
-  axis_set open = 0;  // its bit, if it may be split
+  axis_set open = 0;  // its bit, if the layout may split it
 
   friend constexpr bool operator==(undecided_dim const&, undecided_dim const&) = default;
 };
 
-/// A number of elements, or of bytes, that one process has of `whole`: divided by the parts of each dimension in `dims`.
+/// The elements, or bytes, of `whole` that one process has: `whole` divided by the parts of each dimension in `dims`.
 struct undecided_size {
   extent whole  = 0;
   axis_set dims = 0;
@@ -54,7 +54,7 @@ struct undecided_size {
   }
 };
 
-/// In a set of dimensions that stands for their axes: all axes of the mesh, also those that split nothing.
+/// In a set of dimensions that stand for their axes: all axes of the mesh, including those that split nothing.
 inline constexpr axis_set every_axis = axis_set{1} << 31;
 
 namespace detail {

@@ -7,16 +7,17 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Nothing to object to. Every other verdict is an objection: its name states the fact, its arguments are the user's own types.
+/// No objection. Every other verdict is an objection: its name states the fact, its arguments are the user's own types.
 struct legal {};
 
-/// Is this verdict `legal`? Operations assert it of theirs: both compilers print its name and arguments where it is not.
+/// Whether a verdict is `legal`. Operations assert this of their verdicts; if an assertion fails, both compilers print the verdict's name and
+/// arguments.
 template<class Verdict>
 inline constexpr bool accepted = false;
 template<>
 inline constexpr bool accepted<legal> = true;
 
-/// The same as a concept. g++ 12 prints the verdict in an assertion outside of templates only for a concept.
+/// The same as a concept. In an assertion outside a template, g++ 12 prints the verdict only for a concept.
 template<class Verdict>
 concept is_legal = accepted<Verdict>;
 
@@ -31,7 +32,7 @@ struct objection_among<Verdict, Rest...> : std::type_identity<Verdict> {};
 template<class... Rest>
 struct objection_among<legal, Rest...> : objection_among<Rest...> {};
 
-/// An objection that has a sentence of its own, apart from all others.
+/// Separates an objection that has a sentence of its own from all others.
 template<template<class...> class Objection, class Verdict>
 struct sentence {
   using own    = legal;
