@@ -1,4 +1,4 @@
-// What an all-reduce will be made of, decided before it runs: one call, or the halves and levels that take less time for long arrays.
+// The calls that make an all-reduce, decided before it runs: one call, or the halves and levels that take less time for long arrays.
 #pragma once
 
 #include <array>
@@ -11,8 +11,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// One call of an all-reduce, over `over`. The process works on a range of the array, at first all of it: a reduce-scatter leaves it its own part of the range, an
-/// all-gather brings the range back that the part was of. `count` is the elements of the range for an all-reduce, of one part for the other two.
+/// One call of an all-reduce, over the axes `over`. The process works on a range of the array, at first the whole array: a reduce-scatter narrows the
+/// range to the process's own part, and an all-gather restores the range before. `count` is the number of elements in the range for an all-reduce,
+/// and in one part for the other two.
 struct all_reduce_call {
   collective kind = collective::all_reduce;
   extent count    = 0;

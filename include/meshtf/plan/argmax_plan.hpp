@@ -21,7 +21,7 @@ struct argmax {
   }
 };
 
-/// Where the largest of a process is not the peak of all processes, its index names no element. Arrays: the largest, the peak, the indices.
+/// Invalidates the index wherever a process's largest element is smaller than the peak of all processes. Arrays: the largest, the peak, the indices.
 template<Element T>
 struct forget_smaller {
   using steps_type = shard_steps;
@@ -34,7 +34,7 @@ struct forget_smaller {
 
 /// The largest element of a tensor of shape `X` along `Along`.
 ///
-/// Where that is split, each process knows the largest of its part: they are joined over `finished_over`.
+/// If `Along` is split, each process knows the largest element of its part, and these are joined over `finished_over`.
 template<Layout L, class X, class Along>
 struct argmax_plan {
   using result  = without<X, shape<Along>>;

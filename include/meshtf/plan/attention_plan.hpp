@@ -9,21 +9,21 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Keys and values have the queries' dimensions, with those of the memory in the place of the query's: the same as `Expected`, in any order, not `Given`.
+/// Keys and values have the dimensions of the queries, with the memory's in place of the query's: `Expected`, in any order, but not `Given`.
 template<class Expected, class Given>
 struct memory_has_other_dims {};
 
-/// Keys and values have `Groups` where the queries have `Heads`, several of which look at one key. Cut the heads of q, and give k and v the new dimension by
-/// adding zeros that have it: `attention<...>(split_dim<heads, groups, each>(q), k + zeros, v + zeros)`.
+/// Keys and values have `Groups` where the queries have `Heads`, so several heads share a key. Split the heads of q, and give k and v the new
+/// dimension by adding zeros that have it: `attention<...>(split_dim<heads, groups, each>(q), k + zeros, v + zeros)`.
 template<class Heads, class Groups>
 struct heads_share_keys {};
 
-/// Attention compares every position with every other, within a process: the positions, and what a query and a key are compared along, are not split.
-/// `reshard` to a layout that keeps them whole, or compose it of `einsum` and `softmax`, which send what that takes.
+/// Attention compares every position with every other within a process, so neither the positions nor the dimension along which queries and keys are
+/// compared can be split. `reshard` to a layout that keeps them whole, or compose the operation of `einsum` and `softmax`, which send what is needed.
 template<class Dim, class Axes>
 struct attention_along_split_dim {};
 
-/// Scaled dot-product attention in one process: for each pair (a head of a sequence) the queries look at the memory.
+/// Scaled dot-product attention in one process: in each pair (a head of a sequence) the queries attend to the memory.
 struct attention_steps {
   enum operand : std::size_t { query, key, value, result, row };  // `row`: one number for each query
 
@@ -31,21 +31,22 @@ struct attention_steps {
   extent queries = 1, memories = 1;  // positions
   extent depth = 1;  // elements of a query, a key and a value
   std::array<extent, 5> position{};  // elements from one position to the next
-  std::array<extent, 5> element{};  // ... from one element of a query, key or value to the next
-  bool causal = false;  // query i looks at the first i + 1 positions of the memory
+  std::array<extent, 5> element{};  // elements from one element of a query, key or value to the next
+  bool causal = false;  // query i attends to the first i + 1 positions of the memory
 
   static constexpr bool needs_whole = true;
 
-  /// Of queries, keys, values, results and numbers of rows; it asks for the loops of the queries' positions, the memory's, and of what is compared.
+  /// Arrays: queries, keys, values, results, one number per row. It asks for the loops over the queries' positions, the memory's, and the compared
+  /// dimension.
   static constexpr attention_steps plan(task_loops const& l, loop_extents const& e);
 
-  /// Multiplications and additions of one of the products: scores, or what they weigh. What the mask hides is counted too.
+  /// Multiplications and additions of one of the two products: the scores, or the weighted sum. Masked elements count too.
   constexpr extent product_flops() const { return 2 * pairs.turns * queries * memories * depth; }
   /// Scale, mask, maximum, exponential and sum.
   constexpr extent softmax_flops() const { return 5 * pairs.turns * queries * memories; }
 };
 
-/// Which gradients of an attention somebody wants.
+/// Which gradients of an attention are wanted.
 struct attention_wishes {
   bool query = false, key = false, value = false;
 };
@@ -53,21 +54,22 @@ struct attention_wishes {
 template<class T>
 struct attention_gradient_arrays {
   T const *query, *key, *value, *result, *log_total, *dresult;
-  T *dquery, *dkey, *dvalue;  // null where nobody wants it
+  T *dquery, *dkey, *dvalue;  // null if not wanted
 };
 
-/// Products that a gradient takes, as the composition of einsum and softmax counts them: that the weights are computed again is our own matter.
+/// Flops of the products in a gradient, counted as in the composition of einsum and softmax. Recomputing the weights is our own choice and is not
+/// counted.
 constexpr extent attention_gradient_flops(attention_steps const& s, attention_wishes const& wants) {
   bool const scores = wants.query || wants.key;
   return s.product_flops() * (int{scores} + int{wants.query} + int{wants.key} + int{wants.value});
 }
 
-/// Positions of queries that are worked on together, and of the memory that they look at in one go; multiples of the number that sizes are padded to, so
-/// that the kernel's tiles have no edges.
+/// The queries that are computed together, the positions of the memory that they attend to in one pass, and the number that sizes are padded to. The
+/// first two are multiples of the third, so that the kernel's tiles have no edges.
 inline constexpr extent attention_block = 64, attention_span = 256, attention_grain = 16;
 constexpr extent attention_padded(extent n) { return (n + attention_grain - 1) / attention_grain * attention_grain; }
 
-/// Elements of scratch memory that this takes in one process: the kernel's buffers are part of the price.
+/// Elements of scratch memory that attention takes in one process: the kernel's buffers are part of the price.
 constexpr extent attention_scratch(attention_steps const& s) {
   extent const rows = std::min(attention_block, attention_padded(s.queries)), memories = attention_padded(s.memories),
                depth = attention_padded(s.depth);
@@ -101,13 +103,13 @@ constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extent
 
 namespace task {
 
-/// What is compared with a memory gets the mean of its values, and of each query the logarithm of the sum of its weights is kept. Arrays: q, k, v, z, log_total.
+/// z = the mean of the values, weighted for each query; log_total = the logarithm of the sum of each query's weights. Arrays: q, k, v, z, log_total.
 template<Element T>
 struct attend {
   using steps_type   = attention_steps;
   using scratch_type = T;
   bool causal        = false;
-  double scale       = 0;  // 0: 1 / sqrt(depth)
+  double scale       = 0;  // 0 means 1 / sqrt(depth)
 
   static constexpr meshtf::work work(attention_steps const& s) {
     extent const rows = s.pairs.turns * s.queries;
@@ -119,7 +121,7 @@ struct attend {
   static constexpr extent scratch(attention_steps const& s) { return attention_scratch(s); }
 };
 
-/// Those gradients that are wanted. Arrays: `attention_gradient_arrays<T>`.
+/// The gradients that are wanted. Arrays: `attention_gradient_arrays<T>`.
 template<Element T>
 struct attention_gradient {
   using steps_type   = attention_steps;
@@ -157,15 +159,15 @@ template<class Expected, class Given, class Heads, class Groups>
   requires(Heads::size > Groups::size && Heads::size % Groups::size == 0)
 struct memory_objection<Expected, Given, shape<Heads>, shape<Groups>> : std::type_identity<heads_share_keys<Heads, Groups>> {};
 
-/// Keys or values of shape `Given`: if only one of the dimensions that are neither compared nor looked at differs, it may be that of grouped heads.
+/// The verdict on keys or values of shape `Given`. If only one dimension other than `Memory` and `Key` differs, it may be that of grouped heads.
 template<class Expected, class Given, class Memory, class Key>
 using memory_verdict = std::conditional_t<Given::template has<Memory> && Given::template has<Key>, typename memory_objection<Expected, Given>::type,
                                           memory_has_other_dims<Expected, Given>>;
 
 }  // namespace detail
 
-/// Queries of shape `Q` look at keys of shape `K` and values of shape `V`, positions `Query` at positions `Memory` (in self-attention the same dimension),
-/// compared along `Key`. All other dimensions are batch: they may be split, and nothing is sent.
+/// Queries of shape `Q` attend to keys of shape `K` and values of shape `V`: positions `Query` to positions `Memory` (in self-attention the same
+/// dimension), compared along `Key`. All other dimensions are batch dimensions: they may be split, and nothing is sent.
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
 struct attention_plan {
   using memory  = std::conditional_t<std::same_as<Query, Memory>, Q, replaced<Q, Query, shape<Memory>>>;

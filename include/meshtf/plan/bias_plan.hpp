@@ -6,11 +6,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Rows that lie one after the other, and the elements that they have in common with a bias.
+/// Rows that share a bias and lie one after the other, and the elements of a row.
 struct bias_steps {
   extent rows = 1, elements = 1;
 
-  /// Of the tensor and the bias.
+  /// Arrays: the tensor and the bias.
   static constexpr bias_steps plan(task_loops const& l, loop_extents const& e) {
     bias_steps steps;
     for (int d : l.operand[0]) (l.operand[1].has(d) ? steps.elements : steps.rows) *= e.held[static_cast<std::size_t>(d)];
@@ -20,7 +20,7 @@ struct bias_steps {
 
 namespace task {
 
-/// z = f(dz, x, bias), and its sum over the rows. Arrays: dz, x, bias, z, the sum.
+/// z = f(dz, x, bias), and the sum of z over the rows. Arrays: dz, x, bias, z, the sum.
 template<class F, Element T>
 struct map_rows_and_sum {
   using steps_type = bias_steps;
@@ -34,7 +34,7 @@ struct map_rows_and_sum {
 
 }  // namespace task
 
-/// A bias of shape `B` on a tensor of shape `X`: all its dimensions must be the tensor's.
+/// A bias of shape `B` on a tensor of shape `X`. The tensor has all dimensions of the bias.
 template<Layout L, class X, class B>
 struct bias_plan;
 
@@ -42,7 +42,7 @@ template<Layout L, class X, class... B>
 struct bias_plan<L, X, shape<B...>> {
   using verdict = first_objection<detail::dims_are_in<X, B...>, placement_verdict_of<L, X>>;
 
-  /// Rows that share the bias lie one after the other.
+  /// Whether the rows that share the bias lie one after the other.
   static constexpr bool innermost                  = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
   static constexpr steps_under<L, bias_steps> rows = plan_steps<L, bias_steps, X, arrays_of<X, shape<B...>>>();
   static constexpr axis_set owed                   = split_over<L, X> & ~split_over<L, shape<B...>>;

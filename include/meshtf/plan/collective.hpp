@@ -28,15 +28,15 @@ constexpr std::string_view to_string(collective c) {
 
 constexpr std::string_view to_string(reduction r) { return r == reduction::sum ? "sum" : r == reduction::max ? "max" : "min"; }
 
-/// Bytes of the send buffer that one of `processes` hands to MPI. `bytes` is what the process holds before the call: the whole value of an all-reduce or a
-/// reduce-scatter, its shard for an all-gather or an all-to-all.
+/// Bytes of the send buffer that one of `processes` hands to MPI. `bytes` is what the process holds before the call: the whole value of an all-reduce
+/// or a reduce-scatter, its shard for an all-gather or an all-to-all.
 ///
-/// A reduce-scatter is n-1 pairwise exchanges of one part each, so its own part is never handed over.
+/// A reduce-scatter is n-1 pairwise exchanges of one part each, so the process's own part is never handed over.
 constexpr extent payload_of(collective c, extent bytes, extent processes) {
   return c == collective::reduce_scatter ? bytes / processes * (processes - 1) : bytes;
 }
 
-/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter) or to others one by one (all-to-all, permute).
+/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter), or to the others one by one (all-to-all, permute).
 /// Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH (2005).
 constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
   extent const part = bytes / processes;
@@ -51,7 +51,7 @@ constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
   return 0;
 }
 
-/// The same of a call whose send buffer has `payload` bytes.
+/// The same for a call whose send buffer has `payload` bytes.
 constexpr extent sent_for(collective c, extent payload, extent processes) {
   return c == collective::reduce_scatter ? payload : sent_by_one(c, payload, processes);
 }
@@ -69,23 +69,23 @@ constexpr extent messages_of(collective c, extent processes) {
   return 0;
 }
 
-/// Elements of one message of a pairwise reduce-scatter whose parts have `part` elements: 256 KiB, so that what arrives is still in the cache when it is added.
+/// Elements of one message of a pairwise reduce-scatter whose parts have `part` elements: 256 KiB, so that a message is still in cache when it is
+/// added.
 constexpr extent exchange_piece(extent part, extent element_bytes) {
   extent const most = 256 * 1024 / element_bytes;
   return part < most ? part : most;
 }
 
-/// Whether an all-reduce is made as a pairwise reduce-scatter and an all-gather: where the array is long and has a part for each process. The two hand over and
-/// send as many bytes as the one; from some MiB on they take less time than Open MPI 4.1's MPI_Allreduce
-/// (docs/decisions.md).
+/// Whether an all-reduce is made as a pairwise reduce-scatter and an all-gather: if the array is long and has a part for each process. The two calls
+/// hand over and send as many bytes as the one; from a few MiB on they take less time than MPI_Allreduce of Open MPI 4.1 (docs/decisions.md).
 constexpr bool reduces_in_parts(extent count, extent element_bytes, extent processes) {
   constexpr extent long_array = 4 * 1024 * 1024;
   return count * element_bytes >= long_array && count % processes == 0;
 }
 
-/// Whether a sum over processes of several nodes is made in three calls: a reduce-scatter within each node, an all-reduce of the parts between nodes, an
-/// all-gather within each node. Each process then sends 1/n of the bytes between nodes, for n processes a node, at the price of two calls more. A short
-/// array goes in one call: there the calls are what takes the time.
+/// Whether a sum over processes of several nodes is made in three calls: a reduce-scatter within each node, an all-reduce of the parts between nodes,
+/// and an all-gather within each node. With n processes a node, each process then sends 1/n of the bytes between nodes, at the price of two more
+/// calls. A short array goes in one call, because the calls themselves take most of the time.
 /// Source: the two-level all-reduce of NCCL, Horovod and others; Thakur and others (2005) for the two halves.
 constexpr bool reduces_by_nodes(extent count, extent element_bytes, extent processes, extent nodes) {
   constexpr extent long_array = 64 * 1024;

@@ -6,17 +6,17 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A part of a concatenation has exactly one dimension that not all parts have, the one that it brings in: `Part` has `Own`. Parts of the same dimensions are
-/// told apart by a rename.
+/// Each part of a concatenation must have exactly one dimension that not all parts have, the one that it brings in. `Part` has `Own`. A rename
+/// distinguishes parts of the same dimensions.
 template<class Part, class Own>
 struct part_brings_other_than_one_dim {};
 
-/// All parts have the same dimensions, and their `Dim` makes up the new one. A dimension that all parts have stays as it is, so rename that of the others:
-/// `concat<length>(x, rename<half, other_half>(y))`.
+/// All parts have the same dimensions, and their `Dim`s together make the new one. A dimension that all parts have is kept, so rename it in the
+/// others: `concat<length>(x, rename<half, other_half>(y))`.
 template<class Dim>
 struct parts_share_dim {};
 
-/// With the new dimension in the place of its own, a part is `Given`, but the first one is `Expected`.
+/// With its own dimension replaced by the new one, a part has the shape `Given`, but the first part has `Expected`.
 template<class Expected, class Given>
 struct parts_have_other_dims {};
 
@@ -24,7 +24,7 @@ struct parts_have_other_dims {};
 template<class Dim, extent Sum>
 struct parts_do_not_add_up_to_dim {};
 
-/// `Dim`, which is joined or made by a concatenation, is split over `Axes`: reshard the parts to a layout in which it is whole first.
+/// `Dim`, which is joined or made by a concatenation, is split over `Axes`. First reshard the parts to a layout in which it is whole.
 template<class Dim, class Axes>
 struct concatenated_dim_is_split {};
 
@@ -39,7 +39,7 @@ struct dims_of_all<All, First, Rest...> : dims_of_all<common_dims<All, First>, R
 template<class L, class D>
 using is_whole = std::conditional_t<may_be_whole<L, D>, legal, concatenated_dim_is_split<D, axes_of<L, D>>>;
 
-/// A dimension of all parts that is `Parts` times in `Along`: it was meant to be replaced.
+/// A dimension that all parts have and of which `Parts` make up `Along`: it was meant to be replaced.
 template<class Along, extent Parts, class Common>
 struct sharing;
 template<class Along, extent Parts, class... D>
@@ -49,7 +49,7 @@ struct sharing<Along, Parts, shape<D...>>
 template<class Common, class... X>
 inline constexpr bool same_shapes = (std::is_same_v<X, Common> && ...);
 
-/// Some part does not bring in one dimension.
+/// For parts of which some do not bring in exactly one dimension.
 template<class L, class Along, class Common, class... X>
 struct concatenation {
   using verdict = first_objection<typename sharing<Along, extent{sizeof...(X)}, std::conditional_t<same_shapes<Common, X...>, Common, shape<>>>::type,
@@ -74,8 +74,8 @@ struct concatenation<L, Along, Common, First, Rest...> {
 
 }  // namespace detail
 
-/// Parts of the shapes `X...` one after the other along `Along`, which takes the place of the dimension that each of them brings in. All of these dimensions
-/// are whole, so every process joins what it holds.
+/// Joins parts of the shapes `X...` along `Along`, which replaces the dimension that each of them brings in. All of these dimensions are whole, so
+/// every process joins the parts that it holds.
 template<Layout L, class Along, class... X>
 struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_all<X...>::type, X...> {
   using base = detail::concatenation<L, Along, typename detail::dims_of_all<X...>::type, X...>;
@@ -83,7 +83,7 @@ struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_al
   template<class Part>
   static constexpr extent size_of = base::template own<Part>::size;
 
-  /// A part and its place in the result.
+  /// The place of a part in the result.
   template<class Part>
   static constexpr steps_under<L, part_steps> place = plan_steps<L, part_steps, united<typename base::result, Part>,
                                                                  arrays_of<typename base::result, Part>, Along, typename base::template own<Part>>();

@@ -10,38 +10,38 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// How an array reaches the matrix product: as it lies in memory, or, where its strides forbid that, through a buffer.
+/// How an array reaches the matrix product: in place, or, if its strides forbid that, through a buffer.
 struct packing {
   bool needed = false;
-  extent at   = 0;    // of the buffer within the scratch memory, in elements
-  nest_steps walk{};  // into the buffer, summed over what only this operand has; for the result out of it
+  extent at   = 0;    // offset of the buffer in the scratch memory, in elements
+  nest_steps walk{};  // copies into the buffer, summed over what only this operand has; for the result, out of it
 };
 
-/// z = sum of x * y over what z lacks, as one matrix product C = A * B (row-major, as in BLAS) for each turn of `batch`. Where the matrices would be
-/// too small to pay for the calls, and for integers always, `nest` over x, y and z does it all.
+/// z = the sum of x * y over the dimensions that z lacks, as one matrix product C = A * B (row-major, as in BLAS) for each turn of `batch`. If the
+/// matrices are too small to pay for the calls, and for integers always, `nest` over x, y and z computes everything.
 struct contraction_steps {
   bool by_gemm     = false;
   bool swapped     = false;   // A is y and B is x
-  bool transpose_a = false;   // A lies k by m
-  bool transpose_b = false;   // B lies n by k
+  bool transpose_a = false;   // A is stored k by m
+  bool transpose_b = false;   // B is stored n by k
   extent m = 1, n = 1, k = 1;
   extent lda = 1, ldb = 1, ldc = 1;
   nest_steps batch{};         // over A, B and C: where each product begins
   packing x{}, y{}, z{};
   extent scratch = 0;         // elements that the buffers take
-  extent flops   = 0;         // of the sum as it is written: 2 for each turn of the whole nest
+  extent flops   = 0;         // of the sum as written: 2 for each turn of the whole nest
   nest_steps nest{};
 
-  /// Of x, y and z.
+  /// Arrays: x, y, z.
   static constexpr contraction_steps plan(task_loops const& l, loop_extents const& e);
 };
 
 namespace detail {
 
-/// What a loop is to a matrix product. `batch` has its own matrices for each turn, `x_only` and `y_only` are summed before.
+/// The role of a loop in a matrix product. `batch` has its own matrices for each turn; `x_only` and `y_only` are summed before the product.
 enum class loop_role : std::uint8_t { batch, row, column, inner, x_only, y_only };
 
-/// A group of loops walked as one: `stride` elements a step, the same order in all arrays it is about.
+/// A group of loops walked as one: `stride` elements a step, in the same order in all arrays concerned.
 struct joined_loops {
   bool possible = true;
   extent size   = 1;
@@ -55,13 +55,13 @@ struct flat_matrix {
   extent leading  = 1;
 };
 
-/// A matrix product on the way to be chosen.
+/// A candidate for the matrix product.
 struct gemm_choice {
   bool possible = false;
   contraction_steps steps{};
 };
 
-/// An einsum sorted by the roles of its loops; those of one turn are left out everywhere.
+/// An einsum with its loops sorted by role. Loops of one turn are left out everywhere.
 struct sorted_einsum {
   std::array<extent, max_rank> size{};    // turns
   std::array<extent, max_rank> stored{};  // elements that the arrays have room for
@@ -138,10 +138,11 @@ constexpr flat_matrix as_matrix(joined_loops rows, joined_loops columns) {
   return {rows.stride == 1, true, columns.stride};
 }
 
-/// Which of x, y and z go through a buffer: one bit each.
+/// Which of x, y and z go through a buffer, one bit each.
 enum packed_set : unsigned { pack_none = 0, pack_x = 1, pack_y = 2, pack_z = 4 };
 
-/// The product if the arrays in `packed` go through buffers and the rows and columns in `outer` are batch loops: multiplied part by part, not copied.
+/// The product in which the arrays in `packed` go through buffers, and the rows and columns in `outer` are batch loops: multiplied in parts, not
+/// copied.
 constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint32_t outer) {
   auto const is_outer = [&](int d) { return (outer >> d & 1) != 0; };
   auto const inside   = [&](loop_role role, dim_list const& from) {
@@ -151,7 +152,7 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
     return list;
   };
 
-  // a buffer takes the order of whoever has none
+  // a buffer takes the order of an array that has none
   dim_list const rows    = inside(loop_role::row, packed & pack_z ? e.x : e.z);
   dim_list const columns = inside(loop_role::column, packed & pack_z ? e.y : e.z);
   dim_list const inner   = inside(loop_role::inner, packed & pack_x ? e.y : e.x);
@@ -169,7 +170,7 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   joined_loops const y_columns = joined(e, columns, along_y), y_inner = joined(e, inner, along_y);
   joined_loops const z_rows = joined(e, rows, along_z), z_columns = joined(e, columns, along_z);
 
-  // BLAS writes rows: where z has columns, its transpose is the product of the other two, transposed
+  // BLAS writes rows: if the columns of z are contiguous, compute its transpose as the product of the other two, transposed
   flat_matrix const c = as_matrix(z_rows, z_columns);
   flat_matrix const a = c.transposed ? as_matrix(y_columns, y_inner) : as_matrix(x_rows, x_inner);
   flat_matrix const b = c.transposed ? as_matrix(x_inner, x_rows) : as_matrix(y_inner, y_columns);
@@ -215,13 +216,13 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   return {true, s};
 }
 
-/// Below this size a matrix dimension is not cut any smaller: the product would lose more than a copy costs.
+/// A matrix dimension is not cut into pieces smaller than this: the product would lose more than a copy costs.
 inline constexpr extent least_cut = 32;
 
-/// More rows and columns than this together are not searched for a cut: the compiler has to try all subsets.
+/// No cut is searched for if there are more rows and columns than this together: the compiler would have to try all subsets.
 inline constexpr int most_cut = 6;
 
-/// The product with some rows and columns as batch loops that leaves the largest matrices.
+/// The product that leaves the largest matrices when some rows and columns become batch loops.
 constexpr gemm_choice cut_in_parts(sorted_einsum const& e) {
   dim_list const free = chain(e.only(loop_role::row, e.z), e.only(loop_role::column, e.z));
   std::uint32_t best  = 0;
@@ -241,7 +242,7 @@ constexpr gemm_choice cut_in_parts(sorted_einsum const& e) {
   return best != 0 ? as_gemm(e, pack_none, best) : gemm_choice{};
 }
 
-/// The product that copies least. That of three buffers is always possible.
+/// The product that copies the fewest elements. It is always possible with three buffers.
 constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
   extent const in_x = e.elements(e.x), in_y = e.elements(e.y), in_z = e.elements(e.z);
   unsigned best = pack_x | pack_y | pack_z;
@@ -255,10 +256,10 @@ constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
 
 }  // namespace detail
 
-/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, which says how many turns each has in one process, and `stored`, how
-/// many elements the arrays have room for; every dimension of z is in x or y.
+/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the turns of each loop in one process, and into `stored`,
+/// the elements that the arrays have room for. Every dimension of z is in x or y.
 ///
-/// No array is copied where its strides suit a matrix product, if need be a product for each turn of some outer loops; only else it is packed.
+/// No array is copied if its strides suit one matrix product, or one product for each turn of some outer loops. Otherwise it is packed.
 constexpr contraction_steps plan_contraction(std::span<extent const> loops, std::span<extent const> stored, dim_list const& x, dim_list const& y,
                                              dim_list const& z) {
   detail::sorted_einsum const e = detail::sort_by_role(loops, stored, x, y, z);
@@ -275,7 +276,7 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   }
   unsigned const must = (only_x > 1 ? detail::pack_x : 0U) | (only_y > 1 ? detail::pack_y : 0U);
 
-  // a nest pays where each product is tiny, and where nothing is used twice: an outer product, or batch loops and a sum of one operand
+  // a nest pays if each product is tiny, or if nothing is used twice: an outer product, or batch loops and a sum of one operand
   constexpr extent tiny = 16;
   bool const no_inner   = e.only(detail::loop_role::inner, e.x).count == 0;
   bool const one_is_sum = turns == batches * only_x || turns == batches * only_y;
@@ -297,7 +298,7 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   steps.flops = 2 * turns;
   return steps;
 }
-/// The same of arrays that have room for just as many.
+/// The same for arrays that have room only for what is held.
 constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_list const& x, dim_list const& y, dim_list const& z) {
   return plan_contraction(loops, loops, x, y, z);
 }

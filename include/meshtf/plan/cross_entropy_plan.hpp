@@ -7,13 +7,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Targets name a class for each element of the logits' other dimensions: their shape is `Expected`, not `Given`.
+/// Targets name a class for each element of the logits' other dimensions, so their shape is `Expected`, not `Given`.
 template<class Expected, class Given>
 struct targets_have_other_dims {};
 
 namespace task {
 
-/// z = the element of each line that the index names, 0 where another process holds it. Arrays: x, index, z.
+/// z = the element of each line that the index names, 0 if another process holds it. Arrays: x, index, z.
 template<Element T>
 struct pick {
   using steps_type = line_steps;
@@ -37,8 +37,8 @@ struct pick_gradient {
 
 /// Logits of shape `X`, classes along `Class`, targets of shape `Targets`.
 ///
-/// Where the classes are split, no process gathers logits: a maximum, then one message with the sum of the exponentials and the target's logit, each one
-/// number for every target.
+/// If the classes are split, no process gathers logits: a maximum is joined, then the sum of the exponentials and the target's logit in one message.
+/// Each of these is one number for every target.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3, parallel cross entropy.
 template<Layout L, class X, class Class, class Targets>
 struct cross_entropy_plan {

@@ -13,12 +13,12 @@ struct dim_is_not_an_operand {};
 
 namespace task {
 
-/// z = the sum of x * y over what z lacks. Arrays: x, y, z.
+/// z = the sum of x * y over the dimensions that z lacks. Arrays: x, y, z.
 template<Element T>
 struct contract {
   using steps_type                 = contraction_steps;
   using scratch_type               = T;
-  static constexpr bool is_product = true;  // what it computes and takes at most is told without its steps, which are dear
+  static constexpr bool is_product = true;  // its flops and most scratch memory are known without its steps, which are expensive
 
   static constexpr meshtf::work work(contraction_steps const& s) {
     return {.kind  = "product",
@@ -35,8 +35,8 @@ struct contract {
 
 /// `einsum<Out...>(x, y)`: the dimensions of `Out` stay, all others are summed.
 ///
-/// Each process contracts the parts that it holds. Where a summed dimension is split, its product is one addend of many, and the sum is finished over the
-/// axes of that dimension.
+/// Each process contracts the parts that it holds. If a summed dimension is split, its product is one addend of many, and the sum is finished over
+/// the axes of that dimension.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3.
 template<Layout L, class Out, class X, class Y>
 struct einsum_plan;

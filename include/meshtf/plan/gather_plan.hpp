@@ -7,16 +7,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The dimensions of the ids stand in the result beside those of the table, so they are others than `Dims`, which the table has.
+/// The dimensions of the ids stand beside those of the table in the result, so the ids must not have `Dims`, which the table has.
 template<class Dims>
 struct ids_have_dims_of_table {};
 
-/// The lines of a table, and how many ids there are.
+/// The lines of a table, and the number of ids.
 struct gather_steps {
   line_steps lines{};
   extent ids = 1;
 
-  /// Of a table and ids; it asks for the loop that the ids count in.
+  /// Arrays: the table and the ids. It asks for the loop that the ids index.
   static constexpr gather_steps plan(task_loops const& l, loop_extents const& e) {
     gather_steps steps{.lines = line_steps::plan(l, e)};
     for (int d : l.operand[1]) steps.ids *= e.held[static_cast<std::size_t>(d)];
@@ -27,7 +27,7 @@ struct gather_steps {
 
 namespace task {
 
-/// rows = those of the table that the ids name, 0 where another process holds them. Arrays: table, ids, rows.
+/// rows = the rows of the table that the ids name, 0 if another process holds them. Arrays: table, ids, rows.
 template<Element T>
 struct gather_rows {
   using steps_type = gather_steps;
@@ -36,7 +36,7 @@ struct gather_rows {
   }
 };
 
-/// Adds rows to those of the table that the ids name; these have passed `gather_rows`. Arrays: table, ids, rows.
+/// Adds rows to the rows of the table that the ids name. The ids have passed `gather_rows`. Arrays: table, ids, rows.
 template<Element T>
 struct scatter_rows {
   using steps_type = gather_steps;
@@ -49,9 +49,9 @@ struct scatter_rows {
 
 /// Rows of a table of shape `Table` along `V`, one for each of the ids of shape `Ids`.
 ///
-/// Where `V` is split, each process has some of the rows and zeros for the others: the result is finished over its axes. The gradient of the table is whole but
-/// for the axes that split the ids.
-/// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3, with the one-hot matrix never made; Shoeybi et al., Megatron-LM (2019), section 3.
+/// If `V` is split, each process has some of the rows and zeros for the others, and the result is finished over the axes of `V`. The gradient of the
+/// table is whole except over the axes that split the ids.
+/// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3, but the one-hot matrix is never made; Shoeybi et al., Megatron-LM (2019), section 3.
 template<Layout L, class Table, class V, class Ids>
 struct gather_plan {
   using result  = united<Ids, without<Table, shape<V>>>;

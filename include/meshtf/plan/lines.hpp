@@ -7,7 +7,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `Dim` has `Size` elements; indices are int32, which tells `Most` apart. `split_dim` it, and look along one part after the other.
+/// `Dim` has `Size` elements, but an int32 index distinguishes only `Most`. `split_dim` it, and index one part after the other.
 template<class Dim, extent Size, extent Most>
 struct dim_is_too_long_for_an_index {};
 
@@ -21,14 +21,14 @@ using index_verdict = std::conditional_t<(Dim::size <= most_indices), legal, dim
 
 }  // namespace detail
 
-/// Elements before, along and after a dimension in a row-major shard, and the axes that split it.
+/// The elements before, along and after a dimension in a row-major shard, and the axes that split the dimension.
 struct line_steps {
   extent outer = 1, along = 1, inner = 1;
-  extent room  = 1;  // along the dimension, in every process
-  extent whole = 1;  // of all processes together
+  extent room  = 1;  // elements along the dimension for which every process has room
+  extent whole = 1;  // elements along the dimension in all processes together
   axis_list over{};
 
-  /// Of the first array; it asks for the loop of the lines.
+  /// It uses the first array, and asks for the loop along the lines.
   static constexpr line_steps plan(task_loops const& l, loop_extents const& e) {
     line_steps steps;
     bool before = true;
@@ -41,7 +41,7 @@ struct line_steps {
   }
 
   constexpr extent rows() const { return outer * inner; }
-  /// The index in the whole of the first element that the process holds of each line.
+  /// The global index of the first element of each line that the process holds.
   constexpr extent first(place_in_mesh const& here) const { return over.count == 0 ? 0 : here.part_of(over) * room; }
 };
 

@@ -15,13 +15,13 @@ inline constexpr axis_set axes_between_nodes = []<class... A>(axes<A...>) {
   return set & joining_axes<M>;
 }(typename M::all_axes{});
 
-/// The axes of a sum, by link, and how many processes each kind joins.
+/// The axes of a sum by link, and how many processes each kind of link joins.
 struct sum_by_link {
   axis_set within = 0, between = 0;
   extent processes = 1, nodes = 1;
 };
 
-/// The axes `over`, by the links that they run along.
+/// The axes `over`, by link.
 template<Mesh M>
 constexpr sum_by_link by_link(axis_set over) {
   axis_set const between = over & axes_between_nodes<M>, within = over & joining_axes<M> & ~between;

@@ -9,23 +9,23 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array are one loop, and loops of one turn are none:
-/// a kernel sees as few and as long loops as there can be.
+/// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array are joined, and loops of one turn are
+/// dropped, so that a kernel sees as few and as long loops as possible.
 struct nest_steps {
   int rank       = 0;  // loops, outermost first
   int operands   = 0;
-  bool reduces   = false;  // some loop does not move through the result: its turns are joined
+  bool reduces   = false;  // some loop has stride 0 in the result: its turns are joined
   extent turns   = 1;  // of the innermost body
   extent results = 1;  // elements written
   std::array<extent, max_rank> size{};
-  std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
+  std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0 if the loop does not move it
 
   constexpr std::span<extent const> sizes() const { return {size.data(), static_cast<std::size_t>(rank)}; }
 
   static constexpr nest_steps plan(task_loops const& l, loop_extents const& e);
 };
 
-/// Elements from one index of a dimension to the next in a row-major array of dimensions `of`, for each loop of the nest; 0 where it lacks the dimension.
+/// For each loop of the nest, the elements from one index to the next in a row-major array of dimensions `of`; 0 if the array lacks the dimension.
 constexpr std::array<extent, max_rank> strides_of(dim_list const& of, std::span<extent const> loops) {
   std::array<extent, max_rank> strides{};
   extent run = 1;
@@ -37,7 +37,7 @@ constexpr std::array<extent, max_rank> strides_of(dim_list const& of, std::span<
   return strides;
 }
 
-/// Joins neighbouring loops wherever every operand walks on from the end of the inner one, and counts.
+/// Joins neighbouring loops if every operand continues where the inner loop ends. Counts turns and results.
 constexpr nest_steps collapsed(nest_steps const& nest) {
   nest_steps out{.operands = nest.operands};
   for (int i = 0; i < nest.rank; ++i) {
@@ -61,11 +61,11 @@ constexpr nest_steps collapsed(nest_steps const& nest) {
   return out;
 }
 
-/// The nest over `loops` (how many turns each has in one process) of arrays whose dimensions are `operands`, the result last. `stored` says for each array how
-/// many elements of each dimension it has room for.
+/// The nest over `loops` (the turns of each in one process) for arrays whose dimensions are `operands`, the result last. `stored` says how many
+/// elements of each dimension each array has room for.
 ///
-/// The loops run in the memory order of the largest array, those that it lacks outermost: its elements are touched one after the other, and a sum over
-/// outer dimensions adds whole rows.
+/// The loops run in the memory order of the largest array, and the loops that it lacks run outermost: its elements are touched one after the other,
+/// and a sum over outer dimensions adds whole rows.
 constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands, std::span<std::span<extent const> const> stored) {
   std::size_t largest = operands.size() - 1;
   extent most         = 0;
@@ -90,7 +90,7 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
   }
   return collapsed(nest);
 }
-/// The same of arrays that have room for just as many.
+/// The same for arrays that have room only for what is held.
 constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands) {
   std::array<std::span<extent const>, max_operands> stored{};
   for (std::size_t k = 0; k < operands.size(); ++k) stored[k] = loops;
@@ -103,13 +103,13 @@ constexpr nest_steps nest_steps::plan(task_loops const& l, loop_extents const& e
   return plan_nest(e.loops(), l.arrays(), stored);
 }
 
-/// n numbers that become one.
+/// Joins n numbers into one.
 constexpr nest_steps all_into_one(extent n) {
   nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .turns = n};
   if (n > 1) steps.size[0] = n, steps.stride[0][0] = 1;
   return steps;
 }
-/// The same of a number that depends on the layout.
+/// The same for a count that depends on the layout.
 constexpr undecided_steps<nest_steps> all_into_one(undecided_size const& n) {
   dim_list one;
   one.push_back(0);

@@ -13,11 +13,11 @@ inline namespace v0 {
 template<class Dim>
 struct dim_is_not_in_tensor {};
 
-/// No operand of an elementwise operation has the dimensions of all others, so none is broadcast to them unless the program says so of one, as `Fix` does.
+/// No operand of an elementwise operation has the dimensions of all others, so none is broadcast implicitly. `Fix` is the broadcast to write.
 template<class Fix>
 struct no_operand_has_all_dims {};
 
-/// `broadcast<D...>(x)` has these dimensions, in the order that is wanted.
+/// `broadcast<D...>(x)` has these dimensions, in the wanted order.
 template<class... D>
 struct write_broadcast {};
 
@@ -34,7 +34,7 @@ struct map {
   }
 };
 
-/// z = the sum, maximum or minimum of f(x...) over the loops that stand still in z. Arrays: z, x...
+/// z = the sum, maximum or minimum of f(x...) over the loops that do not move z. Arrays: z, x...
 template<reduction Op, class F, class R, class... T>
 struct reduce {
   using steps_type = nest_steps;
@@ -49,9 +49,9 @@ struct reduce {
 
 /// `out[...] (op)= f(in[...]...)` over the union of all dimensions; those that `Out` lacks are reduced.
 ///
-/// The layout must be able to place the whole loop nest, not each tensor alone: an axis that splits a dimension of one operand and another dimension of another
-/// would leave no process with matching parts. Each process works on the parts it holds; where a reduced dimension is split, its result is only a part, and
-/// the parts are joined over `finished_over`.
+/// The layout must be able to place the whole loop nest, not only each tensor: if an axis split one dimension of one operand and another dimension of
+/// another operand, no process would have matching parts. Each process works on the parts it holds. If a reduced dimension is split, each process's
+/// result covers only its part, and the results are joined over `finished_over`.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3.
 template<Layout L, class Out, class... In>
 struct nest_plan {

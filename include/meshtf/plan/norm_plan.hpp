@@ -7,31 +7,31 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A scale or bias of a normalisation has the dimension it works along, and no other: its shape is `Expected`, not `Given`.
+/// A scale or bias of a normalisation has the normalised dimension and no other: its shape is `Expected`, not `Given`.
 template<class Expected, class Given>
 struct scale_has_other_dims {};
 
-/// What is added to a tensor before it is normalised has the tensor's dimensions in its order: its shape is `Expected`, not `Given`.
+/// A tensor that is added before a normalisation has the dimensions of the other in the same order: its shape is `Expected`, not `Given`.
 template<class Expected, class Given>
 struct addend_has_other_dims {};
 
-/// Rows along a dimension: `centred` about their mean first (layer norm), or scaled only (RMS norm).
+/// Rows along a dimension. If `centred`, they are first centred about their mean (layer norm), otherwise only scaled (RMS norm).
 struct norm_steps {
   line_steps lines{};
   bool centred = true;
 
   constexpr extent rows() const { return lines.rows(); }
   constexpr extent elements() const { return rows() * lines.along; }
-  /// Numbers that processes with parts of one row tell each other of it: sum and sum of squares, or the latter alone.
+  /// Numbers that processes with parts of the same rows exchange: for each row the sum and the sum of squares, or only the latter.
   constexpr extent numbers() const { return (centred ? 2 : 1) * rows(); }
 };
 
-/// What a normalisation reads and writes. `mean` is not used where rows are not centred; `added` and `sum` only where something is added first.
+/// The arrays that a normalisation reads and writes. `mean` is used only if rows are centred, `added` and `sum` only if a tensor is added first.
 template<class T>
 struct norm_arrays {
   T const* x     = nullptr;
   T const* added = nullptr;
-  T* sum         = nullptr;   // x + added: this is what is normalised
+  T* sum         = nullptr;   // x + added, which is normalised
   T const* scale = nullptr;
   T const* bias  = nullptr;
   T* mean        = nullptr;
@@ -39,7 +39,7 @@ struct norm_arrays {
   T* z           = nullptr;
 };
 
-/// Which gradients of a normalisation somebody wants; `adds`: that of x is added to another.
+/// Which gradients of a normalisation are wanted. `adds`: the gradient of x is added to another.
 struct norm_wishes {
   bool x     = false;
   bool scale = false;
@@ -54,13 +54,13 @@ struct norm_gradient_arrays {
   T const* rstd   = nullptr;
   T const* scale  = nullptr;
   T const* dz     = nullptr;
-  T const* before = nullptr;   // is added to dx, and may be dx
+  T const* before = nullptr;   // added to dx, and may be dx
   T* dx           = nullptr;
   T* dscale       = nullptr;
   T* dbias        = nullptr;
 };
 
-// Arithmetic steps, the same in the compiler and in a process.
+// Arithmetic steps, counted the same in the compiler and in a process.
 constexpr extent moments_flops(norm_steps const& s, bool adds) { return s.elements() * ((s.centred ? 5 : 2) + (adds ? 1 : 0)); }
 constexpr extent normalising_flops(norm_steps const& s) { return s.elements() * (s.centred ? 4 : 2); }
 constexpr extent norm_sums_flops(norm_steps const& s, norm_wishes const& wants) {
@@ -73,7 +73,7 @@ constexpr extent norm_gradient_flops(norm_steps const& s, norm_wishes const& wan
 
 namespace task {
 
-/// What the normalisations have in common: whether rows are centred, and whether something is added to x first.
+/// The common part of the normalisations: whether rows are centred, and whether a tensor is added to x first.
 template<template<class> class Self, class T>
 struct of_norm_rows {
   using steps_type = line_steps;
@@ -84,7 +84,7 @@ struct of_norm_rows {
   static constexpr Self<T> with(unsigned w) { return {{detail::has_bit(w, 0), detail::has_bit(w, 1)}}; }
 };
 
-/// Whole rows. Arrays: `norm_arrays<T>`.
+/// Normalises whole rows. Arrays: `norm_arrays<T>`.
 template<class T>
 struct normalise : of_norm_rows<normalise, T> {
   double epsilon = 0;
@@ -97,7 +97,7 @@ struct normalise : of_norm_rows<normalise, T> {
   }
 };
 
-/// Of parts of rows, what is to be summed over processes. Arrays: `norm_arrays<T>`, the sums.
+/// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_arrays<T>`, the sums.
 template<class T>
 struct row_moments : of_norm_rows<row_moments, T> {
   constexpr meshtf::work work(line_steps const& lines) const {
@@ -108,7 +108,7 @@ struct row_moments : of_norm_rows<row_moments, T> {
   }
 };
 
-/// And the rest when it is. Arrays: `norm_arrays<T>`, the sums.
+/// Normalises parts of rows by the sums of all processes. Arrays: `norm_arrays<T>`, the sums.
 template<class T>
 struct normalise_by : of_norm_rows<normalise_by, T> {
   double epsilon = 0;
@@ -119,7 +119,7 @@ struct normalise_by : of_norm_rows<normalise_by, T> {
   }
 };
 
-/// What their gradients have in common: whether rows are centred, and what is wanted.
+/// The common part of the gradients: whether rows are centred, and which gradients are wanted.
 template<template<class> class Self, class T>
 struct of_norm_gradients {
   using steps_type = line_steps;
@@ -132,7 +132,7 @@ struct of_norm_gradients {
   }
 };
 
-/// Of whole rows. Arrays: `norm_gradient_arrays<T>`.
+/// The gradients of whole rows. Arrays: `norm_gradient_arrays<T>`.
 template<class T>
 struct norm_gradient : of_norm_gradients<norm_gradient, T> {
   constexpr meshtf::work work(line_steps const& lines) const {
@@ -144,7 +144,7 @@ struct norm_gradient : of_norm_gradients<norm_gradient, T> {
   }
 };
 
-/// Of parts of rows, what is to be summed over processes. Arrays: `norm_gradient_arrays<T>`, the sums.
+/// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_gradient_arrays<T>`, the sums.
 template<class T>
 struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
   constexpr meshtf::work work(line_steps const& lines) const {
@@ -153,7 +153,7 @@ struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
   }
 };
 
-/// And the rest when it is. Arrays: `norm_gradient_arrays<T>`, the sums.
+/// The gradients of parts of rows by the sums of all processes. Arrays: `norm_gradient_arrays<T>`, the sums.
 template<class T>
 struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
   constexpr meshtf::work work(line_steps const& lines) const {
@@ -175,11 +175,11 @@ struct norm_plan {
   static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, arrays_of<X>, Along>();
   static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, row>;
 
-  /// Numbers of all rows that processes with parts of them tell each other: see `norm_steps`.
+  /// Numbers that processes with parts of the same rows exchange, for all rows: see `norm_steps`.
   template<bool Centred>
   static constexpr auto numbers = shard_size<L, row> * (Centred ? 2 : 1);
 
-  /// What the gradients of scale and bias owe: each process has summed its own rows.
+  /// The axes over which the gradients of scale and bias are still sums: each process has summed its own rows.
   static constexpr axis_set owed_by_scale = split_over<L, X> & ~split_over<L, shape<Along>>;
 };
 

@@ -1,6 +1,6 @@
-// Pending values: what an operation makes of values that the processes have not joined yet, and what it can make nothing of.
+// Pending values: what an operation makes of values that the processes have not joined yet, and when it must refuse them.
 //
-// The rules are functions of small values; `detail::use_verdict` and `detail::meeting_verdict` put the program's names to their answers.
+// The rules are functions of small values; `detail::use_verdict` and `detail::meeting_verdict` state their answers in the program's names.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A value that is a sum over `Axis` is not also split over it.
+/// A value that is still a sum over `Axis` can't also be split over it.
 template<class Axis, class Dim>
 struct owed_axis_splits_dim {};
 
-/// The words of the algebra are common ones, so they have a namespace to themselves.
+/// The algebra uses common words, so it has a namespace of its own.
 namespace algebra {
 
-/// How the true value follows from those that the processes hold: all of them hold it, or it is their sum, their maximum, or their minimum.
+/// How the true value follows from the values that the processes hold: it is equal on all of them, or it is their sum, maximum or minimum.
 enum class pending : std::uint8_t { nothing, sum, max, min };
 
-/// What an operation does with one value, its other operands being whole.
+/// What an operation does with one value while its other operands are whole.
 enum class use : std::uint8_t {
   moved,            // transpose, rename, split_dim, merge_dims, slice, broadcast: the same elements elsewhere
-  widened,          // cast to a type that holds every value of the other
-  narrowed,         // cast to one that does not: it rounds
+  widened,          // cast to a type that holds every value of the source type
+  narrowed,         // cast to a type that does not: it rounds
   summed,           // sum and mean along another dimension
   scaled,           // times or divided by whole values of any sign, einsum with a whole tensor, dropout
   scaled_positive,  // times whole values that are not negative
@@ -31,21 +31,21 @@ enum class use : std::uint8_t {
   shifted,          // plus a number
   subtracted,       // a number minus it
   divisor,          // a number divided by it
-  grown,            // exp, log, sqrt, tanh, sigmoid, relu: where the value grows, so does the result
+  grown,            // exp, log, sqrt, tanh, sigmoid, relu: the result grows with the value
   rsqrt,
   bent,             // square, gelu, a function of the user's own
   maximum,          // max along another dimension
-  normalised,       // softmax, norms, losses, attention: what becomes of an element depends on the others
+  normalised,       // softmax, norms, losses, attention: a result depends on other elements too
   compared,         // less ... not_equal, argmax, sample, the condition of `where`
-  update,           // what w -= rate * g takes: every process would take another step
+  update,           // the gradient in w -= rate * g: every process would take a different step
 };
 
-/// What there is to know of a use.
+/// The algebraic properties of a use.
 struct conduct {
   bool linear       = false;  // f(a + b) = f(a) + f(b)
-  bool rising       = false;  // f(max(a, b)) = max(f(a), f(b)), and the same of min
+  bool rising       = false;  // f(max(a, b)) = max(f(a), f(b)), and the same for min
   bool falling      = false;  // f(max(a, b)) = min(f(a), f(b)), and the other way round
-  bool joins_maxima = false;  // f(max(a, b)) = max(f(a), f(b)), of max alone
+  bool joins_maxima = false;  // f(max(a, b)) = max(f(a), f(b)), for max only
 };
 
 constexpr conduct conduct_of(use u) {
@@ -72,14 +72,14 @@ constexpr conduct conduct_of(use u) {
   return {};
 }
 
-/// What a program can write instead of what is not sound.
+/// What a program can write instead of an unsound operation.
 enum class remedy : std::uint8_t {
   none,
   finish,      // join the values first: finish(p), at the price of an all-reduce
-  count_once,  // let the whole operand count on one process alone: as_partial<...>(x), free
+  count_once,  // let the whole operand count on one process only: as_partial<...>(x), free
 };
 
-/// What is pending of the result, or what to do instead.
+/// How the result is pending, or what to write instead.
 struct pending_after {
   pending what = pending::nothing;
   remedy fix   = remedy::none;
@@ -88,7 +88,7 @@ struct pending_after {
   friend constexpr bool operator==(pending_after const&, pending_after const&) = default;
 };
 
-/// f(p), where f uses p as `u` says.
+/// How f(p) is pending if f uses p as `u` says.
 /// Source: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP.
 constexpr pending_after after(use u, pending p) {
   constexpr pending_after refused{.fix = remedy::finish};
@@ -113,7 +113,8 @@ enum class meeting : std::uint8_t {
   alongside,  // concat; `where` with a whole condition
 };
 
-/// f(p, q), where they meet as `m` says. What joins by maximum or minimum may meet itself, and a whole value, any number of times; a sum counts each.
+/// How f(p, q) is pending if they meet as `m` says. A maximum or minimum may meet itself or a whole value any number of times; a sum counts each
+/// meeting.
 constexpr pending_after after(meeting m, pending p, pending q) {
   constexpr pending_after refused{.fix = remedy::finish}, count_once{.fix = remedy::count_once};
   constexpr auto turned = [](pending k) { return k == pending::max ? pending::min : pending::max; };

@@ -1,4 +1,4 @@
-// What random values of a tensor, and iota, will take, decided before they run: each element's value follows from where it stands in the whole.
+// What random values of a tensor, and iota, will take, decided before they run: the value of each element follows from its place in the whole tensor.
 #pragma once
 
 #include <meshtf/core/distribution.hpp>
@@ -16,7 +16,7 @@ inline constexpr steps_under<L, line_steps> iota_plan = plan_steps<L, line_steps
 
 namespace task {
 
-/// Random values. Array: z.
+/// Draws random values. Array: z.
 template<Element T, class Distribution>
 struct draw {
   using steps_type = shard_steps;
@@ -25,7 +25,7 @@ struct draw {
   static constexpr meshtf::work work(shard_steps const& s) { return {.kind = "random", .bytes = s.elements * extent{sizeof(T)}}; }
 };
 
-/// Each element is dropped with probability `rate`, or else scaled. Arrays: x, z.
+/// Drops each element with probability `rate`, and scales the others. Arrays: x, z.
 template<Element T>
 struct drop {
   using steps_type = shard_steps;
@@ -37,7 +37,7 @@ struct drop {
   }
 };
 
-/// The index of each element in the whole. Array: z.
+/// The global index of each element. Array: z.
 template<Element T>
 struct iota {
   using steps_type = line_steps;

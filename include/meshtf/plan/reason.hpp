@@ -20,10 +20,10 @@ struct named_dims {
   constexpr placed const& operator[](int d) const { return dims[d]; }
 };
 
-/// Why processes talk. A ledger notes where one lies; nobody pays for the words before somebody asks for them.
+/// Why a collective is called. A ledger stores a pointer to the reason; no text is made until somebody asks for it.
 ///
-/// Of an operation that works along split dimensions, its loops: those that the collective's axes split are the ones that were summed, or whatever `done` says.
-/// Of a value that changes its place: from where, and `to` where. Of everything else, words.
+/// For an operation: the loop dimensions; those that the collective's axes split were reduced, or whatever `done` says. For a reshard: the placement
+/// before, and the placement `to` after. For everything else: words.
 struct collective_reason {
   named_dims loops{};
   named_dims to{};
@@ -40,7 +40,7 @@ template<class L, class... D>
 struct names_in<L, shape<D...>> {
   static constexpr std::array<std::string_view, sizeof...(D)> names{name<D>...};
   static constexpr named_dims value = [] {
-    // under a layout that is not decided yet, dimensions have names but no parts
+    // under an undecided layout dimensions have names but no parts
     using here = placed_shape<L, shape<D...>>;
     if constexpr (std::is_convertible_v<decltype(here::dims.data()), placed const*>)
       return named_dims{names.data(), here::dims.data(), int{sizeof...(D)}};

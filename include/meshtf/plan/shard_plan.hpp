@@ -1,4 +1,4 @@
-// What a task that goes by where elements stand in the whole will do, decided before it runs.
+// What a task that depends on where elements are in the whole tensor will do, decided before it runs.
 #pragma once
 
 #include <meshtf/plan/task.hpp>
@@ -6,13 +6,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A shard's dimensions: from them a process knows where its elements stand.
+/// The dimensions of a shard. They tell a process where its elements are in the whole tensor.
 struct shard_steps {
   std::array<placed, max_rank> dim{};
   int rank        = 0;
   extent elements = 1;
 
-  /// Of the first array.
+  /// It uses the first array.
   static constexpr shard_steps plan(task_loops const& l, loop_extents const& e) {
     shard_steps steps;
     for (int d : l.operand[0]) {

@@ -7,7 +7,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A slice takes elements from where all of them are, but `Dim` is split over `Axes`: reshard to a layout in which it is whole first.
+/// A slice needs all elements of `Dim`, which is split over `Axes`. First reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct sliced_dim_is_split {};
 
@@ -22,7 +22,7 @@ struct part_steps {
 
   static constexpr bool needs_whole = true;
 
-  /// Of the larger array and the part; it asks for the loops of the larger one's dimension and of the part's own.
+  /// Arrays: the larger array and the part. It asks for the loops over the larger array's dimension and over the part's own.
   static constexpr part_steps plan(task_loops const& l, loop_extents const& e) {
     auto const in     = static_cast<std::size_t>(l.along[0]);
     auto const larger = strides_of(l.operand[0], e.storage()), part = strides_of(l.operand[1], e.storage());
@@ -39,7 +39,7 @@ struct part_steps {
 
 namespace task {
 
-/// The part that begins at `first`. Arrays: the larger one, the part.
+/// Copies out the part that begins at `first`. Arrays: the larger one, the part.
 template<Element T>
 struct take_part {
   using steps_type = part_steps;
@@ -48,7 +48,7 @@ struct take_part {
   static constexpr meshtf::work work(part_steps const& s) { return {.kind = "elementwise", .bytes = detail::bytes_of_nest<T, T>(s.copy)}; }
 };
 
-/// Puts the part to its place, which begins at `first`. Arrays: the larger one, the part.
+/// Copies the part to its place, which begins at `first`. Arrays: the larger one, the part.
 template<Element T>
 struct put_part {
   using steps_type = part_steps;
@@ -61,14 +61,14 @@ struct put_part {
 
 namespace detail {
 
-/// `D` is whole, or may be: a record notes what must not be split.
+/// Whether `D` is whole, or may be: a record notes which dimensions must not be split.
 template<class L, class D>
 inline constexpr bool may_be_whole = is_undecided<L> || placed_under<L, D>.parts == 1;
 
 }  // namespace detail
 
-/// `To::size` neighbours along `From` of a tensor of shape `X`, as the dimension `To`. Where `To` is split, they are taken as a whole dimension first, and
-/// each process then keeps its own.
+/// `To::size` neighbours along `From` of a tensor of shape `X`, as the dimension `To`. If `To` is split, they are first taken as a whole dimension,
+/// and each process then keeps its own part.
 template<Layout L, class X, class From, class To>
 struct slice_plan {
   using result  = replaced<X, From, shape<To>>;

@@ -1,7 +1,7 @@
-// Tasks: what an operation asks its machine for, as a value. Whoever adds one adds steps, a price and a kernel, and no machine hears of it.
+// Tasks: what an operation asks of its machine, as a value. A new task needs steps, a price and a kernel; no machine changes.
 //
-//   steps    `Steps::plan(loops, extents)`: all that a layout, a process that holds less than others, and the search for a layout need to make them
-//   task     an element type, and numbers that are known only at run time: `task.work(steps)` is its price
+//   steps    `Steps::plan(loops, extents)` makes them for a layout, for a process that holds less than others, and for the search for a layout
+//   task     an element type, and numbers that are known only at run time; `task.work(steps)` is its price
 //   kernel   an overload `compute(task, steps, place, arrays...)` in kernel/, found by the task's type
 #pragma once
 
@@ -15,10 +15,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A task has this many arrays with dimensions at most, those that it writes included.
+/// A task has at most this many arrays with dimensions, including those that it writes.
 inline constexpr int max_operands = 5;
 
-/// The loops of a task, each over a dimension `Dim`, and its arrays, each a list of the loops that walk through it, outermost in memory first.
+/// The loops of a task, each over a dimension of type `Dim`, and its arrays, each a list of the loops that walk through it, outermost in memory
+/// first.
 template<class Dim>
 struct loops_over {
   std::array<Dim, max_rank> dim{};
@@ -42,7 +43,7 @@ struct loops_over {
 using task_loops      = loops_over<placed>;
 using undecided_loops = loops_over<undecided_dim>;
 
-/// How many turns the loops have in one process, and how many its arrays have room for.
+/// The turns of each loop in one process, and the elements that the arrays have room for.
 struct loop_extents {
   std::array<extent, max_rank> held{}, stored{};
   int rank = 0;
@@ -51,20 +52,20 @@ struct loop_extents {
   constexpr std::span<extent const> storage() const { return {stored.data(), static_cast<std::size_t>(rank)}; }
 };
 
-/// Those of a process whose parts are full: what is priced, and what no process exceeds.
+/// The extents of a process whose parts are full. These are priced, and no process exceeds them.
 constexpr loop_extents full_extents(task_loops const& l) {
   loop_extents e{.rank = l.rank};
   for (std::size_t i = 0; i < static_cast<std::size_t>(l.rank); ++i) e.held[i] = e.stored[i] = l.dim[i].room();
   return e;
 }
 
-/// Steps that can be made anywhere: of loops, and how long they are in one process. `Steps::needs_whole` says that the loops it asks for must not be split.
+/// Steps planned from loops and their extents in one process. `Steps::needs_whole` says that the loops they ask for must not be split.
 template<class S>
 concept TaskSteps = requires(task_loops const& l, loop_extents const& e) {
   { S::plan(l, e) } -> std::same_as<S>;
 };
 
-/// Steps under a layout that is not decided yet: what they will be made of.
+/// Steps under an undecided layout: the loops from which they will be planned.
 template<class Steps>
 struct undecided_steps {
   undecided_loops loops{};
@@ -79,7 +80,7 @@ struct steps_for<undecided_layout<D...>, Steps> : std::type_identity<undecided_s
 
 }  // namespace detail
 
-/// What a plan under `L` is: `Steps`, or what stands for them while the layout is undecided. Named, not deduced, so that who asks for a verdict plans nothing.
+/// The type of a plan under `L`: `Steps`, or `undecided_steps` for an undecided layout. It is not deduced, so asking for a verdict plans nothing.
 template<class L, class Steps>
 using steps_under = typename detail::steps_for<L, Steps>::type;
 
@@ -109,7 +110,7 @@ struct planner<L, Steps, Loops, arrays_of<S...>> {
 
 }  // namespace detail
 
-/// The steps under `L` of a task over the dimensions `Loops`, whose arrays have the shapes in `Arrays`; they ask for the loops `Along...` by number.
+/// The steps under `L` of a task over the dimensions `Loops` whose arrays have the shapes in `Arrays`. They ask for the loops over `Along...`.
 template<Layout L, class Steps, class Loops, class Arrays, class... Along>
 constexpr steps_under<L, Steps> plan_steps() {
   constexpr std::array<int, sizeof...(Along)> along{dims_within<Loops, shape<Along>>[0]...};

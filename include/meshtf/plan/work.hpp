@@ -1,4 +1,4 @@
-// Work: what one call of a machine computes and touches, the same in the compiler and in a process.
+// Work: what one call of a machine computes and touches, counted the same in the compiler and in a process.
 #pragma once
 
 #include <meshtf/plan/nest.hpp>
@@ -6,8 +6,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What a machine is asked for in one call. Bytes are those of every array it reads or writes, each counted once: less can't travel between memory and
-/// processor unless the arrays are in cache.
+/// What one call asks of a machine. `bytes` counts every array that is read or written, once each: less can't travel between memory and processor
+/// unless the arrays are in cache.
 struct work {
   char const* kind   = "";
   extent flops       = 0;  // of contractions: 2 for each multiply-add
@@ -16,9 +16,9 @@ struct work {
   extent m = 0, n = 0, k = 0;  // of a matrix product
 };
 
-/// What a machine can be asked for over `K::steps_type`: `task.work(steps)` is its price. If what it does depends on numbers that are known only at run time (which
-/// gradients are wanted), these are `task.wishes()`, bits from which `K::with(wishes)` makes a task of the same price. If it needs memory of its own,
-/// `K::scratch(steps)` is the number of elements of `K::scratch_type`.
+/// What a machine can be asked to do over `K::steps_type`; `task.work(steps)` is its price. If the work depends on numbers that are known only at run
+/// time (which gradients are wanted), `task.wishes()` are these as bits, and `K::with(wishes)` makes a task of the same price from them. If it needs
+/// memory of its own, `K::scratch(steps)` is the number of elements of `K::scratch_type`.
 template<class K>
 concept Task = TaskSteps<typename K::steps_type> && requires(K const& task, typename K::steps_type const& steps) {
   { task.work(steps) } -> std::same_as<work>;
@@ -31,7 +31,7 @@ concept NeedsScratch = Task<K> && requires(typename K::steps_type const& steps) 
   { K::scratch(steps) } -> std::same_as<extent>;
 };
 
-/// A task whose price depends on what is wished at run time.
+/// A task whose price depends on wishes known only at run time.
 template<class K>
 concept HasWishes = Task<K> && requires(K const& task) {
   { K::with(task.wishes()) } -> std::same_as<K>;
@@ -39,7 +39,7 @@ concept HasWishes = Task<K> && requires(K const& task) {
 
 namespace detail {
 
-/// Wishes as bits, the first one lowest, and back.
+/// Wishes as bits, the first in the lowest bit, and back.
 template<class... Wish>
 constexpr unsigned as_bits(Wish... wish) {
   unsigned bits = 0, next = 1;
@@ -48,7 +48,7 @@ constexpr unsigned as_bits(Wish... wish) {
 }
 constexpr bool has_bit(unsigned bits, int i) { return (bits >> i & 1U) != 0; }
 
-/// Arithmetic steps of an elementwise function: what it says, else one.
+/// Arithmetic steps of an elementwise function: `F::flops`, or one.
 template<class F>
 inline constexpr extent flops_of = 1;
 template<class F>
@@ -63,7 +63,7 @@ constexpr extent elements_of(nest_steps const& nest, std::size_t operand) {
   return n;
 }
 
-/// Bytes of all operands of a nest; the sizes of their elements come in the order of the operands, the result's last.
+/// Bytes of all operands of a nest. `T...` are the operands' element types in order, the result's last.
 template<class... T>
 constexpr extent bytes_of_nest(nest_steps const& nest) {
   extent bytes        = 0;
@@ -74,7 +74,7 @@ constexpr extent bytes_of_nest(nest_steps const& nest) {
 
 }  // namespace detail
 
-/// The work of calls that need no plan: they walk down whole arrays of `n` elements.
+/// The work of calls that need no plan: they walk through whole arrays of `n` elements.
 namespace work_of {
 
 template<class F, class... P>

@@ -1,4 +1,4 @@
-// Moves: the steps by which a value gets from one placement to another, and what they cost a process.
+// Moves: the steps that bring a value from one placement to another, and what they cost a process.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What a move does: keeps a part of what it has, or calls the collective of that name.
+/// What a move does: it keeps a part of the shard, or calls the collective of that name.
 enum class transfer_kind : std::uint8_t { slice, reduce_scatter, all_to_all, all_reduce, all_gather, permute };
 
-/// One step on the way: what a process does with its row-major shard, in terms that need no dimensions. Counts are elements.
+/// One step of a reshard: what a process does with its row-major shard, described without dimensions. Counts are elements.
 ///
-/// A collective is one call on the joint communicator of the axes `over`, whose ranks are row-major in the mesh's order of axes, whatever the order in which
-/// they split a dimension. Its buffers are [one block for each rank][block]: `pack` (shard to send buffer) and `unpack` (receive buffer to shard) walk over
-/// the two arrays from their starts. Without them the shard is that buffer as it lies.
+/// A collective is one call on the joint communicator of the axes `over`, whose ranks are row-major in the mesh's order of axes, whatever the order
+/// in which they split a dimension. Its buffers are [one block for each rank][block]. `pack` copies the shard to the send buffer, `unpack` the
+/// receive buffer to the shard; both walk over the two arrays from their starts. Without them the shard itself is the buffer.
 ///
-/// A permute gives whole shards to other processes: `partners_of` says to whom. It needs no copies.
+/// A permute sends whole shards to other processes, which `partners_of` names. It needs no copies.
 struct reshard_move {
   transfer_kind what = transfer_kind::slice;
   bool packs         = false;
@@ -31,21 +31,21 @@ struct reshard_move {
   extent block       = 0;  // of one message
   nest_steps pack{};  // of a slice: the copy, from the offset below to the result
   nest_steps unpack{};
-  std::array<extent, max_axes> offset{};  // of a slice, for each axis: times the coordinate of the process; their sum is where its part starts
+  std::array<extent, max_axes> offset{};  // of a slice: the part starts at the sum, over all axes, of this times the coordinate of the process
   std::array<extent, max_axes> holds{},
-      wants{};  // of a permute, as `offset`: the sums are the numbers of the shard that it has and of the one that it gets
+      wants{};  // of a permute, as `offset`: the sums are the numbers of the shard that the process has and of the one that it gets
 };
 
-/// Why there are no moves. The dimension is the place in the tensor, the axis its number in the mesh.
+/// Why there are no moves. The dimension is its position in the tensor, the axis its number in the mesh.
 struct reshard_fault {
   enum kind { none, sizes_differ, owed_axis_splits, too_many_loops } what = none;
   int dim = 0, axis = 0;
 };
 
-/// A way of more moves is not looked for.
+/// A reshard has at most this many moves; longer ways are not searched for.
 inline constexpr int max_moves = 8;
 
-/// Which collective a move that is no slice calls.
+/// The collective that a move calls, unless it is a slice.
 constexpr collective collective_of(transfer_kind what) {
   switch (what) {
     case transfer_kind::reduce_scatter: return collective::reduce_scatter;
@@ -66,9 +66,9 @@ constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
   return m.what == transfer_kind::slice ? 0 : sent_by_one(collective_of(m), m.send * element_bytes, m.processes);
 }
 
-/// Elements of the buffers that a move needs beside its source and its result: the packed shard if it packs, the messages as they came if it unpacks, and
-/// one incoming piece for a pairwise reduce-scatter. A slice copies straight into the result; an all-reduce works in place, there
-/// (over axes within a node: one that `reduces_by_nodes` may need a piece more).
+/// Elements of the buffers that a move needs besides its source and its result: the packed shard if it packs, the received messages if it unpacks,
+/// and one incoming piece for a pairwise reduce-scatter. A slice copies straight into the result; an all-reduce works in place. (This holds over axes
+/// within a node: an all-reduce that `reduces_by_nodes` may need one more piece.)
 constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
   switch (m.what) {
     case transfer_kind::slice:
@@ -80,17 +80,17 @@ constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
   return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer_kind::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
 }
 
-/// Moves in their order.
+/// The moves of a reshard, in order.
 struct reshard_steps {
   int count    = 0;
-  extent shard = 0;  // elements of a process before the first
+  extent shard = 0;  // elements of a process before the first move
   reshard_fault fault{};
   std::array<reshard_move, max_moves> moves{};
 
   constexpr auto begin() const { return moves.begin(); }
   constexpr auto end() const { return moves.begin() + count; }
 
-  /// Collectives among them.
+  /// The number of collectives among the moves.
   constexpr int calls() const {
     int n = 0;
     for (reshard_move const& m : *this) n += m.what != transfer_kind::slice;
@@ -104,7 +104,7 @@ struct reshard_steps {
     return bytes;
   }
 
-  /// The most bytes that a process holds on the way: the value as it was, which lives on, the shard on its way, what it becomes, and buffers.
+  /// The most bytes that a process holds during the moves: the original value, which lives on, the shard before and after a move, and buffers.
   constexpr extent peak_bytes(extent element_bytes) const {
     extent most = shard;
     for (int i = 0; i < count; ++i) {
@@ -117,13 +117,14 @@ struct reshard_steps {
   }
 };
 
-/// To whom a process sends its shard in a permute, and from whom it gets one: ranks along `over`. A process whose shard stays is its own partner.
+/// The ranks along `over` to which a process sends its shard in a permute, and from which it gets one. A process that keeps its shard is its own
+/// partner.
 struct permute_partners {
   extent to = 0, from = 0;
 };
 
-/// Those who have shard k but need another, and those who need k but have another, are equally many: the first gives to the first, and so on. A process keeps
-/// its shard wherever it can.
+/// The processes that have shard k but need another are as many as those that need k but have another: the first that has it gives it to
+/// the first that needs it, and so on. A process keeps its shard wherever it can.
 constexpr permute_partners partners_of(reshard_move const& m, std::span<extent const> axes, extent rank) {
   struct numbers {
     extent holds = 0, wants = 0;
@@ -140,7 +141,7 @@ constexpr permute_partners partners_of(reshard_move const& m, std::span<extent c
   };
   numbers const mine = of(rank);
   if (mine.holds == mine.wants) return {rank, rank};
-  extent givers = 0, takers = 0;  // before this process
+  extent givers = 0, takers = 0;  // ranks before this one
   for (extent q = 0; q < rank; ++q) {
     numbers const n = of(q);
     if (n.holds == n.wants) continue;

@@ -1,4 +1,4 @@
-// How a dimension that is split is seen as others that hold the same elements in the same order.
+// How a split dimension is viewed as several that hold the same elements in the same order.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `whole` seen as the dimensions `parts` (sizes given), outermost first: its axes go to the outermost part while they divide it, the rest to the next once
-/// that one is split to single elements. Returns how many of its axes fit so; where they are not all, a split over those alone would.
+/// Views `whole` as the dimensions `parts` (sizes given), outermost first: its axes go to the outermost part while they divide it, and once that part
+/// is split to single elements, the rest go to the next. Returns how many of its axes fit. If not all do, a split over those alone would fit.
 ///
-/// Merging is the same seen from the other side: the axes of an inner part stay only where the outer ones are split to single elements.
+/// Merging is the reverse: the axes of an inner part stay only if the outer parts are split to single elements.
 /// Source: the factor walk of Shardy and GSPMD, for named dimensions; an axis is not cut in two.
 constexpr int distribute(placed const& whole, std::span<placed> parts, std::span<extent const> axis_sizes) {
   std::size_t at = 0;

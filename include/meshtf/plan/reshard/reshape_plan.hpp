@@ -8,11 +8,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The sizes of the dimensions `Parts` do not multiply to that of `Whole`.
+/// The product of the sizes of `Parts` is not the size of `Whole`.
 template<class Whole, class Parts>
 struct parts_do_not_multiply_to_dim {};
 
-/// `Whole` is split so that its parts are not whole numbers of turns of `Parts`. `Remedy` says what to reshard it to first.
+/// The split of `Whole` cuts through its `Parts`. `Remedy` says what to reshard it to first.
 template<class Whole, class Parts, class Remedy>
 struct split_runs_across_parts {};
 
@@ -28,7 +28,7 @@ template<class A, class... Rest, int N, class... Kept>
   requires(N > 0)
 struct first_axes<axes<A, Rest...>, N, axes<Kept...>> : first_axes<axes<Rest...>, N - 1, axes<Kept..., A>> {};
 
-/// Where `Whole` stands in a shape with its parts in its place, and how the parts are placed as `Whole` is.
+/// The position of `Whole` in a shape that has its parts instead, and the parts placed as `Whole` is.
 template<class L, class S, class Whole, class Parts>
 struct dims_by_parts;
 
@@ -38,10 +38,10 @@ struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
 
   struct outcome {
     std::array<placed, sizeof...(D)> dims{};
-    int fitting = 0;  // axes of the whole
+    int fitting = 0;  // number of axes of the whole that fit
   };
 
-  // shape<D...> already names the parts; those that are no part are placed as L says
+  // shape<D...> already names the parts; dimensions that are no parts are placed as L says
   static constexpr outcome value = [] {
     outcome out{.dims = {placing<L, D>...}};
     std::array<placed, sizeof...(P)> parts{placed{.size = P::size}...};
@@ -56,8 +56,8 @@ struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
 
 }  // namespace detail
 
-/// Both directions between a tensor that has `Whole` and one of shape `S` that has `Parts` in its place. The elements stay where they are in memory; where the
-/// layout places the parts otherwise than the whole, they move as by `reshard`, in terms of the parts.
+/// Both directions between a tensor that has `Whole` and one of shape `S` that has `Parts` instead. The elements stay in place in memory. If the
+/// layout places the parts differently from the whole, they move as by `reshard`, in terms of the parts.
 template<Layout L, class S, class Whole, class Parts>
 struct reshape_plan {
   using view    = detail::dims_by_parts<wet<L>, S, Whole, Parts>;

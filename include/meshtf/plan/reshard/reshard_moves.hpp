@@ -11,13 +11,13 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Elements from one coordinate to the next in an array that is blocks within blocks.
+/// The strides of an array of blocks within blocks: elements from one coordinate to the next.
 struct block_strides {
   std::array<extent, max_axes> along_axis{};
   std::array<extent, max_rank> along_dim{};
 };
 
-/// Makes a move of what stands before and after it. Every shard on the way is a rectangle, so it does not matter which moves were before.
+/// Makes a move from the standings before and after it. Every shard on the way is a rectangle, so the earlier moves do not matter.
 class move_maker {
 public:
   constexpr explicit move_maker(reshard_problem const& problem) : problem_{problem} {}
@@ -29,7 +29,7 @@ public:
     standing_lists const now = problem_.lists_of(before), next = problem_.lists_of(after);
     if (what == transfer_kind::permute) return permutation(m, now, next);
 
-    std::array<axis_list, max_rank> out{}, in{};  // of each dimension, from its inner end and to it
+    std::array<axis_list, max_rank> out{}, in{};  // the axes that leave and enter the inner end of each dimension
     std::array<extent, max_rank> block{};
     for (std::size_t d = 0; d < dims(); ++d) {
       out[d]   = tail(now.over[d], next.over[d].count);
@@ -75,7 +75,8 @@ private:
     return n;
   }
 
-  /// Shards are numbered dimension by dimension, the parts of each dimension in their order: the same numbers before and after, since each has as many.
+  /// Shards are numbered dimension by dimension, the parts of each dimension in order. The numbers do not change, since each dimension keeps as many
+  /// parts.
   constexpr reshard_move permutation(reshard_move& m, standing_lists const& now, standing_lists const& next) const {
     extent run = 1;
     for (std::size_t d = dims(); d-- > 0;) {
@@ -94,7 +95,7 @@ private:
     return m;
   }
 
-  /// Of a row-major shard in which the axes `cuts` of a dimension count blocks of it, outermost first.
+  /// The strides of a row-major shard in which the axes `cuts` of a dimension count blocks of it, outermost first.
   constexpr block_strides strides_of_shard(std::array<axis_list, max_rank> const& cuts, std::array<extent, max_rank> const& block) const {
     block_strides s;
     extent run = 1;
@@ -109,7 +110,7 @@ private:
     return s;
   }
 
-  /// Of a message buffer: one block for each process along `set`, the processes in the order of their ranks.
+  /// The strides of a message buffer: one block for each process along `set`, in rank order.
   constexpr block_strides strides_of_messages(axis_set set, std::array<extent, max_rank> const& block) const {
     block_strides s = strides_of_shard({}, block);
     extent run      = elements_of(block);
@@ -152,16 +153,17 @@ private:
 }  // namespace detail
 
 /// The cheapest moves from one placement to another of the same dimensions. `from` is also still a sum over the axes `owed`, which split none of its
-/// dimensions; the result owes nothing of it. Over the axes `riding` it goes on being a sum, and no move touches them; they split nothing. The gradient of the
-/// result goes the way back, by a plan of its own: `to` and `from` exchanged, with what the gradient owes.
+/// dimensions; the result is finished over them. Over the axes `riding` the value remains a sum, and no move touches them; they split nothing. The
+/// gradient of the result goes back by a plan of its own: `to` and `from` exchanged, with what the gradient owes.
 ///
-/// Cheapest: no other sequence of slices, reduce-scatters, permutes, all-to-alls, all-reduces and all-gathers sends fewer bytes by `sent_by_one`, or as many in
-/// fewer calls, or in as many with fewer messages one after the other, or then with fewer shards held at once. Each is one call on joint axes: a slice, a
-/// reduce-scatter or an all-to-all puts axes on the inner ends of dimensions, an all-gather or an all-to-all takes them off there, and a permute puts any axes in
-/// the place of those that make as many parts. An axis that splits neither placement may help: processes that hold the same share the work. Where there are
-/// thousands of standings (from four axes on, in many dimensions) it is the best way that was found among the first of them.
+/// Cheapest means that no other sequence of slices, reduce-scatters, permutes, all-to-alls, all-reduces and all-gathers sends fewer bytes by
+/// `sent_by_one`, or as many bytes in fewer calls, or in as many calls with fewer consecutive messages, or then with fewer shards held at once. Each
+/// is one call on joint axes: a slice, a reduce-scatter or an all-to-all adds axes at the inner ends of dimensions, an all-gather or an all-to-all
+/// removes them there, and a permute replaces axes by any that make as many parts. An axis that splits neither placement may help: processes that
+/// hold the same elements share the work. If there are thousands of standings (from four axes on, in many dimensions), the plan is the cheapest way
+/// found among the first of them.
 ///
-/// Axes of one process are as good as none.
+/// Axes of one process are ignored.
 /// Source: the states and the decision table of DTensor and Shardy's resharding, with ordered axes; prices as in plan/collective.hpp.
 constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<placed const> to, axis_set owed, std::span<extent const> axes,
                                      axis_set riding = 0) {

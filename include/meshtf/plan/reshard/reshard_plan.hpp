@@ -8,25 +8,25 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A value stays on its mesh.
+/// A reshard can't move a value to another mesh.
 template<class M1, class M2>
 struct layouts_are_of_different_meshes {};
 
-/// Dimensions that take each other's place have one size.
+/// A dimension can replace another only if both have the same size.
 template<class D1, class D2>
 struct dims_differ_in_size {};
 
-/// Each dimension takes the place of one other.
+/// Each dimension replaces exactly one other, so both shapes have the same rank.
 template<class S1, class S2>
 struct shapes_differ_in_rank {};
 
-/// The copies of some move need more loops than a nest has: go through an intermediate layout.
+/// The copies of some move need more loops than a nest has. Reshard through an intermediate layout.
 template<class S>
 struct reshard_needs_too_many_loops {};
 
 namespace detail {
 
-// Where the layouts or placements are themselves objected to, nothing is planned.
+// If there is an objection to a layout or a placement, nothing is planned.
 template<class From, class S1, class To, class S2, axis_set Owed, axis_set Riding, class Asked>
 struct resharding_if {
   static constexpr reshard_steps steps{};
@@ -64,15 +64,15 @@ struct resharding_between : resharding_if<From, S1, To, S2, Owed, Riding,
 
 }  // namespace detail
 
-/// How a value of shape `S1` under `From`, still owed a sum over the axes `Owed`, becomes one of shape `S2` under `To`. It goes on being a sum over `Riding`. The
-/// dimensions of `S2` take the place of those of `S1` in the same order in memory. Without a legal verdict there are no steps.
+/// How a value of shape `S1` under `From`, still a sum over the axes `Owed`, becomes one of shape `S2` under `To`. It remains a sum over `Riding`.
+/// The dimensions of `S2` replace those of `S1` in the same order in memory. Without a legal verdict there are no steps.
 template<Layout From, class S1, Layout To, class S2, axis_set Owed = 0, axis_set Riding = 0>
 struct renaming_reshard_plan {
   using verdict                               = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::verdict());
   static constexpr reshard_steps const& steps = detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::steps;
 };
 
-/// How a value of shape `S`, still owed a sum over the axes `Owed`, gets from layout `From` to layout `To`.
+/// How a value of shape `S`, still a sum over the axes `Owed`, gets from layout `From` to layout `To`.
 template<Layout From, Layout To, class S, axis_set Owed = 0>
 using reshard_plan = renaming_reshard_plan<From, S, To, S, Owed>;
 

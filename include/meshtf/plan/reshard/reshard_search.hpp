@@ -1,4 +1,4 @@
-// The cheapest way from one placement to another: a shortest path over where the axes stand.
+// The cheapest way from one placement to another: a shortest path over standings.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A* over where the axes stand. The bound never falls by more than a move's price, so a standing is settled when it is first taken up.
+/// A* over standings. The bound never falls by more than the price of a move, so a standing is settled when it is first expanded.
 class reshard_search {
 public:
   constexpr explicit reshard_search(reshard_problem const& problem) : problem_{problem}, source_{problem.shard(problem.start)} {}
 
-  /// A way cheaper than `known`, the cheapest that there is; or `known`. Where there are more standings than anybody would wait for, the cheapest found.
+  /// The cheapest way that is cheaper than `known`, or `known`. If there are too many standings to expand, it is the cheapest way found.
   constexpr reshard_way find(reshard_way const& known) {
     limit_ = known.price;
     nodes_.push_back({.at = problem_.start, .left = problem_.least(problem_.start)});
@@ -36,7 +36,7 @@ private:
     bool settled       = false;
     index before       = -1;
     way_price price{};
-    extent left = 0;  // at least to be sent
+    extent left = 0;  // lower bound of what is still to be sent
   };
 
   constexpr static way_price whole_price(node const& n) {
@@ -45,7 +45,7 @@ private:
     return p;
   }
 
-  /// The most promising standing from which nobody has gone on; none if no way through one can be cheaper than what is known.
+  /// The most promising standing that is not expanded yet; none if no way through one can be cheaper than the best known.
   constexpr index next() const {
     index found     = -1;
     way_price least = limit_;
@@ -76,7 +76,7 @@ private:
     return slot;
   }
 
-  /// One move leads to `to`, over `along` processes.
+  /// Records that one move over `along` processes leads to `to`.
   constexpr void reach(transfer_kind what, standing to, extent along) {
     extent const result   = problem_.shard(to);
     way_price const price = and_then(from_price_, problem_, what, source_, from_shard_, result, along);
@@ -123,7 +123,7 @@ private:
     stand_anew(s, bare, rest, 0, 0, problem_.rank > 0 ? problem_.whole(0) / local_[0] : 1);
   }
 
-  /// Axes of `rest` come to the inner ends of the dimensions from `dim` on, but not to `closed` ones; all of them if they must.
+  /// Adds axes of `rest` at the inner ends of the dimensions from `dim` on, except the `closed` ones; if `all`, every axis of `rest`.
   constexpr void come(transfer_kind what, standing s, axis_set rest, bool all, axis_set closed, int dim, extent along) {
     for (int d = dim; d < problem_.rank; ++d) {
       if (among(closed, d)) continue;
@@ -145,7 +145,7 @@ private:
     }
   }
 
-  /// Axes go from the inner ends of the dimensions from `dim` on: to nowhere in an all-gather, to other dimensions in an all-to-all.
+  /// Removes axes from the inner ends of the dimensions from `dim` on. An all-gather drops them, an all-to-all adds them to other dimensions.
   constexpr void go(standing s, int dim, axis_set gone, axis_set closed, extent along) {
     if (dim == problem_.rank) {
       if (gone == 0) return;
@@ -163,7 +163,7 @@ private:
     }
   }
 
-  /// The dimensions from `dim` on get axes of `rest`, in as many parts as they have at `s`, of which `parts` are left to this one.
+  /// Gives the dimensions from `dim` on axes of `rest` that make as many parts as they have at `s`. `parts` of these are left to `dim`.
   constexpr void stand_anew(standing s, standing to, axis_set rest, int dim, int position, extent parts) {
     if (dim == problem_.rank) {
       if (to != s) reach(transfer_kind::permute, to, 1);
@@ -186,9 +186,9 @@ private:
   extent source_ = 0;
   unchecked_vector<node> nodes_;
   unchecked_vector<index> table_;
-  way_price limit_{};  // of the best way that is known
-  index best_ = -1;  // where that way is one of ours
-  // where moves lead away from
+  way_price limit_{};  // of the best way known
+  index best_ = -1;  // its last node, if the search found it
+  // the node being expanded
   index from_ = 0;
   way_price from_price_{};
   extent from_shard_ = 0;
@@ -196,12 +196,12 @@ private:
   std::array<extent, max_rank> local_{};
 };
 
-/// The cheapest way. One that sends no more than must be sent, in one call, is not searched for.
+/// The cheapest way. A straight way that sends no more than the lower bound, in one call, needs no search.
 constexpr reshard_way cheapest_way(reshard_problem const& problem) {
   if (problem.start == problem.goal) return {};
   reshard_way straight;
   bool const found = straight_way{problem}.find(straight);
-  if (!found) {  // all-reduce, gather and slice everything: a way of three moves at most
+  if (!found) {  // all-reduce, gather and slice everything: a way of at most three moves
     straight           = {};
     standing_lists now = problem.lists_of(problem.start), goal = problem.lists_of(problem.goal);
     standing at   = problem.start;

@@ -1,4 +1,4 @@
-// A straight way from one placement to another, and what ways are measured by.
+// A straight way from one placement to another, and the price by which ways are compared.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// What is to be as small as possible: bytes sent, and where they are equal calls, then messages, then shards held at once, then moves.
+/// What a way minimises: bytes sent; if these are equal calls, then messages, then shards held at once, then moves.
 struct way_price {
   extent sent     = 0;  // times the number of processes
   int calls       = 0;
-  extent messages = 0;  // of one process, one after the other: latencies
+  extent messages = 0;  // that one process sends one after the other: latencies
   extent peak     = 0;  // elements, without buffers
   int moves       = 0;
 
@@ -27,12 +27,12 @@ struct way_price {
   }
 };
 
-/// How many messages a process waits for, one after the other.
+/// Consecutive messages that a process waits for.
 constexpr extent messages_of(transfer_kind what, extent along) {
   return what == transfer_kind::slice ? 0 : meshtf::messages_of(collective_of(what), along);
 }
 
-/// Moves by where the axes stand after each.
+/// The moves of a way, each with the standing after it.
 struct reshard_way {
   struct leg {
     transfer_kind what = transfer_kind::slice;
@@ -42,7 +42,7 @@ struct reshard_way {
   std::array<leg, max_moves> legs{};
 };
 
-/// The price of a way with one more move. `source` elements live on all the time, beside them those on the way and what they become.
+/// The price of a way with one more move. `source` elements live throughout, besides the shard before the move and its result.
 constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer_kind what, extent source, extent held, extent result,
                              extent along) {
   bool const first    = before.moves == 0;
@@ -55,22 +55,23 @@ constexpr way_price and_then(way_price before, reshard_problem const& problem, t
           .moves    = before.moves + 1};
 }
 
-/// A way straight to the goal. A dimension keeps the axes that both its lists start with; the rest of the list leaves, innermost first, before the rest of the
-/// goal comes, outermost first. Slices come first, then reduce-scatters and all-to-alls, and all-gathers last, each as soon as the order of axes lets it: the
-/// bytes scale with the shard, which slices and reduce-scatters shrink and gathers grow. What fits into no such order is gathered and sliced.
+/// A way straight to the goal. A dimension keeps the axes that both its lists start with. The other axes of the list leave, innermost first, before
+/// the other axes of the goal come, outermost first. Slices come first, then reduce-scatters and all-to-alls, and all-gathers last, each as soon as
+/// the order of axes allows: the bytes scale with the shard, which slices and reduce-scatters shrink and all-gathers grow. Axes that fit no such
+/// order are gathered and sliced.
 class straight_way {
 public:
   constexpr explicit straight_way(reshard_problem const& problem)
       : problem_{problem}, now_{problem.lists_of(problem.start)}, goal_{problem.lists_of(problem.goal)} {}
 
-  /// False if it takes more moves than there may be.
+  /// False if it takes more than `max_moves`.
   constexpr bool find(reshard_way& way) {
     axis_set wanted = 0;
     for (auto const& list : goal_.over) wanted |= list.set();
     axis_set const summed = now_.owed & ~wanted;
     source_               = problem_.shard(problem_.start);
     extent least          = source_;
-    int smallest          = 0;  // before this move the shard is the least
+    int smallest          = 0;  // the shard is smallest before this move
     int count             = 0;
     std::array<step, max_moves + 1> steps{};
     for (;;) {
@@ -87,7 +88,7 @@ public:
       take(what, set);
       if (extent const held = problem_.shard(problem_.standing_of(now_)); held <= least) smallest = count, least = held;
     }
-    if (summed != 0) {  // where the shard is smallest
+    if (summed != 0) {  // the all-reduce goes where the shard is smallest
       for (int i = count++; i > smallest; --i) steps[static_cast<std::size_t>(i)] = steps[static_cast<std::size_t>(i - 1)];
       steps[static_cast<std::size_t>(smallest)] = {transfer_kind::all_reduce, summed};
     }
@@ -135,8 +136,8 @@ private:
     return set;
   }
 
-  /// The largest subset of `set` that one move can take: none waits for an axis outside of it. Inner axes leave before outer ones, outer ones come before
-  /// inner ones, and none comes to a dimension that others still have to leave.
+  /// The largest subset of `set` that one move can take: no axis in it waits for one outside it. Inner axes leave before outer ones, outer axes come
+  /// before inner ones, and none comes to a dimension that others still have to leave.
   constexpr axis_set ready(axis_set set) const {
     for (axis_set before = 0; before != set;) {
       before = set;
@@ -157,7 +158,8 @@ private:
     return set;
   }
 
-  /// What one all-gather takes. One that makes room in its dimension goes alone, since the next moves may shrink the shard; the others go together.
+  /// The axes of the next all-gather. Axes that make room in their dimension go alone, since the next moves may shrink the shard; the others go
+  /// together.
   constexpr axis_set gathered_next() const {
     axis_set const all = ready(all_leaving() & ~all_coming());
     for (std::size_t d = 0; d < dims(); ++d) {
