@@ -1,4 +1,4 @@
-// Budgets: bounds on a cost that fail with both numbers, and what to look at then.
+// Budgets: bounds on a cost whose failure shows both numbers, and a message that says what to look at then.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-// Past the end of an array as long as the budget: g++ prints neither the arguments of a call nor the condition of an `if`, but it says which element was asked for,
-// and of how many. clang prints the call.
+// These index past the end of an array as long as the budget. g++ prints neither the arguments of a call nor the condition of an `if`, but it prints
+// which element was asked for, and of how many. clang prints the call.
 
 template<extent Budget>
 constexpr bool a_process_needs_at_most(extent peak) {
@@ -32,7 +32,7 @@ constexpr bool a_process_sends_at_most(extent sent) {
 
 }  // namespace detail
 
-/// Whether a process never holds more than `Budget` bytes. Where it does not, the compiler's message has both numbers:
+/// Whether a process never holds more than `Budget` bytes. If it does, the compiler's message shows both numbers:
 ///
 ///     static_assert(meshtf::fits<24 * meshtf::GiB>(cost));
 template<extent Budget, Mesh M, std::size_t Capacity>
@@ -40,7 +40,8 @@ consteval bool fits(cost<M, Capacity> const& c) {
   return detail::a_process_needs_at_most<Budget>(c.peak_bytes());
 }
 
-/// Whether a process sends at most `Budget` bytes along the axis `A`, or without it in all. Where it sends more, the compiler's message has both numbers:
+/// Whether a process sends at most `Budget` bytes along the axis `A`, or in all if there is no `A`. If it sends more, the compiler's message shows
+/// both numbers:
 ///
 ///     static_assert(meshtf::sends_at_most<4 * meshtf::MiB, rows>(cost));
 template<extent Budget, MeshAxis... A, Mesh M, std::size_t Capacity>
@@ -48,7 +49,7 @@ consteval bool sends_at_most(cost<M, Capacity> const& c) {
   return detail::a_process_sends_at_most<Budget>(c.template bytes_sent<A...>());
 }
 
-/// A few words in a compiler's message. As long as they are and no longer, since clang prints no other array as text.
+/// A few words in a compiler's message. The array is exactly as long as the words, since clang prints no other array as text.
 template<std::size_t N>
 struct message_text {
   char text[N + 1]{};
@@ -64,7 +65,7 @@ using mesh_of = typename std::remove_cvref_t<decltype(Cost)>::mesh_type;
 template<auto const& Cost>
 inline constexpr auto five_most_expensive = most_expensive<5>(Cost);
 
-/// Of an expense I = 0, 2, ...: "11.6 MiB in 3 reduce_scatter", and as I + 1: "rows cols, feed_forward.hpp:22".
+/// For an expense I = 0, 2, ...: "11.6 MiB in 3 reduce_scatter". For I + 1: its site, "rows cols, feed_forward.hpp:22".
 template<auto const& Cost, std::size_t I>
 inline constexpr auto expense_text = [] {
   fixed_text<511> out;
@@ -94,7 +95,8 @@ constexpr bool the_most_expensive(bool asked_for) {
 
 }  // namespace detail
 
-/// Stops the compiler with the five call sites whose collectives send most in its message: bytes, calls and kind, then axes, file and line (or operator).
+/// Stops the compiler with a message that shows the five call sites whose collectives send most: bytes, calls and kind, then axes, file and line (or
+/// operator).
 ///
 ///     static_assert(meshtf::show_most_expensive<cost>());   // cost: a constexpr object of a namespace
 template<auto const& Cost>

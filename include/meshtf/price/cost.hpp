@@ -32,24 +32,24 @@ struct collective_call {
   extent payload = 0;  // bytes of the send buffer handed to MPI
   extent sent    = 0;  // bytes that the process sends for it, under the ring model
   call_site site{};
-  collective_reason const* why = nullptr;  // if the operation says so
+  collective_reason const* why = nullptr;  // if the operation gives a reason
 
-  /// Alike but for the call site.
+  /// Equal except for the call site.
   friend constexpr bool operator==(collective_call const& a, collective_call const& b) {
     return a.kind == b.kind && a.how == b.how && a.type == b.type && a.over == b.over && a.count == b.count && a.payload == b.payload &&
            a.sent == b.sent;
   }
 };
 
-/// Calls that are made one after the other, so many times: where `collectives()` of a cost begins, how many, how often. All of an ordinary cost are one run,
-/// made once; sums and multiples of costs have more.
+/// Calls that are made one after the other, several times: where they begin in `collectives()`, how many they are, how often they are made. The calls
+/// of an ordinary cost are one run, made once; sums and multiples of costs have more runs.
 struct call_run {
   std::size_t first  = 0;
   std::size_t length = 0;
   extent times       = 1;
 };
 
-/// A moment from which on memory shrank for a while: who had asked last, for how much, and how much lived then.
+/// A local maximum of live memory: the call that asked last, how many bytes it asked for, and how many lived then.
 struct local_peak {
   call_site site{};
   extent bytes = 0;
@@ -62,25 +62,26 @@ struct repetition;
 
 }  // namespace detail
 
-/// What a program costs one process: promised by `dry_run`, counted by `recorded`. Bytes are those requested, before any rounding.
+/// What a program costs one process, as predicted by `dry_run` or counted by `recorded`. Bytes are as requested, before any rounding.
 template<Mesh M, std::size_t Capacity = 4096>
 class cost {
 public:
   using mesh_type = M;
 
-  /// Bytes that the process sends, under the ring model, for every collective whose axes include `A`; without brackets, for all of them, each once.
+  /// Bytes that the process sends, under the ring model, for every collective whose axes include `A`; without brackets, for all collectives, each
+  /// counted once.
   template<MeshAxis... A>
   constexpr extent bytes_sent() const {
     return total<A...>([](collective_call const& c) { return c.sent; });
   }
 
-  /// Bytes of the send buffers handed to MPI, for every collective whose axes include `A`; without brackets, for all of them, each once.
+  /// Bytes of the send buffers handed to MPI for every collective whose axes include `A`; without brackets, for all collectives, each counted once.
   template<MeshAxis... A>
   constexpr extent payload() const {
     return total<A...>([](collective_call const& c) { return c.payload; });
   }
 
-  /// How often a kind of collective is called; without brackets, any kind. A pairwise reduce-scatter counts once.
+  /// How often a kind of collective is called; without brackets, all kinds. A pairwise reduce-scatter counts once.
   template<collective... Kind>
   constexpr extent calls() const {
     extent n = 0;
@@ -90,32 +91,33 @@ public:
     return n;
   }
 
-  /// Of contractions: two for each multiply-add.
+  /// Flops of contractions: two for each multiply-add.
   constexpr extent flops() const { return flops_; }
-  /// Of everything else: one for each arithmetic step of an elementwise function, a function like exp counting as one.
+  /// Steps of everything else: one for each arithmetic step of an elementwise function. A function like exp counts as one step.
   constexpr extent elementwise_flops() const { return elementwise_flops_; }
-  /// Of the arrays that kernels read and write, each counted once a pass: the least that travels between memory and processor where nothing stays in cache.
+  /// Bytes of the arrays that kernels read and write, each counted once a pass: the least traffic between memory and processor if nothing stays in
+  /// cache.
   constexpr extent bytes_touched() const { return bytes_touched_; }
-  /// Of these, those of passes that are no contraction.
+  /// The part of these bytes that belongs to passes other than contractions.
   constexpr extent elementwise_bytes() const { return elementwise_bytes_; }
-  /// Products, passes over memory and messages: what a machine was asked to do.
+  /// Products, passes over memory and messages: the number of things that a machine was asked to do.
   constexpr extent operations() const { return kernels_ + calls(); }
-  /// Of the parameters' shards.
+  /// Bytes of the parameters' shards.
   constexpr extent parameter_bytes() const { return parameter_bytes_; }
-  /// Of what optimizers remember of the parameters.
+  /// Bytes of the optimizers' state.
   constexpr extent optimizer_bytes() const { return optimizer_bytes_; }
-  /// The most that lived at once: tensors, what the tape keeps of them, gradients, optimizer state, packing and message buffers.
+  /// The most bytes that lived at once: tensors, what the tape keeps of them, gradients, optimizer state, packing and message buffers.
   constexpr extent peak_bytes() const { return peak_bytes_; }
-  /// What still lives at the end.
+  /// Bytes that still live at the end.
   constexpr extent live_bytes() const { return live_bytes_; }
-  /// What lived at the peak. Of a dry run; `recorded` does not tell.
+  /// What lived at the peak of a dry run; `recorded` does not tell.
   constexpr held_at_peak const& at_peak() const { return at_peak_; }
 
-  /// Every call, in order; one that is repeated stands once, see `runs()`.
+  /// Every call, in order. A repeated call appears once: see `runs()`.
   constexpr std::span<collective_call const> collectives() const { return {calls_.data(), count_}; }
-  /// The runs that the calls are made in.
+  /// The runs in which the calls are made.
   constexpr std::span<call_run const> runs() const { return {runs_.data(), run_count_}; }
-  /// f(call, times) for every call in `collectives()`, with the times that its run is made.
+  /// f(call, times) for every call in `collectives()`, with the number of times that its run is made.
   template<class F>
   constexpr void for_each_collective(F const& f) const {
     for (call_run const& run : runs())
@@ -139,10 +141,10 @@ public:
     return seconds_of(c, (c.over & axes_between_nodes<M>) != 0 ? machine.between_nodes : machine.within_node, machine);
   }
 
-  /// The same calls in the same order and the same figures; call sites, and what is kept alive at the end, may differ.
+  /// Equal if the calls, their order and the figures are equal. Call sites, and the bytes still alive at the end, may differ.
   friend constexpr bool operator==(cost const& a, cost const& b) { return a.same_calls(b) && a.figures() == b.figures(); }
 
-  /// One after the other, on the same parameters: calls, flops and bytes touched add up, of what is held the larger counts.
+  /// The cost of both, one after the other, on the same parameters: calls, flops and bytes touched add up; of bytes held, the larger counts.
   friend constexpr cost operator+(cost const& a, cost const& b) {
     cost sum        = a;
     sum.peak_count_ = 0;
@@ -166,7 +168,7 @@ public:
     }
     return sum;
   }
-  /// n times, one after the other.
+  /// The cost of n times, one after the other.
   friend constexpr cost operator*(extent n, cost const& a) {
     cost product        = a;
     product.peak_count_ = 0;
@@ -189,7 +191,7 @@ public:
     return product;
   }
 
-  // What a machine notes. Not for users: a cost is read.
+  // For machines, which note; users only read a cost.
   constexpr void note(collective_call const& call) {
     if (count_ == Capacity) throw "meshtf: this program makes more collectives than cost<M> holds (4096)";
     calls_[count_++] = call;
@@ -236,7 +238,7 @@ private:
            static_cast<double>(bytes_added(c.kind, c.payload, n)) * machine.seconds_per_byte_added;
   }
 
-  /// Call by call, each as often as it is made.
+  /// Walks from call to call, each as often as it is made.
   struct next_call {
     cost const& all;
     std::size_t run = 0, at = 0;
@@ -291,7 +293,7 @@ private:
   extent peak_bytes_        = 0;
   extent live_bytes_        = 0;
   held_at_peak at_peak_{};
-  std::array<local_peak, most_peaks> peaks_{};  // of a dry run, in order: what `repeat` continues
+  std::array<local_peak, most_peaks> peaks_{};  // of a dry run, in order; `repeat` extrapolates them
   std::size_t peak_count_ = 0;
   bool peaks_whole_       = true;
 

@@ -10,7 +10,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `b - a` of two costs on one mesh: every figure is that of b less that of a, so what is saved is below zero.
+/// `b - a` of two costs on one mesh: every figure is that of b minus that of a, so savings are negative.
 template<Mesh M>
 class cost_difference {
 public:
@@ -26,7 +26,7 @@ public:
     add(a, -1);
   }
 
-  // each of the following is the figure of that name of `cost`, in its units
+  // each of the following is the figure of the same name in `cost`, in its units
   template<MeshAxis... A>
   constexpr extent bytes_sent() const {
     return of<A...>(&figures::sent);
@@ -47,7 +47,7 @@ public:
   constexpr extent optimizer_bytes() const { return optimizer_bytes_; }
   constexpr extent peak_bytes() const { return peak_bytes_; }
 
-  /// A line for each figure that is not the same.
+  /// A line for each figure that differs.
   constexpr fixed_text<1023> text() const {
     fixed_text<1023> out;
     auto const line = [&out](std::string_view name, extent by, short_text const& amount) {

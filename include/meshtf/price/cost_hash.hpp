@@ -1,4 +1,4 @@
-// The hash of a cost: two programs that promise the same have the same.
+// The hash of a cost: two programs with the same predicted cost have the same hash.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// FNV-1a, 64 bits, of whole numbers (their eight bytes, the lowest first) and of text.
+/// FNV-1a, 64 bits, of integers (their eight bytes, lowest first) and of text.
 /// Source: Fowler, Noll, Vo; constants of http://www.isthe.com/chongo/tech/comp/fnv.
 class fnv1a {
 public:
@@ -22,7 +22,7 @@ public:
     for (char c : text) add(static_cast<unsigned char>(c));
     return *this << text.size();
   }
-  /// What all processes that make a call must have in common; not where it is called.
+  /// Hashes what all processes that make a call must have in common. The call site is not part of it.
   constexpr fnv1a& operator<<(collective_call const& c) {
     return *this << static_cast<std::uint64_t>(c.kind) << static_cast<std::uint64_t>(c.how) << static_cast<std::uint64_t>(c.type) << c.over
                  << static_cast<std::uint64_t>(c.count) << static_cast<std::uint64_t>(c.payload);
@@ -35,8 +35,8 @@ private:
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// Of all that processes must have in common: the names and sizes of the mesh's axes; of each collective, in order, its kind, operator, element type,
-/// axes, count, payload and how often it is repeated; flops, parameter bytes and peak. Call sites do not count.
+/// The hash of everything that processes must have in common: the names and sizes of the mesh's axes; of each collective, in order, its kind,
+/// operator, element type, axes, count, payload and how often it is repeated; flops, parameter bytes and peak. Call sites do not count.
 template<Mesh M, std::size_t Capacity>
 constexpr std::uint64_t hash_of(cost<M, Capacity> const& c) {
   fnv1a hash;

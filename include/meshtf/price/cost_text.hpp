@@ -1,4 +1,4 @@
-// A cost in words: its figures, its dearest collectives, and what lives at its peak.
+// A cost in words: its figures, its most expensive collectives, and what lives at its peak.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ constexpr fixed_text<255> axes_text(axes<A...>, axis_set over) {
 
 }  // namespace detail
 
-/// Calls of one kind over the same axes that one call site makes.
+/// Calls of one kind over the same axes from one call site.
 struct collective_sum {
   call_site site{};
   collective kind{};
@@ -58,7 +58,7 @@ struct collective_sum {
   extent sent   = 0;
 };
 
-/// The collectives of a cost by call site, those that send most first: at most `Most`.
+/// The collectives of a cost by call site, at most `Most` of them, those that send most first.
 template<std::size_t Most, Mesh M, std::size_t Capacity>
 constexpr auto most_expensive(cost<M, Capacity> const& c) {
   struct {
@@ -72,7 +72,7 @@ constexpr auto most_expensive(cost<M, Capacity> const& c) {
   c.for_each_collective([&](collective_call const& call, extent times) {
     std::size_t i = 0;
     while (i < count && !(all[i].kind == call.kind && all[i].over == call.over && all[i].site == call.site)) ++i;
-    if (i == all.size()) --i;  // of a program with so many call sites the last ones are added up
+    if (i == all.size()) --i;  // if a program has too many call sites, the last ones are added up
     if (i == count) all[count++] = {call.site, call.kind, call.over, 0, 0};
     all[i].calls += times;
     all[i].sent += times * call.sent;

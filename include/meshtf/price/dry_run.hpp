@@ -6,18 +6,19 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `Program` can't be run on the compiler's machine: it is made for one layout, and a dry run makes it for another, which has no storage. It takes a class
-/// template, `template<meshtf::Layout L> struct training { ... };`, or a function template, `[]<meshtf::Layout L>(meshtf::machine<L>& m) { ... }`.
+/// `Program` can't be run on the compiler's machine: it is made for one layout, and a dry run makes it for another, which has no storage. A dry run
+/// takes a class template, `template<meshtf::Layout L> struct training { ... };`, or a function template, `[]<meshtf::Layout L>(meshtf::machine<L>&
+/// m) { ... }`.
 template<class Program>
 struct program_is_no_template {};
 
 namespace detail {
 
-// Called in constant evaluation only, where reaching it stops the compiler with its name.
+// Called only in constant evaluation, where reaching it stops the compiler with its name.
 inline void values_outlive_the_dry_run() {}
 
-/// Has this no call `f.operator()<L>(machine)`? Asked without a look into its body, which would stand in every message about one that has: what is no
-/// template has an address.
+/// Whether `F` has no call `f.operator()<L>(machine)`. Its body is not looked into, since every message about a program that has the call would then
+/// show it: whatever is not a template has an address.
 template<class F>
 concept FixedProgram = !std::is_class_v<F> || requires { &F::operator(); };
 
@@ -34,12 +35,13 @@ constexpr auto result_of_step(Program& program) {
 
 }  // namespace detail
 
-/// What all that `f.operator()<L>(machine)` does costs one process: every collective in order, flops, bytes. A literal value that a `static_assert` can bound.
+/// What all that `f.operator()<L>(machine)` does costs one process: every collective in order, flops, bytes. It is a literal value that a
+/// `static_assert` can bound.
 ///
 ///     constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) { ... });
 ///
-/// It is the real program, with its control flow, run on the ledger instead of processes. clang counts the steps of constant evaluation and stops a long
-/// program at about 40 Transformer layers: pass -fconstexpr-steps=100000000 (the CMake target does).
+/// This is the real program, with its control flow, run on the ledger instead of processes. clang counts the steps of constant evaluation and stops a
+/// long program at about 40 Transformer layers: pass -fconstexpr-steps=100000000 (the CMake target does).
 template<Layout L, class F>
 consteval auto dry_run(F f) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
@@ -51,7 +53,8 @@ consteval auto dry_run(F f) {
   return m.noted();
 }
 
-/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What its constructor holds counts in the bytes; its flops and collectives do not.
+/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds counts in the bytes; the constructor's
+/// flops and collectives do not count.
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto dry_run(A... arguments) {
   using layout = dry<wet<L>>;
@@ -70,7 +73,7 @@ consteval auto dry_run(A... arguments) {
   return step;
 }
 
-/// Refused, with a sentence: a class that is no template, as one of a lambda, or one that has its layout already.
+/// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has its layout.
 template<class Program, class L = void, class... A>
   requires(!Layout<Program>)
 consteval auto dry_run(A const&...) {

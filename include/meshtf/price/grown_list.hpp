@@ -10,19 +10,20 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The list of n blocks is that of one block, with pieces between its entries that come n - 1 times each: once in the list of two blocks, twice in that of three.
-/// A stack of blocks that runs forth and back makes two pieces, an optimizer more; two stacks that grow together make them twice.
+/// The list of n blocks is the list of one block with pieces between its entries. Each piece comes n - 1 times: once in the list of two blocks, twice
+/// in that of three. A stack of blocks that runs forward and back makes two pieces, an optimizer more; two stacks that grow together make twice as
+/// many.
 ///
-/// `Rules` says which entries stand for each other: `alike(x, y)` those of a piece; between the pieces `stays(x, y, z)` the same one of one, two and three
-/// blocks, and `grows(x, y, z)` if its size is another, on a line.
+/// `Rules` says which entries correspond: `alike(x, y)` within a piece; between pieces `stays(x, y, z)` if the entry is the same with one, two and
+/// three blocks, and `grows(x, y, z)` if its sizes differ but lie on a line.
 template<class Entry, class Rules>
 class grown_list {
 public:
   struct piece {
-    std::size_t before = 0;  // this entry of the list of one block
-    std::size_t first  = 0;  // its place in the list of two blocks
+    std::size_t before = 0;  // the piece comes before this entry of the list of one block
+    std::size_t first  = 0;  // where it begins in the list of two blocks
     std::size_t length = 0;
-    std::size_t third  = 0;  // in that of three: two after the other begin here
+    std::size_t third  = 0;  // where it begins in the list of three blocks, twice in a row
   };
 
   constexpr grown_list(std::span<Entry const> one, std::span<Entry const> two, std::span<Entry const> three) : one_(one), two_(two), three_(three) {
@@ -31,7 +32,7 @@ public:
 
   constexpr explicit operator bool() const { return fits_; }
 
-  /// f(one, two, three) for each entry of the list of one block, and g(piece) for each piece, in their order.
+  /// f(one, two, three) for each entry of the list of one block, and g(piece) for each piece, in order.
   template<class F, class G>
   constexpr void for_each(F const& f, G const& g) const {
     std::size_t more = 0, next = 0;
@@ -51,7 +52,7 @@ private:
 
   constexpr std::size_t longer() const { return two_.size() - one_.size(); }
 
-  /// Whether the lists fit from here on: entry `at` of one block, behind pieces of `more` entries. The pieces found are kept if they do.
+  /// Whether the lists fit from entry `at` of one block on, after pieces of `more` entries in all. If they do, the pieces found are kept.
   constexpr bool align(std::size_t at, std::size_t more) {
     std::size_t i = at;
     while (i < one_.size() && Rules::stays(one_[i], two_[i + more], three_[i + 2 * more])) ++i;
@@ -77,7 +78,7 @@ private:
     return false;
   }
 
-  /// Whether the n entries there in the list of two blocks stand twice there in that of three, and what comes after them may be what comes next.
+  /// Whether the n entries at `in_two` of the list of two blocks come twice in a row at `in_three` of the list of three.
   constexpr bool repeats(std::size_t in_two, std::size_t in_three, std::size_t n) const {
     for (std::size_t k = 0; k < n; ++k)
       if (!Rules::alike(two_[in_two + k], three_[in_three + k]) || !Rules::alike(two_[in_two + k], three_[in_three + n + k])) return false;

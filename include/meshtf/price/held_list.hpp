@@ -1,4 +1,4 @@
-// The list of all arrays that a program ever asked the ledger for: what lived at the peak, and who made it.
+// The list of all arrays that a program ever asked the ledger for: what lived at the peak, and which call made it.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// An array in the list of what is held.
+/// An array in the list.
 struct held_array {
   static constexpr extent never = std::numeric_limits<extent>::max();
 
   call_site site;
-  extent bytes, live, born, died;  // the bytes of all that lived when it was made; the times of its life
+  extent bytes, live, born, died;  // live: bytes alive once it was made; born, died: the times of its life
   held_for what;
   held_array* before;
   held_array* next;
 };
 
-/// Written in constant time an array, while the program runs in the compiler; read once, when its cost is asked for. Linked, since a vector's functions would take
-/// the compiler longer than the rest of an operation.
+/// Each array is recorded in constant time, while the program runs in the compiler; the list is read once, when the cost is asked for. It is linked,
+/// since the functions of a vector would take the compiler longer than the rest of an operation.
 class held_list {
 public:
   constexpr held_list()            = default;
@@ -33,7 +33,7 @@ public:
     while (first_ != nullptr) delete std::exchange(first_, first_->next);
   }
 
-  /// A new array; `live`: the bytes of all that lives from here on.
+  /// Adds an array. `live` is the bytes of all arrays alive from here on.
   constexpr held_array* take(call_site const& site, extent bytes, extent live, held_for what) {
     ++clock_;
     if (live > peak_ || clock_ == 1) {
@@ -47,7 +47,7 @@ public:
   }
   constexpr void give(held_array* a) { a->died = ++clock_; }
 
-  /// The latest arrays, of `bytes` together, are held for this.
+  /// The latest arrays, of `bytes` together, are held for `what`.
   constexpr void name_latest(extent bytes, held_for what) {
     for (held_array* a = last_; a != nullptr && bytes > 0; a = a->before) {
       if (a->died != held_array::never) continue;
@@ -56,7 +56,7 @@ public:
     }
   }
 
-  /// The peak is counted from here; what a program holds now is its data.
+  /// Counts the peak from here on. What a program holds now is its data.
   constexpr void start_over() {
     peak_    = 0;
     begun_   = last_;
@@ -69,7 +69,7 @@ public:
     at_start_ = peak_;
   }
 
-  /// Tells `cost` what lived at the peak, and all local peaks in order; the first of them is what lived at the start.
+  /// Notes in `cost` what lived at the peak, and all local peaks in order. The first of them is what lived at the start.
   template<class Cost>
   constexpr void note(Cost& cost) const {
     cost.note_start(at_start_);
@@ -99,7 +99,7 @@ public:
   }
 
 private:
-  /// The entry for such an array, looked for behind the last one that was found: layers come in the same order. A new one if there is none.
+  /// The entry for such an array; a new one if there is none. The search begins at the entry found last, since layers come in the same order.
   static constexpr held_arrays& found(detail::unchecked_vector<held_arrays>& list, std::size_t& near, held_array const& a) {
     std::size_t const count = list.size();
     for (std::size_t k = 0; k < count; ++k) {
@@ -115,7 +115,7 @@ private:
 
   held_array* first_ = nullptr;
   held_array* last_  = nullptr;
-  held_array* begun_ = nullptr;  // the last before the start
+  held_array* begun_ = nullptr;  // the last array before the start
   extent clock_ = 0, peak_ = 0, peak_at_ = 0, at_start_ = 0;
 };
 

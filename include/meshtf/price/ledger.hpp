@@ -1,4 +1,4 @@
-// The ledger: the machine of a dry layout. Nothing is stored, computed or sent; what it would cost is noted.
+// The ledger: the machine of a dry layout. It stores, computes and sends nothing; it notes what that would cost.
 #pragma once
 
 #include <meshtf/plan/all_reduce_plan.hpp>
@@ -10,7 +10,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Processes that exist only in constant evaluation. It has the members of `process_mesh` that operations call, and notes their price for one process.
+/// Processes that exist only in constant evaluation. The ledger has the members of `process_mesh` that operations call, and notes their price for one
+/// process.
 template<Mesh M>
 class ledger : public accounts<ledger<M>, M> {
 public:
@@ -19,21 +20,21 @@ public:
   constexpr ledger() { this->begin_notes(&cost_); }
   constexpr ~ledger() { this->unwind_tape(false); }
 
-  /// What has been noted so far.
+  /// The cost noted so far.
   constexpr cost<M> noted() {
     cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes(), this->optimizer_bytes());
     held_.note(cost_);
     return cost_;
   }
 
-  /// Forgets what has been noted; what lives goes on living, and the peak is counted from here.
+  /// Forgets what has been noted. What lives goes on living, and the peak is counted from here.
   constexpr void start_over() {
     cost_ = {};
     this->begin_notes(&cost_);
     held_.start_over();
   }
 
-  /// The ledger keeps the books of the process in the first corner of the mesh; all others' are the same.
+  /// The ledger accounts for the process in the first corner of the mesh. All other processes cost the same.
   template<MeshAxis A>
   constexpr extent coordinate() const {
     return 0;
@@ -42,7 +43,7 @@ public:
   constexpr bool counts(axis_set) const { return true; }
 
   // ---- memory
-  /// Scratch: given back before anything else is asked for.
+  /// Scratch memory, which is given back before anything else is asked for.
   template<class T>
   constexpr T* take(extent n) {
     if (n == 0) return nullptr;
@@ -54,7 +55,7 @@ public:
   constexpr void give(T*, extent n) {
     this->count_bytes(-n * extent{sizeof(T)});
   }
-  /// An array, and its entry in the list of what is held.
+  /// An array, and its entry in the list of held arrays.
   template<class T>
   constexpr T* take(extent n, held_array*& entry) {
     this->count_bytes(n * extent{sizeof(T)});
@@ -74,7 +75,7 @@ public:
     held_.name_latest(bytes, held_for::optimizer_state);
     accounts<ledger<M>, M>::count_optimizer_state(bytes);
   }
-  /// Handles' counts, slots and tape entries: not part of the price.
+  /// Reference counts, slots and tape entries, which are not part of the price.
   template<class T, class... A>
   constexpr T* create(A&&... arguments) {
     return new T{std::forward<A>(arguments)...};
@@ -143,7 +144,7 @@ public:
   constexpr void all_gather(T*, extent part, axis_set over) {
     this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
   }
-  /// One step of a reshard that is no all-reduce: `x` has `move.send` elements, `z` has `move.result`.
+  /// One step of a reshard other than an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
     if (move.what == transfer_kind::slice) return;

@@ -1,4 +1,4 @@
-// Machines: what operations ask of them, and what all of them keep: the account of what a program costs, and the tape of what it did.
+// Machines: what operations ask of them, and what all of them keep: the account of a program's cost, and the tape of its operations.
 #pragma once
 
 #include <concepts>
@@ -34,7 +34,7 @@ struct machine_for<dry<L>> : std::type_identity<ledger<typename L::mesh_type>> {
 template<class Machine>
 struct sizes_on : std::type_identity<extent> {};
 
-/// What an array remembers to find itself in its machine's books: nothing, unless the machine keeps a list of what is held.
+/// What an array keeps to find its entry in its machine's books: nothing, unless the machine keeps a list of held arrays.
 struct no_ticket {};
 template<class Machine>
 struct ticket_on : std::type_identity<no_ticket> {};
@@ -43,21 +43,21 @@ struct ticket_on<ledger<M>> : std::type_identity<held_array*> {};
 
 }  // namespace detail
 
-/// What runs the operations on tensors under `L`: processes, or under a dry layout the compiler's ledger, which notes their price.
+/// The machine that runs operations on tensors under `L`: processes, or under a dry layout the compiler's ledger, which notes their price.
 template<Layout L>
 using machine = typename detail::machine_for<L>::type;
 
-/// What operations ask of whatever runs them: processes that do it, the ledger that notes its price, or the recorder that keeps it until somebody names a layout.
-/// None of them knows an operation. Sizes are numbers, or `undecided_size`s on the recorder.
+/// What operations ask of a machine: processes that do the work, the ledger that notes its price, or the recorder that keeps it until a layout is
+/// named. No machine knows single operations. Sizes are numbers, or `undecided_size`s on the recorder.
 template<class M>
 concept Machine =
     requires(M& m, typename detail::sizes_on<M>::type n, float* x, float const* y, axis_set over, bool yes, collective_reason const* why) {
       typename M::mesh_type;
       { M::computes } -> std::convertible_to<bool>;  // arrays have elements
-      // who asks, and why
+      // which operation asks, and why
       m.enter("operation", std::source_location{});
       m.because(why);
-      // what it does: a task; or a pass over whole arrays
+      // what it computes: a task, or a pass over whole arrays
       m.run(task::reduce<reduction::sum, function::identity, float, float>{}, all_into_one(n), x, y);
       m.transform(n, function::identity{}, x, y);
       m.add_up(n, yes, yes, y, y, x);
@@ -77,10 +77,10 @@ concept Machine =
       m.count_parameter(n);
     };
 
-/// An operation on the tape: how to go back through it. `leave` runs the operation's gradient, or, without `run`, destroys the entry.
+/// An operation on the tape. `leave` runs the operation's gradient, or, without `run`, destroys the entry.
 ///
-/// A function pointer and a payload in a derived class are all that constant evaluation and a process have in common: g++ 12 and clang disagree on virtual
-/// destructors, `void*` and `std::function` there.
+/// A function pointer and a payload in a derived class work in constant evaluation and in a process. g++ 12 and clang disagree there on virtual
+/// destructors, `void*` and `std::function`.
 struct tape_entry {
   void (*leave)(tape_entry*, bool run);
   tape_entry* before = nullptr;
@@ -97,7 +97,7 @@ public:
   accounts(accounts const&)       = delete;
   void operator=(accounts const&) = delete;
 
-  // ---- where we are
+  // ---- the current operation
   constexpr void enter(char const* operation, std::source_location at = {}) {
     now_ = {operation, at, false};
     why_ = nullptr;
@@ -113,13 +113,13 @@ public:
   // ---- memory, in bytes requested
   constexpr extent live_bytes() const { return live_; }
   constexpr extent peak_bytes() const { return peak_; }
-  /// The most there were since notes began.
+  /// The most parameter bytes since notes began.
   constexpr extent parameter_bytes() const { return most_parameters_; }
   constexpr void count_parameter(extent bytes) {
     parameters_ += bytes;
     if (parameters_ > most_parameters_) most_parameters_ = parameters_;
   }
-  /// Of what optimizers remember of the parameters: the most there was since notes began.
+  /// The most bytes of optimizer state since notes began.
   constexpr extent optimizer_bytes() const { return most_optimizer_; }
   constexpr void count_optimizer_state(extent bytes) {
     optimizer_ += bytes;
@@ -127,16 +127,16 @@ public:
   }
 
   // ---- what depends on the layout alone
-  /// `joined` where axes of `over` join processes, else `alone`. A machine that has no layout yet does both, and notes which is which.
+  /// Calls `joined` if axes of `over` join processes, otherwise `alone`. A machine without a layout calls both, and notes which is which.
   template<class F, class G>
   constexpr void if_joined(axis_set over, F const& joined, G const& alone) {
     if (over != 0) joined();
     else alone();
   }
-  /// For what can't be done both ways: such a machine refuses where `over` may join processes.
+  /// For what can't be done both ways: a machine without a layout refuses it if `over` may join processes.
   constexpr void must_know(axis_set) const {}
 
-  /// Puts an entry, which `create` made, on the tape, under the name and line of the operation at work.
+  /// Puts an entry made by `create` on the tape, with the name and line of the current operation.
   constexpr void put_on_tape(tape_entry* e) {
     e->site   = now_;
     e->before = std::exchange(last_, e);
@@ -182,7 +182,7 @@ protected:
     if (notes_ != nullptr) notes_->note(w);
   }
   constexpr bool takes_notes() const { return notes_ != nullptr; }
-  /// What is noted, and the peaks, before somebody else took notes.
+  /// The notes and the peaks before `begin_notes`.
   struct notes_before {
     cost<M>* notes;
     extent peak, parameters, optimizer;

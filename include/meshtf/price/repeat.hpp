@@ -17,7 +17,7 @@ constexpr bool are_on_a_line(extent one, extent two, extent three) { return thre
 struct growing_calls {
   static constexpr bool alike(collective_call const& x, collective_call const& y) { return x.count == y.count && of_one_line(x, y); }
   static constexpr bool stays(collective_call const& x, collective_call const& y, collective_call const& z) { return alike(x, y) && alike(x, z); }
-  /// A bucket that holds more.
+  /// The message of a bucket that holds more.
   static constexpr bool grows(collective_call const& x, collective_call const& y, collective_call const& z) {
     return are_on_a_line(x.count, y.count, z.count) && of_one_line(x, y) && of_one_line(x, z);
   }
@@ -42,7 +42,7 @@ constexpr extent on_a_line(extent n, extent one, extent two, extent three) {
   return three + (n - 3) * (three - two);
 }
 
-/// A bucket's message that became longer, with n blocks; `three` is what it was with three.
+/// The message of a bucket, which is longer with n blocks; `three` is the message with three blocks.
 template<Mesh M>
 constexpr collective_call longer_message(collective_call const& three, extent count) {
   collective_call call   = three;
@@ -64,7 +64,7 @@ constexpr collective_call longer_message(collective_call const& three, extent co
   return call;
 }
 
-/// A friend of `cost`; clang 16 takes no function with a concept for one.
+/// A friend of `cost`. clang 16 does not accept a function with a concept as a friend.
 struct repetition {
   template<Mesh M, std::size_t Capacity>
   static constexpr cost<M, Capacity> of(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two, cost<M, Capacity> const& three) {
@@ -79,7 +79,7 @@ struct repetition {
     if (n == 3) return three;
     all result;
 
-  // the calls: those of one block once, the pieces between them n - 1 times
+  // the calls: those of one block come once, the pieces between them n - 1 times
     detail::grown_list<collective_call, detail::growing_calls> const calls{one.collectives(), two.collectives(), three.collectives()};
     if (!calls) throw "meshtf: repeat: the calls with three blocks do not follow from those with one and two";
     auto const put = [&result](collective_call const& call) {
@@ -112,8 +112,8 @@ struct repetition {
     line(&all::optimizer_bytes_);
     line(&all::live_bytes_);
 
-    // the peak: what lives at a moment between pieces is on a line; within pieces it is on one over n and over the piece's turn, so that the first or the last turn
-    // is the highest
+    // the peak: the bytes alive at a moment between pieces lie on a line over n; within pieces they lie on a line over n and over the turn of the
+    // piece, so that the first or the last turn is the highest
     auto const peaks = [](all const& c) { return std::span{c.peaks_.data(), c.peak_count_}; };
     detail::grown_list<local_peak, detail::growing_peaks> const moments{peaks(one), peaks(two), peaks(three)};
     if (!moments) throw "meshtf: repeat: memory is not asked for with three blocks as it is with one and two";
@@ -157,17 +157,18 @@ struct repetition {
 
 }  // namespace detail
 
-/// What a program with `n` equal blocks costs, given its costs with one, two and three: calls in order, bytes, flops, parameters, state and peak. The blocks are
-/// priced once, so `n` may be any number.
+/// The cost of a program with `n` equal blocks, from its costs with one, two and three: calls in order, bytes, flops, parameters, state and peak. The
+/// blocks are priced once, so `n` may be any number.
 ///
 ///     constexpr auto deep = repeat(96, dry_run<training, mixed>(1), dry_run<training, mixed>(2), dry_run<training, mixed>(3));
 ///
-/// The program may have several stacks of blocks, as an encoder and a decoder, if all grow together: from one block each to two, to three, to n.
+/// The program may have several stacks of blocks, such as an encoder and a decoder, if all grow together: from one block each to two, to three, to n.
 ///
-/// The three must follow from each other: every call, and every moment at which memory is at a local peak, has its place with one block, or comes once more with
-/// each further block; sizes, and what lives at each such moment, are on a line. Then what it says of n is exact: `tests/price/repeat.cpp` compares
-/// it with dry runs. Else it does not compile. Nor does it where n blocks make an optimizer send in another way than three did: its small messages are
-/// packed into buckets of 1 MiB, and more blocks may fill one. What lives at the peak is told if the peak is where it was with three.
+/// The three costs must follow from each other: every call, and every local peak of memory, has its place with one block, or comes once more with
+/// each further block; sizes, and the bytes alive at each local peak, lie on a line. Then the result is exact: `tests/price/repeat.cpp` compares it
+/// with dry runs. Otherwise it does not compile. It does not compile either if n blocks make an optimizer send in a different way than three: its
+/// small messages are packed into buckets of 1 MiB, and more blocks may fill one. What lives at the peak is known if the peak is where it was with
+/// three blocks.
 template<Mesh M, std::size_t Capacity>
 constexpr cost<M, Capacity> repeat(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two, cost<M, Capacity> const& three) {
   return detail::repetition::of(n, one, two, three);
