@@ -1,4 +1,4 @@
-// Initialisers: what parameters start as, the same global values under every layout.
+// Initialisers: the first values of parameters, which are the same globally under every layout.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// A weight's last dimension is what it maps to, all others are what it maps from; a vector maps from its only dimension.
+/// The last dimension of a weight is what it maps to, all others are what it maps from. A vector maps from its only dimension.
 template<class S>
 struct fans;
 
@@ -27,7 +27,7 @@ struct fans<shape<D...>> {
   static constexpr double in  = sizeof...(D) > 1 ? static_cast<double>(shape<D...>::size / last) : out;
 };
 
-/// Under a dry layout nothing is drawn, and std::sqrt is no constant expression everywhere.
+/// Under a dry layout nothing is drawn, and std::sqrt is not a constant expression everywhere.
 template<class L>
 constexpr double root(double x) {
   if constexpr (is_dry<L>) return x;
@@ -57,7 +57,7 @@ struct constant {
   }
 };
 
-/// Normal with the given mean and standard deviation. Parameters of equal seed and shape start alike: give each its own seed.
+/// Normal with the given mean and standard deviation. Parameters of equal seed and shape start with equal values, so give each its own seed.
 struct normal {
   std::uint64_t seed = 0;
   double stddev      = 1;

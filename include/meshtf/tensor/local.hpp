@@ -1,4 +1,4 @@
-// The local part of operations: what one process computes of its shards, and what that still owes.
+// The local part of operations: what one process computes from its shards, and the sums that it still owes.
 #pragma once
 
 #include <meshtf/plan/einsum_plan.hpp>
@@ -10,21 +10,21 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Operands of one operation stand under different layouts; `reshard<L>(y)` brings one to the other's, at the price that is `Fix`.
+/// Operands of one operation have different layouts. `reshard<L>(y)` brings one to the other's, at the price `Fix`.
 template<class First, class Second, class... Fix>
 struct operands_have_different_layouts {};
 
-/// Bytes that each process would send if the first operand were resharded to the second's layout, and if the second were to the first's.
+/// Bytes that each process would send if the first operand were resharded to the second's layout, and if the second were resharded to the first's.
 template<extent First, extent Second>
 struct reshard_sends {};
 
-/// Operands of one operation hold different element types; `cast<T>(y)` brings one to the other's.
+/// Operands of one operation have different element types. `cast<T>(y)` brings one to the other's.
 template<class First, class Second>
 struct operands_have_different_elements {};
 
 namespace detail {
 
-/// What a reshard of a tensor of shape `S` sends; -1 if there is none.
+/// Bytes that a reshard of a tensor of shape `S` sends; -1 if there is none.
 template<class From, class To, class S, extent ElementBytes>
 consteval extent price_of_reshard() {
   using plan = reshard_plan<From, To, S>;
@@ -58,11 +58,11 @@ struct fit<tensor<T, L, X...>, tensor<U, L, Y...>> : std::type_identity<operands
 template<class T, class L, class... X, class... Y>
 struct fit<tensor<T, L, X...>, tensor<T, L, Y...>> : std::type_identity<legal> {};
 
-/// May these two be operands of one operation?
+/// `legal`, or why these two can't be operands of one operation.
 template<class X, class Y>
 using fit_verdict = typename fit<X, Y>::type;
 
-/// Asks `m` for z = f(x...) over a nest, or for the sum or maximum of f(x...).
+/// Asks `m` to compute z = f(x...) over a nest, or the sum or maximum of f(x...).
 template<class Machine, class Steps, class F, class R, class... T>
 constexpr void run_map(Machine& m, Steps const& nest, F const& f, R* z, T const*... x) {
   m.run(task::map<F, R, T...>{f}, nest, z, x...);
@@ -72,7 +72,7 @@ constexpr void run_reduce(Machine& m, Steps const& nest, F const& f, R* z, T con
   m.run(task::reduce<Op, F, R, T...>{f}, nest, z, x...);
 }
 
-/// f(x...) for each element of `Out`, the operands broadcast to it.
+/// f(x...) for each element of `Out`, with the operands broadcast to it.
 template<class R, class Out, class F, class T0, class L, class... D0, class... Rest>
 constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... rest) {
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
@@ -83,7 +83,7 @@ constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... re
   return z;
 }
 
-/// The sum (or maximum) of f(x...) over the dimensions that `Out` lacks; each process's part of it.
+/// This process's part of the sum (or maximum) of f(x...) over the dimensions that `Out` lacks.
 template<reduction Op, class Out, class F, class T, class L, class... D0, class... Rest>
 constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... rest) {
   using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
@@ -94,7 +94,7 @@ constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... 
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
 }
 
-/// The product of x and y, summed over the dimensions that `Out` lacks; each process's part of it.
+/// This process's part of the product of x and y, summed over the dimensions that `Out` lacks.
 template<class Out, class T, class L, class... X, class... Y>
 constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const& y) {
   expect_one_mesh(x.machine(), y.machine());

@@ -26,12 +26,12 @@ struct open_placement;
 template<class L, class... D, class Over>
 struct open_placement<L, shape<D...>, Over> : std::type_identity<first_objection<typename owed_and_split<L, D, Over>::type...>> {};
 
-/// `legal`, or the objection to an open sum over `Over` whose addends are made in a nest of shape `S`: a dimension that an owed axis splits would have its
-/// parts on processes that hold other addends.
+/// `legal`, or the objection to an open sum over `Over` whose addends are made in a nest of shape `S`: if an owed axis split a dimension, its parts
+/// would be on processes that hold different addends.
 template<class L, class S, class Over>
 using open_verdict = typename open_placement<wet<L>, S, Over>::type;
 
-/// The addends `z` that an operation made of those of `p`, used as `How` says, as an open sum again.
+/// An open sum again: its addends `z` were made by an operation from those of `p`, which it uses as `How` says.
 template<algebra::use How, class V, class Over, class T, class L, class... Z>
 constexpr auto handed_through(partial<V, Over> const& p, tensor<T, L, Z...> z) {
   static_assert(algebra::after(How, algebra::pending::sum) == algebra::pending_after{algebra::pending::sum},
@@ -43,7 +43,7 @@ constexpr rejected handed_through(partial<V, Over> const&, rejected) {
   return {};
 }
 
-/// `x`, which is whole along the axes `over`, as addends of a sum over them: it counts once, on coordinate 0. Local and free of messages.
+/// `x`, which is whole along the axes `over`, as addends of a sum over them: it counts once, on coordinate 0. This is local and sends nothing.
 template<class T, class L, class... D>
 constexpr tensor<T, L, D...> counted_once(tensor<T, L, D...> const& x, axis_set over) {
   if (over == 0) return x;
@@ -54,7 +54,7 @@ constexpr tensor<T, L, D...> counted_once(tensor<T, L, D...> const& x, axis_set 
   return z;
 }
 
-/// The addends of `p` as those of a sum over the axes `owed`, of which `p` owes some.
+/// The addends of `p` as addends of a sum over the axes `owed`, some of which `p` owes.
 template<class V, class Over>
 constexpr V addends_over(partial<V, Over> const& p, axis_set owed) {
   return counted_once(p.addend(), owed & ~p.owed());

@@ -1,8 +1,8 @@
 // Operations: the door through which operands enter, and what their bodies have in common.
 //
-// An operand is a tensor, or an open sum, of which an operation sees the addends. One body serves both: it computes with `entered(x)`, and what it makes is a
-// tensor again, or an open sum over what the operand owes (`linearly`, `result_of`). What may be done with an open sum is told by plan/pending.hpp; an
-// operation asserts `use_verdict` or `meeting_verdict` with a sentence that says what to write instead.
+// An operand is a tensor or an open sum; of an open sum, an operation sees the addends. One body serves both: it computes with `entered(x)`, and its
+// result is a tensor again, or an open sum over what the operand owes (`linearly`, `result_of`). plan/pending.hpp says what may be done with an open
+// sum; an operation asserts `use_verdict` or `meeting_verdict` with a sentence that says what to write instead.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A plain number; it takes the element type of the tensor it meets.
+/// A plain number. It takes the element type of the tensor it meets.
 template<class N>
 concept Number = std::is_arithmetic_v<N>;
 
@@ -31,7 +31,7 @@ concept OpenSum = requires(X const& x) { detail::take_open_sum(x); };
 template<class X>
 concept Operand = Tensor<X> || OpenSum<X>;
 
-/// The tensor that an operation computes with: of an open sum its addends.
+/// The tensor that an operation computes with. For an open sum, these are its addends.
 template<class T, class L, class... D>
 constexpr tensor<T, L, D...> const& entered(tensor<T, L, D...> const& x) {
   return x;
@@ -58,7 +58,7 @@ struct axes_owed : std::type_identity<axes<>> {};
 template<class V, class Over>
 struct axes_owed<partial<V, Over>> : std::type_identity<Over> {};
 
-/// The axes over which an operand may still be a sum, and those over which it is.
+/// The axes over which an operand may still be a sum, and those over which it is one.
 template<class X>
 using axes_owed_by = typename axes_owed<X>::type;
 
@@ -71,25 +71,26 @@ constexpr axis_set owed_by(partial<V, Over> const& p) {
   return p.owed();
 }
 
-/// May these two stand in one operation? Same layout, and the same elements.
+/// `legal` if these two may be operands of one operation: they have the same layout and the same element type.
 template<Operand X, Operand Y>
 using operands_fit = fit_verdict<tensor_in<X>, tensor_in<Y>>;
 
-/// f(x) of a tensor; of an open sum f of its addends, used as `How` says, which goes on being open.
+/// f(x) of a tensor. Of an open sum, f of its addends, which are used as `How` says, and the sum stays open.
 template<algebra::use How, Operand X, class F>
 constexpr auto linearly(X const& x, F const& f) {
   if constexpr (OpenSum<X>) return handed_through<How>(x, f(x.addend()));
   else return f(entered(x));
 }
 
-/// `z` as the result of an operation on `X...`: an open sum over what they may owe and over `Split` if one of them is open, and owes `owed`; else a tensor.
+/// `z` as the result of an operation on `X...`. If one of these is open, an open sum that owes `owed`, over what they may owe and `Split`; otherwise
+/// a tensor.
 template<class Split, Operand... X, class T, class L, class... Z>
 constexpr auto result_of(tensor<T, L, Z...> z, axis_set owed) {
   if constexpr ((OpenSum<X> || ...)) return partial<tensor<T, L, Z...>, union_of<L, axes_owed_by<X>..., Split>>{std::move(z), owed};
   else return z;
 }
 
-/// What is local is added up: of tensors now, of open sums when somebody asks.
+/// Finishes a local result if it was made from tensors. If it was made from an open sum, it stays open until somebody asks.
 template<Operand... X, class Value>
 constexpr void add_up_unless_open(open_sum<Value>& z) {
   if constexpr (!(OpenSum<X> || ...)) {
@@ -98,7 +99,8 @@ constexpr void add_up_unless_open(open_sum<Value>& z) {
   }
 }
 
-/// Gives `x` the gradient f(dz, ...), summed over the dimensions that `x` lacks. Where it is computed from addends of sums over `open`, it owes these too.
+/// Gives `x` the gradient f(dz, ...), summed over the dimensions that `x` lacks. If it is computed from addends of sums over `open`, it owes these
+/// axes too.
 template<class T, class L, class... X, class F, class... Z>
 constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f, tensor<T, L, Z...> const& dz, auto const&... rest) {
   if constexpr (std::is_same_v<F, function::identity> && std::is_same_v<shape<X...>, shape<Z...>>) {
@@ -109,7 +111,7 @@ constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f,
   }
 }
 
-/// Puts `pull(x, dz, owed)` on the tape, which gives `x` its gradient; that of a parameter's image stays open as the parameter's does.
+/// Puts `pull(x, dz, owed)`, which gives `x` its gradient, on the tape. The gradient of a parameter's image stays open, as the parameter's does.
 template<class Z, class X, class F>
 constexpr void record_linear(Z& z, X const& x, F pull) {
   if (!wants_gradient(x)) return;

@@ -7,7 +7,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A tensor whose gradient is kept. It is a tensor for every operation; it moves but does not copy, and assigning a tensor copies the values in.
+/// A tensor whose gradient is kept. Every operation takes it as a tensor. It moves but does not copy, and assigning a tensor copies the values in.
 template<FloatingElement T, Layout L, Dimension... D>
 class parameter : public tensor<T, L, D...> {
   using base = tensor<T, L, D...>;
@@ -16,7 +16,7 @@ public:
   /// All zeros.
   constexpr explicit parameter(meshtf::machine<L>& m) : base(m) { become_parameter(); }
 
-  /// Values that `initialiser` (`he_normal{1}`, `constant{0.5}`, ...) gives, the same under every layout.
+  /// The values that `initialiser` (`he_normal{1}`, `constant{0.5}`, ...) gives, the same under every layout.
   template<class Initialiser>
   constexpr parameter(meshtf::machine<L>& m, Initialiser const& initialiser) : base(base::uninitialised(m)) {
     become_parameter();
@@ -33,7 +33,7 @@ public:
   parameter& operator=(parameter const&) = delete;
   constexpr ~parameter() { leave(); }
 
-  /// Copies the values of `x` in. Shards of its own stay its own.
+  /// Copies the values of `x` in. The parameter keeps its shard.
   constexpr parameter& operator=(base const& x) {
     this->handle()->written();
     this->machine().copy(base::size, x.data(), this->data());

@@ -1,4 +1,4 @@
-// Lists of parameters, for optimizers and whatever else walks a model.
+// Lists of parameters, for optimizers and everything else that walks a model.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ inline namespace v0 {
 template<class... Part>
 class parameter_list;
 
-/// `Part` is no parameter, and no model (nor a range of models) with a member that names its parameters:
-/// `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`. A constant model has none that could be updated.
+/// `Part` is neither a parameter nor a model (or a range of models) with a member that names its parameters:
+/// `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`. A constant model has no parameters that could be updated.
 template<class Part>
 struct has_no_parameters {};
 
@@ -42,7 +42,7 @@ namespace detail {
 
 template<class T, class L, class... D>
 void take_parameter(parameter<T, L, D...>&);
-// not by a lambda: clang 16 then takes everything for a parameter
+// not a lambda: clang 16 would take everything for a parameter
 template<class P>
 concept Parameter = requires(P& p) { detail::take_parameter(p); };
 
@@ -53,7 +53,8 @@ concept HasParameters = requires(M& m) { m.parameters(); };
 template<class R>
 concept Range = requires(R& r) { std::begin(r), std::end(r); };
 
-/// May this stand in a list of parameters? What a range has is looked at when the list is walked: its elements may be the models that are asked right now.
+/// Whether this may be in a list of parameters. The elements of a range are checked when the list is walked: they may be the models that are checked
+/// now.
 template<class Part>
 struct naming : std::type_identity<std::conditional_t<Range<Part> || Parameter<Part> || HasParameters<Part>, legal, has_no_parameters<Part>>> {};
 template<class Part>
@@ -94,7 +95,8 @@ constexpr void visit_parameters(Part& part, F const& f) {
   }
 }
 
-/// The same, with the name of each: those of the models it stands in, joined by dots. A part without a name is called by its number.
+/// The same, with the name of each parameter: the names of the models it is in and its own, joined by dots. A part without a name is called by its
+/// number.
 template<class Part, class F>
 void visit_named(Part& part, std::string const& name, F const& f) {
   if constexpr (Parameter<Part>) {
@@ -122,20 +124,20 @@ constexpr named_part<Part> as_named(named_part<Part>& part) {
 }
 }  // namespace detail
 
-/// The parameters of a program, in the order in which they were named. It refers to them, so it must not outlive them.
+/// The parameters of a program, in the order in which they were named. The list refers to them, so it must not outlive them.
 template<class... Part>
 class parameter_list {
 public:
   constexpr explicit parameter_list(named_part<Part> const&... part) : parts_{part...} {}
 
-  /// Calls `f` with each parameter, in order: a layer that a model has twelve times is compiled once.
+  /// Calls `f` with each parameter, in order. A layer that a model has twelve times is compiled once.
   template<class F>
   constexpr void for_each(F const& f) const {
     hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters(*p.part, f), ...); });
   }
 
-  /// Calls `f` with the name and each parameter, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout. A model that
-  /// stands alone without a name has no number either: `parameters(net)` has the names of `net.parameters()`.
+  /// Calls `f` with the name and each parameter, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout. A model
+  /// that stands alone without a name has no number either: `parameters(net)` has the names of `net.parameters()`.
   template<class F>
   void for_each_named(F const& f, std::string const& prefix = {}) const {
     std::size_t i    = 0;
@@ -189,7 +191,7 @@ constexpr auto& machine_of(List const& list, char const* what) {
 
 }  // namespace detail
 
-/// Forgets all gradients; optimizers do so at the end of `step`.
+/// Clears all gradients. Optimizers do so at the end of `step`.
 template<class... Part>
 constexpr void zero_gradients(parameter_list<Part...> const& list) {
   list.for_each([](auto& w) { w.zero_gradient(); });

@@ -46,13 +46,13 @@ struct either {
   static constexpr bool has = A::template has<X> || B::template has<X>;
 };
 
-/// The axes of `A` and those of `B`, in the order of the mesh; `A` itself if `B` has no others.
+/// The axes of `A` and `B`, in the order of the mesh; `A` itself if `B` adds none.
 template<class L, class A, class B>
 using united_axes = std::conditional_t<
     remaining_axes<B, A>::type::count == 0, A,
     typename remaining_axes<typename L::mesh_type::all_axes, typename remaining_axes<typename L::mesh_type::all_axes, either<A, B>>::type>::type>;
 
-/// The axes of several lists, in the order of the mesh; the only one that has any, itself.
+/// The axes of several lists, in the order of the mesh. If only one list has any, the result is that list.
 template<class L, class Found, class... Axes>
 struct union_of_axes : std::type_identity<Found> {};
 template<class L, class Found, class... Rest>
@@ -64,7 +64,7 @@ struct union_of_axes<L, Found, First, Rest...>
 template<class L, class... Axes>
 using union_of = typename union_of_axes<L, axes<>, Axes...>::type;
 
-/// A local result and what it still owes: the form in which operations hand parts to one another.
+/// A local result and what it still owes. Operations pass parts to one another in this form.
 template<class Tensor>
 struct open_sum {
   Tensor value;
@@ -74,10 +74,11 @@ struct open_sum {
 
 }  // namespace detail
 
-/// A tensor whose true content is the sum, over the axes it owes, of what the processes hold; along the other axes of `Over` all hold the same.
+/// A tensor whose true content is the sum, over the axes it owes, of what the processes hold. Along the other axes of `Over` all processes hold the
+/// same.
 ///
-/// `finish(p)` and `reshard<L2>(p)` make a tensor of it. Linear operations hand the open sum through; others do not compile, since f(a) + f(b) is not
-/// f(a + b). The addends themselves are not handed out.
+/// `finish(p)` and `reshard<L2>(p)` make a tensor of it. Linear operations hand the open sum through; other operations do not compile, since f(a) +
+/// f(b) is not f(a + b). The addends themselves are not handed out.
 template<class Value, class Over>
 class partial {
 public:
@@ -85,11 +86,11 @@ public:
 
   constexpr partial(Value addend, axis_set owed) : addend_(std::move(addend)), owed_(owed) {}
 
-  /// The axes over which the content is still a sum: some of `Over`, and all of it unless this is a gradient.
+  /// The axes over which the content is still a sum: for a gradient some of `Over`, otherwise all of it.
   constexpr axis_set owed() const { return owed_; }
   constexpr auto& machine() const { return addend_.machine(); }
 
-  // what operations are written with
+  // for operations
   constexpr Value const& addend() const& { return addend_; }
   constexpr Value addend() && { return std::move(addend_); }
 
@@ -98,11 +99,11 @@ private:
   axis_set owed_;
 };
 
-/// The value is still a sum over `Axes`: this operation can't be applied to its addends. `Fix` is the way out, with its price.
+/// The value is still a sum over `Axes`, so this operation can't be applied to its addends. `Fix` says what to write instead, with its price.
 template<class Axes, class... Fix>
 struct still_a_sum_over {};
 
-/// `finish(p)` would send so many bytes from each process.
+/// Bytes that each process would send for `finish(p)`.
 template<extent Bytes>
 struct finish_sends {};
 
@@ -130,11 +131,11 @@ struct open_sum_objection : std::type_identity<still_a_sum_over<typename finishi
 template<class P>
 struct open_sum_objection<algebra::remedy::none, P> : std::type_identity<legal> {};
 
-/// `legal`, or why the open sum `P` can't be used so: what `after` says, in the program's names.
+/// `legal`, or why the open sum `P` can't be used so: the answer of `after` in the program's names.
 template<algebra::use How, class P>
 using use_verdict = typename open_sum_objection<algebra::after(How, pending_of<P>).fix, P>::type;
 
-/// The same of two values, of which `X` or `Y` is an open sum.
+/// The same for two values, of which `X` or `Y` is an open sum.
 template<algebra::meeting How, class X, class Y>
 using meeting_verdict = typename open_sum_objection<algebra::after(How, pending_of<X>, pending_of<Y>).fix,
                                                     std::conditional_t<pending_of<X> == algebra::pending::nothing, Y, X>>::type;

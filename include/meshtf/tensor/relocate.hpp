@@ -12,7 +12,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The elements of `x` after `steps`, as a tensor of type `Result`. Without steps it is the same shard.
+/// The elements of `x` after `steps`, as a tensor of type `Result`. Without steps it has the same shard.
 template<class Result, class T, class L, class... D>
 constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& steps) {
   using handle = typename Result::handle_type;
@@ -21,7 +21,7 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
     if (move.what == transfer_kind::all_reduce) {
-      if (!now.alone() || i == 0) {   // others go on seeing the addends
+      if (!now.alone() || i == 0) {   // others still see the addends
         handle own = handle::make(m, m, move.result);
         m.copy(move.result, static_cast<T const*>(now->data()), own->data());
         now = std::move(own);
@@ -36,7 +36,7 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   return Result{m, std::move(now)};
 }
 
-/// Undoes a sequence of slices: each part in its place, zeros around it.
+/// Undoes a sequence of slices: puts each part in its place, with zeros around it.
 template<class Result, class T, class L, class... D>
 constexpr Result padded(tensor<T, L, D...> const& x, reshard_steps const& steps) {
   using handle = typename Result::handle_type;
@@ -68,21 +68,21 @@ constexpr axis_set axes_of_moves(reshard_steps const& steps) {
 template<auto const& From, auto const& To, class M>
 inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes<M>);
 
-/// The moves of one that owes `owed` and goes on being a sum over `riding`. A process remembers what it planned.
+/// The moves of a value that owes `owed` and remains a sum over `riding`. A process remembers the moves that it planned.
 template<auto const& From, auto const& To, class M>
 reshard_steps const& remembered_moves(axis_set owed, axis_set riding) {
   struct remembered {
     axis_set owed, riding;
     reshard_steps steps;
   };
-  static std::forward_list<remembered> all;  // whose elements stay where they are
+  static std::forward_list<remembered> all;  // a list, so references to its elements stay valid
   for (remembered const& r : all)
     if (r.owed == owed && r.riding == riding) return r.steps;
   all.push_front({owed, riding, plan_reshard(From, To, owed, axis_sizes<M>, riding)});
   return all.front().steps;
 }
 
-/// Calls `use` with the moves.
+/// Calls `use` with these moves.
 template<auto const& From, auto const& To, class M, class F>
 constexpr void with_moves(axis_set owed, axis_set riding, F const& use) {
   if ((owed | riding) == 0) use(moves_of_whole<From, To, M>);
@@ -90,7 +90,7 @@ constexpr void with_moves(axis_set owed, axis_set riding, F const& use) {
   else use(remembered_moves<From, To, M>(owed, riding));
 }
 
-/// The same for an open sum: what it owes is added up on the way, or before it where it does not fit into the way. `steps` are those of a finished value.
+/// The same for an open sum. What it owes is added up by the moves, or before them if the moves can't do it. `steps` are those of a finished value.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   if (owed == 0) return relocated<Result>(x, steps);
@@ -104,11 +104,12 @@ constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, resh
   return relocated<Result>(whole, steps);
 }
 
-/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`; `owed` is what x still owes as a partial value. `steps` are those of a finished value;
-/// where x stands for addends that are handed through, they touch none of the axes that it may owe.
+/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `owed` is what x still owes as a partial value. `steps` are the moves of a
+/// finished value; if x stands for addends that are handed through, they touch none of the axes that it may owe.
 ///
-/// The gradient goes the other way and takes its open sums with it: one that is owed over an axis that splits x is reduce-scattered, others stay owed. Where
-/// a parameter (or an image of one) was sliced, the gradient is padded with zeros, which owes the sum over the axes of the slice and sends nothing now.
+/// The gradient moves the other way and takes its open sums with it: a sum owed over an axis that splits x is reduce-scattered, others stay owed. If
+/// a parameter (or an image of one) was sliced, the gradient is padded with zeros; it then owes the sum over the axes of the slice and sends nothing
+/// now.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   using mesh_type = typename L::mesh_type;
@@ -133,7 +134,7 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
           if (fits) contribute(x, relocated<operand>(dz, back), dz_owes & ~split);
         });
         if (fits) return;
-        // the sums do not fit into the way back: they are finished before it
+        // the moves back can't add up these sums, so they are finished first
         static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.what == reshard_fault::none,
                       "meshtf: the gradient of this reshard needs more loops than a nest has: go through an intermediate layout");
         auto whole = dz;

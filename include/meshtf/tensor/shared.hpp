@@ -1,4 +1,4 @@
-// Counted handles on what lives on a machine, in a process and in constant evaluation alike.
+// Counted handles to what lives on a machine, alike in a process and in constant evaluation.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A reference count that constant evaluation accepts (`std::shared_ptr` is not constexpr) and that takes its cell from the machine's pool.
+/// A reference count that works in constant evaluation (`std::shared_ptr` is not constexpr) and takes its cell from the machine's pool.
 template<class T, class Machine>
 class shared {
 public:
@@ -44,7 +44,7 @@ public:
   constexpr explicit operator bool() const { return cell_ != nullptr; }
   constexpr T* operator->() const { return &cell_->value; }
   constexpr T& operator*() const { return cell_->value; }
-  /// Nobody else reads or writes this.
+  /// Whether this is the only handle, so nobody else reads or writes the value.
   constexpr bool alone() const { return cell_->handles == 1; }
   constexpr bool is(shared const& other) const { return cell_ == other.cell_; }
 
@@ -63,7 +63,7 @@ private:
   cell* cell_ = nullptr;
 };
 
-/// The elements of a shard, counted from the first handle to the last.
+/// The elements of a shard, which live from the first handle to the last.
 template<class T, class Machine>
 class storage {
 public:
@@ -103,10 +103,10 @@ private:
 /// A gradient while it is collected.
 template<class T, class Machine>
 struct slot {
-  bool open                    = false;   // a parameter's: nobody finishes it before its owner asks
+  bool open                    = false;   // of a parameter: nobody finishes it before its owner asks
   bool left                    = false;   // the tape has left the operation that made the value: nothing goes back from here
-  unsigned owed                = 0;       // over these axes the content is still a sum of what the processes hold
-  collective_reason const* why = nullptr;   // ... and for this reason
+  unsigned owed                = 0;       // the axes over which the content is still a sum of what the processes hold
+  collective_reason const* why = nullptr;   // ... and the reason for that sum
   shared<storage<T, Machine>, Machine> sum{};
 };
 

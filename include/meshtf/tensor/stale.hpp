@@ -1,4 +1,4 @@
-// What goes wrong with operands and with a tape, in words.
+// Errors with operands and with a tape, in words.
 #pragma once
 
 #include <string>
@@ -46,7 +46,7 @@ inline std::string spelled_site(call_site const& site) {
                        " live on two meshes of one type: make both on one process_mesh, or copy the elements of one through local()");
 }
 
-/// Tensors on two machines of one type are of one type too, and only a run tells that their processes are others.
+/// Tensors on two machines of one type have one type, so only a run can tell that their processes differ.
 template<class Machine, class... Same>
 constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
   if ((... || (&m != &others))) throw_two_meshes(m.now());

@@ -1,4 +1,4 @@
-// The tape: what was computed, and how a gradient finds its way back through it.
+// The tape: what was computed, and how a gradient goes back through it.
 #pragma once
 
 #include <source_location>
@@ -12,7 +12,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// An operand as the tape keeps it. Its elements are kept only if the gradient needs them; writing to them in the meantime is found out.
+/// An operand as the tape keeps it. Its elements are kept only if the gradient needs them. Writing to them in the meantime is detected.
 template<class Value>
 struct kept {
   Value x;
@@ -28,7 +28,7 @@ struct kept {
   }
 };
 
-/// Keeps `x` for a gradient: its slot, and its elements only `if_needed`.
+/// Keeps `x` for a gradient: its slot always, its elements only `if_needed`.
 template<class T, class L, class... D>
 constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_needed = true) {
   // `if`, not `?:`: g++ 12 miscounts handles in a conditional expression in constant evaluation
@@ -36,20 +36,21 @@ constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_nee
   return {x.without_value(), 0};
 }
 
-/// Will a gradient come back to any of these operands? All operations with several ask, so that operands on two meshes are found here at the latest.
+/// Whether a gradient will come back to any of these operands. All operations with several operands ask this, so operands on two meshes are found
+/// here at the latest.
 template<class T, class Machine, class... Rest>
 constexpr bool wants_gradient(shard<T, Machine> const& first, shard<Rest, Machine> const&... rest) {
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(first.machine(), rest.machine()...);
   return (first.needs_gradient() || ... || rest.needs_gradient()) && first.machine().records_gradients();
 }
 
-/// Adds up the addends of `t`, equal on all processes that hold the same part.
+/// Adds up the addends of `t`. It is then equal on all processes that hold the same part.
 template<class T, class Machine>
 constexpr void finish_in_place(shard<T, Machine>& t, axis_set owed, collective_reason const* why = nullptr) {
   if (owed == 0) return;
   auto& m      = t.machine();
   auto const n = t.handle()->size();
-  if (!t.handle().alone())  // others read this buffer: they go on seeing the addends
+  if (!t.handle().alone())  // others read this buffer: they still see the addends
     m.if_joined(
         owed,
         [&] {
@@ -62,15 +63,15 @@ constexpr void finish_in_place(shard<T, Machine>& t, axis_set owed, collective_r
   m.all_reduce(reduction::sum, t.data(), n, owed);
 }
 
-/// `finish` in the name of the operation at work.
+/// `finish` in the name of the current operation.
 template<class Value>
 constexpr Value finished(open_sum<Value> p) {
   finish_in_place(p.value, p.owed, p.why);
   return std::move(p.value);
 }
 
-/// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. Where one of the two is whole on an axis and the other owes a sum there, the whole one
-/// counts on coordinate 0 only.
+/// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. If one of the two is whole along an axis and the other owes a sum there, the
+/// whole one counts on coordinate 0 only.
 template<class T, class Machine>
 constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
   auto& to = x.slot();
@@ -97,12 +98,12 @@ constexpr void contribute(shard<T, Machine> const& x, open_sum<Value> const& g) 
 }
 
 enum class incoming : unsigned char {
-  finished,  // the gradient is added up before `pull(dz)` sees it
-  open_if_open,  // `pull(dz, owed)`: a linear operation on a parameter lets the sum wait, as the parameter does
+  finished,  // the gradient is finished before `pull(dz)` sees it
+  open_if_open,  // `pull(dz, owed)`: a linear operation on a parameter leaves the sum open, as the parameter does
   as_it_is,  // `pull(dz, owed)`: the operation itself moves open sums
 };
 
-/// An operation on the tape: `pull` is given the gradient of `z`, which is kept without its elements.
+/// An operation on the tape. `pull` gets the gradient of `z`, which is kept without its elements.
 template<incoming How, class Z, class F>
 struct recorded_operation : tape_entry {
   Z z;
@@ -140,7 +141,7 @@ private:
   }
 };
 
-/// Puts `pull` on the tape: it is given z's gradient when the tape comes back to z, if anything used z.
+/// Puts `pull` on the tape. It gets the gradient of z when the tape comes back to z, if anything used z.
 template<incoming How = incoming::finished, class T, class L, class... D, class F>
 constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
   using entry = recorded_operation<How, tensor<T, L, D...>, F>;
@@ -151,11 +152,12 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
 
 }  // namespace detail
 
-/// Gradients of `loss`, a tensor without dimensions, for every parameter it was computed from: they add up in the parameters until `zero_gradients`.
+/// Computes the gradients of `loss`, a tensor without dimensions, for every parameter it was computed from. They add up in the parameters until
+/// `zero_gradients`.
 ///
-/// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`, as does one of a value that no parameter went into. For
-/// two losses, `backward(a + b)`. Gradients of intermediate values are added up over processes when the tape comes to the operation that made them; those of
-/// parameters stay open until their owner asks (`finish(gradient(w))`, an optimizer's `step`).
+/// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`, and so does one of a value that was computed
+/// from no parameter. For two losses, call `backward(a + b)`. Gradients of intermediate values are added up over processes when the tape comes to the
+/// operation that made them; those of parameters stay open until their owner asks (`finish(gradient(w))`, an optimizer's `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
   auto& m = loss.machine();
@@ -179,7 +181,7 @@ constexpr void backward(tensor<T, L, First, More...> const&) {
   static_assert(accepted<loss_has_dims<First, More...>>, "meshtf: backward starts at one number: backward(sum(x)) or backward(mean(x))");
 }
 
-/// While it lives, operations are not put on the tape and their results need no gradient: evaluation costs no memory.
+/// While it lives, operations are not put on the tape and their results need no gradient, so evaluation costs no memory.
 template<class Machine>
 class no_gradient {
 public:

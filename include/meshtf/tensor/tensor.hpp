@@ -16,8 +16,8 @@ namespace detail {
 template<class L>
 inline constexpr bool holds_values = !is_dry<L>;
 
-/// What an operation returns after its assertion has failed, so that the compiler says no more than that. It has a destructor, as a tensor has: nobody is
-/// warned that a variable is never read.
+/// What an operation returns after its assertion has failed, so that the compiler says nothing more. Like a tensor it has a destructor, so there is
+/// no warning about a variable that is never read.
 struct rejected {
   constexpr ~rejected() {}
 };
@@ -31,8 +31,8 @@ constexpr T* offset(T* data, N by) {
 
 }  // namespace detail
 
-/// What a tensor is whatever its dimensions and layout are: a handle on this process's elements, and on the slot that collects their gradient. What
-/// operations do with that alone they do with a shard, so it is compiled once for each element type and machine.
+/// The part of a tensor that does not depend on its dimensions and layout: a handle to this process's elements, and one to the slot that collects
+/// their gradient. What operations do with these alone they do with a shard, so it is compiled once for each element type and machine.
 template<class T, class Machine>
 class shard {
 public:
@@ -43,18 +43,18 @@ public:
 
   constexpr Machine& machine() const { return *machine_; }
 
-  // ---- what operations are written with
+  // ---- for operations
 
   constexpr T* data() { return value_->data(); }
   constexpr T const* data() const { return value_->data(); }
   constexpr handle_type const& handle() const { return value_; }
   constexpr handle_type release() { return std::move(value_); }
 
-  /// A value needs a gradient where it has a slot for one: a parameter, or what was computed from one.
+  /// A value needs a gradient if it has a slot for one: if it is a parameter, or was computed from one.
   constexpr bool needs_gradient() const { return bool(slot_); }
   constexpr auto& slot() const { return *slot_; }
   constexpr slot_type const& slot_handle() const { return slot_; }
-  /// A linear image of a parameter lets its gradient's sum wait, as the parameter does.
+  /// A linear image of a parameter leaves the sum of its gradient open, as the parameter does.
   constexpr bool gradient_stays_open() const { return needs_gradient() && slot_->open; }
   constexpr void need_gradient(bool open) {
     slot_       = slot_type::make(*machine_);
@@ -69,8 +69,8 @@ private:
 
 /// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other axes.
 ///
-/// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine without storage. It dies before its
-/// machine.
+/// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine, without storage. It must not
+/// outlive its machine.
 template<Element T, Layout L, Dimension... D>
 class tensor : public shard<T, machine<L>> {
   using aliased = detail::sentence<aliases_are_one_dim, detail::shown_placement<L, D...>>;
@@ -116,13 +116,13 @@ public:
     else return T{};
   }
 
-  // ---- what operations are written with
+  // ---- for operations
 
   constexpr tensor(machine_type& m, handle_type value, slot_type slot = {}) : base(m, std::move(value), std::move(slot)) {}
-  /// Elements of no particular value.
+  /// A tensor whose elements have no particular value.
   static constexpr tensor uninitialised(machine_type& m) { return tensor{m, handle_type::make(m, m, size)}; }
 
-  /// The same gradient slot without the elements, so that they need not live.
+  /// The same gradient slot without the elements, so that these need not live.
   constexpr tensor without_value() const { return tensor{this->machine(), {}, this->slot_handle()}; }
   /// The same elements without the slot.
   constexpr tensor without_slot() const { return tensor{this->machine(), this->handle()}; }
@@ -144,7 +144,7 @@ using tensor_of = typename detail::tensor_of_shape<T, L, S>::type;
 
 namespace detail {
 
-/// The same values in storage of their own, in the name of the operation at work; nothing is put on the tape.
+/// The same values in storage of their own, in the name of the current operation. Nothing is put on the tape.
 template<class T, class L, class... D>
 constexpr auto copied(tensor<T, L, D...> const& x) {
   auto z = tensor<T, L, D...>::uninitialised(x.machine());
@@ -157,7 +157,7 @@ void take_tensor(tensor<T, L, D...> const&);
 
 }  // namespace detail
 
-/// Is this a tensor, a parameter included?
+/// Whether this is a tensor. Parameters are tensors.
 template<class X>
 concept Tensor = requires(X const& x) { detail::take_tensor(x); };
 
