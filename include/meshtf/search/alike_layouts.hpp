@@ -1,4 +1,4 @@
-// The layouts that a search looks at. Those that differ in the names of alike axes only stand for one another.
+// The layouts that a search looks at. Of layouts that differ only in the names of alike axes, one stands for all.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The axes that split each dimension that a record leaves open, in one number: eight bits a dimension, those of the first on top, so that numbers compare as
-/// the lists of sets do.
+/// The axes that split each dimension that a record leaves open, in one number: eight bits a dimension, the first dimension in the highest bits, so
+/// that numbers compare as the lists of sets do.
 using packed_layout = std::uint64_t;
 
 constexpr int shift_of_dim(int dim) { return 8 * (static_cast<int>(max_axes) - 1 - dim); }
@@ -32,11 +32,11 @@ constexpr layout_numbers numbers_from(packed_layout p) {
   return n;
 }
 
-/// All layouts that split `searched` over axes of `M` and that every operation of the record can be placed under.
+/// All layouts that split `searched` over axes of `M` and under which every operation of the record can be placed.
 ///
-/// An axis splits no dimension, or some that stand in no loop nest together: its state. Axes are alike if they have the same size and run along the same kind of
-/// link; to exchange the states of alike axes changes no price. So one layout stands for all that are made of it in this way: where four axes of size 2 have
-/// eight states each, 330 for 4096.
+/// The state of an axis is the set of dimensions it splits: none, or some that share no loop nest. Axes are alike if they have the same size and the
+/// same kind of link. Exchanging the states of alike axes changes no price, so one layout stands for all that follow from it in this way: for four
+/// axes of size 2 with eight states each, 330 stand for 4096.
 template<Mesh M, class Record>
 class alike_layouts {
 public:
@@ -70,13 +70,13 @@ public:
   void operator=(alike_layouts const&) = delete;
   constexpr ~alike_layouts() { delete[] states_; }
 
-  /// f(layout, the same packed, how many layouts it stands for) for each of those that stand for all.
+  /// f(layout, the same packed, how many layouts it stands for) for each layout that stands for others.
   template<class F>
   constexpr void for_each(F const& f) {
     choose(0, 0, 0, 1, 0, f);
   }
 
-  /// f(packed layout) for all that `p` stands for.
+  /// f(packed layout) for all layouts that `p` stands for.
   template<class F>
   constexpr void for_each_like(packed_layout p, F const& f) const {
     packed_layout states[max_axes]{};
@@ -89,14 +89,14 @@ private:
   struct state {
     int count = 0;
     int dim[max_axes]{};
-    packed_layout packed = 0;  // of the first axis
+    packed_layout packed = 0;  // for the first axis
   };
 
   constexpr extent size_of(int axis) const { return l_.sizes[static_cast<std::size_t>(axis)]; }
   static constexpr bool is_slow(int axis) { return (axes_between_nodes<M> >> axis & 1) != 0; }
 
-  /// Gives a state to the axis number `at` and those after it. Alike axes have theirs in rising order; the axis before this one has number `before`, as have
-  /// `same` of its kind in a row.
+  /// Gives a state to axis number `at` and to those after it. Alike axes get their states in rising order: the axis before this one has state number
+  /// `before`, as do the last `same` axes of its kind.
   template<class F>
   constexpr void choose(int at, int before, int same, extent members, packed_layout so_far, F const& f) {
     if (at == axis_count_) return f(l_, so_far, members);
@@ -118,7 +118,7 @@ private:
     }
   }
 
-  /// Gives the states of alike axes to them in every order, each order once: of equal states the first that is left is taken first.
+  /// Gives the states of alike axes to them in every order, each order once: of equal states, the first that is left is taken first.
   template<class F>
   constexpr void exchange(int at, packed_layout const* states, unsigned taken, packed_layout so_far, F const& f) const {
     if (at == axis_count_) return f(so_far);
@@ -133,8 +133,8 @@ private:
   layout_numbers l_;
   state* states_;
   int state_count_ = 0;
-  int axis_[max_axes]{};  // axes that join processes, alike ones side by side
-  int place_[max_axes]{};  // among its kind, from 1 on
+  int axis_[max_axes]{};  // axes that join processes, alike ones next to each other
+  int place_[max_axes]{};  // position among the axes of its kind, from 1 on
   int axis_count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// An array that grows, in constant evaluation too.
+// An array that grows, also in constant evaluation.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Standard libraries have no constexpr vector everywhere yet.
+/// Not every standard library has a constexpr vector yet.
 template<class T>
 class growing {
 public:
@@ -22,7 +22,7 @@ public:
   constexpr T const* data() const { return data_; }
   constexpr T& operator[](int i) { return data_[i]; }
   constexpr T const& operator[](int i) const { return data_[i]; }
-  /// `n` more of them.
+  /// Adds `n` elements and returns the first of them.
   constexpr T* more(int n) {
     if (count_ + n > room_) {
       room_         = 2 * room_ + n + 16;

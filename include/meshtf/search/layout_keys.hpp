@@ -1,4 +1,4 @@
-// What tells layouts apart in the price of a call: numbers for sets of axes, and the dimensions that a call depends on.
+// What distinguishes layouts in the price of a call: numbers for sets of axes, and the dimensions that a call depends on.
 #pragma once
 
 #include <meshtf/search/growing.hpp>
@@ -8,7 +8,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A number for each set of axes. Those that join as many processes of a node and as many nodes have the same one: they have the same price.
+/// A number for each set of axes. Sets that join as many processes of a node and as many nodes have the same number, because they have the same
+/// price.
 template<Mesh M>
 struct numbers_of_axis_sets {
   int of[std::size_t{1} << M::all_axes::count]{};
@@ -29,7 +30,7 @@ struct numbers_of_axis_sets {
   }
 };
 
-/// The dimensions of a set, one by one.
+/// The dimensions of a set, as a list.
 struct listed_dims {
   int dim[max_axes]{};
   int count = 0;
@@ -41,7 +42,7 @@ struct listed_dims {
   }
 };
 
-/// The dimensions, of those that are searched, that decide whether and over what a call is made.
+/// The searched dimensions that decide whether a call is made, and over which axes.
 constexpr axis_set decides_on(recorded_call const& c, axis_set searched) {
   if (c.over != 0 && c.if_.dims != 0 && c.over != c.if_.dims) throw "meshtf: a sum within the condition of another one is not priced";
   return ((c.over | c.if_.dims) & every_axis) != 0 ? 0 : (c.over | c.if_.dims) & searched;

@@ -1,4 +1,4 @@
-// The peak of one record's memory under many layouts.
+// The peak memory of one record under many layouts.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace detail {
 
 /// The most bytes that live under a layout: one sum of quotients for each moment that may be the peak.
 ///
-/// Where nothing but `searched` is ever split. It holds references, and lives in one evaluation.
+/// Only dimensions in `searched` may be split. The object holds references and lives in one evaluation.
 template<Mesh M, class Record>
 class layout_peak {
 public:
@@ -37,7 +37,7 @@ public:
 
   /// The most bytes that live at any moment.
   constexpr extent operator()(layout_numbers const& l) {
-    extent parts[Record::most_kinds]{};  // 0: what lives only under other layouts
+    extent parts[Record::most_kinds]{};  // 0 for what lives only under other layouts
     for (int k = 0; k < kind_count_; ++k) parts[k] = kinds_[k].if_.holds(l) ? l.parts_of(kinds_[k].dims) : 0;
     extent most = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
     extent sums[Record::most_moments]{};
@@ -49,7 +49,7 @@ public:
       sums[m] = sum;
       if (sum > most) most = sum;
     }
-    for (int m = 0; m < moment_count_; ++m) {  // few of those that take scratch memory can be the peak, so nobody plans how much the others take
+    for (int m = 0; m < moment_count_; ++m) {  // few moments with scratch memory can be the peak: only for these is it planned
       if (moment_call_[m] < 0) continue;
       recorded_call const& c = record_.calls[static_cast<std::size_t>(moment_call_[m])];
       if (c.is_product && sums[m] + c.most_scratch_of_contraction(l) <= most) continue;
@@ -60,11 +60,11 @@ public:
   }
 
 private:
-  /// What a call takes under layouts that are the same to it.
+  /// The scratch memory of a call under layouts that are the same to it.
   struct scratch_memory {
     extent key   = 0;
     extent bytes = 0;
-    int next     = -1;  // of the same call
+    int next     = -1;  // the next one of the same call
   };
   constexpr extent scratch_of(int moment, layout_numbers const& l) {
     int const call         = moment_call_[moment];
@@ -79,9 +79,9 @@ private:
     return bytes;
   }
 
-  /// Kinds that differ in dimensions only that are not searched are one.
+  /// Merges kinds that differ only in dimensions that are not searched.
   constexpr void put_kinds_together() {
-    kind_count_ = 1;  // the first: what nothing divides
+    kind_count_ = 1;  // the first kind: what no dimension divides
     for (std::size_t k = 0; k < record_.kind_count; ++k) {
       recorded_kind kind = record_.kinds[k];
       kind.dims &= searched_;
@@ -108,14 +108,14 @@ private:
       if (kind_of_[k] >= 0) mine[kind_of_[k]] += bytes[k];
     keep_moment(call);
   }
-  /// Counts the moment that stands after the last, unless one before it is never lighter.
+  /// Keeps the moment stored after the last, unless an earlier one is never lighter.
   constexpr void keep_moment(int call) {
     extent const* const mine = moment_bytes_ + moment_count_ * kind_count_;
     for (int m = 0; m < moment_count_; ++m)
       if ((call < 0 || moment_call_[m] == call) && covers(moment_bytes_ + m * kind_count_, mine)) return;
     moment_call_[moment_count_++] = call;
   }
-  /// Is `a` no lighter than `b` under any layout? What is divided by fewer dimensions outweighs what is divided by these and others.
+  /// Whether `a` is no lighter than `b` under any layout. Bytes divided by fewer dimensions outweigh bytes divided by these and others.
   constexpr bool covers(extent const* a, extent const* b) const {
     extent more[Record::most_kinds]{};
     for (int k = 0; k < kind_count_; ++k) more[k] = a[k] - b[k];
@@ -136,7 +136,7 @@ private:
   numbers_of_axis_sets<M> number_{};
   growing<scratch_memory> known_{};
   bucket_member* waiting_;
-  int* known_of_call_;  // the first in `known_`
+  int* known_of_call_;  // the first one of each call in `known_`
   recorded_kind kinds_[Record::most_kinds]{};
   int kind_of_[Record::most_kinds]{};
   int kind_count_ = 0;

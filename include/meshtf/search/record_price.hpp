@@ -1,4 +1,4 @@
-// The price of a record under a layout: the same figures that a dry run under that layout finds.
+// The price of a record under a layout, with the same figures as a dry run under that layout.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A layout splits `Dim`, which is not among those that the record leaves open.
+/// A layout splits `Dim`, which is not among the dimensions that the record leaves open.
 template<class Dim, class OpenDims>
 struct dim_is_not_undecided_in_record {};
 
@@ -24,7 +24,7 @@ constexpr layout_numbers numbers_of_mesh() {
   return n;
 }
 
-/// Do those of these axes that join processes stand in the mesh's order?
+/// Whether those of these axes that join processes are in the mesh's order.
 constexpr bool in_order(axis_list const& over, axis_set joining) {
   int last = -1;
   for (int axis : over) {
@@ -59,7 +59,7 @@ struct splits_undecided_dims<layout<M, Rules...>, Open>
 template<Mesh M, class... Rules>
 layout<M, Rules...> rules_of_layout(layout<M, Rules...> const&);
 
-/// Can all operations of the record be placed under this layout?
+/// Whether all operations of the record can be placed under this layout.
 template<class Record>
 constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
   for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d) {
@@ -74,7 +74,7 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
   return true;
 }
 
-/// The calls to MPI of one all-reduce of n elements, as machines make them, each given to `f`; returns the bytes of scratch memory that it takes.
+/// Calls `f` with each MPI call of one all-reduce of n elements, as machines make them. Returns the bytes of scratch memory that it takes.
 template<Mesh M, class F>
 constexpr extent for_each_message(reduction how, element type, extent n, axis_set over, call_site const& site, F const& f) {
   extent scratch = 0;
@@ -90,7 +90,7 @@ constexpr extent for_each_message(reduction how, element type, extent n, axis_se
   return scratch;
 }
 
-/// What one call of a record does under a layout: f(work) or f(collective_call), as often as it is made. Returns the scratch memory that it takes, in bytes.
+/// What one call of a record does under a layout: f(work) or f(collective_call), for one time that it is made. Returns its scratch memory in bytes.
 template<Mesh M, class OnWork, class OnMessage>
 constexpr extent price_call(recorded_call const& call, layout_numbers const& l, OnWork const& on_work, OnMessage const& on_message) {
   if (!call.if_.holds(l)) return 0;
@@ -103,7 +103,7 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
   return over == 0 ? 0 : for_each_message<M>(call.how, call.type, l.local(call.n), over, call.first, on_message);
 }
 
-/// Bytes that live at a moment, in one process.
+/// Bytes that live at a moment in one process.
 template<std::size_t N>
 constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recorded_kind const> kinds, layout_numbers const& l) {
   extent sum = 0;
@@ -112,8 +112,8 @@ constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recor
   return sum;
 }
 
-/// What an optimizer sends of its gradients, as `detail::buckets` does: long ones at once and where they lie, the others packed into messages. f as above.
-/// `waiting` is room for so many members as the record has sends. Returns the most bytes that live meanwhile.
+/// What an optimizer sends of its gradients, as `detail::buckets` does it: long ones at once from where they lie, the others packed into messages. f
+/// as above. `waiting` has room for as many members as the record has sends. Returns the most bytes that live meanwhile.
 template<Mesh M, class Record, class OnWork, class OnMessage>
 constexpr extent price_sends(Record const& record, layout_numbers const& l, bucket_member* waiting, OnWork const& on_work,
                              OnMessage const& on_message) {
@@ -128,7 +128,7 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
     std::size_t const last = r + 1 < record.round_count ? record.rounds[r + 1].first : record.send_count;
     extent live            = bytes_under(record.rounds[r].bytes, {record.kinds.data(), record.kind_count}, l);
     std::size_t count      = 0;
-    extent left            = 0;  // bytes that the updates of those that wait give back
+    extent left            = 0;  // bytes that the updates of waiting gradients give back
     auto const see         = [&peak](extent bytes) { peak = std::max(peak, bytes); };
     for (std::size_t i = record.rounds[r].first; i < last; ++i) {
       recorded_send const& s   = sends[i];
@@ -166,8 +166,8 @@ template<class Record, Layout L>
 using record_verdict =
     typename detail::splits_undecided_dims<decltype(detail::rules_of_layout(std::declval<wet<L> const&>())), typename Record::undecided_dims>::type;
 
-/// What the recorded step costs under the layout `l`, of mesh `M`: a `cost` like that of the dry run, with the same flops, bytes, peak and collectives, but for
-/// their order. Throws a text if some operation can't be placed under it.
+/// What the recorded step costs under the layout `l` of mesh `M`. The `cost` has the same flops, bytes, peak and collectives as that of the dry run,
+/// except for the order of the collectives. Throws a text if some operation can't be placed under it.
 template<Mesh M, Dimension... D>
 constexpr cost<M> price(step_record<D...> const& record, layout_numbers const& l) {
   if (!detail::can_be_placed(record, l)) throw "meshtf: under this layout some operation of the recorded step can't be placed";
@@ -200,7 +200,7 @@ constexpr cost<M> price(step_record<D...> const& record, layout_numbers const& l
   return sum;
 }
 
-/// The same for a layout that is a type.
+/// The same for a layout given as a type.
 template<Layout L, Dimension... D>
 constexpr cost<typename L::mesh_type> price(step_record<D...> const& record) {
   static_assert(accepted<record_verdict<step_record<D...>, L>>, "meshtf: this record does not tell what the layout costs");

@@ -1,4 +1,4 @@
-// How a recorded call is priced under a layout: the plan that a layout's own type would have made, and its work.
+// How a recorded call is priced under a layout: by the plan that the layout's own type would have made, and the work of that plan.
 #pragma once
 
 #include <meshtf/search/record.hpp>
@@ -9,7 +9,7 @@ namespace detail {
 
 using call_figures = recorded_call::figures;
 
-/// Of any task.
+/// The price of a call of any task.
 template<Task K>
 constexpr call_figures price_of_task(recorded_call const& c, layout_numbers const& l) {
   task_loops loops;
@@ -27,7 +27,7 @@ constexpr call_figures price_of_task(recorded_call const& c, layout_numbers cons
   return f;
 }
 
-/// Of calls whose work is a function of a number of elements.
+/// The price of a call whose work is a function of a number of elements.
 template<auto Work>
 constexpr call_figures price_of_elements(recorded_call const& c, layout_numbers const& l) {
   return {Work(l.local(c.n))};

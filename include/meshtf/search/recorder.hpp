@@ -1,4 +1,4 @@
-// The recorder: the machine of an undecided layout. It notes what a step asks for, in a form that every layout can price.
+// The recorder: the machine of an undecided layout. It notes what a step asks for, in a form that can be priced under every layout.
 #pragma once
 
 #include <meshtf/price/dry_run.hpp>
@@ -22,8 +22,8 @@ struct ticket_on<recorder<D...>> : std::type_identity<std::size_t> {};
 
 }  // namespace detail
 
-/// A machine that has no processes and no layout. It has the members of `process_mesh` that operations call. What it can't price is refused when the program that
-/// asks for it is compiled: a reshard to a layout that the program names, a rename of an open sum, optimizers with `shard_state`.
+/// A machine without processes and without a layout. It has the members of `process_mesh` that operations call. A program that asks for what it can't
+/// price does not compile: a reshard to a layout that the program names, a rename of an open sum, optimizers with `shard_state`.
 template<Dimension... D>
 class recorder : public accounts<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
 public:
@@ -67,7 +67,7 @@ public:
       throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
   }
 
-  /// An operation gives the elements of `seen` other names and moves none: layouts under which it would have to are not priced.
+  /// An operation renames the elements of `seen` and moves none. Layouts under which it would have to move them are not priced.
   constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) { record_.keep_alike(seen, parts); }
 
   // ---- memory
@@ -100,7 +100,7 @@ public:
   }
   constexpr void count_optimizer_state(undecided_size bytes) { optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole; }
   constexpr void count_parameter(undecided_size bytes) { parameters_[record_.kind({bytes.dims, {}})] += bytes.whole; }
-  /// What lives now; two of them differ by an `undecided_size`, if all of that is of the same dimensions.
+  /// What lives now. The difference of two of these is an `undecided_size`, if all of it has the same dimensions.
   struct lives {
     record_type const* record;
     std::array<extent, record_type::most_kinds> bytes;
@@ -157,7 +157,8 @@ public:
   constexpr void all_reduce(reduction how, T*, undecided_size n, axis_set over) {
     if (over != 0) note_with_scratch({.n = n, .over = over, .how = how, .type = element_of<T>});
   }
-  /// What an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, what lives when is left to `price`.
+  /// Notes a gradient that an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, `price` finds out what lives
+  /// when.
   template<class T>
   constexpr void note_send(undecided_size n, axis_set over) {
     if (!sends_) {
@@ -192,7 +193,7 @@ private:
     note_moment(number);
     fuller_ = true;
   }
-  /// What lives now is a moment to keep if something was taken since the last.
+  /// Keeps what lives now as a moment, if something was taken since the last one.
   constexpr void note_moment(int call) {
     if (!fuller_ || sends_) return;
     fuller_ = false;
@@ -205,7 +206,8 @@ private:
     if (bytes > 0) fuller_ = true;
   }
 
-  /// What was given back since the last gradient was sent is its own, what was taken is that of `next`; all of the same dimensions.
+  /// What was given back since the last gradient was sent belongs to that gradient, what was taken belongs to `next`. All of it has the same
+  /// dimensions.
   constexpr void settle_send(recorded_send* next) {
     for (std::size_t k = 0; k < record_.kind_count; ++k) {
       extent const more = live_[k] - before_send_[k];
@@ -226,7 +228,7 @@ private:
   bool fuller_ = false, sends_ = false;
 };
 
-/// The record of the first `step()` of a fresh `Program`, which may split `D...`: at most 8 dimensions. One dry run; no layout is named.
+/// The record of the first `step()` of a fresh `Program` that may split `D...`, at most 8 dimensions. It takes one dry run; no layout is named.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
 template<template<Layout> class Program, Dimension... D>

@@ -15,7 +15,7 @@ inline namespace v0 {
 
 namespace detail {
 
-// Not by the concept: g++ 12 takes it for satisfied where it first meets it within a template.
+// Not a concept: g++ 12 takes it for satisfied where it first meets it within a template.
 template<class T, class = void>
 struct is_layout : std::false_type {};
 template<class T>
@@ -23,14 +23,15 @@ struct is_layout<T, std::void_t<typename T::mesh_type, typename T::rules_verdict
 
 }  // namespace detail
 
-/// Which layouts a search looks at. `candidates<batch, heads, hidden>`: each of these dimensions whole or split over any axes of the mesh, in all combinations.
-/// `candidates<data_parallel, mixed>`: these layouts. The order of several axes of one dimension changes no price, so they stand in the mesh's order.
+/// Which layouts a search looks at. `candidates<batch, heads, hidden>`: each of these dimensions whole or split over any axes of the mesh, in all
+/// combinations. `candidates<data_parallel, mixed>`: these layouts. The order of the axes that split one dimension changes no price, so they are in
+/// the mesh's order.
 template<class... What>
 struct candidates {
   static constexpr bool are_layouts = sizeof...(What) > 0 && (detail::is_layout<What>::value && ...);
 };
 
-/// The objective of a search: the least modelled time of those layouts that need at most `memory` bytes at the peak of the step.
+/// The objective of a search: the least modelled time among the layouts that need at most `memory` bytes at the peak of the step.
 struct least_time {
   machine_model machine{};
   extent memory = std::numeric_limits<extent>::max();
@@ -41,14 +42,14 @@ inline constexpr least_time least_time_unbounded{};
 /// A layout in a ranking.
 struct ranked_layout {
   std::array<std::uint8_t, max_axes> over{};  // the axes that split each dimension that the record leaves open, as an `axis_set`
-  int number     = 0;  // of a list of layouts: its place there
+  int number     = 0;  // in a list of layouts: its position there
   double seconds = 0;  // modelled, of one step
   extent peak    = 0;  // bytes
 };
 
 namespace detail {
 
-/// Layouts of one price: `first`, or number `number` of a list, and those that differ from it in the names of alike axes.
+/// Layouts of one price: `first`, or number `number` of a list, and those that differ from it only in the names of alike axes.
 struct found_layouts {
   packed_layout first = 0;
   extent members      = 1;
@@ -59,7 +60,7 @@ struct found_layouts {
 
 }  // namespace detail
 
-/// The layouts of a search, the best first. `Open` are the dimensions that the record leaves open.
+/// The layouts of a search, best first. `Open` are the dimensions that the record leaves open.
 template<Mesh M, class Open, std::size_t Most>
 class ranking;
 
@@ -72,8 +73,8 @@ public:
   constexpr std::span<ranked_layout const> layouts() const { return {layouts_.data(), count_}; }
   constexpr ranked_layout const& operator[](std::size_t i) const { return layouts_[i]; }
   constexpr std::size_t size() const { return count_; }
-  /// Layouts looked at; those that some operation can't place, or whose parts would not divide a dimension; those that need too much memory and are faster
-  /// than the last in the ranking.
+  /// How many layouts were looked at, how many were illegal (some operation can't be placed, or parts would not divide a dimension), and how many
+  /// need too much memory and are faster than the last in the ranking.
   constexpr extent looked_at() const { return looked_at_; }
   constexpr extent illegal() const { return illegal_; }
   constexpr extent too_large() const { return too_large_; }
@@ -103,7 +104,7 @@ public:
     return text;
   }
 
-  // What the search notes.
+  // For the search.
   constexpr void note(std::span<detail::found_layouts const> sorted, extent looked_at, extent illegal, extent too_large) {
     count_ = std::min(Most, sorted.size());
     for (std::size_t i = 0; i < count_; ++i) {
@@ -136,22 +137,22 @@ struct search_over<shape<D...>, candidates<Wanted...>, false> {
   static constexpr axis_set searched = ((axis_set{1} << position_of<Wanted, D...>()) | ... | axis_set{0});
 
   template<Mesh M>
-    requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)  // more nobody prices
+    requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)  // more can't be priced
   static constexpr extent count = extent{1} << (static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>));
 
-  /// f(layout, the same packed, how many layouts it stands for, its number in a list) for layouts that stand for all that can be placed.
+  /// f(layout, the same packed, how many layouts it stands for, its number in a list) for layouts that together stand for all that can be placed.
   template<Mesh M, class Record, class F>
   static constexpr void for_each(Record const& record, F const& f) {
     alike_layouts<M, Record>{record, searched}.for_each([&f](layout_numbers const& l, packed_layout p, extent members) { f(l, p, members, 0); });
   }
-  /// f(a packed layout) for all that `p` stands for.
+  /// f(packed layout) for all layouts that `p` stands for.
   template<Mesh M, class Record, class F>
   static constexpr void for_each_like(Record const& record, packed_layout p, F const& f) {
     alike_layouts<M, Record>{record, searched}.for_each_like(p, f);
   }
 };
 
-/// A search in a list.
+/// A search in a list of layouts.
 template<class... D, class... L>
 struct search_over<shape<D...>, candidates<L...>, true> {
   using objection = first_objection<record_verdict<step_record<D...>, L>...>;
@@ -182,7 +183,7 @@ struct search_over<shape<D...>, candidates<L...>, true> {
   }
 };
 
-/// The places of `found`, the fastest first. By hand, since constant evaluation pays for each call.
+/// The positions of `found`, fastest first. Written by hand, since constant evaluation pays for each call.
 constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
   int* const room = new int[static_cast<std::size_t>(n) + 1];
   int *from = order, *to = room;
@@ -204,13 +205,15 @@ constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
 
 }  // namespace detail
 
-/// All candidates for mesh `M` that every operation of the recorded step can be placed under and that fit into memory, by modelled time; of equals, the one that
-/// needs less memory stands first. Exact: every layout's time and peak are those of its dry run. The ranking holds the best `Most`.
+/// Ranks by modelled time all candidates for mesh `M` that fit into memory and under which every operation of the recorded step can be placed. Of
+/// equals, the one that needs less memory comes first. The search is exact: every layout's time and peak are those of its dry run. The ranking holds
+/// the best `Most`.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
 ///     constexpr auto best = meshtf::rank_layouts<grid, meshtf::candidates<batch, heads, hidden, vocab>>(step, meshtf::least_time{});
 ///
-/// In the compiler and at run time. A large search in the compiler needs -fconstexpr-ops-limit (g++) or -fconstexpr-steps (clang): docs/layout_search.md.
+/// It works in the compiler and at run time. A large search in the compiler needs -fconstexpr-ops-limit (g++) or -fconstexpr-steps (clang):
+/// docs/layout_search.md.
 /// Source of the idea: Jia, Zaharia, Aiken, Beyond Data and Model Parallelism for Deep Neural Networks (2018); there is no sampling here.
 template<Mesh M, class Candidates, std::size_t Most = 256, Dimension... D>
 constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& record, least_time const& objective = {}) {
@@ -231,7 +234,7 @@ constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& re
       detail::layout_peak<M, step_record<D...>> peak_of(record, search::searched);
       auto* const order = new int[static_cast<std::size_t>(found.size()) + 1];
       detail::sort_by_seconds(found.data(), found.size(), order);
-      // the peak is looked at from the fastest on, until the ranking is full
+      // the peak is computed from the fastest on, until the ranking is full
       for (int i = 0; i < found.size(); ++i) {
         detail::found_layouts f = found[order[i]];
         if (kept.size() >= int{Most} && f.seconds != kept[kept.size() - 1].seconds) break;
@@ -273,7 +276,7 @@ struct axes_list {
 template<class... A, class... B>
 axes_list<A..., B...> operator+(axes_list<A...>, axes_list<B...>);
 
-/// The rule that splits `D` over a set of axes; none if that is empty.
+/// The rule that splits `D` over a set of axes; none if the set is empty.
 template<class D, axis_set Set, class Axes>
 struct rule_of;
 template<class D, axis_set Set, class... A>
@@ -281,7 +284,7 @@ struct rule_of<D, Set, axes<A...>>
     : std::type_identity<typename decltype((
           axes_list<>{} + ... + std::conditional_t<(Set >> position_of<A, A...>() & 1) != 0, axes_list<A>, axes_list<>>{}))::template rule<D>> {};
 
-/// The layout of mesh `M` that splits the i-th of the dimensions `Open` over the set `Over[i]` of axes.
+/// The layout of mesh `M` that splits the i-th dimension of `Open` over the set `Over[i]` of axes.
 template<class M, class Open, std::array<std::uint8_t, max_axes> Over, class = std::make_index_sequence<std::size_t{Open::rank}>>
 struct layout_from;
 template<class M, class... D, std::array<std::uint8_t, max_axes> Over, std::size_t... I>
@@ -307,12 +310,12 @@ struct best_of {
 
 }  // namespace detail
 
-/// The first of `rank_layouts` as a type: `layout<M, split<batch, rows>, split<hidden, cols>>`, or the layout of the list. `Record` and `Objective` are constexpr
-/// objects of static storage.
+/// The first of `rank_layouts` as a type: `layout<M, split<batch, rows>, split<hidden, cols>>`, or the layout of the list. `Record` and `Objective`
+/// are constexpr objects of static storage.
 template<auto const& Record, Mesh M, class Candidates, auto const& Objective = least_time_unbounded>
 using best_layout = typename detail::best_of<Record, M, Candidates, Objective>::type;
 
-/// The layout at place `I` of a ranking, a constexpr object of static storage, as a type.
+/// The layout at position `I` of a ranking as a type. The ranking is a constexpr object of static storage.
 template<auto const& Ranking, std::size_t I>
 using layout_at = typename detail::layout_from<typename std::remove_cvref_t<decltype(Ranking)>::mesh_type,
                                                typename std::remove_cvref_t<decltype(Ranking)>::undecided_dims, Ranking[I].over>::type;
