@@ -56,7 +56,7 @@ constexpr transfer_kind transfer_of(collective kind) {
   }
 }
 
-/// Where an operation did not say why: what the kind of the call says. `ruled` are the dimensions that the layout splits, if it is known.
+/// The reason if an operation gave none: what the kind of the call implies. `ruled` are the dimensions that the layout splits, if it is known.
 template<class Text>
 constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mesh const& m, named_dims const& ruled) {
   if (!adds_up(c.kind)) {
@@ -112,7 +112,7 @@ constexpr void put_calls(Text& out, call_groups const& groups, named_mesh const&
   if (groups.left_out > 0) put(out, "  and ", thousands_text(groups.left_out), " calls of further lines\n");
 }
 
-/// Bytes that a process sends in collectives whose axes include this one.
+/// Bytes that a process sends in collectives whose axes include `axis`.
 template<class Cost>
 constexpr extent sent_along(Cost const& c, int axis) {
   extent sum = 0;
@@ -158,11 +158,11 @@ struct layout_without<L, Without, std::tuple<R...>, std::index_sequence<I...>> {
   using type = decltype(of(std::tuple_cat(std::conditional_t < I == Without, std::tuple<>, std::tuple < R >> {}...)));
 };
 
-/// `L` but for its rule number `I`.
+/// `L` without its rule number `I`.
 template<class L, std::size_t I>
 using without_rule = typename layout_without<wet<L>, I, rule_list<L>, std::make_index_sequence<std::tuple_size_v<rule_list<L>>>>::type;
 
-/// "12.5 KiB at the peak (25 %)", for all that is less (`sign` 1) or more (-1) than in `without`.
+/// "12.5 KiB at the peak (25 %)", for each figure that is less (`sign` 1) or more (-1) than in `without`.
 template<class Text, class M>
 constexpr void put_changes(Text& out, std::string_view verb, extent sign, cost_difference<M> const& by, cost<M> const& without) {
   int said        = 0;
@@ -225,7 +225,7 @@ constexpr page explain(cost<M, Capacity> const& c, machine_model const& machine 
   return out;
 }
 
-/// The same of the first step of `Program<L>`: a constant.
+/// The same for the first step of `Program<L>`. A constant.
 template<template<Layout> class Program, Layout L>
 constexpr auto const& explain() {
   struct page_of_step {
@@ -238,7 +238,7 @@ constexpr auto const& explain() {
   return detail::kept_text<page_of_step>;
 }
 
-/// What each rule of `L` saves and costs in the first step of `Program<L>`: against the same step under `L` without that rule. A constant.
+/// What each rule of `L` saves and costs in the first step of `Program<L>`, compared with the same step under `L` without that rule. A constant.
 template<template<Layout> class Program, Layout L>
 constexpr auto const& explain_rules() {
   struct page_of_rules {

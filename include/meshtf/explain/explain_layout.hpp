@@ -1,4 +1,4 @@
-// explain: a layout, or the place of a tensor, as text: who holds what.
+// explain: a layout, or the placement of a tensor, as text: who holds what.
 #pragma once
 
 #include <meshtf/core/element.hpp>
@@ -143,7 +143,7 @@ struct page_of_placement<T, L, shape<D...>> {
 
 }  // namespace detail
 
-/// A type of tensors: it says its elements, layout and shape.
+/// A type of tensors: it has an element type, a layout and a shape.
 template<class X>
 concept TensorType = requires {
   typename X::element_type;
@@ -159,13 +159,14 @@ constexpr auto const& explain() {
   return detail::kept_text<detail::page_of_layout<wet<L>>>;
 }
 
-/// Where a tensor of shape `D...` is under `L`, or why it can't be: parts, bytes, and a picture of the processes that hold different parts. A constant.
+/// Where a tensor of shape `D...` is under `L`, or why it can't be placed: parts, bytes, and a picture of the processes that hold different parts. A
+/// constant.
 template<Layout L, Dimension... D>
 constexpr auto const& explain_placement() {
   return detail::kept_text<detail::page_of_placement<float, wet<L>, shape<D...>>>;
 }
 
-/// The same of a tensor's type, `explain<tensor<float, mixed, batch, hidden>>()`.
+/// The same for a tensor type: `explain<tensor<float, mixed, batch, hidden>>()`.
 template<TensorType X>
 constexpr auto const& explain() {
   return detail::kept_text<detail::page_of_placement<typename X::element_type, wet<typename X::layout_type>, typename X::shape_type>>;

@@ -1,4 +1,4 @@
-// explain_einsum and its like: what each process does for an operation, what is sent and why, or why the operation is refused.
+// explain_einsum and its like: what each process does in an operation, what is sent and why, or why the operation is refused.
 #pragma once
 
 #include <meshtf/explain/explain_layout.hpp>
@@ -14,7 +14,7 @@ inline namespace v0 {
 
 namespace detail {
 
-/// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that an all-reduce is made of.
+/// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that makes up an all-reduce.
 template<class M, class T>
 constexpr void put_all_reduce(page& out, std::string_view what, reduction how, extent n, axis_set over, collective_reason const& why) {
   if (over == 0) return;
@@ -78,7 +78,7 @@ template<class L, class Out, class X, class Y, class T>
 struct page_of_einsum {
   using plan      = einsum_plan<L, Out, X, Y>;
   using mesh_type = typename L::mesh_type;
-  // what only one operand has, and does not stay, is summed before
+  // dimensions that only one operand has and that do not stay are summed first
   using summed_x = without<X, without<without<X, Y>, Out>>;
   using summed_y = without<Y, without<without<Y, X>, Out>>;
   using product  = einsum_plan<L, Out, summed_x, summed_y>;
@@ -231,8 +231,8 @@ struct page_of_reshard {
 
 }  // namespace detail
 
-/// `einsum<Out...>(x, y)` of tensors of shapes `X` and `Y` under `L`: what each process multiplies, each collective with its reason, and what the gradients
-/// owe; or, where it does not compile, why. A constant.
+/// `einsum<Out...>(x, y)` of tensors of shapes `X` and `Y` under `L`: what each process multiplies, each collective with its reason, and what the
+/// gradients owe; or, where it does not compile, why. A constant.
 ///
 ///     explain_einsum<mixed, shape<batch, out>, shape<batch, hidden>, shape<hidden, out>>()
 template<Layout L, class Out, class X, class Y, Element T = float>
@@ -240,19 +240,19 @@ constexpr auto const& explain_einsum() {
   return detail::kept_text<detail::page_of_einsum<wet<L>, Out, X, Y, T>>;
 }
 
-/// The same of `sum<Along...>(x)`, `Along` a shape.
+/// The same for `sum<Along...>(x)`, where `Along` is a shape.
 template<Layout L, class X, class Along, Element T = float>
 constexpr auto const& explain_reduce() {
   return detail::kept_text<detail::page_of_reduce<wet<L>, X, Along, T>>;
 }
 
-/// The same of `attention<Query, Memory, Key>` of queries, keys and values of shapes `Q`, `K` and `V`.
+/// The same for `attention<Query, Memory, Key>` of queries, keys and values of shapes `Q`, `K` and `V`.
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
 constexpr auto const& explain_attention() {
   return detail::kept_text<detail::page_of_attention<wet<L>, Query, Memory, Key, Q, K, V>>;
 }
 
-/// The same of `gather<V>(table, ids)`.
+/// The same for `gather<V>(table, ids)`.
 template<Layout L, class Table, class V, class Ids, Element T = float>
 constexpr auto const& explain_gather() {
   return detail::kept_text<detail::page_of_gather<wet<L>, Table, V, Ids, T>>;

@@ -18,18 +18,19 @@ struct spelled_dims<shape<D...>> {
   static constexpr named_dims value{.names = names.data(), .count = int{sizeof...(D)}};
 };
 
-/// The dimensions of `S` by name alone: also where no layout can place them.
+/// The dimensions of `S` by name alone, also if no layout can place them.
 template<class S>
 inline constexpr named_dims const& dims_as_written = spelled_dims<S>::value;
 
-/// Which of the dimensions an axis splits; -1 if it splits none.
+/// The dimension that an axis splits; -1 if it splits none.
 constexpr int split_by(named_dims const& dims, int axis) {
   for (int d = 0; d < dims.count; ++d)
     if (among(dims[d].over.set(), axis)) return d;
   return -1;
 }
 
-/// Of a value on its way from `why.loops` to `why.to`: what a move over these axes does to each. On a long way an axis may split what it splits at neither end.
+/// For a value that moves from `why.loops` to `why.to`: what a move over these axes does to each. On a long way, an axis may split a dimension that
+/// it splits at neither end.
 template<class Text>
 constexpr void put_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, transfer_kind what) {
   bool first = true;
@@ -57,7 +58,7 @@ constexpr void put_reason_to_move(Text& out, collective_reason const& why, named
   }
 }
 
-/// Why a collective over the axes `over` is called; `what` it does, where it moves a value.
+/// Why a collective over the axes `over` is called, and `what` it does if it moves a value.
 template<class Text>
 constexpr void put_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, reduction how,
                           transfer_kind what = transfer_kind::all_reduce) {

@@ -11,7 +11,7 @@ namespace detail {
 /// Coordinates of a process, by the number of the axis.
 using coordinates = std::array<extent, max_axes>;
 
-/// Which part of `d` the process at `at` holds, from 0.
+/// The number of the part of `d` that the process at `at` holds, from 0.
 constexpr extent part_at(placed const& d, named_mesh const& m, coordinates const& at) {
   extent part = 0;
   for (int axis : d.over) part = part * m.size(axis) + at[static_cast<std::size_t>(axis)];
@@ -35,14 +35,14 @@ constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m
   return text;
 }
 
-/// The axes `over` of a mesh as rows and columns: the last of them across, all others down.
+/// The axes `over` of a mesh as rows and columns: the last axis across, all others down.
 struct drawing {
   named_mesh const& mesh;
-  named_dims const& dims;   // each split one is a line of a cell
+  named_dims const& dims;   // each split dimension is a line of a cell
   axis_set over;
   bool ranks;               // the first line of a cell is the rank
 
-  /// No more rows or columns than this are drawn: the first ones, and the last.
+  /// At most this many rows or columns are drawn: the first ones, and the last.
   static constexpr extent most_rows = 8, most_columns = 6;
   static constexpr std::size_t widest = 110;
 

@@ -1,4 +1,4 @@
-// Words: how explanations say meshes, axes, dimensions and verdicts.
+// Words: how explanations name meshes, axes, dimensions and verdicts.
 #pragma once
 
 #include <meshtf/core/placement.hpp>
@@ -8,7 +8,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The text of an explanation while it grows. What is handed out is cut to its length.
+/// The text of an explanation while it grows. The text that users get is cut to its length.
 using page = fixed_text<16383>;
 
 /// A mesh with the names of its axes.
@@ -22,7 +22,7 @@ struct named_mesh {
   constexpr extent size(int a) const { return sizes[static_cast<std::size_t>(a)]; }
   constexpr extent processes(axis_set over) const { return processes_along(sizes, over); }
   constexpr axis_set all() const { return (axis_set{1} << count) - 1; }
-  /// Of these axes, those that join more than one process: along the others nothing is split and nothing is sent.
+  /// Those of these axes that join more than one process. Along the others nothing is split and nothing is sent.
   constexpr axis_set joining(axis_set over) const {
     for (int a = 0; a < count; ++a)
       if (size(a) == 1) over &= ~(axis_set{1} << a);
@@ -108,7 +108,7 @@ constexpr void put_count(Text& out, extent n, std::string_view one, std::string_
   out += n == 1 ? one : more;
 }
 
-// ---- verdicts. One that has no words of its own is said by its name: a verdict's name is a statement.
+// ---- verdicts. A verdict without words of its own is shown by its name, which is a statement.
 
 template<class X>
 struct spelling {
@@ -234,7 +234,7 @@ struct verdict_words<axis_splits_dim_twice<Axis, D>> {
   }
 };
 
-/// A text in exactly its length: what a constant keeps of a page. `Page` has a static function `write(page&)`.
+/// A text at exactly its length: what a constant keeps of a page. `Page` has a static function `write(page&)`.
 template<class Page>
 inline constexpr page written = [] {
   page out;
