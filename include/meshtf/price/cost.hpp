@@ -12,6 +12,7 @@
 #include <meshtf/plan/links.hpp>
 #include <meshtf/plan/reason.hpp>
 #include <meshtf/plan/work.hpp>
+#include <meshtf/price/call_site.hpp>
 #include <meshtf/price/held.hpp>
 #include <meshtf/price/machine_model.hpp>
 

@@ -14,25 +14,6 @@ inline namespace v0 {
 
 namespace detail {
 
-/// "transformer.hpp:74", or nothing for an operator.
-constexpr fixed_text<255> place_text(call_site const& site) {
-  fixed_text<255> out;
-  if (!site.has_line()) return out;
-  std::string_view file = site.at.file_name();
-  file.remove_prefix(file.find_last_of('/') + 1);
-  out += file.substr(0, 200);
-  out += ':';
-  return out += number_text(static_cast<extent>(site.at.line()));
-}
-
-/// "einsum's gradient, feed_forward.hpp:22".
-constexpr fixed_text<255> site_text(call_site const& site) {
-  fixed_text<255> out{std::string_view{site.operation}.substr(0, 40)};
-  if (site.backward) out += "'s gradient";
-  if (site.has_line()) out += ", ";
-  return out += place_text(site);
-}
-
 /// "rows cols", as the communicator is named.
 template<class... A>
 constexpr fixed_text<255> axes_text(axes<A...>, axis_set over) {

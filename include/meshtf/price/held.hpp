@@ -3,28 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <source_location>
 #include <string_view>
 
 #include <meshtf/core/dim.hpp>
+#include <meshtf/price/call_site.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-/// Where a collective or an allocation comes from: the operation and the line that called it. An operator can't take a location, so it has its name only.
-struct call_site {
-  char const* operation = "";
-  std::source_location at{};
-  bool backward = false;  // in the operation's gradient
-
-  constexpr bool has_line() const { return at.line() != 0; }
-  /// The same place and direction; operators, which have no place, are told by their names. Files are not compared: that would take the compiler more time than
-  /// all the rest, and two calls at the same line and column of two files are seldom.
-  friend constexpr bool operator==(call_site const& a, call_site const& b) {
-    if (a.at.line() != b.at.line() || a.at.column() != b.at.column() || a.backward != b.backward) return false;
-    return a.has_line() || std::string_view{a.operation} == b.operation;
-  }
-};
 
 /// What an array is held for. Parameters and optimizer state are told by their makers; data is what a program's constructor made beside them; a gradient is what
 /// operations make on their way back, an activation what they make on their way forth; a buffer is packed for a product, or a message.

@@ -14,6 +14,7 @@
 
 #include <mpi.h>
 
+#include <meshtf/price/call_site.hpp>
 #include <meshtf/price/cost.hpp>
 
 namespace meshtf {
@@ -123,12 +124,7 @@ private:
     text += ", ";
     text += e.what.kind;
     if (e.what.m != 0 && e.spent.flops != 0) text += " " + std::to_string(e.what.m) + "x" + std::to_string(e.what.n) + "x" + std::to_string(e.what.k);
-    if (e.site.at.line() != 0) {
-      std::string_view const file = e.site.at.file_name();
-      text += ", ";
-      text += file.substr(file.rfind('/') + 1);  // npos + 1 is 0
-      text += ":" + std::to_string(e.site.at.line());
-    }
+    if (e.site.has_line()) (text += ", ") += detail::place_text(e.site).view();
     return text;
   }
 

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/price/call_site.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -150,11 +151,8 @@ private:
     std::string_view const operation = waits.operation.load(std::memory_order_relaxed);
     if (!operation.empty()) text += " for " + std::string{operation};
     if (waits.backward.load(std::memory_order_relaxed)) text += "'s gradient";
-    if (unsigned const line = waits.line.load(std::memory_order_relaxed); line != 0) {
-      std::string_view file = waits.file.load(std::memory_order_relaxed);
-      file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
-      text += ", " + std::string{file} + ":" + std::to_string(line);
-    }
+    if (unsigned const line = waits.line.load(std::memory_order_relaxed); line != 0)
+      (text += ", ") += place_text(waits.file.load(std::memory_order_relaxed), extent{line}).view();
     if (waits.compares.load(std::memory_order_relaxed))
       return text + ": one of them is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so far\n";
     return text + ": one of them is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which names the first call that differs\n";

@@ -6,7 +6,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/shape.hpp>
-#include <meshtf/price/cost.hpp>
+#include <meshtf/price/call_site.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -33,11 +33,7 @@ std::string spelled_shape() {
 /// "einsum (mlp.cpp:42)"
 inline std::string spelled_site(call_site const& site) {
   std::string text = site.operation;
-  if (site.has_line()) {
-    std::string_view file = site.at.file_name();
-    if (auto const slash = file.rfind('/'); slash != file.npos) file.remove_prefix(slash + 1);
-    text += " (" + std::string{file} + ":" + std::to_string(site.at.line()) + ")";
-  }
+  if (site.has_line()) (text += " (") += place_text(site).view(), text += ")";
   return text;
 }
 
