@@ -169,8 +169,9 @@ def our_tables(all_rows):
     steps = {w: g for w, g in groups.items() if any("share_of_sgemm" in r for r in g)}
     if steps:
         add("", "## Steps against the cores' rate", "",
-            "`of sgemm`: nominal flops of the step by time, as a share of the rate of 1024 x 1024 x 1024 products, measured in the same rounds on",
-            "all cores at once; `of the best sgemm`: of the best such product of the run. A ratio is to the fastest program by hand.")
+            "`of sgemm` is the nominal flops of the step divided by its time, as a share of the rate of 1024 x 1024 x 1024 products that was",
+            "measured in the same rounds on all cores at once. `of the best sgemm` is the share of the best such product of the run. A ratio is",
+            "to the fastest program by hand.")
         table("step", "program", "median", "ratio", "quartiles", "GF/s a core", "of sgemm", "of the best sgemm", "all processes, MB")
         for what, group in steps.items():
             for r in group:
@@ -183,8 +184,8 @@ def our_tables(all_rows):
     others = {w: g for w, g in groups.items() if w not in steps}
     if others:
         add("", "## Calls and collectives", "",
-            "meshtf's beside the raw ways of doing the same, interleaved in one process; the ratio is to the fastest raw way. A size is of the",
-            "longer array of a process.")
+            "Calls of meshtf and raw calls that do the same, interleaved in one process. The ratio is to the fastest raw variant. A size is that",
+            "of the longer array of a process.")
         table("what", "variant", "median", "best", "ratio", "quartiles", "more")
         known = {"what", "variant", "raw", "samples", "median_s", "best_s", "ratio", "ratio_of_rounds", "ratio_q1", "ratio_q3"}
         for what, group in others.items():
@@ -194,8 +195,8 @@ def our_tables(all_rows):
     kernels = [r for r in all_rows if "variant" not in r]
     if kernels:
         add("", "## Kernels of one process", "",
-            "Each beside the plain loop that it stands for, built with the same flags, interleaved; `large` is more than the caches hold, and `share of triad` then that",
-            "of the bandwidth that a = b + s c reaches in the same rounds.")
+            "Each kernel beside the plain loop that it replaces, built with the same flags and interleaved. `large` is more than the caches hold;",
+            "there `share of triad` is the share of the bandwidth that a = b + s c reaches in the same rounds.")
         table("kernel", "plain loop", "meshtf", "ratio", "quartiles", "more")
         known = {"loop_s", "median_s", "ratio", "ratio_q1", "ratio_q3"}
         for r in kernels:
@@ -209,28 +210,28 @@ add("# Benchmarks", "", f"`{options.command}`, {datetime.date.today().isoformat(
 if entries:
     begin = len(lines)
     add("", "## Beside the peers", "",
-        "The programs take turns: each is started, warms up, is timed for a few steps and ends, then the next; and all of that twice. Medians are",
-        "of the two turns'",
-        "medians. Where a row says one core, the program may run on one only. The splits are the same, the ways are not:", "",
+        "The programs take turns: each one starts, warms up, is timed for a few steps and ends; then the next one starts. There are two such",
+        "rounds. A median is that of the medians of both rounds. If a row says one core, the program may use only one. The splits are the",
+        "same, but the programs differ:", "",
         "- meshtf and PyTorch run two processes, one thread each, which exchange messages (MPI; gloo). JAX and Mesh TensorFlow run one process that",
         "  has two devices, and their sums are reads of each other's memory.",
-        "- `nothing` split on two cores: one process whose GEMM library uses two threads. meshtf has no such way, so these are compared with the",
-        "  better of its two.",
-        "- meshtf's vocabulary is split too under tensor parallelism; PyTorch's DTensor and Mesh TensorFlow keep the embedding whole, JAX splits",
-        "  it.",
-        "- Mesh TensorFlow's AdamW has no bias correction, and its attention is its composition of einsum and softmax, since it has no other. The",
-        "  others call their library's attention.",
-        "- Compilation: PyTorch is eager (`torch.compile` was left out: half a minute before the first step). `until the first step's end` begins",
-        "  after the interpreter has started and holds imports, tracing and compilation; meshtf is compiled before, which `docs/compile_time.md`",
-        "  has.",
-        "- A perceptron's step is so short that PyTorch's and TensorFlow's interpreters are a part of it.")
+        "- `nothing` split on two cores means one process whose GEMM library uses two threads. meshtf cannot do that, so these rows are",
+        "  compared with the better of its two splits.",
+        "- Under tensor parallelism, meshtf and JAX also split the vocabulary; PyTorch's DTensor and Mesh TensorFlow keep the embedding",
+        "  whole.",
+        "- Mesh TensorFlow's AdamW has no bias correction, and its attention is a composition of einsum and softmax, because it has no other.",
+        "  The others call the attention of their library.",
+        "- Compilation: PyTorch runs eagerly (`torch.compile` was left out: it takes half a minute before the first step).",
+        "  `until the first step's end` begins after the interpreter has started, and includes imports, tracing and compilation. meshtf is",
+        "  compiled before; `docs/compile_time.md` says how long that takes.",
+        "- A perceptron's step is so short that the interpreters of PyTorch and TensorFlow take a noticeable part of it.")
     beside_the_peers(entries)
     print("\n".join(lines[begin:]))
 last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith(common.LANGUAGE_MODEL_STEP)}
 our_tables(rows("[0-9]*.json") + list(last_cycle.values()))
 add("", "## What these figures do not say", "",
-    "Two processes on one machine: no network. The cores may be those of a virtual machine whose neighbours nobody sees: whole runs differ by 10 %",
-    "and more, ratios within one run by less. Nothing below a few per cent is resolved. Half precision, other sizes and more than two processes are",
-    "not measured here.")
+    "Two processes on one machine use no network. The cores may be those of a virtual machine with unknown neighbours: whole runs differ",
+    "by 10 % and more, ratios within one run by less. Differences below a few per cent mean nothing. Half precision, other sizes and more",
+    "than two processes are not measured here.")
 if options.write:
     pathlib.Path(options.write).write_text("\n".join(lines) + "\n", encoding="utf-8")
