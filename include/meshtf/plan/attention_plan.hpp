@@ -14,7 +14,7 @@ template<class Expected, class Given>
 struct memory_has_other_dims {};
 
 /// Keys and values have `Groups` where the queries have `Heads`, so several heads share a key. Split the heads of q, and give k and v the new
-/// dimension by adding zeros that have it: `attention<...>(split_dim<heads, groups, each>(q), k + zeros, v + zeros)`.
+/// dimension: `broadcast<..., Each>(k)`.
 template<class Heads, class Groups>
 struct heads_share_keys {};
 
