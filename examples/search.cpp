@@ -3,8 +3,8 @@
 // build/release/examples/search
 #include <cstdio>
 
-#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
+#include <meshtf/search/search.hpp>
 
 // clang-format off
 struct batch  : meshtf::dim<16>  {};

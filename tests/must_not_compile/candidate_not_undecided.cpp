@@ -1,7 +1,7 @@
 // error: dim_is_not_undecided_in_record<
 // error: meshtf: this record does not tell what these layouts cost
-#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
+#include <meshtf/search/search.hpp>
 
 struct batch : meshtf::dim<8> {};
 struct hidden : meshtf::dim<16> {};

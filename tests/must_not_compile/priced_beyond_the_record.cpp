@@ -1,8 +1,8 @@
 // error: dim_is_not_undecided_in_record<in,
 #include <meshtf/core.hpp>
+#include <meshtf/planning.hpp>
 #include <meshtf/search/recorder.hpp>
 #include <meshtf/search/search.hpp>
-#include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};
 struct in : meshtf::dim<4> {};

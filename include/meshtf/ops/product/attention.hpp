@@ -52,8 +52,7 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
                       attention_verdict<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type>>;
   using grouped = detail::sentence<heads_share_keys, verdict>;
   static_assert(accepted<whole>, "meshtf: attention is not linear: attention<...>(finish(q), ...)");
-  static_assert(accepted<typename grouped::own>,
-                "meshtf: grouped keys: split_dim<heads, groups, each>(q), broadcast<..., each>(k) and (v)");
+  static_assert(accepted<typename grouped::own>, "meshtf: grouped keys: split_dim<heads, groups, each>(q), broadcast<..., each>(k) and (v)");
   static_assert(accepted<typename grouped::common>, "meshtf: attention can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
