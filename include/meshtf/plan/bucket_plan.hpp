@@ -20,6 +20,9 @@ inline constexpr extent largest_packed = 32 * 1024;
 /// A message has no more bytes than this: it stays in the cache between packing and unpacking.
 inline constexpr extent largest_bucket = 1024 * 1024;
 
+/// So many messages are filled at a time. More kinds of arrays at once no program has; if one does, the oldest message is full.
+inline constexpr int most_open_messages = 8;
+
 /// Whether an array of so many bytes is packed with others; a longer one is worth a message of its own.
 constexpr bool is_packed(extent bytes) { return bytes <= largest_packed; }
 
@@ -47,7 +50,7 @@ constexpr int plan_buckets(std::span<Member, N> arrays) {
     int last     = -1;
     extent bytes = 0;
   };
-  std::array<bucket, 8> open{};  // more kinds at a time no program has; if one does, the oldest message is full
+  std::array<bucket, most_open_messages> open{};
   std::size_t oldest = 0;
   int messages       = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {

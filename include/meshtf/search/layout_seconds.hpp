@@ -62,7 +62,7 @@ public:
     }
     double messages = 0;
     sent by_optimizer;
-    message open[most_open]{};
+    message open[most_open_messages]{};
     int open_count = 0, round = 0;
     group const* const groups = groups_.data();
     int const group_count     = groups_.size();
@@ -96,7 +96,7 @@ public:
       if (mine.over_all) others = l.joining;
       int i = 0;
       while (i < open_count && (open[i].over != others || open[i].type != mine.type)) ++i;
-      if (i == most_open || (i < open_count ? open[i].bytes : 0) + found.packed > largest_bucket) {
+      if (i == most_open_messages || (i < open_count ? open[i].bytes : 0) + found.packed > largest_bucket) {
         by_optimizer = one_by_one(l);
         open_count   = 0;
         break;
@@ -111,8 +111,7 @@ public:
   }
 
 private:
-  static constexpr int chains    = 64;
-  static constexpr int most_open = 8;  // messages at a time, of plan_buckets
+  static constexpr int chains = 64;
 
   /// (flops, bytes) / (parts of these dimensions), under a condition.
   struct term {
