@@ -183,6 +183,7 @@ struct step_record {
         ++calls[i].times;
         return static_cast<int>(i);
       }
+    static_assert(most_calls == 320);  // as the message says
     if (call_count == most_calls) throw "meshtf: this program makes more different calls than a record holds (320)";
     calls[call_count]       = call;
     calls[call_count].times = 1;
@@ -192,6 +193,7 @@ struct step_record {
   constexpr std::size_t kind(recorded_kind const& wanted) {
     for (std::size_t i = 0; i < kind_count; ++i)
       if (kinds[i] == wanted) return i;
+    static_assert(most_kinds == 32);  // as the message says
     if (kind_count == most_kinds) throw "meshtf: the tensors of this program have more different shapes than a record holds (32)";
     kinds[kind_count] = wanted;
     return kind_count++;
@@ -200,6 +202,7 @@ struct step_record {
   constexpr int send_kind(axis_set of, axis_set over) {
     for (std::size_t i = 0; i < send_kind_count; ++i)
       if (send_kinds[i].dims == of && send_kinds[i].over == over) return static_cast<int>(i);
+    static_assert(most_kinds == 32);  // as the message says
     if (send_kind_count == most_kinds) throw "meshtf: the parameters of this program have more different shapes than a record holds (32)";
     send_kinds[send_kind_count] = {of, over};
     return static_cast<int>(send_kind_count++);
@@ -221,6 +224,7 @@ struct step_record {
         if (left != i) moments[left] = moments[i];
         ++left;
       }
+    static_assert(most_moments == 96);  // as the message says
     if (left == most_moments) throw "meshtf: the memory of this program has more peaks than a record holds (96)";
     moments[left++] = m;
     moment_count    = left;

@@ -163,11 +163,13 @@ public:
   constexpr void note_send(undecided_size n, axis_set over) {
     if (!sends_) {
       note_moment(-1);
+      static_assert(record_type::most_rounds == 4);  // as the message says
       if (record_.round_count == record_type::most_rounds) throw "meshtf: this step sends gradients more often than a record holds (4 times)";
       record_.rounds[record_.round_count++] = {record_.send_count, live_};
       before_send_                          = live_;
       sends_                                = true;
     }
+    static_assert(record_type::most_sends == 512);  // as the message says
     if (record_.send_count == record_type::most_sends) throw "meshtf: this program has more parameters than a record holds (512)";
     recorded_send send{n.whole, element_of<T>, record_.send_kind(n.dims, over)};
     settle_send(&send);
