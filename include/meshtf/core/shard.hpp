@@ -1,4 +1,4 @@
-// Shards: where the elements that a process holds stand in the whole tensor.
+// Shards: where the elements that a process holds are in the whole tensor.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ constexpr std::array<extent, max_rank> first_indices(std::span<placed const> dim
   return first;
 }
 
-/// f(offset in the shard, offset in the whole, length) for each run of held elements that are contiguous in both, in the order of the shard. `first` are the
-/// indices of `first_indices`.
+/// f(offset in the shard, offset in the whole, length) for each run of held elements that are contiguous in both, in the order of the shard. `first`
+/// is the result of `first_indices`.
 template<class F>
 void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> const& first, F f) {
   std::array<extent, max_rank> held{};
@@ -27,7 +27,7 @@ void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> con
     held[d] = dims[d].held(first[d] / dims[d].room());
     if (held[d] == 0) return;
   }
-  // the innermost dimensions that are whole are one run, and so is a part of the next one out
+  // the innermost whole dimensions and the part of the next dimension out make one run
   extent run       = 1;
   std::size_t rank = dims.size();
   while (rank > 0) {
@@ -45,7 +45,7 @@ void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> con
   for_each_index<2>(std::span{held}.first(rank), strides, {0, whole}, [&](auto const& at) { f(at[0], at[1], run); });
 }
 
-/// The same of the process that stands `here`.
+/// The same for the process at `here`.
 template<class F>
 void for_each_run(std::span<placed const> dims, place_in_mesh const& here, F f) {
   for_each_run(dims, first_indices(dims, here), std::move(f));

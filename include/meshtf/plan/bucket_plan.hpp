@@ -13,17 +13,17 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// An array of more bytes is sent by itself, from where it lies: copying it into a message and out again would take longer than a message does. On 2
-/// processes 16 arrays of 32 KiB are summed in 134 us packed and in 198 us one by one; of 64 KiB in 322 and 304 us (docs/decisions.md).
+/// A larger array is sent by itself, from where it lies: copying it into a message and out again would take longer than a message does. On 2
+/// processes, 16 arrays of 32 KiB are summed in 134 us packed and in 198 us one by one; of 64 KiB, in 322 and 304 us (docs/decisions.md).
 inline constexpr extent largest_packed = 32 * 1024;
 
-/// A message has no more bytes than this: it stays in the cache between packing and unpacking.
+/// A message has at most this many bytes, so that it stays in cache between packing and unpacking.
 inline constexpr extent largest_bucket = 1024 * 1024;
 
-/// So many messages are filled at a time. More kinds of arrays at once no program has; if one does, the oldest message is full.
+/// At most so many messages are open; one more closes the oldest. No program has more kinds of arrays at once.
 inline constexpr int most_open_messages = 8;
 
-/// Whether an array of so many bytes is packed with others; a longer one is worth a message of its own.
+/// Whether an array of so many bytes is packed with others. A longer one is worth a message of its own.
 constexpr bool is_packed(extent bytes) { return bytes <= largest_packed; }
 
 /// An array that is to be sent, and its place in a message.
@@ -42,8 +42,8 @@ struct bucket_member {
   }
 };
 
-/// Puts arrays into messages, in their order: one that is small goes into the message of those before it of its kind, type and axes, until that is full; a
-/// long one is a message of its own. Returns the number of messages. What it depends on is the same on all processes, and so are the messages.
+/// Puts arrays into messages, in order: a small array goes into the open message of its kind, type and axes until that is full; a long one is a
+/// message of its own. Returns the number of messages. The messages are the same on all processes, because everything they depend on is.
 template<std::derived_from<bucket_member> Member, std::size_t N>
 constexpr int plan_buckets(std::span<Member, N> arrays) {
   struct bucket {

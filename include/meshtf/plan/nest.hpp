@@ -14,11 +14,11 @@ inline namespace v0 {
 struct nest_steps {
   int rank       = 0;  // loops, outermost first
   int operands   = 0;
-  bool reduces   = false;  // some loop has stride 0 in the result: its turns are joined
+  bool reduces   = false;  // the result stands still along some loop: its turns are joined
   extent turns   = 1;  // of the innermost body
   extent results = 1;  // elements written
   std::array<extent, max_rank> size{};
-  std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0 if the loop does not move it
+  std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
 
   constexpr std::span<extent const> sizes() const { return {size.data(), static_cast<std::size_t>(rank)}; }
 

@@ -34,7 +34,7 @@ struct map {
   }
 };
 
-/// z = the sum, maximum or minimum of f(x...) over the loops that do not move z. Arrays: z, x...
+/// z = the sum, maximum or minimum of f(x...) over the loops along which z stands still. Arrays: z, x...
 template<reduction Op, class F, class R, class... T>
 struct reduce {
   using steps_type = nest_steps;

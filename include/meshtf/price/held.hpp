@@ -29,7 +29,7 @@ constexpr std::string_view to_string(held_for h) {
   return "?";
 }
 
-/// Arrays that one call site made and that are alive together: a line in a loop makes several.
+/// Arrays that one call site made and that are alive together. A line in a loop makes several.
 struct held_arrays {
   call_site site{};
   held_for what = held_for::activation;
@@ -37,7 +37,7 @@ struct held_arrays {
   extent bytes  = 0;
 };
 
-/// What lives at the peak: all of it by what it is held for, and the call sites that hold most, the largest first.
+/// What lives at the peak: all bytes by what they are held for, and the call sites that hold most, largest first.
 struct held_at_peak {
   static constexpr std::size_t most_sites = 12;
 

@@ -1,4 +1,4 @@
-// Seconds of one record under many layouts: what depends on the same dimensions is priced together, and once for each way to split them.
+// The seconds of one record under many layouts: what depends on the same dimensions is priced together, once for each way to split them.
 #pragma once
 
 #include <limits>
@@ -12,17 +12,17 @@ namespace detail {
 
 /// The modelled seconds of a record.
 ///
-/// What a layout costs depends on few figures: in how many parts each dimension is, and how many processes a sum joins.
+/// What a layout costs depends on few figures: the number of parts of each dimension, and the number of processes that a sum joins.
 ///
-/// * Flops and bytes touched are sums of products of local sizes. So the calls of the record are priced at few points, which tell the factors of the sum; a
-///   layout's price is a sum of few quotients.
-/// * What is sent is decided by sizes. Calls and gradients that depend on the same dimensions are a group, and each group remembers its price for each list of
-///   figures that it has met.
+/// * Flops and bytes touched are sums of products of local sizes. So the calls of the record are priced at a few points, which give the factors
+///   of the sum; a layout's price is a sum of few quotients.
+/// * What is sent is decided by sizes. Calls and gradients that depend on the same dimensions are a group, and each group remembers its price for
+///   each list of figures that it has met.
 ///
-/// The evaluators of constant expressions take tens of nanoseconds for each node of an expression and about a microsecond for a call. So the loop that runs for
-/// each layout calls little and indexes plain arrays.
+/// The evaluators of constant expressions take tens of nanoseconds for each node of an expression and about a microsecond for each call. So the loop
+/// that runs for each layout makes few calls and indexes plain arrays.
 ///
-/// Where nothing but `searched` is ever split. It holds references, and lives in one evaluation.
+/// Only dimensions in `searched` may be split. The object holds references and lives in one evaluation.
 template<Mesh M, class Record>
 class layout_seconds {
 public:
@@ -91,7 +91,7 @@ public:
       }
       by_optimizer.messages += found.messages;
       if (found.packed_members == 0) continue;
-      // small gradients of one round that go over the same axes are one message, unless they are too many
+      // small gradients of one round over the same axes are one message, unless there are too many of them
       if (mine.round != round) send(open, std::exchange(open_count, 0), by_optimizer), round = mine.round;
       if (mine.over_all) others = l.joining;
       int i = 0;
@@ -124,18 +124,19 @@ private:
   /// The price of a group.
   struct entry {
     extent key         = 0;
-    int next           = -1;  // of the same chain
+    int next           = -1;  // the next one of the same chain
     extent flops       = 0;
     extent passes      = 0;  // bytes
     double messages    = 0;  // seconds
-    extent packed      = 0;  // bytes of gradients that go into messages with others, and how many of these there are
+    extent packed      = 0;  // bytes of gradients that share messages with others, and the number of these gradients
     int packed_members = 0;
   };
-  /// Calls whose sizes depend on some dimensions, and what they are finished over, or done at all, on others; or gradients that are sent in one round.
+  /// Calls whose sizes depend on `dims`, while what they are finished over, or whether they are done, depends on `others`; or gradients sent in one
+  /// round.
   struct group {
     axis_set dims = 0, others = 0;
     listed_dims size{}, decide{};
-    int first = -1;  // of its calls or gradients
+    int first = -1;  // its first call or gradients
     int round = 0, kind = 0;  // of gradients
     element type{};
     bool over_all = false;
@@ -154,13 +155,13 @@ private:
     extent bytes = 0;
     int members  = 0;
   };
-  /// What optimizers copy for their messages, in bytes, and the seconds of these.
+  /// The bytes that optimizers copy for their messages, and the seconds of these messages.
   struct sent {
     extent passes   = 0;
     double messages = 0;
   };
 
-  /// The number of the group of these dimensions that `is_right`, from number `from` on; of a new one if there is none.
+  /// The number of the first group of these dimensions, from number `from` on, that `is_right`; that of a new group if there is none.
   template<class F>
   constexpr int group_for(axis_set dims, axis_set others, int from, F const& is_right) {
     int g = from;
@@ -178,13 +179,13 @@ private:
   }
   constexpr recorded_call const& first_call(group const& g) const { return record_.calls[static_cast<std::size_t>(g.first)]; }
 
-  /// Calls that send are put into groups; the others are terms.
+  /// Puts calls that send into groups; the others become terms.
   constexpr void put_calls_into_groups() {
     layout_numbers const nothing_split = numbers_of_mesh<M>();
     for (std::size_t i = 0; i < record_.call_count; ++i) {
       recorded_call const& c = record_.calls[i];
       axis_set const others  = decides_on(c, searched_);
-      if (others == 0 && !c.if_.holds(nothing_split)) continue;  // under no layout
+      if (others == 0 && !c.if_.holds(nothing_split)) continue;  // done under no layout
       int const g      = group_for(c.dims() & searched_, others, 0, [&](group const& of) {
         recorded_call const& first = first_call(of);
         return (first.price == nullptr) == (c.price == nullptr) && (c.price == nullptr || others == 0 || first.if_ == c.if_);
@@ -197,7 +198,7 @@ private:
     groups_.keep_first(left);
     first_of_sends_ = left;
   }
-  /// What the calls of a group do where each dimension has so many parts; `by_plan`: as their plans say.
+  /// What the calls of a group do when each dimension has so many parts; if `by_plan`, as their plans say.
   struct done {
     extent flops = 0, passes = 0;
     friend constexpr bool operator==(done const&, done const&) = default;
@@ -216,8 +217,8 @@ private:
     }
     return sum;
   }
-  /// Adds the terms of these calls, if they are so: their price where each dimension is whole or in as many parts as it has elements is a linear system for the
-  /// factors, which another point confirms.
+  /// Adds the terms of these calls, if they have that form: their prices with each dimension whole, or in as many parts as it has elements, give a
+  /// linear system for the factors, which one more point confirms.
   constexpr bool is_sum_of_terms(group const& of) {
     int const points = 1 << of.size.count;
     auto* const at   = new done[static_cast<std::size_t>(points)];
@@ -232,7 +233,7 @@ private:
       extent const n = Record::sizes[static_cast<std::size_t>(of.size.dim[k])];
       for (int p = 0; p < points && n > 1; ++p) {
         if ((p >> k & 1) != 0) continue;
-        done &whole = at[p], &split = at[p | 1 << k];  // become what does not depend on it, and the factor of what does
+        done &whole = at[p], &split = at[p | 1 << k];  // become what does not depend on this dimension, and the factor of what does
         holds = holds && (whole.flops - split.flops) % (n - 1) == 0 && (whole.passes - split.passes) % (n - 1) == 0;
         split = {(whole.flops - split.flops) / (n - 1) * n, (whole.passes - split.passes) / (n - 1) * n};
         whole = {whole.flops - split.flops, whole.passes - split.passes};
@@ -328,7 +329,7 @@ private:
     }
   }
 
-  /// Adds what it takes to pack these messages, to send and to unpack them.
+  /// Adds what it takes to pack, send and unpack these messages.
   constexpr void send(message const* messages, int count, sent& sum) const {
     for (int i = 0; i < count; ++i) {
       message const& m = messages[i];
@@ -337,7 +338,7 @@ private:
                           [&](collective_call const& c) { sum.messages += cost<M>::seconds_of(c, machine_); });
     }
   }
-  /// What optimizers send, gradient by gradient.
+  /// What optimizers send, priced gradient by gradient.
   constexpr sent one_by_one(layout_numbers const& l) {
     sent sum;
     price_sends<M>(

@@ -1,4 +1,4 @@
-// A record: what one step asks its machine for, before anybody has chosen a layout.
+// A record: what one step asks of its machine, before a layout is chosen.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A mesh and the axes over which a record's open dimensions are split, as numbers: bits of `over[i]` are the axes that split the i-th of them.
+/// A mesh and the axes over which a record's open dimensions are split, as numbers: the bits of `over[i]` are the axes that split the i-th dimension.
 struct layout_numbers {
   std::array<extent, max_axes> sizes{};  // of the mesh's axes; 1 past the last
   axis_set joining = 0;  // the axes that join processes
   std::array<axis_set, max_axes> over{};
   std::array<extent, max_axes> parts{};
-  axis_set out_of_order = 0;  // dimensions whose axes do not stand in the mesh's order
+  axis_set out_of_order = 0;  // dimensions whose axes are not in the mesh's order
 
   constexpr layout_numbers() { parts.fill(1), sizes.fill(1); }
 
@@ -35,7 +35,7 @@ struct layout_numbers {
     return n;
   }
   constexpr extent local(undecided_size const& n) const { return n.whole / parts_of(n.dims); }
-  /// The axes, of those that join processes, that split any of these dimensions.
+  /// The axes that join processes and split any of these dimensions.
   constexpr axis_set split(axis_set dims) const {
     if ((dims & every_axis) != 0) return joining;
     axis_set axes = 0;
@@ -48,7 +48,7 @@ struct layout_numbers {
   }
 };
 
-/// Done only where axes of `dims` join processes, or only where they don't; always if there are none.
+/// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty.
 struct undecided_condition {
   axis_set dims = 0;
   bool joined   = true;
@@ -57,8 +57,8 @@ struct undecided_condition {
   friend constexpr bool operator==(undecided_condition const&, undecided_condition const&) = default;
 };
 
-/// One call of the machine, and how often it was made. `price` computes from it what a process does under a layout; a call without one is an all-reduce of `n`
-/// elements over the axes of the dimensions `over`.
+/// One call of the machine, and how often it was made. `price` computes what a process does for it under a layout; a call without one is an
+/// all-reduce of `n` elements over the axes of the dimensions `over`.
 struct recorded_call {
   struct figures {
     work does{};
@@ -69,15 +69,15 @@ struct recorded_call {
   undecided_loops loops{};
   undecided_size n{};
   unsigned wishes = 0;  // of the task
-  bool is_product = false;  // what it does and takes at most is told without its steps, which are dear
+  bool is_product = false;  // its flops and most scratch memory are known without its steps, which are expensive
   axis_set over   = 0;
   reduction how   = reduction::sum;
   element type    = element::float32;
   undecided_condition if_{};
   extent times = 0;
-  call_site first{};  // who made it first
+  call_site first{};  // the first call site that made it
 
-  /// Of a contraction: two for each turn of its loops; and the most scratch memory, in bytes, which is a buffer for each operand.
+  /// Figures of a contraction: two flops for each turn of its loops; and the most scratch memory, in bytes, which is a buffer for each operand.
   constexpr extent flops_of_contraction(layout_numbers const& l) const {
     extent turns = 2;
     for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.dim[static_cast<std::size_t>(i)]);
@@ -116,7 +116,7 @@ struct recorded_call {
   }
 };
 
-/// Bytes that live together, all divided by the parts of the same dimensions and under the same condition.
+/// A kind of live bytes: all are divided by the parts of the same dimensions, and live under the same condition.
 struct recorded_kind {
   axis_set dims = 0;
   undecided_condition if_{};
@@ -125,11 +125,11 @@ struct recorded_kind {
 
 /// A gradient that an optimizer finishes.
 struct recorded_send {
-  extent n = 0;  // elements of the whole
+  extent n = 0;  // elements of the whole tensor
   element type{};
-  int kind    = 0;  // what its sizes are divided by, and what is finished over
-  extent made = 0;  // bytes of the whole that are taken just before it is sent, as for means
-  extent gone = 0;  // bytes that are given back once it is used
+  int kind    = 0;  // what its sizes are divided by, and what it is finished over
+  extent made = 0;  // bytes of the whole tensor that are taken just before it is sent, as for means
+  extent gone = 0;  // bytes of the whole tensor that are given back once it is used
 };
 
 struct recorded_send_kind {
@@ -137,14 +137,14 @@ struct recorded_send_kind {
   axis_set over = 0;
 };
 
-/// What a step costs under every layout that splits no other dimensions than `D...`: its calls without their sizes, and what lives when much lives. A literal
-/// value; `record` makes it, `price`, `rank_layouts` and `best_layout` read it.
+/// What a step costs under every layout that splits only dimensions of `D...`: its calls without their sizes, and what lives when memory is at a
+/// local maximum. It is a literal value: `record` makes it; `price`, `rank_layouts` and `best_layout` read it.
 template<Dimension... D>
 struct step_record {
   static constexpr std::size_t most_calls = 320, most_kinds = 32, most_moments = 96, most_sends = 512, most_rounds = 4;
   using undecided_dims = shape<D...>;
 
-  /// What lives at a moment in which no more lives before or after it: bytes of each kind, and the call that takes scratch memory beside them, if one does.
+  /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory beside them, if one does.
   struct moment {
     std::array<extent, most_kinds> bytes{};
     int call = -1;
@@ -160,23 +160,23 @@ struct step_record {
   std::size_t send_count = 0;
   std::array<recorded_send_kind, most_kinds> send_kinds{};
   std::size_t send_kind_count = 0;
-  /// Gradients that are sent together, to the next round's first, and what lives before.
+  /// Gradients that are sent together, up to the first of the next round, and what lives before.
   struct round {
     std::size_t first = 0;
     std::array<extent, most_kinds> bytes{};
   };
   std::array<round, most_rounds> rounds{};
   std::size_t round_count = 0;
-  std::array<extent, most_kinds> optimizer{};  // the same of what optimizers remember
-  std::array<extent, most_kinds> parameters{};  // bytes of each kind
-  std::array<axis_set, max_axes> apart{};  // dimensions that stand in one loop nest with it: no axis splits both
-  std::array<axis_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: names of the same elements
+  std::array<extent, most_kinds> optimizer{};  // bytes of each kind: what optimizers remember
+  std::array<extent, most_kinds> parameters{};  // bytes of each kind: parameters
+  std::array<axis_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
+  std::array<axis_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
   axis_set whole = 0;  // dimensions that an operation needs whole
 
   static constexpr int dims = int{sizeof...(D)};
   static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};
 
-  /// The number of a call of this price, which is added if there is none.
+  /// The number of the call of this price, which is added if there is none.
   constexpr int note(recorded_call const& call) {
     for (std::size_t i = 0; i < call_count; ++i)
       if (calls[i].same_price(call)) {
@@ -230,8 +230,8 @@ struct step_record {
     moment_count    = left;
   }
 
-  /// The elements of `seen` become those of `parts`, outermost first, and stay where they are: so the first of these that can be split at all is split as
-  /// `seen` is, and no other one. (Where that one is split to single elements, axes of `seen` could go on to the next; nobody prices that.)
+  /// The elements of `seen` become those of `parts`, outermost first, and stay in place. So the first part that can be split at all is split as
+  /// `seen` is, and no other part is split. (If that part is split to single elements, axes of `seen` could go on to the next; this is not priced.)
   constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) {
     std::size_t outer = 0;
     while (outer + 1 < parts.size() && parts[outer].size == 1) ++outer;
@@ -246,17 +246,17 @@ struct step_record {
     alike[static_cast<std::size_t>(std::countr_zero(b))] |= a;
   }
 
-  /// Are sizes that are divided by the parts of `a` divided by as much as those of `b`, under every layout that can be priced?
+  /// Whether dividing a size by the parts of `a` or by those of `b` gives the same, under every layout that can be priced.
   constexpr bool same_parts(axis_set a, axis_set b) const { return names_of(a) == names_of(b); }
 
-  /// These dimensions stand in one loop nest.
+  /// These dimensions share a loop nest.
   constexpr void keep_apart(axis_set set) {
     for (std::size_t i = 0; i < sizeof...(D); ++i)
       if (set >> i & 1) apart[i] |= set & ~(axis_set{1} << i);
   }
 
 private:
-  /// Those that may be split, and all that are split as they are.
+  /// The dimensions of `set` that may be split, and all that are split as they are.
   constexpr axis_set names_of(axis_set set) const {
     set &= ~whole;
     for (axis_set before = 0; before != set;) {

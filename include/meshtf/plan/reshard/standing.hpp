@@ -1,4 +1,4 @@
-// Standing: where the axes of a mesh are while a value is on its way from one placement to another, and what is left to be sent at least.
+// Standing: where the axes of a mesh are while a value moves from one placement to another, and a lower bound of what is still to be sent.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two values of one shape are placed alike where
-/// these are equal.
+/// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two values of one shape are placed alike if
+/// their standings are equal.
 struct standing {
   static constexpr int unused = 0, owed = 1, first = 2;
   static_assert(first + max_rank * max_axes < 256 && max_axes <= 8);
@@ -31,13 +31,13 @@ struct standing {
   friend constexpr bool operator==(standing, standing) = default;
 };
 
-/// The same as lists: easier to walk through.
+/// A standing as lists, which are easier to walk through.
 struct standing_lists {
   axis_set owed = 0, unused = 0;
   std::array<axis_list, max_rank> over{};
 };
 
-/// What is to be resharded. An axis of one process is in no list.
+/// The reshard to be planned. An axis of one process is in no list.
 struct reshard_problem {
   std::array<extent, max_axes> axes{};
   int axis_count   = 0;
@@ -81,7 +81,7 @@ struct reshard_problem {
     return n;
   }
 
-  /// Elements of one process.
+  /// Elements of one process at `s`.
   constexpr extent shard(standing s) const {
     extent n = elements();
     for (int a = 0; a < axis_count; ++a)
@@ -89,7 +89,7 @@ struct reshard_problem {
     return n;
   }
 
-  /// What a move of a shard of `held` elements sends, times `processes`, so that it is a whole number whatever the sizes.
+  /// What one process sends in a move of a shard of `held` elements, times `processes`, which makes it a whole number whatever the sizes.
   constexpr extent price(transfer_kind what, extent held, extent n) const {
     switch (what) {
       case transfer_kind::slice: return 0;
@@ -102,11 +102,11 @@ struct reshard_problem {
     return 0;
   }
 
-  /// No way from `s` to the goal sends less than this (times `processes`, as prices are).
+  /// A lower bound of what any way from `s` to the goal sends (times `processes`, as prices are).
   ///
-  /// A process has to receive what it shall hold and does not: on average the goal's shard less what the two have in common. Where n addends of each element
-  /// are on different processes, n-1 messages must arrive before one process has the sum, and one more at each other that shall have it.
-  /// Both fall by no more than its price with each move, as the search needs it.
+  /// A process must receive the elements that it shall hold but does not: on average, the goal's shard less what the two standings have in common. If
+  /// n addends of each element are on different processes, n-1 messages must arrive before one process has the sum, and one more at each other
+  /// process that shall have it. With each move, both bounds fall by no more than the price of the move, as the search needs it.
   constexpr extent least(standing s) const {
     extent const wanted = shard(goal) * processes;
     extent bound        = wanted - in_common(s);
@@ -119,7 +119,7 @@ struct reshard_problem {
   }
 
 private:
-  /// Elements of the goal's shards that processes have at `s` already, of all processes together.
+  /// Elements of the goal's shards that processes already hold at `s`, of all processes together.
   constexpr extent in_common(standing s) const {
     struct walk {
       extent from = 0, to = 0;  // elements along a dimension from one coordinate to the next
@@ -152,7 +152,7 @@ private:
     strides(s, from, false);
     strides(goal, to, true);
     constexpr extent few = 256;
-    if (of_these > few) {  // no more than the shorter of the two along each dimension
+    if (of_these > few) {  // along each dimension no more than the shorter of the two
       extent most = processes;
       for (int d = 0; d < rank; ++d)
         most *=
