@@ -1,4 +1,4 @@
-// Odometers: several indices that count up as one, and where they lead in arrays.
+// Odometers: several indices that count up as one, and the array offsets that they lead to.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// f(at) for each combination of indices 0 ... sizes[i] - 1, the last index fastest: once if there are no sizes, never if one is 0. The k-th of the `N` offsets
-/// in `at` is where the k-th array stands, `strides[k][i]` from one i-th index to the next; `at` is where they begin.
+/// f(at) for each combination of indices 0 ... sizes[i] - 1, the last index fastest: once if there are no sizes, never if one is 0. `at[k]` is the
+/// offset in the k-th of `N` arrays; it begins at the given `at`, and moves by `strides[k][i]` from one i-th index to the next.
 template<std::size_t N, class Strides, class F>
 constexpr void for_each_index(std::span<extent const> sizes, Strides const& strides, std::array<extent, N> at, F const& f) {
   for (extent n : sizes)

@@ -1,4 +1,4 @@
-// std::vector in constant evaluation, in libstdc++'s debug mode too.
+// std::vector in constant evaluation, also in libstdc++'s debug mode.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// -D_GLIBCXX_DEBUG makes std::vector a checked one, which is no literal type before C++23. Those that only the compiler uses have no need of it: it finds
-/// what goes past an end by itself.
+/// With -D_GLIBCXX_DEBUG std::vector is a checked vector, which is not a literal type before C++23. Vectors that only the compiler uses do not need
+/// it: the compiler itself finds any access past the end.
 #ifdef _GLIBCXX_DEBUG
 template<class T>
 using unchecked_vector = std::_GLIBCXX_STD_C::vector<T>;

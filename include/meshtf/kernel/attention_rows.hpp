@@ -1,4 +1,4 @@
-// The operands of attention as the products want them: packed rows, and how they come from memory and go back.
+// The operands of attention as packed rows, and copies between them and memory.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@ struct positions {
   positions from(extent i) const { return {at + i * position, position, element}; }
 };
 
-/// Packed rows of `depth_` elements, without gaps and of a length that needs no edges, zeros where nothing is; or transposed, `columns_` queries a row.
+/// Packed rows of `depth_` elements: contiguous, and padded with zeros so that products need no edges; or transposed, with `columns_` queries a row.
 template<class T, class Arch>
 class attention_rows {
 protected:
   using lanes                   = kernel::lanes<T, Arch>;
   using batch                   = typename lanes::batch;
   static constexpr extent width = lanes::width;
-  static constexpr extent ahead = 16;  // rows that are asked for before their turn
+  static constexpr extent ahead = 16;  // rows are prefetched so many rows ahead
 
   attention_rows(attention_steps const& steps, T* scratch)
       : s_{steps},
@@ -49,13 +49,13 @@ protected:
     return {all + at[operand], s_.position[operand], s_.element[operand]};
   }
 
-  /// Asks for a row, to read or to write, long before its turn: the processor does not foresee rows that lie apart.
+  /// Prefetches a row, to read or to write: the processor does not predict rows that lie apart.
   template<bool Write, class P>
   void expect(positions<P> const& row) const {
     for (extent e = 0; e < s_.depth; e += 64 / static_cast<extent>(sizeof(T))) __builtin_prefetch(row.at + e * row.element, Write);
   }
 
-  /// to[e] = from[e] * factor, `n` elements; those of `from` and `to` lie apart.
+  /// to[e] = from[e] * factor for `n` elements, with strides `from_step` and `to_step`.
   static void copy_row(extent n, T const* from, extent from_step, T factor, T* to, extent to_step) {
     extent e = 0;
     if (from_step == 1 && to_step == 1)
@@ -63,7 +63,7 @@ protected:
     for (; e < n; ++e) to[e * to_step] = from[e * from_step] * factor;
   }
 
-  /// Rows of `depth_` elements; at least the rows of a tile.
+  /// Packs rows of `depth_` elements, padded to whole tiles.
   [[gnu::noinline]] void pack(extent count, positions<T const> const& from, T factor, T* to) const {
     for (extent i = 0; i < count; ++i) {
       if (i + ahead < count) expect<false>(from.from(i + ahead));
@@ -90,20 +90,20 @@ protected:
       for (extent e = 0; e < s_.depth; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, T{});
   }
 
-  /// One number a query.
+  /// Copies one number for each query.
   void fetch(extent count, positions<T const> const& from, T* to) const {
     for (extent i = 0; i < count; ++i) to[i] = from.at[i * from.position];
     std::fill_n(to + count, columns_ - count, T{});
   }
 
-  /// Packed rows, the i-th times factor(i), to memory.
+  /// Copies packed rows to memory, the i-th times factor(i).
   template<class F>
   void unpack(extent count, T const* from, F const& factor, positions<T> const& to) const {
     for (extent i = 0; i < count; ++i) expect<true>(to.from(i));
     for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factor(i), to.at + i * to.position, to.element);
   }
 
-  /// The gradient of a memory of which `seen` positions were looked at.
+  /// Copies the gradient of a memory of which queries see the first `seen` positions; the rest is 0.
   [[gnu::noinline]] void unpack_memory(extent seen, T const* from, positions<T> const& to) const {
     unpack(seen, from, [](extent) { return T(1); }, to);
     for (extent j = seen; j < s_.memories; ++j)
@@ -136,7 +136,7 @@ protected:
   }
 
   attention_steps const& s_;
-  extent depth_, memories_, columns_;  // padded; `columns_` are those of a block of queries
+  extent depth_, memories_, columns_;  // padded; `columns_`: the columns of a block of queries
 
 private:
   T* free_;

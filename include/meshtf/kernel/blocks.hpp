@@ -1,4 +1,5 @@
-// Blocks: the two innermost loops of a nest cut into pieces in which every operand is rows of contiguous elements, if need be by copying it into the cache.
+// Blocks: the two innermost loops of a nest, cut into pieces in which every operand has rows of contiguous
+// elements, by copying it into the cache where needed.
 #pragma once
 
 #include <algorithm>
@@ -15,39 +16,39 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// What an operand's copy of a block holds at most, in elements; the copies of all operands stay in the first-level cache.
+/// The most elements in one operand's copy of a block; the copies of all operands fit in the first-level cache.
 inline constexpr extent block_elements = 1024;
 
-/// Rows of a copy of what is read across begin at multiples of this, so that they are whole batches.
+/// Where an operand is read across its rows, rows of its copy begin at multiples of this, so that they are whole batches.
 inline constexpr extent block_grain = 16;
 
-/// Where fewer rows or columns than this are read across, that is done an element at a time.
+/// With fewer rows or columns than this, reading across goes element by element.
 inline constexpr extent few = 4;
 
-/// How an operand is read: where it lies, as copies of the one value of a row, or from a copy of the block. The result is never `one_value`.
+/// How an operand is read: in place, as copies of the one value of a row, or from a copy of the block. The result is never `one_value`.
 enum class access : unsigned char { direct, one_value, copied };
 
-/// An operand of a plan: from row to row, and from column to column.
+/// An operand of a plan: its strides from row to row and from column to column.
 struct operand_plan {
   extent down, step;
   access how;
 };
 
-/// The two loops that a kernel's blocks are cut from, and how. Decided once a nest.
+/// The two loops from which a kernel's blocks are cut, and how they are cut. Computed once for each nest.
 struct block_plan {
-  int across = -1;  // the loops' numbers in the nest, -1 if it has so few; rows follow each other across
+  int across = -1;  // the numbers of the loops in the nest, -1 if it lacks them; `across` runs from row to row
   int along  = -1;
   extent width;  // lanes of a batch
-  extent rows = 1, columns = 1;  // turns of the two loops
+  extent rows = 1, columns = 1;  // iterations of the two loops
   extent block_rows = 1, block_columns = 1;
-  extent pitch = 0;  // from row to row of a copy
-  extent strip = 1;  // columns that are done in all rows before the next: where an operand is read across, so that few pages are open
-  std::array<operand_plan, max_operands> operand;  // as many as the nest has
+  extent pitch = 0;  // stride of a copy from row to row
+  extent strip = 1;  // columns processed in all rows before the next ones: where an operand is read across, this keeps few pages open
+  std::array<operand_plan, max_operands> operand;  // one for each operand of the nest
 };
 
-/// The loops to cut: the innermost two, but (a) where an operand is read across its rows, the loop along them is taken too, so that whole cache lines are
-/// used, unless it is so short that many lines lie in one block anyway, (b) where both are tiny, one gives way to the longest, (c) a tiny loop that joins goes
-/// across, so that whole rows are joined.
+/// Chooses the loops to cut: the innermost two, with three exceptions. (a) If an operand is contiguous along another loop, that loop is taken, so
+/// that whole cache lines are used, unless it is so short that one block contains many lines anyway. (b) If both loops are tiny, the longest loop
+/// replaces one of them. (c) A tiny loop that reduces becomes the loop across, so that whole rows are joined.
 constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
   auto const size   = [&](int loop) { return nest.size[static_cast<std::size_t>(loop)]; };
   auto const stride = [&](int k, int loop) { return nest.stride[static_cast<std::size_t>(k)][static_cast<std::size_t>(loop)]; };
@@ -72,7 +73,7 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
       if (i != plan.along && size(i) > size(plan.across)) plan.across = i;
 }
 
-/// `width`: lanes of a batch. `batches`: the functor takes them. `buffered`: what the functor gives is kept for a block before it is used.
+/// `width`: lanes of a batch. `batches`: the functor takes them. `buffered`: the functor's results are kept for a block before they are used.
 [[gnu::noinline]] inline block_plan plan_blocks(nest_steps const& nest, extent width, bool batches, bool buffered) {
   block_plan plan;
   plan.width = width;
@@ -101,14 +102,14 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
   plan.block_rows    = plan.rows;
   plan.block_columns = plan.columns;
   if (copies) {
-    // where something is read across, as many rows as fill its cache lines
+    // if an operand is read across, take as many rows as fill its cache lines
     extent const high  = crossed ? std::min(plan.rows, 2 * block_grain) : 1;
     plan.block_columns = std::min(plan.columns, block_elements / high / block_grain * block_grain);
     plan.pitch         = crossed ? (plan.block_columns + block_grain - 1) / block_grain * block_grain : plan.block_columns;
     plan.block_rows    = std::min(plan.rows, block_elements / plan.pitch);
   }
   if (!nest.reduces && plan.columns <= (batches ? 2 : 8) * block_grain && plan.rows * plan.columns >= 4 * block_elements) {
-    // short rows are one long row, if what they share is copied for each of them
+    // short rows become one long row if the operands that they share are copied for each of them
     bool joined = true;
     for (std::size_t k = 0; k <= result; ++k) {
       operand_plan const& x = plan.operand[k];
@@ -141,7 +142,7 @@ template<class Body>
         body(block{r, c, std::min(plan.block_rows, plan.rows - r), std::min(plan.block_columns, plan.columns - c)});
 }
 
-/// Where each operand of a nest stands.
+/// The offset of each operand of a nest.
 using offsets = std::array<extent, max_operands>;
 
 /// The turns of the loops that are not in the plan. Not `for_each_index`, whose loop would be compiled again for each functor: this one is asked for the next
@@ -153,9 +154,9 @@ public:
       if (i != plan.across && i != plan.along) turns_[count_] = 0, loops_[count_++] = static_cast<std::size_t>(i);
   }
 
-  /// Where each operand stands.
+  /// The offset of each operand at the present turn.
   offsets const& at() const { return at_; }
-  /// The result was there before.
+  /// Whether the result was visited before.
   bool again() const { return repeated_ > 0; }
 
   bool next() { return count_ != 0 && turn(); }
@@ -179,24 +180,24 @@ private:
   }
 
   nest_steps const& nest_;
-  std::array<std::size_t, max_rank> loops_;  // so many as there are
+  std::array<std::size_t, max_rank> loops_;  // the first `count_` are used
   std::array<extent, max_rank> turns_;
   offsets at_{};
   std::size_t count_ = 0;
   int repeated_      = 0;
 };
 
-/// No element takes more room.
+/// The largest element type.
 using largest_element = double;
 
-/// Room for a block.
+/// Memory for a block.
 template<class T>
 struct block_buffer {
-  block_buffer() {}  // of no particular values
+  block_buffer() {}  // leaves the elements uninitialised
   alignas(64) std::array<T, block_elements> element;
 };
 
-/// Calls `each(i, at)` for the i-th element of a copied block and where it lies in strided memory, in the order of that memory.
+/// Calls `each(i, at)` for each element of a block, in the order of strided memory: `i` is its index in the copy, `at` its offset in memory.
 template<class Each>
 void for_each_element(block const& b, extent pitch, extent row_stride, extent column_stride, Each const& each) {
   if (row_stride < column_stride && b.rows > few) {
@@ -212,20 +213,20 @@ void for_each_element(block const& b, extent pitch, extent row_stride, extent co
   }
 }
 
-/// Whether a block that is read across is worth squares in registers, which cost as much if they are not full.
+/// Whether to transpose a block in squares of registers, which cost as much when they are not full.
 template<class Lanes>
 constexpr bool in_squares(block const& b) {
   return b.rows > few && b.columns > few && b.rows * b.columns > Lanes::width * Lanes::width / 2;
 }
 
-/// An operand within a block: its first row, from row to row, and whether it moves along the row (all bits) or stands still (none).
+/// An operand within a block: its first row, its stride from row to row, and whether it moves along the row (all bits set) or not (0).
 struct piece {
   void const* at;
   extent row;
   extent moves;
 };
 
-/// Each of `rows` values `many` times, as a batch of it reads: no more than fill one are written whole.
+/// Writes each of `rows` values `many` times, to be read as a batch. It stores whole batches, also where `many` is less.
 template<class Arch, class T>
 [[gnu::noinline]] void repeat_values(extent rows, void const* first, extent down, void* copy, extent many) {
   using lanes   = kernel::lanes<T, Arch>;
@@ -235,7 +236,7 @@ template<class Arch, class T>
   for (extent r = 0; r < rows; ++r, from += down, to += many) lanes::store(typename lanes::batch(*from), to);
 }
 
-/// The elements of a block, rows after each other.
+/// Copies the elements of a block, row by row.
 template<class Arch, class T>
 [[gnu::noinline]] void copy_block(block const& b, void const* first, extent down, extent step, void* copy, extent pitch) {
   static_assert(sizeof(T) <= sizeof(largest_element));
@@ -245,13 +246,13 @@ template<class Arch, class T>
   if (down == 1 && in_squares<lanes>(b)) copy_transposed<lanes>(b.columns, b.rows, from, step, to, pitch);
   else if (step == 0)
     for (extent r = 0; r < b.rows; ++r) std::fill_n(to + r * pitch, b.columns, from[r * down]);
-  else if (down == 0 && step == 1 && pitch == b.columns) {  // the same row again and again
+  else if (down == 0 && step == 1 && pitch == b.columns) {  // all rows are the same
     std::copy_n(from, b.columns, to);
     for (extent done = b.columns, all = b.rows * b.columns; done < all; done *= 2) std::copy_n(to, std::min(done, all - done), to + done);
   } else for_each_element(b, pitch, down, step, [&](extent i, extent at) { to[i] = from[at]; });
 }
 
-/// An operand as the loops around the rows see it: the type of its elements is known to who copies them.
+/// An operand as the loops around the rows see it: only the functions that copy it know its element type.
 struct operand {
   struct type {
     extent size;  // of an element, in bytes
@@ -265,12 +266,12 @@ struct operand {
 template<class Arch, class T>
 inline constexpr operand::type operand_of{sizeof(T), repeat_values<Arch, T>, copy_block<Arch, T>};
 
-/// The operands of a nest, all but the result, within a block.
+/// The operands of a nest within a block, except the result.
 class block_operands {
 public:
   block_operands(operand const* x, std::size_t count) : x_{x}, count_{count} {}
 
-  /// `at`: where they stand at the plane's first element. What an earlier block of the plane has copied is not copied again.
+  /// `at`: the offsets at the plane's first element. What an earlier block of the plane has copied is not copied again.
   [[gnu::always_inline]] void fetch(block_plan const& plan, block const& b, offsets const& at) {
     for (std::size_t k = 0; k < count_; ++k) {
       auto const& [down, step, how] = plan.operand[k];
@@ -281,7 +282,7 @@ public:
       else copy(k, first, copied ? block{} : b, down, step, plan.pitch);
     }
   }
-  /// A nest of two loops, of a contiguous result, and of long rows or of few turns, is one block, for which nothing need be planned: false if this is none.
+  /// A nest of at most two loops, with a contiguous result and with long rows or few turns, is one block and needs no plan; false for other nests.
   bool fetch_whole(nest_steps const& nest, extent width, bool batches, bool buffered, block& b) {
     if (nest.rank > 2 || nest.rank < 1) return false;
     auto const along = static_cast<std::size_t>(nest.rank - 1);
@@ -303,7 +304,7 @@ public:
     return true;
   }
   piece const* pieces() const { return now_.data(); }
-  /// Whether rows of `n` elements follow each other everywhere.
+  /// Whether rows of `n` elements are contiguous, one after the other, in all operands.
   bool in_one_row(extent n) const {
     for (std::size_t k = 0; k < count_; ++k)
       if (now_[k].row != n || now_[k].moves == 0) return false;
@@ -311,7 +312,7 @@ public:
   }
 
 private:
-  /// A batch of copies is made of a value that stands still along the row, or as many as the row has elements.
+  /// Repeats a value that does not move along the row: as often as a batch has lanes, or the row elements if those are fewer.
   void repeat(std::size_t k, void const* first, extent rows, extent down, extent columns, extent width) {
     extent const many = std::min(width, columns);
     void* const to    = copies_[k].element.data();
@@ -327,10 +328,10 @@ private:
   operand const* x_;
   std::size_t count_;
   std::array<piece, max_operands - 1> now_;
-  std::array<block_buffer<largest_element>, max_operands - 1> copies_;  // of elements of any type
+  std::array<block_buffer<largest_element>, max_operands - 1> copies_;  // of any element type
 };
 
-/// A copy of a block goes to strided memory.
+/// Copies a copy of a block to strided memory.
 template<class Arch, class T>
 [[gnu::noinline]] void store_copy(block const& b, extent pitch, T const* copy, T* z, extent row_stride, extent column_stride) {
   if (row_stride == 1 && in_squares<kernel::lanes<T, Arch>>(b))

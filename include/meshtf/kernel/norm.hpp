@@ -17,7 +17,8 @@ namespace detail {
 template<std::size_t K>
 using chain = std::integral_constant<std::size_t, K>;
 
-/// f(lanes, i, chain) for all i < n: batches on four chains in turn, since each addition of one waits for the last, then the elements that are left.
+/// f(lanes, i, chain) for all i < n: batches on four chains in turn, since each addition of a chain waits
+/// for the one before, then the remaining elements.
 template<class Lanes, class T, class F>
 [[gnu::always_inline]] inline void sweep(extent n, F const& f) {
   constexpr extent width = Lanes::width;
@@ -29,7 +30,7 @@ template<class Lanes, class T, class F>
     if (i < n) f(leading_lanes<Lanes>{n - i}, i, chain<0>{});
 }
 
-/// A sum that is filled by `sweep`.
+/// A sum that `sweep` accumulates.
 template<class Lanes, class T>
 class row_sum {
 public:
@@ -45,7 +46,7 @@ private:
   std::array<batch, 4> part_{batch(T{}), batch(T{}), batch(T{}), batch(T{})};
 };
 
-/// Sums of the elements of a row, and of their squares, after `pivot` was taken from each.
+/// Sums of the elements of a row and of their squares, after `pivot` is subtracted from each.
 struct spread {
   double pivot = 0, first = 0, second = 0;
 };
@@ -97,13 +98,13 @@ void normalise_row(extent n, Step step, T const* x, T mean, T rstd, T const* sca
   });
 }
 
-/// Sums along a row that the gradient of x needs, of g = dz * scale and of g times the normalised x.
+/// The sums along a row that the gradient of x needs: of g = dz * scale, and of g times the normalised x.
 template<class T>
 struct gradient_sums {
   T of_g{}, of_product{};
 };
 
-/// On its way it adds the row to the gradients of scale and bias, where there are any.
+/// In the same pass it adds the row to the gradients of scale and bias, where they are not null.
 template<bool Centred, class Lanes, class T, class Step>
 gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, T* dscale, T* dbias) {
   row_sum<Lanes, T> of_g, of_product;
@@ -122,7 +123,7 @@ gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mea
   return {of_g.total(), of_product.total()};
 }
 
-/// dx = before + rstd * (g - mean of g - y * mean of g * y) with the normalised y; `sums` are means here.
+/// dx = before + rstd * (g - mean of g - y * mean of g * y), where y is the normalised x and `means` holds the two means.
 template<bool Centred, class Lanes, class T, class Step>
 void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, gradient_sums<T> means, T const* before, T* dx) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
@@ -138,7 +139,7 @@ void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rst
   });
 }
 
-/// f(centred, lanes, step, row, offset) for rows begin ... end - 1; `f` is compiled for rows in batches and for rows whose elements lie apart.
+/// f(centred, lanes, step, row, offset) for rows begin ... end - 1; `f` is compiled for rows in batches and for rows with strided elements.
 template<class T, class Arch, class F>
 void for_each_row(norm_steps const& s, extent begin, extent end, F const& f) {
   extent const along = s.lines.along, inner = s.lines.inner;
@@ -156,7 +157,7 @@ T reciprocal_deviation(double variance, double epsilon) {
   return static_cast<T>(1 / std::sqrt(std::max(variance, 0.0) + epsilon));
 }
 
-/// `p`, further on by `offset`, where there is an array.
+/// `p` moved by `offset`; null stays null.
 template<class P>
 P* at(P* p, extent offset) {
   return p == nullptr ? p : p + offset;
@@ -164,7 +165,8 @@ P* at(P* p, extent offset) {
 
 }  // namespace detail
 
-/// Whole rows: statistics and result. As many rows at a time as stay in the first-level cache: none waits for the root of the one before.
+/// Whole rows: statistics and result. It processes as many rows at a time as fit in the first-level cache, so
+/// that no row waits for the root of the one before.
 template<class Arch = default_arch, class T>
 void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
   extent const n    = s.lines.along;
@@ -189,8 +191,8 @@ void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
   }
 }
 
-/// Parts of rows: the sum of each if they are centred, and the sum of squares. In double: a sum of squares about 0 in the elements' own precision would lose
-/// the variance of float rows whose mean is large.
+/// Parts of rows: the sum of each if they are centred, and the sum of squares. In double: in the elements' own precision, a sum of squares about 0
+/// would lose the variance of float rows with a large mean.
 template<class Arch = default_arch, class T>
 void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) {
   detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
@@ -202,7 +204,7 @@ void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) 
   });
 }
 
-/// The rest, when all parts of a row are in its moments.
+/// The result for parts of rows, once `moments` holds the sums over all parts.
 template<class Arch = default_arch, class T>
 void normalise_by(norm_steps const& s, double epsilon, double const* moments, norm_arrays<T> const& a) {
   auto const size  = static_cast<double>(s.lines.whole);
@@ -217,7 +219,7 @@ void normalise_by(norm_steps const& s, double epsilon, double const* moments, no
   });
 }
 
-/// Parts of rows: the sums that the gradient of x needs of each (the first only if they are centred), and the gradients of scale and bias.
+/// Parts of rows: the sums of each that the gradient of x needs (the first only if they are centred), and the gradients of scale and bias.
 template<class Arch = default_arch, class T>
 void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, T* sums) {
   if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});
@@ -232,7 +234,7 @@ void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_grad
   });
 }
 
-/// The gradient of x, when all parts of a row are in its sums.
+/// The gradient of x for parts of rows, once `sums` holds the sums over all parts.
 template<class Arch = default_arch, class T>
 void norm_gradient_by(norm_steps const& s, T const* sums, norm_gradient_arrays<T> const& a) {
   T const part = T(1) / static_cast<T>(s.lines.whole);
@@ -244,7 +246,7 @@ void norm_gradient_by(norm_steps const& s, T const* sums, norm_gradient_arrays<T
   });
 }
 
-/// Whole rows: both of these while a row is in the cache.
+/// Whole rows: both steps while a row is in the cache.
 template<class Arch = default_arch, class T>
 void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
   if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});

@@ -1,4 +1,4 @@
-// The norm of all gradients together, and scaling by it.
+// The norm of all gradients together, and clipping by it.
 #pragma once
 
 #include <source_location>
@@ -25,7 +25,7 @@ struct into_root : of_elements<1> {
   }
 };
 
-/// norm -> min(1, limit / norm); a norm that is not a number stays so.
+/// norm -> min(1, limit / norm); a NaN stays NaN.
 template<class T>
 struct into_clip : of_elements<2> {
   T limit;
@@ -37,7 +37,7 @@ struct into_clip : of_elements<2> {
   }
 };
 
-/// Elements of type `T` by a number that is known only when the step runs, and in the compiler never.
+/// Multiplies elements of type `T` by a number that is known only when the step runs, never in the compiler.
 template<class T, class By>
 struct scale_by_value : of_elements<1> {
   By const* by;
@@ -52,14 +52,14 @@ struct scale_by_value : of_elements<1> {
 
 namespace detail {
 
-/// The norm of elements that lie on many processes. What several hold alike counts on one of them, so one all-reduce of one number joins everything,
-/// wherever the elements are, and gives all processes the same bits.
+/// The norm of elements that are spread over many processes. Elements that several processes hold count on one of them. So one all-reduce of one
+/// number joins everything, wherever the elements are, and gives all processes the same bits.
 template<class T, class L>
 class norm_sum {
 public:
   constexpr explicit norm_sum(machine<L>& m) : sum_(m) {}
 
-  /// `replicas`: along these axes other processes hold the same elements.
+  /// `replicas`: the axes along which other processes hold the same elements.
   template<class U>
   constexpr void add(U const* x, auto n, axis_set replicas) {
     auto& m   = sum_.machine();
@@ -85,7 +85,7 @@ private:
   tensor<T, L> sum_;
 };
 
-/// What gradients of the norm `norm` are scaled by, so that theirs is at most `limit`.
+/// The factor by which gradients of the norm `norm` are scaled, so that their norm is at most `limit`.
 template<class T, class L>
 constexpr tensor<T, L> clip_factor(tensor<T, L> const& norm, double limit) {
   auto factor = copied(norm);
@@ -93,7 +93,7 @@ constexpr tensor<T, L> clip_factor(tensor<T, L> const& norm, double limit) {
   return factor;
 }
 
-/// Multiplies the n elements that `sum` has by `factor`, in place unless others read them.
+/// Multiplies the n elements of `sum` by `factor`, in place unless others read them.
 template<class Handle, class T, class L>
 constexpr void scale(Handle& sum, auto n, tensor<T, L> const& factor) {
   using element = std::remove_pointer_t<decltype(sum->data())>;
@@ -122,8 +122,8 @@ constexpr std::size_t count_in(List const& list) {
   return n;
 }
 
-/// Adds up what the gradients owe; they are finished from here on, and whoever asks for them later sends nothing. Where this fails none is left: some would be
-/// sums, and others not.
+/// Adds up what the gradients owe: from now on they are finished, and finishing them again sends nothing. If this fails, all gradients are
+/// discarded, since some would be finished and others not.
 template<class List>
 constexpr void finish_gradients(List const& list) {
   try {
@@ -152,16 +152,16 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
 
 }  // namespace detail
 
-/// The square root of the sum of the squares of all elements of all gradients: each element counts once, and the norm is the same under every
-/// layout. The gradients are finished first and stay so; then one number is all-reduced. Each parameter stands in the list once.
+/// The square root of the sum of the squares of all elements of all gradients. Each element counts once, and the norm is the same under every layout.
+/// It first finishes the gradients, which stay finished; then it all-reduces one number. Each parameter must be in the list once.
 template<class First, class... Rest>
 constexpr auto global_norm(parameter_list<First, Rest...> const& list, std::source_location at = std::source_location::current()) {
   detail::machine_of_gradients(list).enter("global_norm", at);
   return detail::norm_of_gradients(list);
 }
 
-/// Scales all gradients by min(1, limit / norm), so that their `global_norm` is at most `limit`, and returns what it was before.
-/// An optimizer whose state is sharded clips for less by its `max_norm`: gradients that are finished here are not reduce-scattered there.
+/// Scales all gradients by min(1, limit / norm), so that their `global_norm` is at most `limit`, and returns the norm before scaling. An optimizer
+/// with sharded state sends less if it clips by its own `max_norm`: gradients that are finished here are no longer reduce-scattered there.
 template<class First, class... Rest>
 constexpr auto clip_by_global_norm(parameter_list<First, Rest...> const& list, double limit,
                                    std::source_location at = std::source_location::current()) {

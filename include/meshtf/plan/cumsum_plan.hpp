@@ -7,7 +7,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A running sum goes along the whole of `Dim`, which is split over `Axes`: reshard to a layout in which it is whole first.
+/// A running sum needs the whole of `Dim`, which is split over `Axes`. First reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct running_sum_along_split_dim {};
 
@@ -17,7 +17,7 @@ struct cumsum_steps {
 
   static constexpr bool needs_whole = true;
 
-  /// Of the first array; it asks for the loop of the lines.
+  /// It uses the first array, and asks for the loop along the lines.
   static constexpr cumsum_steps plan(task_loops const& l, loop_extents const& e) { return {line_steps::plan(l, e)}; }
 };
 

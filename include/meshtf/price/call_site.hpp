@@ -1,4 +1,4 @@
-// Where a call comes from: the operation and the line that called it, and both in words.
+// Where a call comes from: the operation, and the line that called it, also in words.
 #pragma once
 
 #include <source_location>
@@ -9,15 +9,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Where a collective or an allocation comes from: the operation and the line that called it. An operator can't take a location, so it has its name only.
+/// Where a collective or an allocation comes from: the operation, and the line that called it. An operator can't take a location, so it has only its
+/// name.
 struct call_site {
   char const* operation = "";
   std::source_location at{};
   bool backward = false;  // in the operation's gradient
 
   constexpr bool has_line() const { return at.line() != 0; }
-  /// The same place and direction; operators, which have no place, are told by their names. Files are not compared: that would take the compiler more time than
-  /// all the rest, and two calls at the same line and column of two files are seldom.
+  /// Equal if place and direction are. Operators have no place and are distinguished by their names. Files are not compared: that would take the
+  /// compiler more time than all the rest, and two calls at the same line and column of two files are rare.
   friend constexpr bool operator==(call_site const& a, call_site const& b) {
     if (a.at.line() != b.at.line() || a.at.column() != b.at.column() || a.backward != b.backward) return false;
     return a.has_line() || std::string_view{a.operation} == b.operation;

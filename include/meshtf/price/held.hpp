@@ -11,8 +11,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What an array is held for. Parameters and optimizer state are told by their makers; data is what a program's constructor made beside them; a gradient is what
-/// operations make on their way back, an activation what they make on their way forth; a buffer is packed for a product, or a message.
+/// What an array is held for. Parameters and optimizer state are named by their makers; data is what else a program's constructor made; a gradient is
+/// what operations make on their way back, an activation what they make on their way forward; a buffer is packed for a product, or is a message.
 enum class held_for : std::uint8_t { parameter, optimizer_state, data, activation, gradient, buffer };
 
 inline constexpr std::size_t kinds_of_holding = 6;

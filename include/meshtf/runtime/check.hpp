@@ -1,4 +1,4 @@
-// Congruence: do all processes make the same calls? The check before every collective, and the comparison of costs.
+// Congruence: whether all processes make the same calls. The check before every collective, and the comparison of costs.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +25,15 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Whether all processes of `comm` give the same number: one all-reduce.
+/// Whether all processes of `comm` pass the same number: one all-reduce.
 inline bool same_everywhere(MPI_Comm comm, std::uint64_t number) {
-  std::uint64_t least[]{number, ~number};  // equal everywhere if the smallest is the largest too
+  std::uint64_t least[]{number, ~number};  // all are equal if the smallest is also the largest
   if (int const failure = MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm); failure != MPI_SUCCESS)
     throw unavailable("the processes could not compare what they are about to do: an all-reduce failed");
   return least[0] == ~least[1];
 }
 
-/// What each process of `comm` says of itself, in the order of ranks. Long texts are cut.
+/// The text of each process of `comm`, in the order of ranks. Long texts are cut.
 inline std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text) {
   constexpr int most = 600;
   int size           = 1;
@@ -47,7 +47,7 @@ inline std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view tex
   return texts;
 }
 
-/// "process 0 <text>, process 3 <text>": the first, and the first that says otherwise.
+/// "process 0 <text>, process 3 <text>": the first text, and the first that differs from it.
 inline std::string first_difference(std::vector<std::string> const& texts) {
   std::size_t other = 0;
   while (other + 1 < texts.size() && texts[other] == texts[0]) ++other;
@@ -65,27 +65,27 @@ std::string words_of(collective_call const& c) {
 
 }  // namespace detail
 
-/// Before a collective all processes of the mesh, also those that have no part in it, compare what they are about to call: its number, kind, operator,
-/// element type, axes and count. Where they differ all throw, with the call sites of two that differ, instead of waiting for one another or adding up
-/// other things.
+/// Before a collective, all processes of the mesh, also those that take no part in it, compare what they are about to call: its number,
+/// kind, operator, element type, axes and count. If they differ, all throw, with the call sites of two that differ, instead of waiting
+/// for one another or adding up different things.
 ///
-/// On where the environment variable MESHTF_CHECK is set on any process, and not "0", and off where it is "0"; where no process has it set, on in a program
-/// whose `environment` was compiled without NDEBUG. It costs an all-reduce of 16 bytes a collective, on a communicator of its own, named "check", which is in
-/// no price. Where it is off, a collective costs one comparison more.
+/// It is on if the environment variable MESHTF_CHECK is set on any process and is not "0", and off if it is "0". If it is set on no process, it is on
+/// in a program whose `environment` was compiled without NDEBUG. It costs an all-reduce of 16 bytes for each collective, on a communicator of its
+/// own, named "check", which no price includes. Where it is off, a collective costs one more comparison.
 class call_check {
 public:
-  /// None unless some process of `comm` wants it; collective.
+  /// Null unless some process of `comm` wants the check; collective.
   static std::unique_ptr<call_check> if_wanted(MPI_Comm comm) {
     char const* const set        = std::getenv("MESHTF_CHECK");
     std::string_view const words = set != nullptr ? set : "";
     enum : int { off_by_default, on_by_default, off, on };
     int wish = words.empty() ? (detail::compares_calls_by_default ? on_by_default : off_by_default) : words == "0" ? off : on;
-    // mpirun hands the variable to the processes of its own node only: what one of them says is said for all
+    // mpirun passes the variable only to processes of its own node, so the wish of one process counts for all
     if (MPI_Allreduce(MPI_IN_PLACE, &wish, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || wish == off_by_default || wish == off) return nullptr;
     return std::make_unique<call_check>(comm);
   }
 
-  /// The check of the mesh whose communicator `comm` is; null where there is none.
+  /// The check of the mesh that has the communicator `comm`; null if there is none.
   static call_check* of(MPI_Comm comm) {
     void* check = nullptr;
     int found   = 0;
@@ -106,7 +106,7 @@ public:
     MPI_Comm_free(&comm_);
   }
 
-  /// `words()` says what this process does, to follow "process 3"; it is called only if processes differ.
+  /// `words()` gives what this process does, to follow "process 3"; it is called only if processes differ.
   /// Errors: `software_error` on all processes.
   template<class Words>
   void compare(fnv1a hash, Words const& words) {
@@ -118,11 +118,11 @@ public:
                          ": all processes run the same operations in the same order");
   }
 
-  /// They have been told already.
+  /// Whether a difference was found, which has then been reported.
   bool found_a_difference() const { return differs_; }
 
 private:
-  /// A duplicate of the communicator does not inherit the check: another mesh's is its own.
+  /// A duplicate of the communicator does not inherit the check: each mesh has its own.
   static int key() {
     static int const made = [] {
       int k = MPI_KEYVAL_INVALID;
@@ -140,13 +140,13 @@ private:
 
 namespace detail {
 
-/// What processes compare of a value, and how they tell of it.
+/// What processes compare of a value, and the words that describe it in messages.
 struct compared_value {
   std::uint64_t hash;
   std::string words;
 };
 
-/// Numbers and texts are told as they are, a long text or many elements by their number and hash.
+/// Numbers and texts are described as they are, a long text or many elements by their number and hash.
 template<class T>
 compared_value to_compare(T const& value) {
   auto const hashed = [](void const* bytes, std::size_t n, std::string const& what) {
@@ -181,8 +181,8 @@ compared_value to_compare(T const& value) {
 
 }  // namespace detail
 
-/// Compares a value of the processes of `comm`, by the name that the user knows it by. One all-reduce of 16 bytes.
-/// Errors: `software_error` on all processes, with the values of two, if they differ.
+/// Compares a value of the processes of `comm`; `name` is the user's name for it. One all-reduce of 16 bytes.
+/// Errors: `software_error` on all processes if values differ; it names two of them.
 template<class T>
 void agree_on_value(MPI_Comm comm, std::string_view name, T const& value) {
   auto const mine = detail::to_compare(value);

@@ -1,4 +1,4 @@
-// The profile: where the time of a program went, by operation and call site.
+// The profile of a program: the time spent in each operation at each call site.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Seconds, calls, flops and bytes of every operation at every call site. It is on where the environment variable MESHTF_PROFILE is set, and not "0": the
-/// machine then prints it when it ends, for the process of rank 0: the twenty dearest call sites and the sum of the rest, or with MESHTF_PROFILE=all each of them.
-/// Where it is off, a call of a kernel costs one comparison more.
+/// Seconds, calls, flops and bytes of every operation at every call site. It is on if the environment variable MESHTF_PROFILE is set and not "0":
+/// when the machine is destroyed, it prints the profile of the process of rank 0: the twenty most expensive call sites and the sum of the rest, or
+/// with MESHTF_PROFILE=all every call site. Where it is off, a kernel call costs one more comparison.
 class profile {
 public:
   static std::unique_ptr<profile> if_wanted() {
@@ -47,7 +47,7 @@ public:
     }
   };
 
-  /// Runs from where it is made to where it dies.
+  /// Measures the time from its construction to its destruction.
   class span {
   public:
     span() = default;
@@ -71,10 +71,10 @@ public:
     return span{f};
   }
 
-  /// `text` on stderr.
+  /// Prints `text` to stderr.
   void print(std::string_view mesh) const { std::fputs(text(mesh).c_str(), stderr); }
 
-  /// Two tables: by kind, and by call site, the dearest first.
+  /// Two tables, by kind and by call site, the most expensive first.
   std::string text(std::string_view mesh) const {
     figures all;
     std::vector<line> kinds, sites;
@@ -97,14 +97,14 @@ private:
     work what;  // its kind, and m, n, k of a product
     call_site site;
     figures spent{};
-    entry* next;  // of the same hash
+    entry* next;  // with the same hash
   };
   struct line {
     std::string words;
     figures spent;
   };
 
-  /// A hash table of its own: every program compiles this, and standard maps and sorting would cost it 0.3 s.
+  /// A simple hash table: every program compiles this, and standard maps and sorting would take 0.3 s more.
   entry& entry_of(work const& w, call_site const& site) {
     auto const at   = reinterpret_cast<std::uintptr_t>(site.operation) ^ reinterpret_cast<std::uintptr_t>(site.at.file_name());
     auto const hash = (at >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) + (site.backward ? 1 : 0);
@@ -128,7 +128,7 @@ private:
     return text;
   }
 
-  /// A row for each of the `most` dearest lines, the dearest first, and one for the sum of what is left over, unless that is a single line.
+  /// A row for each of the `most` most expensive lines, in order of cost, and one for the sum of the rest; a rest of one line is printed as itself.
   static std::string table(std::vector<line>& lines, double all, std::size_t most) {
     std::string text;
     auto const told = lines.size() <= most || lines.size() - most == 1 ? lines.size() : most;
@@ -154,7 +154,7 @@ private:
     return columns + words + "\n";
   }
 
-  std::size_t most_ = 20;  // call sites that are told
+  std::size_t most_ = 20;  // the most call sites that are printed
   std::forward_list<entry> entries_;
   std::array<entry*, 256> first_{};
 };

@@ -1,4 +1,4 @@
-// A process that waits for others that never come says so: a thread looks on, and speaks where nothing has moved for some time.
+// Reports a process that waits for others that never come: a thread watches, and prints a line when nothing has moved for some time.
 #pragma once
 
 #include <algorithm>
@@ -21,21 +21,21 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Whether calls are compared where MESHTF_CHECK says neither yes nor no; an environment knows, for as long as it lives.
+/// Whether calls are compared if MESHTF_CHECK is not set; an environment sets it for its lifetime.
 inline bool compares_calls_by_default = false;
 
-/// What this process waits for. The main thread writes it, plain stores on the processors at hand; the thread that looks on reads it.
+/// What this process waits for. The main thread writes it, with plain stores on common processors; the watching thread reads it.
 struct wait_board {
-  std::atomic<std::uint64_t> number{0};   // odd inside a collective; every call of MPI makes it another
+  std::atomic<std::uint64_t> number{0};   // odd inside a collective; every MPI call changes it
   std::atomic<char const*> what{""}, operation{""}, file{""};
   std::atomic<unsigned> line{0};
   std::atomic<bool> backward{false};
-  std::atomic<bool> compares{false};   // calls are compared, so one that differs would have been named
+  std::atomic<bool> compares{false};   // whether calls are compared: a call that differs would have been reported
   int depth = 0;                       // a collective may consist of others: the outermost one is what the program called
 };
 inline wait_board waits;
 
-/// Where it lives, this process is in a collective. The texts live for ever: they are literals.
+/// While it lives, this process is in a collective. The texts must live forever: they are literals.
 class waiting {
 public:
   explicit waiting(char const* what) { begin(what, "", "", 0, false); }
@@ -62,13 +62,13 @@ private:
   static void move_on(std::uint64_t by) { waits.number.store(waits.number.load(std::memory_order_relaxed) + by, std::memory_order_release); }
 };
 
-/// A thread that looks at the board now and then, and reads no clock: it counts its looks. It never calls MPI.
+/// A thread that looks at the board at intervals. It reads no clock but counts its looks, and it never calls MPI.
 ///
-/// A wait is told once. One that comes to its end, because the others were only late, doubles the patience: a program that waits long in each step says so a
-/// few times.
+/// It reports a wait once. If the wait ends, because the others were only late, it doubles its patience: a program that waits
+/// long in each step reports that only a few times.
 class watchdog {
 public:
-  /// Seconds: ten, unless MESHTF_PATIENCE has another number. Errors: `usage_error` if that is none.
+  /// In seconds: ten, unless MESHTF_PATIENCE sets another number. Errors: `usage_error` if it is not a number of seconds.
   static double patience() {
     char const* const wish = std::getenv("MESHTF_PATIENCE");
     if (wish == nullptr || *wish == '\0') return 10;
@@ -85,12 +85,12 @@ public:
   void operator=(watchdog const&) = delete;
   ~watchdog() { stop(); }
 
-  /// Without a thread, if the system gives none, nothing is told: the program runs all the same.
+  /// If the system can't start a thread, nothing is reported, and the program runs all the same.
   void start(int rank, int size, double patience) {
     rank_ = rank, size_ = size, patience_ = patience;
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the threads of the program
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals must go to the program's own threads
     runs_ = pthread_create(&thread_, nullptr, look_on, this) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -126,7 +126,7 @@ private:
       if (told || stood < patience_) continue;
       std::string const line = words(stood);
       if (waits.number.load(std::memory_order_acquire) != number) continue;
-      std::fwrite(line.data(), 1, line.size(), stderr);  // one write, so lines of processes don't mix
+      std::fwrite(line.data(), 1, line.size(), stderr);  // one write, so lines of different processes don't mix
       told = true;
     }
   }
