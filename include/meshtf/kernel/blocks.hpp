@@ -145,8 +145,8 @@ template<class Body>
 /// The offset of each operand of a nest.
 using offsets = std::array<extent, max_operands>;
 
-/// The turns of the loops that are not in the plan. Not `for_each_index`, whose loop would be compiled again for each functor: this one is asked for the next
-/// turn, and knows whether the result was there before.
+/// The turns of the loops that are not in the plan. Not `for_each_index`, whose loop would be compiled again for each functor: this one is asked for
+/// the next turn, and knows whether the result was there before.
 class planes {
 public:
   planes(nest_steps const& nest, block_plan const& plan) : nest_{nest} {

@@ -119,7 +119,8 @@ void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::
   }
 }
 
-/// Running sums along the dimension, from its first element or, in `reverse`, from its last. Some neighbouring lines go together, so that memory is read in its order.
+/// Running sums along the dimension, from its first element or, in `reverse`, from its last. Some neighbouring lines go together, so that memory is
+/// read in its order.
 template<Element T>
 void running_sums(extent outer, extent along, extent inner, bool reverse, T const* x, T* z) {
   constexpr extent together = 16;

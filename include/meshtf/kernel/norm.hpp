@@ -53,8 +53,8 @@ struct spread {
 
 /// One row: `n` elements, `step` apart. Where that is not 1, `Lanes` has one.
 ///
-/// The mean is taken first and the squares are summed about it, so that no digits cancel where the mean is large; the sum about it corrects what rounding
-/// left of the mean. Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance (1983), "corrected two-pass".
+/// The mean is taken first and the squares are summed about it, so that no digits cancel where the mean is large; the sum about it corrects what
+/// rounding left of the mean. Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance (1983), "corrected two-pass".
 template<bool Centred, class Lanes, class T, class Step>
 spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
   if constexpr (Centred && Lanes::width > 1)

@@ -20,8 +20,8 @@ constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, bool reve
 
 /// For each element the sum of all elements up to it along `Along`, itself included; of the same shape and placement as `x`.
 ///
-/// `Along` is whole under the layout. Local; sums of floats are kept in double. An open sum stays open. Gradient: the running sum of dz from the other end, which
-/// owes nothing; a parameter's stays open.
+/// `Along` is whole under the layout. Local; sums of floats are kept in double. An open sum stays open. Gradient: the running sum of dz from the
+/// other end, which owes nothing; a parameter's stays open.
 template<Dimension Along, detail::Operand X>
 constexpr auto cumsum(X const& operand, std::source_location at = std::source_location::current()) {
   using verdict = cumsum_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
