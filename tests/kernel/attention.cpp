@@ -43,9 +43,10 @@ struct problem {
       for (int d : of) l.push_back(d);
       return l;
     };
-    std::array<placed, std::tuple_size_v<sizes>> dims;
-    for (std::size_t d = 0; d < dims.size(); ++d) dims[d] = {.size = size[d]};
-    task_loops const loops{dims, std::array{list(q), list(k), list(v), list(q), list(row)}, std::array<int, 3>{length, memory, depth}};
+    task_loops loops;
+    for (extent n : size) loops.add_dim({.size = n});
+    for (order const& of : {q, k, v, q, row}) loops.add_array(list(of));
+    loops.along           = {length, memory, depth};
     attention_steps steps = attention_steps::plan(loops, full_extents(loops));
     steps.causal          = causal;
     return steps;

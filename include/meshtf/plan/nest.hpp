@@ -113,7 +113,11 @@ constexpr nest_steps all_into_one(extent n) {
 constexpr undecided_steps<nest_steps> all_into_one(undecided_size const& n) {
   dim_list one;
   one.push_back(0);
-  return {{std::array{undecided_dim{n.whole, n.dims}}, std::array{one, dim_list{}}}};
+  undecided_steps<nest_steps> steps;
+  steps.loops.add_dim({n.whole, n.dims});
+  steps.loops.add_array(one);
+  steps.loops.add_array({});
+  return steps;
 }
 
 }  // namespace v0

@@ -28,13 +28,8 @@ struct loops_over {
   int operands = 0;
   std::array<int, 3> along{-1, -1, -1};  // numbers of the loops that the steps ask for
 
-  constexpr loops_over() = default;
-  constexpr loops_over(std::span<Dim const> dims, std::span<dim_list const> arrays, std::span<int const> asked = {})
-      : rank(static_cast<int>(dims.size())), operands(static_cast<int>(arrays.size())) {
-    for (std::size_t i = 0; i < dims.size(); ++i) dim[i] = dims[i];
-    for (std::size_t i = 0; i < arrays.size(); ++i) operand[i] = arrays[i];
-    for (std::size_t i = 0; i < asked.size(); ++i) along[i] = asked[i];
-  }
+  constexpr void add_dim(Dim const& d) { dim[static_cast<std::size_t>(rank++)] = d; }
+  constexpr void add_array(dim_list const& dims) { operand[static_cast<std::size_t>(operands++)] = dims; }
 
   constexpr std::span<Dim const> dims() const { return {dim.data(), static_cast<std::size_t>(rank)}; }
   constexpr std::span<dim_list const> arrays() const { return {operand.data(), static_cast<std::size_t>(operands)}; }
@@ -74,9 +69,15 @@ struct undecided_steps {
 namespace detail {
 
 template<class L, class Steps>
-struct steps_for : std::type_identity<Steps> {};
+struct steps_for {
+  using type  = Steps;
+  using loops = task_loops;
+};
 template<class... D, class Steps>
-struct steps_for<undecided_layout<D...>, Steps> : std::type_identity<undecided_steps<Steps>> {};
+struct steps_for<undecided_layout<D...>, Steps> {
+  using type  = undecided_steps<Steps>;
+  using loops = undecided_loops;
+};
 
 }  // namespace detail
 
@@ -88,33 +89,19 @@ using steps_under = typename detail::steps_for<L, Steps>::type;
 template<class... S>
 struct arrays_of {};
 
-namespace detail {
-
-template<class L, class Steps, class Loops, class Arrays>
-struct planner;
-
-template<class L, class Steps, class Loops, class... S>
-struct planner<L, Steps, Loops, arrays_of<S...>> {
-  static_assert(sizeof...(S) <= max_operands);
-
-  static constexpr steps_under<L, Steps> plan(std::span<int const> along) {
-    constexpr std::array<dim_list, sizeof...(S)> arrays{dims_within<Loops, S>...};
-    if constexpr (is_undecided<L>) {
-      return {{placed_dims<L, Loops>, arrays, along}};
-    } else {
-      task_loops const loops{placed_dims<L, Loops>, arrays, along};
-      return Steps::plan(loops, full_extents(loops));
-    }
-  }
-};
-
-}  // namespace detail
-
-/// The steps under `L` of a task over the dimensions `Loops` whose arrays have the shapes in `Arrays`. They ask for the loops over `Along...`.
-template<Layout L, class Steps, class Loops, class Arrays, class... Along>
-constexpr steps_under<L, Steps> plan_steps() {
-  constexpr std::array<int, sizeof...(Along)> along{dims_within<Loops, shape<Along>>[0]...};
-  return detail::planner<L, Steps, Loops, Arrays>::plan(along);
+/// The steps under `L` of a task over the dimensions `Loops` whose arrays have the shapes `S...`. They ask for the loops over `Along...`.
+///
+/// One function for each plan: every einsum and every nest of a program comes here.
+template<Layout L, class Steps, class Loops, class... Along, class... S>
+constexpr steps_under<L, Steps> plan_steps(arrays_of<S...>) {
+  static_assert(sizeof...(S) <= max_operands && sizeof...(Along) <= 3);
+  typename detail::steps_for<L, Steps>::loops loops;
+  for (auto const& d : placed_dims<L, Loops>) loops.add_dim(d);
+  (loops.add_array(dims_within<Loops, S>), ...);
+  std::size_t asked = 0;
+  ((loops.along[asked++] = dims_within<Loops, shape<Along>>[0]), ...);
+  if constexpr (is_undecided<L>) return {loops};
+  else return Steps::plan(loops, full_extents(loops));
 }
 
 }  // namespace v0

@@ -18,7 +18,7 @@ inline namespace v0 {
 
 /// A plain number. It takes the element type of the tensor it meets.
 template<class N>
-concept Number = std::is_arithmetic_v<N>;
+concept Number = !__is_class(N) && std::is_arithmetic_v<N>;  // most types that are asked are tensors: the builtin instantiates nothing
 
 namespace detail {
 

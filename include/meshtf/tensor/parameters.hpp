@@ -56,7 +56,10 @@ concept Range = requires(R& r) { std::begin(r), std::end(r); };
 /// Whether this may be in a list of parameters. The elements of a range are checked when the list is walked: they may be the models that are checked
 /// now.
 template<class Part>
-struct naming : std::type_identity<std::conditional_t<Range<Part> || Parameter<Part> || HasParameters<Part>, legal, has_no_parameters<Part>>> {};
+struct naming : std::type_identity<has_no_parameters<Part>> {};
+template<class Part>
+  requires(Parameter<Part> || HasParameters<Part> || Range<Part>)
+struct naming<Part> : std::type_identity<legal> {};
 template<class Part>
 struct naming<named_part<Part>> : naming<Part> {};
 
