@@ -289,9 +289,9 @@ TEST_CASE("a sum's bits do not depend on how many rows are added up", "[nest]") 
     for (extent rows = 2; rows <= 40; ++rows) {
       INFO(rows << " x " << n);
       std::vector<float> z(static_cast<std::size_t>(rows));
-      kernel::reduce_nest<reduction::sum>(planned({rows, n}, {"01", "0"}), kernel::unchanged{}, z.data(), x.data());
+      kernel::reduce_nest<reduction::sum>(planned({rows, n}, {"01", "0"}), meshtf::function::identity{}, z.data(), x.data());
       float one = 0;
-      kernel::reduce_nest<reduction::sum>(planned({n}, {"0", ""}), kernel::unchanged{}, &one, x.data());
+      kernel::reduce_nest<reduction::sum>(planned({n}, {"0", ""}), meshtf::function::identity{}, &one, x.data());
       for (float sum : z) CHECK(sum == one);
     }
   }
@@ -384,11 +384,11 @@ TEST_CASE("NaN is handed on", "[nest]") {
     kernel::map_nest(planned({100}, {"0", "0"}), relu{}, z.data(), x.data());
     CHECK(std::isnan(z[bad]));
     float largest = 0;
-    kernel::reduce_nest<reduction::max>(planned({100}, {"0", ""}), kernel::unchanged{}, &largest, x.data());
+    kernel::reduce_nest<reduction::max>(planned({100}, {"0", ""}), meshtf::function::identity{}, &largest, x.data());
     CHECK(std::isnan(largest));
-    kernel::reduce_nest<reduction::min>(planned({10, 10}, {"01", "1"}), kernel::unchanged{}, columns.data(), x.data());
+    kernel::reduce_nest<reduction::min>(planned({10, 10}, {"01", "1"}), meshtf::function::identity{}, columns.data(), x.data());
     for (std::size_t i = 0; i < 10; ++i) CHECK(std::isnan(columns[i]) == (i == bad % 10));
-    kernel::reduce_nest<reduction::max>(planned({10, 10}, {"01", "0"}), kernel::unchanged{}, columns.data(), x.data());
+    kernel::reduce_nest<reduction::max>(planned({10, 10}, {"01", "0"}), meshtf::function::identity{}, columns.data(), x.data());
     for (std::size_t i = 0; i < 10; ++i) CHECK(std::isnan(columns[i]) == (i == bad / 10));
   }
   CHECK(std::isnan(meshtf::math::max(0.0f, nan)));
@@ -399,7 +399,7 @@ TEST_CASE("long sums of floats are accurate", "[nest]") {
   double want = 0;
   for (std::size_t i = 0; i < x.size(); ++i) want += static_cast<double>(x[i] = 0.1f + 1e-7f * static_cast<float>(i % 1000));
   float sum = 0;
-  kernel::reduce_nest<reduction::sum>(planned({1'000'003}, {"0", ""}), kernel::unchanged{}, &sum, x.data());
+  kernel::reduce_nest<reduction::sum>(planned({1'000'003}, {"0", ""}), meshtf::function::identity{}, &sum, x.data());
   CHECK(std::abs(static_cast<double>(sum) / want - 1) < 2e-6);
   kernel::reduce_nest<reduction::sum>(planned({1'000'003}, {"0", ""}), [](float v) { return v; }, &sum, x.data());
   CHECK(std::abs(static_cast<double>(sum) / want - 1) < 5e-6);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <meshtf/core/function.hpp>
+#include <meshtf/ops/pointwise.hpp>
 #include <meshtf/plan/pending.hpp>
 
 #include "../catch.hpp"
@@ -111,10 +111,10 @@ std::vector<practice> practices() {
       {use::shifted, "shifted", {each(shifted<double>{1}), each(shifted<double>{-2})}},
       {use::subtracted, "subtracted", {each(subtracted_from<double>{1}), each(subtracted_from<double>{0.5})}},
       {use::divisor, "divisor", {each(dividing<double>{1}), each(dividing<double>{-1})}, 1},
-      {use::grown, "grown", {each(function::exp{}), each(function::tanh{}), each(sigmoid{}), each(relu{})}},
+      {use::grown, "grown", {each(function::exp{}), each(function::tanh{}), each(function::sigmoid{}), each(function::relu{})}},
       {use::grown, "grown, of positive numbers", {each(function::log{}), each(function::sqrt{})}, 1},
       {use::rsqrt, "rsqrt", {each(function::rsqrt{})}, 1},
-      {use::bent, "bent", {each(square{}), each(gelu{})}},
+      {use::bent, "bent", {each(function::square{}), each(function::gelu{})}},
       {use::maximum, "maximum", {most}},
       {use::normalised,
        "normalised",
