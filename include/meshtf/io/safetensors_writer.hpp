@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,9 +67,11 @@ public:
 
 private:
   static std::string unused_suffix() {
-    std::random_device random;
+    std::array<unsigned, 2> random{};
+    if (::getentropy(random.data(), sizeof random) != 0)  // <random> costs every program a quarter of a second of compilation
+      throw unavailable("the system gave no random numbers for the name of a file: " + std::string{std::strerror(errno)});
     char suffix[32];
-    std::snprintf(suffix, sizeof suffix, ".%08x%08x%s", random(), random(), partial_suffix.data());
+    std::snprintf(suffix, sizeof suffix, ".%08x%08x%s", random[0], random[1], partial_suffix.data());
     return suffix;
   }
   bool is_there() const {
