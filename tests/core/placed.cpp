@@ -39,6 +39,11 @@ static_assert(placed_under<mixed, out> == placed{.size = 5});
 static_assert(!(listed({1, 0}) == listed({0, 1})) && listed({1, 0}).set() == listed({0, 1}).set());
 static_assert(!(listed({1}) == listed({1, 0})) && listed({}).set() == 0 && listed({0, 2}).set() == 0b101);
 
+// blocks of the ceiling: all have the same room, the last ones hold less, or nothing
+constexpr placed ten{.size = 10, .parts = 4}, three{.size = 3, .parts = 4};
+static_assert(ten.room() == 3 && ten.held(0) == 3 && ten.held(2) == 3 && ten.held(3) == 1);
+static_assert(three.room() == 1 && three.held(2) == 1 && three.held(3) == 0);
+
 // a shape under a layout: what one process holds of it
 static_assert(placed_dims<mixed, shape<out, batch>> == std::array{placed_under<mixed, out>, placed_under<mixed, batch>});
 static_assert(stored_extents<mixed, shape<batch, hidden, out>> == std::array<extent, 3>{4, 4, 5});
