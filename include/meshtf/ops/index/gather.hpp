@@ -32,6 +32,7 @@ constexpr auto gather(X const& operand, I const& ids, std::source_location at = 
     auto const& table = detail::entered(operand);
     auto& m           = table.machine();
     m.enter("gather", at);
+    detail::expect_one_mesh(m, ids.machine());
     detail::open_sum<tensor_of<T, L, typename plan::result>> z{tensor_of<T, L, typename plan::result>::uninitialised(m), plan::finished_over,
                                                                &detail::reason_to_look_up<wet<L>, typename plan::loops>};
     m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.value.data());
