@@ -7,6 +7,7 @@
 
 #include <meshtf/core/layout.hpp>
 #include <meshtf/core/shape.hpp>
+#include <meshtf/core/small_array.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -22,13 +23,13 @@ constexpr bool among(axis_set set, int axis) { return (set >> axis & 1) != 0; }
 
 /// Axes of a mesh by number, in order. Rules work on these numbers, so one compiled rule serves every mesh, layout and search.
 struct axis_list {
-  std::array<signed char, max_axes> number{};
+  small_array<signed char, max_axes> number{};
   int count = 0;
 
-  constexpr void push_back(int axis) { number[static_cast<std::size_t>(count++)] = static_cast<signed char>(axis); }
+  constexpr void push_back(int axis) { number[count++] = static_cast<signed char>(axis); }
   constexpr auto begin() const { return number.begin(); }
   constexpr auto end() const { return number.begin() + count; }
-  constexpr int operator[](int i) const { return number[static_cast<std::size_t>(i)]; }
+  constexpr int operator[](int i) const { return number[i]; }
 
   constexpr axis_set set() const {
     axis_set bits = 0;
@@ -62,13 +63,13 @@ struct placed {
 
 /// The dimensions of a tensor as numbers in a loop nest, outermost in memory first.
 struct dim_list {
-  std::array<signed char, max_rank> number{};
+  small_array<signed char, max_rank> number{};
   int count = 0;
 
-  constexpr void push_back(int dim) { number[static_cast<std::size_t>(count++)] = static_cast<signed char>(dim); }
+  constexpr void push_back(int dim) { number[count++] = static_cast<signed char>(dim); }
   constexpr auto begin() const { return number.begin(); }
   constexpr auto end() const { return number.begin() + count; }
-  constexpr int operator[](int i) const { return number[static_cast<std::size_t>(i)]; }
+  constexpr int operator[](int i) const { return number[i]; }
 
   constexpr bool has(int dim) const {
     for (int d : *this)

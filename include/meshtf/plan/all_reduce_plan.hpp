@@ -1,10 +1,10 @@
 // The calls that make an all-reduce, decided before it runs: one call, or the halves and levels that take less time for long arrays.
 #pragma once
 
-#include <array>
 #include <span>
 
 #include <meshtf/core/placed.hpp>
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/links.hpp>
 
@@ -21,10 +21,10 @@ struct all_reduce_call {
 };
 
 struct all_reduce_steps {
-  std::array<all_reduce_call, 4> call{};
+  small_array<all_reduce_call, 4> call{};
   int count = 0;
 
-  constexpr void push_back(all_reduce_call const& c) { call[static_cast<std::size_t>(count++)] = c; }
+  constexpr void push_back(all_reduce_call const& c) { call[count++] = c; }
   constexpr auto begin() const { return call.begin(); }
   constexpr auto end() const { return call.begin() + count; }
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
@@ -30,8 +31,8 @@ struct attention_steps {
   nest_steps pairs{};  // over the operands: where each pair begins
   extent queries = 1, memories = 1;  // positions
   extent depth = 1;  // elements of a query, a key and a value
-  std::array<extent, 5> position{};  // elements from one position to the next
-  std::array<extent, 5> element{};  // elements from one element of a query, key or value to the next
+  small_array<extent, 5> position{};  // elements from one position to the next
+  small_array<extent, 5> element{};  // elements from one element of a query, key or value to the next
   bool causal = false;  // query i attends to the first i + 1 positions of the memory
 
   static constexpr bool needs_whole = true;
@@ -83,19 +84,19 @@ constexpr extent attention_gradient_scratch(attention_steps const& s) {
 
 constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extents const& e) {
   int const query_loop = l.along[0], memory_loop = l.along[1], key_loop = l.along[2];
-  auto const size = [&](int d) { return e.held[static_cast<std::size_t>(d)]; };
+  auto const size = [&](int d) { return e.held[d]; };
   attention_steps s{.queries = size(query_loop), .memories = size(memory_loop), .depth = size(key_loop)};
   nest_steps walk{.operands = 5};
   for (int d : l.operand[query])
-    if (d != query_loop && d != key_loop) walk.size[static_cast<std::size_t>(walk.rank++)] = size(d);
+    if (d != query_loop && d != key_loop) walk.size[walk.rank++] = size(d);
   for (std::size_t k = 0; k < l.arrays().size(); ++k) {
     auto const strides   = strides_of(l.operand[k], e.storage());
     bool const in_memory = k == key || k == value;
-    s.position[k]        = strides[static_cast<std::size_t>(in_memory ? memory_loop : query_loop)];
-    s.element[k]         = strides[static_cast<std::size_t>(key_loop)];
+    s.position[k]        = strides[in_memory ? memory_loop : query_loop];
+    s.element[k]         = strides[key_loop];
     std::size_t to       = 0;
     for (int d : l.operand[query])
-      if (d != query_loop && d != key_loop) walk.stride[k][to++] = strides[static_cast<std::size_t>(d)];
+      if (d != query_loop && d != key_loop) walk.stride[k][to++] = strides[d];
   }
   s.pairs = collapsed(walk);
   return s;

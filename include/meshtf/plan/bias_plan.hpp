@@ -13,7 +13,7 @@ struct bias_steps {
   /// Arrays: the tensor and the bias.
   static constexpr bias_steps plan(task_loops const& l, loop_extents const& e) {
     bias_steps steps;
-    for (int d : l.operand[0]) (l.operand[1].has(d) ? steps.elements : steps.rows) *= e.held[static_cast<std::size_t>(d)];
+    for (int d : l.operand[0]) (l.operand[1].has(d) ? steps.elements : steps.rows) *= e.held[d];
     return steps;
   }
 };

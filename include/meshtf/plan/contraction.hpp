@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/nest.hpp>
 
 namespace meshtf {
@@ -63,20 +64,20 @@ struct gemm_choice {
 
 /// An einsum with its loops sorted by role. Loops of one turn are left out everywhere.
 struct sorted_einsum {
-  std::array<extent, max_rank> size{};    // turns
-  std::array<extent, max_rank> stored{};  // elements that the arrays have room for
+  small_array<extent, max_rank> size{};    // turns
+  small_array<extent, max_rank> stored{};  // elements that the arrays have room for
   int rank = 0;
-  std::array<loop_role, max_rank> role{};
+  small_array<loop_role, max_rank> role{};
   dim_list x{}, y{}, z{};
 
-  constexpr extent size_of(int dim) const { return size[static_cast<std::size_t>(dim)]; }
-  constexpr std::span<extent const> loops() const { return {size.data(), static_cast<std::size_t>(rank)}; }
-  constexpr std::span<extent const> storage() const { return {stored.data(), static_cast<std::size_t>(rank)}; }
+  constexpr extent size_of(int dim) const { return size[dim]; }
+  constexpr std::span<extent const> loops() const { return size.first(rank); }
+  constexpr std::span<extent const> storage() const { return stored.first(rank); }
 
   constexpr dim_list only(loop_role wanted, dim_list const& from) const {
     dim_list list;
     for (int d : from)
-      if (role[static_cast<std::size_t>(d)] == wanted) list.push_back(d);
+      if (role[d] == wanted) list.push_back(d);
     return list;
   }
 
@@ -102,7 +103,7 @@ constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<ex
   auto const longer_than_one = [&](dim_list const& dims) {
     dim_list list;
     for (int d : dims)
-      if (out.stored[static_cast<std::size_t>(d)] > 1) list.push_back(d);
+      if (out.stored[d] > 1) list.push_back(d);
     return list;
   };
   out.x = longer_than_one(x);
@@ -118,11 +119,11 @@ constexpr dim_list chain(dim_list const& a, dim_list const& b, dim_list const& c
   return list;
 }
 
-constexpr joined_loops joined(sorted_einsum const& e, dim_list const& group, std::array<extent, max_rank> const& strides) {
+constexpr joined_loops joined(sorted_einsum const& e, dim_list const& group, small_array<extent, max_rank> const& strides) {
   joined_loops out;
   for (int i = group.count; i-- > 0;) {
     if (e.size_of(group[i]) == 1) continue;
-    extent const stride = strides[static_cast<std::size_t>(group[i])];
+    extent const stride = strides[group[i]];
     if (out.size == 1) out.stride = stride;
     else if (stride != out.stride * out.size) out.possible = false;
     out.size *= e.size_of(group[i]);
@@ -158,7 +159,7 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   dim_list const inner   = inside(loop_role::inner, packed & pack_x ? e.y : e.x);
   dim_list batch;
   for (int d : e.z)
-    if (is_outer(d) || e.role[static_cast<std::size_t>(d)] == loop_role::batch) batch.push_back(d);
+    if (is_outer(d) || e.role[d] == loop_role::batch) batch.push_back(d);
 
   dim_list const x  = packed & pack_x ? chain(batch, rows, inner) : e.x;
   dim_list const y  = packed & pack_y ? chain(batch, inner, columns) : e.y;
@@ -191,23 +192,23 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
 
   nest_steps walk{.rank = batch.count, .operands = 3};
   for (int i = 0; i < batch.count; ++i) {
-    auto const to = static_cast<std::size_t>(i), from = static_cast<std::size_t>(batch[i]);
-    walk.size[to]      = e.size[from];
-    walk.stride[0][to] = s.swapped ? along_y[from] : along_x[from];
-    walk.stride[1][to] = s.swapped ? along_x[from] : along_y[from];
-    walk.stride[2][to] = along_z[from];
+    int const from    = batch[i];
+    walk.size[i]      = e.size[from];
+    walk.stride[0][i] = s.swapped ? along_y[from] : along_x[from];
+    walk.stride[1][i] = s.swapped ? along_x[from] : along_y[from];
+    walk.stride[2][i] = along_z[from];
   }
   s.batch = collapsed(walk);
 
   auto const through_buffer = [&](packing& p, dim_list const& in, dim_list const& out, bool fills, dim_list const& buffer) {
-    std::array<extent, max_rank> loops{};
+    small_array<extent, max_rank> loops{};
     loops.fill(1);
-    for (int d : in) loops[static_cast<std::size_t>(d)] = e.size_of(d);
+    for (int d : in) loops[d] = e.size_of(d);
     std::array const operands{in, out};
     p.needed = true;
     p.at     = s.scratch;
     std::array const memories{fills ? e.storage() : e.loops(), fills ? e.loops() : e.storage()};
-    p.walk = plan_nest({loops.data(), static_cast<std::size_t>(e.rank)}, operands, memories);
+    p.walk = plan_nest(loops.first(e.rank), operands, memories);
     s.scratch += e.elements(buffer);
   };
   if (packed & pack_x) through_buffer(s.x, e.x, x, true, x);
@@ -229,10 +230,10 @@ constexpr gemm_choice cut_in_parts(sorted_einsum const& e) {
   extent most         = 0;
   for (std::uint32_t picked = 1; free.count <= most_cut && picked >> free.count == 0; ++picked) {
     std::uint32_t outer = 0;
-    std::array<extent, 2> left{1, 1};
-    std::array<bool, 2> cut{};
+    small_array<extent, 2> left{1, 1};
+    small_array<bool, 2> cut{};
     for (int i = 0; i < free.count; ++i) {
-      std::size_t const side = e.role[static_cast<std::size_t>(free[i])] == loop_role::row ? 0 : 1;
+      std::size_t const side = e.role[free[i]] == loop_role::row ? 0 : 1;
       if (picked >> i & 1) outer |= std::uint32_t{1} << free[i], cut[side] = true;
       else left[side] *= e.size_of(free[i]);
     }
@@ -267,7 +268,7 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   for (int d = 0; d < e.rank; ++d) {
     extent const size = e.size_of(d);
     turns *= size;
-    switch (e.role[static_cast<std::size_t>(d)]) {
+    switch (e.role[d]) {
       case detail::loop_role::batch: batches *= size; break;
       case detail::loop_role::x_only: only_x *= size; break;
       case detail::loop_role::y_only: only_y *= size; break;

@@ -19,7 +19,7 @@ struct gather_steps {
   /// Arrays: the table and the ids. It asks for the loop that the ids index.
   static constexpr gather_steps plan(task_loops const& l, loop_extents const& e) {
     gather_steps steps{.lines = line_steps::plan(l, e)};
-    for (int d : l.operand[1]) steps.ids *= e.held[static_cast<std::size_t>(d)];
+    for (int d : l.operand[1]) steps.ids *= e.held[d];
     return steps;
   }
   constexpr extent elements() const { return ids * lines.rows(); }

@@ -33,9 +33,8 @@ struct line_steps {
     line_steps steps;
     bool before = true;
     for (int d : l.operand[0]) {
-      auto const i = static_cast<std::size_t>(d);
-      if (d == l.along[0]) steps.along = e.held[i], steps.room = e.stored[i], steps.whole = l.dim[i].size, steps.over = l.dim[i].over, before = false;
-      else (before ? steps.outer : steps.inner) *= e.held[i];
+      if (d == l.along[0]) steps.along = e.held[d], steps.room = e.stored[d], steps.whole = l.dim[d].size, steps.over = l.dim[d].over, before = false;
+      else (before ? steps.outer : steps.inner) *= e.held[d];
     }
     return steps;
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/task.hpp>
 
 namespace meshtf {
@@ -17,22 +18,21 @@ struct nest_steps {
   bool reduces   = false;  // the result stands still along some loop: its turns are joined
   extent turns   = 1;  // of the innermost body
   extent results = 1;  // elements written
-  std::array<extent, max_rank> size{};
-  std::array<std::array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
+  small_array<extent, max_rank> size{};
+  small_array<small_array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
 
-  constexpr std::span<extent const> sizes() const { return {size.data(), static_cast<std::size_t>(rank)}; }
+  constexpr std::span<extent const> sizes() const { return size.first(rank); }
 
   static constexpr nest_steps plan(task_loops const& l, loop_extents const& e);
 };
 
 /// For each loop of the nest, the elements from one index to the next in a row-major array of dimensions `of`; 0 if the array lacks the dimension.
-constexpr std::array<extent, max_rank> strides_of(dim_list const& of, std::span<extent const> loops) {
-  std::array<extent, max_rank> strides{};
+constexpr small_array<extent, max_rank> strides_of(dim_list const& of, std::span<extent const> loops) {
+  small_array<extent, max_rank> strides{};
   extent run = 1;
   for (int i = of.count; i-- > 0;) {
-    auto const loop = static_cast<std::size_t>(of[i]);
-    strides[loop]   = run;
-    run *= loops[loop];
+    strides[of[i]] = run;
+    run *= loops[static_cast<std::size_t>(of[i])];
   }
   return strides;
 }
@@ -41,22 +41,18 @@ constexpr std::array<extent, max_rank> strides_of(dim_list const& of, std::span<
 constexpr nest_steps collapsed(nest_steps const& nest) {
   nest_steps out{.operands = nest.operands};
   for (int i = 0; i < nest.rank; ++i) {
-    auto const from = static_cast<std::size_t>(i);
-    extent const n  = nest.size[from];
+    extent const n = nest.size[i];
     out.turns *= n;
-    bool const still = nest.stride[static_cast<std::size_t>(nest.operands - 1)][from] == 0;
+    bool const still = nest.stride[nest.operands - 1][i] == 0;
     if (!still) out.results *= n;
     if (n == 1) continue;
     if (still) out.reduces = true;
-    bool joins      = out.rank > 0;
-    auto const last = static_cast<std::size_t>(joins ? out.rank - 1 : 0);
-    for (int k = 0; k < nest.operands && joins; ++k) {
-      auto const operand = static_cast<std::size_t>(k);
-      joins              = out.stride[operand][last] == nest.stride[operand][from] * n;
-    }
-    auto const to = joins ? last : static_cast<std::size_t>(out.rank++);
-    out.size[to]  = joins ? out.size[to] * n : n;
-    for (int k = 0; k < nest.operands; ++k) out.stride[static_cast<std::size_t>(k)][to] = nest.stride[static_cast<std::size_t>(k)][from];
+    int const last = out.rank - 1;
+    bool joins     = last >= 0;
+    for (int k = 0; k < nest.operands && joins; ++k) joins = out.stride[k][last] == nest.stride[k][i] * n;
+    int const to = joins ? last : out.rank++;
+    out.size[to] = joins ? out.size[to] * n : n;
+    for (int k = 0; k < nest.operands; ++k) out.stride[k][to] = nest.stride[k][i];
   }
   return out;
 }
@@ -84,21 +80,21 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
   for (std::size_t k = 0; k < operands.size(); ++k) {
     auto const strides = strides_of(operands[k], stored[k]);
     for (int i = 0; i < order.count; ++i) {
-      nest.stride[k][static_cast<std::size_t>(i)] = strides[static_cast<std::size_t>(order[i])];
-      nest.size[static_cast<std::size_t>(i)]      = loops[static_cast<std::size_t>(order[i])];
+      nest.stride[k][i] = strides[order[i]];
+      nest.size[i]      = loops[static_cast<std::size_t>(order[i])];
     }
   }
   return collapsed(nest);
 }
 /// The same for arrays that have room only for what is held.
 constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands) {
-  std::array<std::span<extent const>, max_operands> stored{};
+  small_array<std::span<extent const>, max_operands> stored{};
   for (std::size_t k = 0; k < operands.size(); ++k) stored[k] = loops;
   return plan_nest(loops, operands, stored);
 }
 
 constexpr nest_steps nest_steps::plan(task_loops const& l, loop_extents const& e) {
-  std::array<std::span<extent const>, max_operands> stored{};
+  small_array<std::span<extent const>, max_operands> stored{};
   for (std::size_t k = 0; k < l.arrays().size(); ++k) stored[k] = e.storage();
   return plan_nest(e.loops(), l.arrays(), stored);
 }

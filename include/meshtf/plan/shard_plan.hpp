@@ -1,6 +1,7 @@
 // What a task that depends on where elements are in the whole tensor will do, decided before it runs.
 #pragma once
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/task.hpp>
 
 namespace meshtf {
@@ -8,7 +9,7 @@ inline namespace v0 {
 
 /// The dimensions of a shard. They tell a process where its elements are in the whole tensor.
 struct shard_steps {
-  std::array<placed, max_rank> dim{};
+  small_array<placed, max_rank> dim{};
   int rank        = 0;
   extent elements = 1;
 
@@ -16,13 +17,12 @@ struct shard_steps {
   static constexpr shard_steps plan(task_loops const& l, loop_extents const& e) {
     shard_steps steps;
     for (int d : l.operand[0]) {
-      auto const i                                      = static_cast<std::size_t>(d);
-      steps.dim[static_cast<std::size_t>(steps.rank++)] = l.dim[i];
-      steps.elements *= e.held[i];
+      steps.dim[steps.rank++] = l.dim[d];
+      steps.elements *= e.held[d];
     }
     return steps;
   }
-  constexpr std::span<placed const> dims() const { return {dim.data(), static_cast<std::size_t>(rank)}; }
+  constexpr std::span<placed const> dims() const { return dim.first(rank); }
 };
 
 /// The steps of a tensor of shape `X`.

@@ -24,14 +24,14 @@ struct part_steps {
 
   /// Arrays: the larger array and the part. It asks for the loops over the larger array's dimension and over the part's own.
   static constexpr part_steps plan(task_loops const& l, loop_extents const& e) {
-    auto const in     = static_cast<std::size_t>(l.along[0]);
+    int const in      = l.along[0];
     auto const larger = strides_of(l.operand[0], e.storage()), part = strides_of(l.operand[1], e.storage());
     nest_steps nest{.rank = l.operand[1].count, .operands = 2};
     for (int i = 0; i < nest.rank; ++i) {
-      auto const to = static_cast<std::size_t>(i), d = static_cast<std::size_t>(l.operand[1][i]);
-      nest.size[to]      = e.held[d];
-      nest.stride[0][to] = larger[l.operand[1][i] == l.along[1] ? in : d];
-      nest.stride[1][to] = part[d];
+      int const d       = l.operand[1][i];
+      nest.size[i]      = e.held[d];
+      nest.stride[0][i] = larger[d == l.along[1] ? in : d];
+      nest.stride[1][i] = part[d];
     }
     return {collapsed(nest), larger[in]};
   }

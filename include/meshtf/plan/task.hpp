@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/core/undecided_layout.hpp>
 
 namespace meshtf {
@@ -22,17 +23,17 @@ inline constexpr int max_operands = 5;
 /// first.
 template<class Dim>
 struct loops_over {
-  std::array<Dim, max_rank> dim{};
+  small_array<Dim, max_rank> dim{};
   int rank = 0;
-  std::array<dim_list, max_operands> operand{};
+  small_array<dim_list, max_operands> operand{};
   int operands = 0;
-  std::array<int, 3> along{-1, -1, -1};  // numbers of the loops that the steps ask for
+  small_array<int, 3> along{-1, -1, -1};  // numbers of the loops that the steps ask for
 
   constexpr void add_dim(Dim const& d) { dim[static_cast<std::size_t>(rank++)] = d; }
   constexpr void add_array(dim_list const& dims) { operand[static_cast<std::size_t>(operands++)] = dims; }
 
-  constexpr std::span<Dim const> dims() const { return {dim.data(), static_cast<std::size_t>(rank)}; }
-  constexpr std::span<dim_list const> arrays() const { return {operand.data(), static_cast<std::size_t>(operands)}; }
+  constexpr std::span<Dim const> dims() const { return dim.first(rank); }
+  constexpr std::span<dim_list const> arrays() const { return operand.first(operands); }
 };
 
 using task_loops      = loops_over<placed>;
@@ -40,17 +41,17 @@ using undecided_loops = loops_over<undecided_dim>;
 
 /// The turns of each loop in one process, and the elements that the arrays have room for.
 struct loop_extents {
-  std::array<extent, max_rank> held{}, stored{};
+  small_array<extent, max_rank> held{}, stored{};
   int rank = 0;
 
-  constexpr std::span<extent const> loops() const { return {held.data(), static_cast<std::size_t>(rank)}; }
-  constexpr std::span<extent const> storage() const { return {stored.data(), static_cast<std::size_t>(rank)}; }
+  constexpr std::span<extent const> loops() const { return held.first(rank); }
+  constexpr std::span<extent const> storage() const { return stored.first(rank); }
 };
 
 /// The extents of a process whose parts are full. These are priced, and no process exceeds them.
 constexpr loop_extents full_extents(task_loops const& l) {
   loop_extents e{.rank = l.rank};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(l.rank); ++i) e.held[i] = e.stored[i] = l.dim[i].room();
+  for (int i = 0; i < l.rank; ++i) e.held[i] = e.stored[i] = l.dim[i].room();
   return e;
 }
 

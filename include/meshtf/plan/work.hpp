@@ -58,7 +58,7 @@ inline constexpr extent flops_of<F> = F::flops;
 /// Elements of an operand that a nest touches.
 constexpr extent elements_of(nest_steps const& nest, std::size_t operand) {
   extent n = 1;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(nest.rank); ++i)
+  for (int i = 0; i < nest.rank; ++i)
     if (nest.stride[operand][i] != 0) n *= nest.size[i];
   return n;
 }

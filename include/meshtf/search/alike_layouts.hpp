@@ -46,8 +46,7 @@ public:
       bool can_be = true;
       for (int d = 0; d < Record::dims; ++d) {
         if ((dims >> d & 1) == 0) continue;
-        can_be = can_be && (record.apart[static_cast<std::size_t>(d)] & dims) == 0 && (record.whole >> d & 1) == 0 &&
-                 (record.alike[static_cast<std::size_t>(d)] & ~dims) == 0;
+        can_be           = can_be && (record.apart[d] & dims) == 0 && (record.whole >> d & 1) == 0 && (record.alike[d] & ~dims) == 0;
         s.dim[s.count++] = d;
         s.packed |= packed_layout{1} << shift_of_dim(d);
       }
@@ -92,7 +91,7 @@ private:
     packed_layout packed = 0;  // for the first axis
   };
 
-  constexpr extent size_of(int axis) const { return l_.sizes[static_cast<std::size_t>(axis)]; }
+  constexpr extent size_of(int axis) const { return l_.sizes[axis]; }
   static constexpr bool is_slow(int axis) { return (axes_between_nodes<M> >> axis & 1) != 0; }
 
   /// Gives a state to axis number `at` and to those after it. Alike axes get their states in rising order: the axis before this one has state number
@@ -109,7 +108,7 @@ private:
     for (int i = place > 1 ? before : 0; i < state_count_; ++i) {
       state const& s = states_[i];
       int k          = 0;
-      while (k < s.count && Record::sizes[static_cast<std::size_t>(s.dim[k])] % (parts[s.dim[k]] * size) == 0) ++k;
+      while (k < s.count && Record::size_of(s.dim[k]) % (parts[s.dim[k]] * size) == 0) ++k;
       if (k < s.count) continue;
       for (k = 0; k < s.count; ++k) over[s.dim[k]] |= bit, parts[s.dim[k]] *= size;
       int const now = place > 1 && i == before ? same + 1 : 1;

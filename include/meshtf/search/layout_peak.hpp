@@ -51,7 +51,7 @@ public:
     }
     for (int m = 0; m < moment_count_; ++m) {  // few moments with scratch memory can be the peak: only for these is it planned
       if (moment_call_[m] < 0) continue;
-      recorded_call const& c = record_.calls[static_cast<std::size_t>(moment_call_[m])];
+      recorded_call const& c = record_.calls[moment_call_[m]];
       if (c.is_product && sums[m] + c.most_scratch_of_contraction(l) <= most) continue;
       extent const scratch = scratch_of(m, l);
       if (sums[m] + scratch > most) most = sums[m] + scratch;
@@ -68,10 +68,10 @@ private:
   };
   constexpr extent scratch_of(int moment, layout_numbers const& l) {
     int const call         = moment_call_[moment];
-    recorded_call const& c = record_.calls[static_cast<std::size_t>(call)];
+    recorded_call const& c = record_.calls[call];
     extent key             = number_.of[l.split(decides_on(c, searched_))];
     listed_dims const by{c.dims() & searched_};
-    for (int k = 0; k < by.count; ++k) key = key * number_.count + number_.of[l.over[static_cast<std::size_t>(by.dim[k])]];
+    for (int k = 0; k < by.count; ++k) key = key * number_.count + number_.of[l.over[by.dim[k]]];
     for (int i = known_of_call_[call]; i >= 0; i = known_[i].next)
       if (known_[i].key == key) return known_[i].bytes;
     extent const bytes = price_call<M>(c, l, [](work const&) {}, [](collective_call const&) {});

@@ -177,7 +177,7 @@ private:
     groups_.push_back(added);
     return g;
   }
-  constexpr recorded_call const& first_call(group const& g) const { return record_.calls[static_cast<std::size_t>(g.first)]; }
+  constexpr recorded_call const& first_call(group const& g) const { return record_.calls[g.first]; }
 
   /// Puts calls that send into groups; the others become terms.
   constexpr void put_calls_into_groups() {
@@ -206,7 +206,7 @@ private:
   constexpr done done_by(group const& of, layout_numbers const& l, bool by_plan) const {
     done sum;
     for (int c = of.first; c >= 0; c = next_of_call_[c]) {
-      recorded_call const& call = record_.calls[static_cast<std::size_t>(c)];
+      recorded_call const& call = record_.calls[c];
       if (call.is_product && !by_plan) {
         sum.flops += call.flops_of_contraction(l) * call.times;
         continue;
@@ -225,12 +225,11 @@ private:
     bool holds       = true;
     layout_numbers l = numbers_of_mesh<M>();
     for (int p = 0; p < points; ++p) {
-      for (int k = 0; k < of.size.count; ++k)
-        l.parts[static_cast<std::size_t>(of.size.dim[k])] = (p >> k & 1) != 0 ? Record::sizes[static_cast<std::size_t>(of.size.dim[k])] : 1;
+      for (int k = 0; k < of.size.count; ++k) l.parts[of.size.dim[k]] = (p >> k & 1) != 0 ? Record::size_of(of.size.dim[k]) : 1;
       at[p] = done_by(of, l, false);
     }
     for (int k = 0; k < of.size.count; ++k) {
-      extent const n = Record::sizes[static_cast<std::size_t>(of.size.dim[k])];
+      extent const n = Record::size_of(of.size.dim[k]);
       for (int p = 0; p < points && n > 1; ++p) {
         if ((p >> k & 1) != 0) continue;
         done &whole = at[p], &split = at[p | 1 << k];  // become what does not depend on this dimension, and the factor of what does
@@ -240,16 +239,16 @@ private:
       }
     }
     for (int k = 0; k < of.size.count; ++k) {
-      extent const n  = Record::sizes[static_cast<std::size_t>(of.size.dim[k])];
+      extent const n  = Record::size_of(of.size.dim[k]);
       extent smallest = 2;
       while (smallest < n && n % smallest != 0) ++smallest;
-      l.parts[static_cast<std::size_t>(of.size.dim[k])] = n > 1 ? smallest : 1;
+      l.parts[of.size.dim[k]] = n > 1 ? smallest : 1;
     }
     done sum;
     for (int p = 0; p < points; ++p) {
       extent by = 1;
       for (int k = 0; k < of.size.count; ++k)
-        if ((p >> k & 1) != 0) by *= l.parts[static_cast<std::size_t>(of.size.dim[k])];
+        if ((p >> k & 1) != 0) by *= l.parts[of.size.dim[k]];
       sum.flops += at[p].flops / by;
       sum.passes += at[p].passes / by;
     }
@@ -259,7 +258,7 @@ private:
       axis_set dims = 0;
       for (int k = 0; k < of.size.count; ++k)
         if ((p >> k & 1) != 0) dims |= axis_set{1} << of.size.dim[k];
-      undecided_condition const when = of.others == 0 ? undecided_condition{} : record_.calls[static_cast<std::size_t>(of.first)].if_;
+      undecided_condition const when = of.others == 0 ? undecided_condition{} : record_.calls[of.first].if_;
       int t                          = 0;
       while (t < terms_.size() && (terms_[t].dims != dims || !(terms_[t].if_ == when))) ++t;
       if (t == terms_.size()) {
@@ -277,7 +276,7 @@ private:
       std::size_t const last = r + 1 < record_.round_count ? record_.rounds[r + 1].first : record_.send_count;
       for (std::size_t i = record_.rounds[r].first; i < last; ++i) {
         recorded_send const& s         = record_.sends[i];
-        recorded_send_kind const& kind = record_.send_kinds[static_cast<std::size_t>(s.kind)];
+        recorded_send_kind const& kind = record_.send_kinds[s.kind];
         axis_set const others          = (kind.over & every_axis) != 0 ? 0 : kind.over & searched_;
         int const g = group_for(kind.dims & searched_, others, from, [&](group const& of) { return of.kind == s.kind && of.type == s.type; });
         group& mine = groups_[g];
@@ -304,7 +303,7 @@ private:
   }
   constexpr void price_calls(group const& of, entry& e, layout_numbers const& l) {
     for (int c = of.first; c >= 0; c = next_of_call_[c]) {
-      recorded_call const& call = record_.calls[static_cast<std::size_t>(c)];
+      recorded_call const& call = record_.calls[c];
       price_call<M>(
           call, l,
           [&](work const& w) {
@@ -315,7 +314,7 @@ private:
     }
   }
   constexpr void price_gradients(group const& of, entry& e, layout_numbers const& l) {
-    recorded_send_kind const& kind = record_.send_kinds[static_cast<std::size_t>(of.kind)];
+    recorded_send_kind const& kind = record_.send_kinds[of.kind];
     axis_set const over            = l.split(kind.over);
     if (over == 0) return;
     extent const parts = l.parts_of(kind.dims);

@@ -6,6 +6,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/name.hpp>
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/work.hpp>
 #include <meshtf/price/cost.hpp>
@@ -15,23 +16,23 @@ inline namespace v0 {
 
 /// A mesh and the axes over which a record's open dimensions are split, as numbers: the bits of `over[i]` are the axes that split the i-th dimension.
 struct layout_numbers {
-  std::array<extent, max_axes> sizes{};  // of the mesh's axes; 1 past the last
+  small_array<extent, max_axes> sizes{};  // of the mesh's axes; 1 past the last
   axis_set joining = 0;  // the axes that join processes
-  std::array<axis_set, max_axes> over{};
-  std::array<extent, max_axes> parts{};
+  small_array<axis_set, max_axes> over{};
+  small_array<extent, max_axes> parts{};
   axis_set out_of_order = 0;  // dimensions whose axes are not in the mesh's order
 
   constexpr layout_numbers() { parts.fill(1), sizes.fill(1); }
 
   constexpr extent processes(axis_set axes) const {
     extent n = 1;
-    for (; axes != 0; axes &= axes - 1) n *= sizes[static_cast<std::size_t>(std::countr_zero(axes))];
+    for (; axes != 0; axes &= axes - 1) n *= sizes[std::countr_zero(axes)];
     return n;
   }
   constexpr extent local(undecided_dim const& d) const { return d.size / parts_of(d.open); }
   constexpr extent parts_of(axis_set dims) const {
     extent n = 1;
-    for (; dims != 0; dims &= dims - 1) n *= parts[static_cast<std::size_t>(std::countr_zero(dims))];
+    for (; dims != 0; dims &= dims - 1) n *= parts[std::countr_zero(dims)];
     return n;
   }
   constexpr extent local(undecided_size const& n) const { return n.whole / parts_of(n.dims); }
@@ -39,12 +40,12 @@ struct layout_numbers {
   constexpr axis_set split(axis_set dims) const {
     if ((dims & every_axis) != 0) return joining;
     axis_set axes = 0;
-    for (; dims != 0; dims &= dims - 1) axes |= over[static_cast<std::size_t>(std::countr_zero(dims))];
+    for (; dims != 0; dims &= dims - 1) axes |= over[std::countr_zero(dims)];
     return axes;
   }
   constexpr void put(int dim, axis_set axes) {
-    over[static_cast<std::size_t>(dim)]  = axes & joining;
-    parts[static_cast<std::size_t>(dim)] = processes(axes);
+    over[dim]  = axes & joining;
+    parts[dim] = processes(axes);
   }
 };
 
@@ -80,14 +81,14 @@ struct recorded_call {
   /// Figures of a contraction: two flops for each turn of its loops; and the most scratch memory, in bytes, which is a buffer for each operand.
   constexpr extent flops_of_contraction(layout_numbers const& l) const {
     extent turns = 2;
-    for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.dim[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.dim[i]);
     return turns;
   }
   constexpr extent most_scratch_of_contraction(layout_numbers const& l) const {
     extent all = 0;
     for (int k = 0; k < loops.operands; ++k) {
       extent elements = 1;
-      for (int d : loops.operand[static_cast<std::size_t>(k)]) elements *= l.local(loops.dim[static_cast<std::size_t>(d)]);
+      for (int d : loops.operand[k]) elements *= l.local(loops.dim[d]);
       all += elements;
     }
     return all * bytes_of(type);
@@ -104,9 +105,9 @@ struct recorded_call {
     if (price != other.price || n != other.n || wishes != other.wishes || over != other.over || how != other.how || type != other.type ||
         !(if_ == other.if_) || loops.along != other.loops.along || loops.rank != other.loops.rank || loops.operands != other.loops.operands)
       return false;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(loops.rank); ++i)
+    for (int i = 0; i < loops.rank; ++i)
       if (loops.dim[i] != other.loops.dim[i]) return false;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(loops.operands); ++k) {
+    for (int k = 0; k < loops.operands; ++k) {
       dim_list const &a = loops.operand[k], &b = other.loops.operand[k];
       if (a.count != b.count) return false;
       for (int i = 0; i < a.count; ++i)
@@ -150,7 +151,7 @@ struct step_record {
     int call = -1;
   };
 
-  std::array<recorded_call, most_calls> calls{};
+  small_array<recorded_call, most_calls> calls{};
   std::size_t call_count = 0;
   std::array<recorded_kind, most_kinds> kinds{};
   std::size_t kind_count = 0;
@@ -158,7 +159,7 @@ struct step_record {
   std::size_t moment_count = 0;
   std::array<recorded_send, most_sends> sends{};
   std::size_t send_count = 0;
-  std::array<recorded_send_kind, most_kinds> send_kinds{};
+  small_array<recorded_send_kind, most_kinds> send_kinds{};
   std::size_t send_kind_count = 0;
   /// Gradients that are sent together, up to the first of the next round, and what lives before.
   struct round {
@@ -169,12 +170,13 @@ struct step_record {
   std::size_t round_count = 0;
   std::array<extent, most_kinds> optimizer{};  // bytes of each kind: what optimizers remember
   std::array<extent, most_kinds> parameters{};  // bytes of each kind: parameters
-  std::array<axis_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
-  std::array<axis_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
+  small_array<axis_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
+  small_array<axis_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
   axis_set whole = 0;  // dimensions that an operation needs whole
 
   static constexpr int dims = int{sizeof...(D)};
   static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};
+  static constexpr extent size_of(int dim) { return sizes[static_cast<std::size_t>(dim)]; }
 
   /// The number of the call of this price, which is added if there is none.
   constexpr int note(recorded_call const& call) {
@@ -242,8 +244,8 @@ struct step_record {
       return;
     }
     if (a == b) return;
-    alike[static_cast<std::size_t>(std::countr_zero(a))] |= b;
-    alike[static_cast<std::size_t>(std::countr_zero(b))] |= a;
+    alike[std::countr_zero(a)] |= b;
+    alike[std::countr_zero(b)] |= a;
   }
 
   /// Whether dividing a size by the parts of `a` or by those of `b` gives the same, under every layout that can be priced.

@@ -19,7 +19,7 @@ namespace detail {
 template<Mesh M>
 constexpr layout_numbers numbers_of_mesh() {
   layout_numbers n;
-  n.sizes   = axis_sizes<M>;
+  for (std::size_t a = 0; a < max_axes; ++a) n.sizes[a] = axis_sizes<M>[a];
   n.joining = joining_axes<M>;
   return n;
 }

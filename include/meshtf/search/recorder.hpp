@@ -130,7 +130,7 @@ public:
     if constexpr (HasWishes<K>) call.wishes = task.wishes();
     if constexpr (requires { K::steps_type::needs_whole; })
       for (int d : plan.loops.along)
-        if (d >= 0) record_.whole |= plan.loops.dim[static_cast<std::size_t>(d)].open;
+        if (d >= 0) record_.whole |= plan.loops.dim[d].open;
     if constexpr (requires { K::is_product; }) call.is_product = true, call.type = element_of<typename K::scratch_type>;
     if constexpr (NeedsScratch<K>) note_with_scratch(call);
     else note(call);
@@ -215,8 +215,7 @@ private:
       extent const more = live_[k] - before_send_[k];
       if (more == 0) continue;
       recorded_send* const whose = more > 0 ? next : record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
-      if (whose == nullptr || record_.kinds[k].if_.dims != 0 ||
-          !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[static_cast<std::size_t>(whose->kind)].dims))
+      if (whose == nullptr || record_.kinds[k].if_.dims != 0 || !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[whose->kind].dims))
         throw "meshtf: this optimizer can't be recorded without a layout yet";
       (more > 0 ? whose->made : whose->gone) += more > 0 ? more : -more;
     }

@@ -1,9 +1,9 @@
 // Moves: the steps that bring a value from one placement to another, and what they cost a process.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/nest.hpp>
 
@@ -31,8 +31,8 @@ struct reshard_move {
   extent block       = 0;  // of one message
   nest_steps pack{};  // of a slice: the copy, from the offset below to the result
   nest_steps unpack{};
-  std::array<extent, max_axes> offset{};  // of a slice: the part starts at the sum, over all axes, of this times the coordinate of the process
-  std::array<extent, max_axes> holds{},
+  small_array<extent, max_axes> offset{};  // of a slice: the part starts at the sum, over all axes, of this times the coordinate of the process
+  small_array<extent, max_axes> holds{},
       wants{};  // of a permute, as `offset`: the sums are the numbers of the shard that the process has and of the one that it gets
 };
 
@@ -85,7 +85,7 @@ struct reshard_steps {
   int count    = 0;
   extent shard = 0;  // elements of a process before the first move
   reshard_fault fault{};
-  std::array<reshard_move, max_moves> moves{};
+  small_array<reshard_move, max_moves> moves{};
 
   constexpr auto begin() const { return moves.begin(); }
   constexpr auto end() const { return moves.begin() + count; }
@@ -108,7 +108,7 @@ struct reshard_steps {
   constexpr extent peak_bytes(extent element_bytes) const {
     extent most = shard;
     for (int i = 0; i < count; ++i) {
-      reshard_move const& m = moves[static_cast<std::size_t>(i)];
+      reshard_move const& m = moves[i];
       bool const in_place   = m.what == transfer_kind::all_reduce && i > 0;
       extent const held     = shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
       if (held > most) most = held;

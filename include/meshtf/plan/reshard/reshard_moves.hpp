@@ -1,9 +1,9 @@
 // Which moves bring a value from one placement to another, decided before it runs.
 #pragma once
 
-#include <array>
 #include <span>
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/reshard/reshard_search.hpp>
 
 namespace meshtf {
@@ -13,8 +13,8 @@ namespace detail {
 
 /// The strides of an array of blocks within blocks: elements from one coordinate to the next.
 struct block_strides {
-  std::array<extent, max_axes> along_axis{};
-  std::array<extent, max_rank> along_dim{};
+  small_array<extent, max_axes> along_axis{};
+  small_array<extent, max_rank> along_dim{};
 };
 
 /// Makes a move from the standings before and after it. Every shard on the way is a rectangle, so the earlier moves do not matter.
@@ -29,12 +29,12 @@ public:
     standing_lists const now = problem_.lists_of(before), next = problem_.lists_of(after);
     if (what == transfer_kind::permute) return permutation(m, now, next);
 
-    std::array<axis_list, max_rank> out{}, in{};  // the axes that leave and enter the inner end of each dimension
-    std::array<extent, max_rank> block{};
-    for (std::size_t d = 0; d < dims(); ++d) {
+    small_array<axis_list, max_rank> out{}, in{};  // the axes that leave and enter the inner end of each dimension
+    small_array<extent, max_rank> block{};
+    for (int d = 0; d < problem_.rank; ++d) {
       out[d]   = tail(now.over[d], next.over[d].count);
       in[d]    = tail(next.over[d], now.over[d].count);
-      block[d] = problem_.whole(static_cast<int>(d)) / problem_.along(now.over[d].set() | in[d].set());
+      block[d] = problem_.whole(d) / problem_.along(now.over[d].set() | in[d].set());
       m.over |= out[d].set() | in[d].set();
     }
     if (what == transfer_kind::all_reduce) m.over = now.owed & ~next.owed;
@@ -61,17 +61,15 @@ public:
   }
 
 private:
-  constexpr std::size_t dims() const { return static_cast<std::size_t>(problem_.rank); }
-
   static constexpr axis_list tail(axis_list const& list, int from) {
     axis_list rest;
     for (int i = from; i < list.count; ++i) rest.push_back(list[i]);
     return rest;
   }
 
-  constexpr extent elements_of(std::array<extent, max_rank> const& sizes) const {
+  constexpr extent elements_of(small_array<extent, max_rank> const& sizes) const {
     extent n = 1;
-    for (std::size_t d = 0; d < dims(); ++d) n *= sizes[d];
+    for (int d = 0; d < problem_.rank; ++d) n *= sizes[d];
     return n;
   }
 
@@ -79,11 +77,11 @@ private:
   /// parts.
   constexpr reshard_move permutation(reshard_move& m, standing_lists const& now, standing_lists const& next) const {
     extent run = 1;
-    for (std::size_t d = dims(); d-- > 0;) {
+    for (int d = problem_.rank; d-- > 0;) {
       extent parts = run;
-      for (int i = now.over[d].count; i-- > 0; parts *= problem_.along(now.over[d][i])) m.holds[static_cast<std::size_t>(now.over[d][i])] = parts;
+      for (int i = now.over[d].count; i-- > 0; parts *= problem_.along(now.over[d][i])) m.holds[now.over[d][i]] = parts;
       parts = run;
-      for (int i = next.over[d].count; i-- > 0; parts *= problem_.along(next.over[d][i])) m.wants[static_cast<std::size_t>(next.over[d][i])] = parts;
+      for (int i = next.over[d].count; i-- > 0; parts *= problem_.along(next.over[d][i])) m.wants[next.over[d][i]] = parts;
       run = parts;
     }
     for (std::size_t a = 0; a < max_axes; ++a)
@@ -96,14 +94,14 @@ private:
   }
 
   /// The strides of a row-major shard in which the axes `cuts` of a dimension count blocks of it, outermost first.
-  constexpr block_strides strides_of_shard(std::array<axis_list, max_rank> const& cuts, std::array<extent, max_rank> const& block) const {
+  constexpr block_strides strides_of_shard(small_array<axis_list, max_rank> const& cuts, small_array<extent, max_rank> const& block) const {
     block_strides s;
     extent run = 1;
-    for (std::size_t d = dims(); d-- > 0;) {
+    for (int d = problem_.rank; d-- > 0;) {
       s.along_dim[d] = run;
       run *= block[d];
       for (int i = cuts[d].count; i-- > 0;) {
-        s.along_axis[static_cast<std::size_t>(cuts[d][i])] = run;
+        s.along_axis[cuts[d][i]] = run;
         run *= problem_.along(cuts[d][i]);
       }
     }
@@ -111,18 +109,18 @@ private:
   }
 
   /// The strides of a message buffer: one block for each process along `set`, in rank order.
-  constexpr block_strides strides_of_messages(axis_set set, std::array<extent, max_rank> const& block) const {
+  constexpr block_strides strides_of_messages(axis_set set, small_array<extent, max_rank> const& block) const {
     block_strides s = strides_of_shard({}, block);
     extent run      = elements_of(block);
     for (int a = problem_.axis_count; a-- > 0;)
       if (among(set, a)) {
-        s.along_axis[static_cast<std::size_t>(a)] = run;
+        s.along_axis[a] = run;
         run *= problem_.along(a);
       }
     return s;
   }
 
-  constexpr nest_steps copy(axis_set set, std::array<extent, max_rank> const& block, block_strides const& from, block_strides const& to) {
+  constexpr nest_steps copy(axis_set set, small_array<extent, max_rank> const& block, block_strides const& from, block_strides const& to) {
     nest_steps nest{.operands = 2};
     auto const loop = [&](extent size, extent source, extent target) {
       if (size == 1) return;
@@ -131,14 +129,14 @@ private:
         too_deep_ = true;
         return;
       }
-      auto const i      = static_cast<std::size_t>(nest.rank++);
+      int const i       = nest.rank++;
       nest.size[i]      = size;
       nest.stride[0][i] = source;
       nest.stride[1][i] = target;
     };
     for (int a = 0; a < problem_.axis_count; ++a)
-      if (auto const at = static_cast<std::size_t>(a); among(set, a)) loop(problem_.along(a), from.along_axis[at], to.along_axis[at]);
-    for (std::size_t d = 0; d < dims(); ++d) loop(block[d], from.along_dim[d], to.along_dim[d]);
+      if (among(set, a)) loop(problem_.along(a), from.along_axis[a], to.along_axis[a]);
+    for (int d = 0; d < problem_.rank; ++d) loop(block[d], from.along_dim[d], to.along_dim[d]);
     return collapsed(nest);
   }
 
@@ -197,7 +195,7 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   reshard_steps steps{.count = way.price.moves, .shard = problem.shard(problem.start)};
   detail::move_maker maker{problem};
   detail::standing at = problem.start;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(steps.count); ++i) {
+  for (int i = 0; i < steps.count; ++i) {
     steps.moves[i] = maker.between(at, way.legs[i].what, way.legs[i].after);
     at             = way.legs[i].after;
   }

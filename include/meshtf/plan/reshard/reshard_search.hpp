@@ -1,8 +1,7 @@
 // The cheapest way from one placement to another: a shortest path over standings.
 #pragma once
 
-#include <array>
-
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/reshard/straight_way.hpp>
 
@@ -20,7 +19,7 @@ public:
     limit_ = known.price;
     nodes_.push_back({.at = problem_.start, .left = problem_.least(problem_.start)});
     for (index now = 0; now >= 0 && static_cast<int>(nodes_.size()) < most_nodes; now = next()) {
-      nodes_[static_cast<std::size_t>(now)].settled = true;
+      at(now).settled = true;
       leave(now);
     }
     return best_ < 0 ? known : way_to(best_);
@@ -39,6 +38,9 @@ private:
     extent left = 0;  // lower bound of what is still to be sent
   };
 
+  constexpr node& at(index i) { return nodes_[static_cast<std::size_t>(i)]; }
+  constexpr node const& at(index i) const { return nodes_[static_cast<std::size_t>(i)]; }
+
   constexpr static way_price whole_price(node const& n) {
     way_price p = n.price;
     p.sent += n.left;
@@ -50,16 +52,15 @@ private:
     index found     = -1;
     way_price least = limit_;
     for (index i = 0; i < static_cast<index>(nodes_.size()); ++i) {
-      node const& n = nodes_[static_cast<std::size_t>(i)];
+      node const& n = at(i);
       if (way_price const p = whole_price(n); !n.settled && p < least) found = i, least = p;
     }
     return found;
   }
 
   constexpr reshard_way way_to(index i) const {
-    reshard_way way{.price = nodes_[static_cast<std::size_t>(i)].price};
-    for (int k = way.price.moves; k-- > 0; i = nodes_[static_cast<std::size_t>(i)].before)
-      way.legs[static_cast<std::size_t>(k)] = {nodes_[static_cast<std::size_t>(i)].what, nodes_[static_cast<std::size_t>(i)].at};
+    reshard_way way{.price = at(i).price};
+    for (int k = way.price.moves; k-- > 0; i = at(i).before) way.legs[k] = {at(i).what, at(i).at};
     return way;
   }
 
@@ -72,7 +73,7 @@ private:
   }
   constexpr std::size_t slot_of(standing s) const {
     std::size_t slot = static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20) % table_.size();
-    while (table_[slot] >= 0 && nodes_[static_cast<std::size_t>(table_[slot])].at != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
+    while (table_[slot] >= 0 && at(table_[slot]).at != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
     return slot;
   }
 
@@ -89,7 +90,7 @@ private:
       table_[slot_of(to)] = i;
       nodes_.push_back(n);
     } else {
-      node& n = nodes_[static_cast<std::size_t>(i)];
+      node& n = at(i);
       if (n.settled || !(price < n.price)) return;
       n.what = what, n.before = from_, n.price = price;
     }
@@ -98,13 +99,13 @@ private:
 
   constexpr void leave(index now) {
     from_            = now;
-    from_price_      = nodes_[static_cast<std::size_t>(now)].price;
-    standing const s = nodes_[static_cast<std::size_t>(now)].at;
+    from_price_      = at(now).price;
+    standing const s = at(now).at;
     from_shard_      = problem_.shard(s);
     lists_           = problem_.lists_of(s);
     for (int d = 0; d < problem_.rank; ++d) {
-      local_[static_cast<std::size_t>(d)] = problem_.whole(d);
-      for (int a : lists_.over[static_cast<std::size_t>(d)]) local_[static_cast<std::size_t>(d)] /= problem_.along(a);
+      local_[d] = problem_.whole(d);
+      for (int a : lists_.over[d]) local_[d] /= problem_.along(a);
     }
     come(transfer_kind::slice, s, lists_.unused, false, 0, 0, 1);
     come(transfer_kind::reduce_scatter, s, lists_.owed, false, 0, 0, 1);
@@ -116,7 +117,7 @@ private:
     }
     go(s, 0, 0, 0, 1);
     axis_set rest = lists_.unused;
-    for (int d = 0; d < problem_.rank; ++d) rest |= lists_.over[static_cast<std::size_t>(d)].set();
+    for (int d = 0; d < problem_.rank; ++d) rest |= lists_.over[d].set();
     standing bare = s;
     for (int a = 0; a < problem_.axis_count; ++a)
       if (among(rest, a)) bare.put(a, standing::unused);
@@ -127,20 +128,19 @@ private:
   constexpr void come(transfer_kind what, standing s, axis_set rest, bool all, axis_set closed, int dim, extent along) {
     for (int d = dim; d < problem_.rank; ++d) {
       if (among(closed, d)) continue;
-      auto const at = static_cast<std::size_t>(d);
       for (int a = 0; a < problem_.axis_count; ++a) {
         extent const n = problem_.along(a);
-        if (!among(rest, a) || local_[at] % n != 0) continue;
+        if (!among(rest, a) || local_[d] % n != 0) continue;
         standing to         = s;
         axis_set const left = rest & ~(axis_set{1} << a);
-        to.put(a, standing::at(d, lists_.over[at].count));
-        lists_.over[at].push_back(a);
-        local_[at] /= n;
+        to.put(a, standing::at(d, lists_.over[d].count));
+        lists_.over[d].push_back(a);
+        local_[d] /= n;
         extent const of_all = all ? along : along * n;
         if (!all || left == 0) reach(what, to, of_all);
         if (left != 0) come(what, to, left, all, closed, d, of_all);
-        local_[at] *= n;
-        --lists_.over[at].count;
+        local_[d] *= n;
+        --lists_.over[d].count;
       }
     }
   }
@@ -154,7 +154,7 @@ private:
       return;
     }
     go(s, dim + 1, gone, closed, along);
-    axis_list const list = lists_.over[static_cast<std::size_t>(dim)];
+    axis_list const list = lists_.over[dim];
     for (int i = list.count; i-- > 0;) {
       s.put(list[i], standing::unused);
       gone |= axis_set{1} << list[i];
@@ -170,8 +170,7 @@ private:
       return;
     }
     if (parts == 1) {
-      auto const next = static_cast<std::size_t>(dim + 1);
-      stand_anew(s, to, rest, dim + 1, 0, dim + 1 < problem_.rank ? problem_.whole(dim + 1) / local_[next] : 1);
+      stand_anew(s, to, rest, dim + 1, 0, dim + 1 < problem_.rank ? problem_.whole(dim + 1) / local_[dim + 1] : 1);
       return;
     }
     for (int a = 0; a < problem_.axis_count; ++a)
@@ -193,7 +192,7 @@ private:
   way_price from_price_{};
   extent from_shard_ = 0;
   standing_lists lists_{};
-  std::array<extent, max_rank> local_{};
+  small_array<extent, max_rank> local_{};
 };
 
 /// The cheapest way. A straight way that sends no more than the lower bound, in one call, needs no search.
@@ -209,11 +208,11 @@ constexpr reshard_way cheapest_way(reshard_problem const& problem) {
       if (set == 0) return;
       straight.price =
           and_then(straight.price, problem, what, problem.shard(problem.start), problem.shard(at), problem.shard(to), problem.along(set));
-      straight.legs[static_cast<std::size_t>(straight.price.moves - 1)] = {what, to};
-      at                                                                = to;
+      straight.legs[straight.price.moves - 1] = {what, to};
+      at                                      = to;
     };
     axis_set leaving = 0, coming = 0;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(problem.rank); ++d) leaving |= now.over[d].set(), coming |= goal.over[d].set();
+    for (int d = 0; d < problem.rank; ++d) leaving |= now.over[d].set(), coming |= goal.over[d].set();
     axis_set const owed = now.owed;
     now.owed            = 0;
     go(transfer_kind::all_reduce, owed, problem.standing_of(now));

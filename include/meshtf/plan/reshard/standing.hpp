@@ -1,10 +1,10 @@
 // Standing: where the axes of a mesh are while a value moves from one placement to another, and a lower bound of what is still to be sent.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
 
 namespace meshtf {
@@ -34,21 +34,21 @@ struct standing {
 /// A standing as lists, which are easier to walk through.
 struct standing_lists {
   axis_set owed = 0, unused = 0;
-  std::array<axis_list, max_rank> over{};
+  small_array<axis_list, max_rank> over{};
 };
 
 /// The reshard to be planned. An axis of one process is in no list.
 struct reshard_problem {
-  std::array<extent, max_axes> axes{};
+  small_array<extent, max_axes> axes{};
   int axis_count   = 0;
   int rank         = 0;
   extent processes = 1;
-  std::array<extent, max_rank> size{};
+  small_array<extent, max_rank> size{};
   standing start{}, goal{};
 
-  constexpr extent along(int axis) const { return axes[static_cast<std::size_t>(axis)]; }
+  constexpr extent along(int axis) const { return axes[axis]; }
   constexpr extent along(axis_set set) const { return processes_along(axes, set); }
-  constexpr extent whole(int dim) const { return size[static_cast<std::size_t>(dim)]; }
+  constexpr extent whole(int dim) const { return size[dim]; }
 
   constexpr standing_lists lists_of(standing s) const {
     standing_lists lists;
@@ -58,8 +58,8 @@ struct reshard_problem {
       if (place == standing::unused) lists.unused |= axis_set{1} << a;
       else if (place == standing::owed) lists.owed |= axis_set{1} << a;
       else {
-        axis_list& list                                                     = lists.over[static_cast<std::size_t>(standing::dim_of(place))];
-        list.number[static_cast<std::size_t>(standing::position_of(place))] = static_cast<signed char>(a);
+        axis_list& list                           = lists.over[standing::dim_of(place)];
+        list.number[standing::position_of(place)] = static_cast<signed char>(a);
         ++list.count;
       }
     }
@@ -71,7 +71,7 @@ struct reshard_problem {
     for (int a = 0; a < axis_count; ++a)
       if (among(lists.owed, a)) s.put(a, standing::owed);
     for (int d = 0; d < rank; ++d)
-      for (int i = 0; i < lists.over[static_cast<std::size_t>(d)].count; ++i) s.put(lists.over[static_cast<std::size_t>(d)][i], standing::at(d, i));
+      for (int i = 0; i < lists.over[d].count; ++i) s.put(lists.over[d][i], standing::at(d, i));
     return s;
   }
 
@@ -125,28 +125,28 @@ private:
       extent from = 0, to = 0;  // elements along a dimension from one coordinate to the next
       int from_dim = 0, to_dim = 0;
     };
-    std::array<extent, max_rank> from{}, to{};
-    for (int d = 0; d < rank; ++d) from[static_cast<std::size_t>(d)] = to[static_cast<std::size_t>(d)] = whole(d);
-    std::array<int, max_axes> turning{};
-    std::array<walk, max_axes> walks{};
+    small_array<extent, max_rank> from{}, to{};
+    for (int d = 0; d < rank; ++d) from[d] = to[d] = whole(d);
+    small_array<int, max_axes> turning{};
+    small_array<walk, max_axes> walks{};
     int turns          = 0;
     extent of_these    = 1;
-    auto const strides = [&](standing in, std::array<extent, max_rank>& local, bool goes_to) {
+    auto const strides = [&](standing in, small_array<extent, max_rank>& local, bool goes_to) {
       for (int position = 0; position < axis_count; ++position)
         for (int i = 0; i < turns; ++i) {
-          int const a = turning[static_cast<std::size_t>(i)], place = in.of(a);
+          int const a = turning[i], place = in.of(a);
           if (place < standing::first || standing::position_of(place) != position) continue;
           int const d = standing::dim_of(place);
-          extent& n   = local[static_cast<std::size_t>(d)];
+          extent& n   = local[d];
           n /= along(a);
-          walk& w                           = walks[static_cast<std::size_t>(i)];
+          walk& w                           = walks[i];
           (goes_to ? w.to : w.from)         = n;
           (goes_to ? w.to_dim : w.from_dim) = d;
         }
     };
     for (int a = 0; a < axis_count; ++a)
       if (s.of(a) >= standing::first || goal.of(a) >= standing::first) {
-        turning[static_cast<std::size_t>(turns++)] = a;
+        turning[turns++] = a;
         of_these *= along(a);
       }
     strides(s, from, false);
@@ -154,18 +154,16 @@ private:
     constexpr extent few = 256;
     if (of_these > few) {  // along each dimension no more than the shorter of the two
       extent most = processes;
-      for (int d = 0; d < rank; ++d)
-        most *=
-            from[static_cast<std::size_t>(d)] < to[static_cast<std::size_t>(d)] ? from[static_cast<std::size_t>(d)] : to[static_cast<std::size_t>(d)];
+      for (int d = 0; d < rank; ++d) most *= from[d] < to[d] ? from[d] : to[d];
       return most;
     }
 
-    std::array<extent, max_axes> coordinate{};
-    std::array<extent, max_rank> from_start{}, to_start{};
+    small_array<extent, max_axes> coordinate{};
+    small_array<extent, max_rank> from_start{}, to_start{};
     extent sum = 0;
     for (;;) {
       extent common = 1;
-      for (std::size_t d = 0; d < static_cast<std::size_t>(rank) && common > 0; ++d) {
+      for (int d = 0; d < rank && common > 0; ++d) {
         extent const first = from_start[d] > to_start[d] ? from_start[d] : to_start[d];
         extent const a = from_start[d] + from[d], b = to_start[d] + to[d];
         extent const last = a < b ? a : b;
@@ -175,14 +173,13 @@ private:
       // not `for_each_index`: a coordinate moves two of the starts only, and to add 0 to all others would cost the compiler most of a search's time
       int i = 0;
       for (; i < turns; ++i) {
-        auto const at   = static_cast<std::size_t>(i);
-        walk const& w   = walks[at];
-        bool const on   = ++coordinate[at] < along(turning[at]);
-        extent const by = on ? 1 : 1 - coordinate[at];
-        from_start[static_cast<std::size_t>(w.from_dim)] += by * w.from;
-        to_start[static_cast<std::size_t>(w.to_dim)] += by * w.to;
+        walk const& w   = walks[i];
+        bool const on   = ++coordinate[i] < along(turning[i]);
+        extent const by = on ? 1 : 1 - coordinate[i];
+        from_start[w.from_dim] += by * w.from;
+        to_start[w.to_dim] += by * w.to;
         if (on) break;
-        coordinate[at] = 0;
+        coordinate[i] = 0;
       }
       if (i == turns) return sum * (processes / of_these);
     }

@@ -1,8 +1,7 @@
 // A straight way from one placement to another, and the price by which ways are compared.
 #pragma once
 
-#include <array>
-
+#include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/reshard/standing.hpp>
 
 namespace meshtf {
@@ -39,7 +38,7 @@ struct reshard_way {
     standing after{};
   };
   way_price price{};
-  std::array<leg, max_moves> legs{};
+  small_array<leg, max_moves> legs{};
 };
 
 /// The price of a way with one more move. `source` elements live throughout, besides the shard before the move and its result.
@@ -73,7 +72,7 @@ public:
     extent least          = source_;
     int smallest          = 0;  // the shard is smallest before this move
     int count             = 0;
-    std::array<step, max_moves + 1> steps{};
+    small_array<step, max_moves + 1> steps{};
     for (;;) {
       axis_set const leaving = all_leaving(), coming = all_coming();
       if ((leaving | coming) == 0) break;
@@ -84,23 +83,23 @@ public:
       if (set == 0) what = transfer_kind::all_gather, set = gathered_next();
       if (set == 0) set = ready(leaving);
       if (count == max_moves - (summed != 0)) return false;
-      steps[static_cast<std::size_t>(count++)] = {what, set};
+      steps[count++] = {what, set};
       take(what, set);
       if (extent const held = problem_.shard(problem_.standing_of(now_)); held <= least) smallest = count, least = held;
     }
     if (summed != 0) {  // the all-reduce goes where the shard is smallest
-      for (int i = count++; i > smallest; --i) steps[static_cast<std::size_t>(i)] = steps[static_cast<std::size_t>(i - 1)];
-      steps[static_cast<std::size_t>(smallest)] = {transfer_kind::all_reduce, summed};
+      for (int i = count++; i > smallest; --i) steps[i] = steps[i - 1];
+      steps[smallest] = {transfer_kind::all_reduce, summed};
     }
 
     now_ = problem_.lists_of(problem_.start);
     for (int i = 0; i < count; ++i) {
-      step const& s     = steps[static_cast<std::size_t>(i)];
+      step const& s     = steps[i];
       extent const held = problem_.shard(problem_.standing_of(now_));
       take(s.what, s.set);
-      standing const after                  = problem_.standing_of(now_);
-      way.price                             = and_then(way.price, problem_, s.what, source_, held, problem_.shard(after), problem_.along(s.set));
-      way.legs[static_cast<std::size_t>(i)] = {s.what, after};
+      standing const after = problem_.standing_of(now_);
+      way.price            = and_then(way.price, problem_, s.what, source_, held, problem_.shard(after), problem_.along(s.set));
+      way.legs[i]          = {s.what, after};
     }
     return true;
   }
@@ -111,15 +110,13 @@ private:
     axis_set set       = 0;
   };
 
-  constexpr std::size_t dims() const { return static_cast<std::size_t>(problem_.rank); }
-
-  constexpr int kept(std::size_t d) const {
+  constexpr int kept(int d) const {
     int n = 0;
     while (n < now_.over[d].count && n < goal_.over[d].count && now_.over[d][n] == goal_.over[d][n]) ++n;
     return n;
   }
-  constexpr axis_set leaving(std::size_t d) const { return after(now_.over[d], kept(d)); }
-  constexpr axis_set coming(std::size_t d) const { return after(goal_.over[d], kept(d)); }
+  constexpr axis_set leaving(int d) const { return after(now_.over[d], kept(d)); }
+  constexpr axis_set coming(int d) const { return after(goal_.over[d], kept(d)); }
   static constexpr axis_set after(axis_list const& list, int from) {
     axis_set set = 0;
     for (int i = from; i < list.count; ++i) set |= axis_set{1} << list[i];
@@ -127,12 +124,12 @@ private:
   }
   constexpr axis_set all_leaving() const {
     axis_set set = 0;
-    for (std::size_t d = 0; d < dims(); ++d) set |= leaving(d);
+    for (int d = 0; d < problem_.rank; ++d) set |= leaving(d);
     return set;
   }
   constexpr axis_set all_coming() const {
     axis_set set = 0;
-    for (std::size_t d = 0; d < dims(); ++d) set |= coming(d);
+    for (int d = 0; d < problem_.rank; ++d) set |= coming(d);
     return set;
   }
 
@@ -141,7 +138,7 @@ private:
   constexpr axis_set ready(axis_set set) const {
     for (axis_set before = 0; before != set;) {
       before = set;
-      for (std::size_t d = 0; d < dims(); ++d) {
+      for (int d = 0; d < problem_.rank; ++d) {
         int const from = kept(d);
         bool blocked   = false;
         for (int i = now_.over[d].count; i-- > from;) {
@@ -162,7 +159,7 @@ private:
   /// together.
   constexpr axis_set gathered_next() const {
     axis_set const all = ready(all_leaving() & ~all_coming());
-    for (std::size_t d = 0; d < dims(); ++d) {
+    for (int d = 0; d < problem_.rank; ++d) {
       axis_set const own = leaving(d);
       if ((own & all) != 0 && (coming(d) != 0 || (own & ~all) != 0)) return own & all;
     }
@@ -171,7 +168,7 @@ private:
 
   constexpr void take(transfer_kind what, axis_set set) {
     bool const comes = what == transfer_kind::slice || what == transfer_kind::reduce_scatter || what == transfer_kind::all_to_all;
-    for (std::size_t d = 0; d < dims(); ++d) {
+    for (int d = 0; d < problem_.rank; ++d) {
       axis_list& list = now_.over[d];
       int const from  = kept(d);
       bool left       = false;
