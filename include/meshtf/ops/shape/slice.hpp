@@ -40,6 +40,17 @@ constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
   return z;
 }
 
+/// The slice where `To` is split: it is taken as a whole dimension first, and each process then keeps its part.
+template<class From, class To, class T, class L, class... D>
+constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
+  using plan      = slice_plan<wet<L>, shape<D...>, From, To>;
+  using whole     = whole_part<To>;
+  using cut       = replaced<shape<D...>, From, shape<whole>>;
+  using way       = relocation<wet<L>, cut, wet<L>, typename plan::result>;
+  auto const part = sliced<From, whole>(x, first);
+  return relocate<tensor_of<T, L, typename plan::result>, way>(part, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, typename plan::result>::steps);
+}
+
 }  // namespace detail
 
 /// The elements `first` to `first + To::size - 1` of `x` along `From`, as the dimension `To` in its place.
@@ -64,16 +75,8 @@ constexpr auto slice(X const& operand, extent first, std::source_location at = s
     if (first < 0 || first > From::size - To::size) detail::throw_slice_outside<From, To>(first);
     return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
       x.machine().enter("slice", at);
-      if constexpr (detail::may_be_whole<wet<L>, To>) {
-        return detail::sliced<From, To>(x, first);
-      } else {
-        using whole     = detail::whole_part<To>;
-        using cut       = replaced<in, From, shape<whole>>;
-        using way       = detail::relocation<wet<L>, cut, wet<L>, typename plan::result>;
-        auto const part = detail::sliced<From, whole>(x, first);
-        return detail::relocate<tensor_of<detail::element_in<X>, L, typename plan::result>, way>(
-            part, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, typename plan::result>::steps);
-      }
+      if constexpr (detail::may_be_whole<wet<L>, To>) return detail::sliced<From, To>(x, first);
+      else return detail::sliced_and_split<From, To>(x, first);
     });
   }
 }
