@@ -1,8 +1,8 @@
 // If it compiles, it passes: slice, broadcast, concat, argmax, sample and a reshard that changes nothing are recorded without a layout, and priced as dry runs.
 #include <utility>
 
-#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
+#include <meshtf/search/search.hpp>
 
 #include "same_price.hpp"
 

@@ -1,8 +1,8 @@
 // If it compiles, it passes: rename, split_dim and merge_dims are recorded without a layout where nothing moves, and priced as dry runs.
 #include <utility>
 
-#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
+#include <meshtf/search/search.hpp>
 
 #include "same_price.hpp"
 

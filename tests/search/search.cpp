@@ -1,8 +1,8 @@
 // If it compiles, it passes: a record's prices are those of dry runs, and a search finds what it should.
 #include <utility>
 
-#include <meshtf/search/search.hpp>
 #include <meshtf/planning.hpp>
+#include <meshtf/search/search.hpp>
 
 #include "perceptron.hpp"
 #include "same_price.hpp"
