@@ -24,6 +24,21 @@ inline extent first_outside(extent n, std::int32_t const* index, extent whole) {
   return std::find_if(index, index + n, [=](std::int32_t i) { return i < 0 || i >= whole; }) - index;
 }
 
+/// What an index is called, what it names, and what to check if it names nothing.
+struct words_for_index {
+  char const *one, *names, *all;
+};
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_outside(extent at, std::int32_t found, extent whole, words_for_index const& words) {
+  throw data_error(std::string{words.one} + " number " + std::to_string(at) + " of this process is " + std::to_string(found) + ", expected " +
+                   words.names + " from 0 to " + std::to_string(whole - 1) + ": check the " + words.all);
+}
+
+/// Errors: `data_error` if one of `n` indices is not in 0 ... whole - 1.
+inline void expect_inside(extent n, std::int32_t const* index, extent whole, words_for_index const& words) {
+  if (extent const i = first_outside(n, index, whole); i < n) throw_outside(i, index[i], whole, words);
+}
+
 /// rows[i][o] = table[o][index[i] - first], or zeros where that is out of range.
 template<Element T, class Arch = default_arch>
 void gather_rows(extent ids, extent outer, extent along, extent inner, extent first, T const* table, std::int32_t const* index, T* rows) {
@@ -75,9 +90,7 @@ namespace task {
 template<Element T>
 void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table, std::int32_t const* index, T* rows) {
   line_steps const& lines = s.lines;
-  if (extent const i = kernel::first_outside(s.ids, index, lines.whole); i < s.ids)
-    throw data_error("id number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a row from 0 to " +
-                     std::to_string(lines.whole - 1) + ": check the ids");
+  kernel::expect_inside(s.ids, index, lines.whole, {"id", "a row", "ids"});
   kernel::gather_rows(s.ids, lines.outer, lines.along, lines.inner, lines.first(here), table, index, rows);
 }
 template<Element T>

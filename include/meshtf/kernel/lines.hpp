@@ -9,9 +9,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <string>
 
-#include <meshtf/core/error.hpp>
 #include <meshtf/kernel/gather.hpp>
 #include <meshtf/plan/argmax_plan.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
@@ -149,9 +147,7 @@ void compute(cumsum<T> const& task, cumsum_steps const& s, place_in_mesh const&,
 
 template<Element T>
 void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, T* z) {
-  if (extent const i = kernel::first_outside(s.rows(), index, s.whole); i < s.rows())
-    throw data_error("target number " + std::to_string(i) + " of this process is " + std::to_string(index[i]) + ", expected a class from 0 to " +
-                     std::to_string(s.whole - 1) + ": check the labels");
+  kernel::expect_inside(s.rows(), index, s.whole, {"target", "a class", "labels"});
   kernel::pick(s.outer, s.along, s.inner, s.first(here), x, index, z, s.along == s.whole);
 }
 template<Element T>
