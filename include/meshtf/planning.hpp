@@ -2,13 +2,38 @@
 // installed. Needs the standard library and Boost.Hana.
 #pragma once
 
-// Headers that the others include come first: error messages then name fewer files.
+// Headers that the others include come first, and operations that can be refused before those of their rooms: error messages then name fewer files.
 #include <meshtf/core.hpp>
 
 #include <meshtf/tensor/tensor.hpp>
 
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/ops/shape/reshard.hpp>
+
+#include <meshtf/ops/index/gather.hpp>
+#include <meshtf/ops/index/one_hot.hpp>
+#include <meshtf/ops/normalise/cross_entropy.hpp>
+#include <meshtf/ops/normalise/norm.hpp>
+#include <meshtf/ops/normalise/softmax.hpp>
+#include <meshtf/ops/pointwise/arithmetic.hpp>
+#include <meshtf/ops/pointwise/bias_gelu.hpp>
+#include <meshtf/ops/pointwise/cast.hpp>
+#include <meshtf/ops/pointwise/compare.hpp>
+#include <meshtf/ops/pointwise/map.hpp>
+#include <meshtf/ops/pointwise/relu.hpp>
+#include <meshtf/ops/pointwise/where.hpp>
+#include <meshtf/ops/product/attention.hpp>
+#include <meshtf/ops/product/einsum.hpp>
+#include <meshtf/ops/random/sample.hpp>
+#include <meshtf/ops/reduce/argmax.hpp>
+#include <meshtf/ops/reduce/cumsum.hpp>
+#include <meshtf/ops/reduce/max.hpp>
+#include <meshtf/ops/shape/broadcast.hpp>
+#include <meshtf/ops/shape/concat.hpp>
+#include <meshtf/ops/shape/rename.hpp>
+#include <meshtf/ops/shape/reshape.hpp>
+#include <meshtf/ops/shape/slice.hpp>
+#include <meshtf/ops/shape/transpose.hpp>
 #include <meshtf/optim/update.hpp>
 
 #include <meshtf/explain/explain.hpp>
