@@ -473,7 +473,7 @@ void transposes(table& t, machine& m, extent a, extent b, extent c) {
 }
 
 void indexed(table& t, machine& m, extent ids, extent along, extent n) {
-  meshtf::gather_steps const steps{{.outer = 1, .along = along, .inner = n, .room = along, .whole = along, .over = {}}, ids};
+  auto const steps  = meshtf::contiguous_gather(ids, 1, along, n);
   float *const rows = t.take(ids * n, 1), *const from = t.take(along * n, 2);
   auto* const index = m.take<std::int32_t>(ids);
   for (extent i = 0; i < ids; ++i) index[i] = static_cast<std::int32_t>(i * i * 7 % along);
@@ -488,7 +488,7 @@ void indexed(table& t, machine& m, extent ids, extent along, extent n) {
 }
 
 void classes(table& t, machine& m, extent rows, extent n) {
-  meshtf::line_steps const lines{.outer = rows, .along = n, .inner = 1, .room = n, .whole = n, .over = {}};
+  auto const lines = meshtf::contiguous_lines(rows, n, 1);
   float *const x = t.take(rows * n, 1), *const z = t.take(rows, 2);
   auto* const index = m.take<std::int32_t>(rows);
   for (extent i = 0; i < rows; ++i) index[i] = static_cast<std::int32_t>(i * i * 7 % n);
@@ -509,7 +509,7 @@ void norms(table& t, machine& m, extent rows, extent n) {
   bool const large       = rows * n == table::large;
   double const w         = large ? word * static_cast<double>(rows * n) : 0;
   std::string const size = (large ? "large, " : "") + by(rows, n);
-  meshtf::line_steps const steps{.outer = rows, .along = n, .inner = 1, .room = n, .whole = n, .over = {}};
+  auto const steps       = meshtf::contiguous_lines(rows, n, 1);
   float *const x = t.take(rows * n, 1), *const dz = t.take(rows * n, 2), *const z = t.take(rows * n, 3), *const scale = t.take(n, 4),
                *const bias = t.take(n, 5), *const mean = t.take(rows, 6), *const rstd = t.take(rows, 7), *const total = t.take(n, 8);
   t.row(
@@ -528,8 +528,8 @@ void norms(table& t, machine& m, extent rows, extent n) {
   t.row(
       "rows that share a bias and their sum, " + size, rows * n, z, [=] { plain::rows_and_sum(rows, n, f, dz, x, scale, z, total); },
       [=, &m] {
-        m.run(task::map_rows_and_sum<scaled_sum, float>{f}, meshtf::bias_steps{rows, n}, static_cast<float const*>(dz), static_cast<float const*>(x),
-              static_cast<float const*>(scale), z, total);
+        m.run(task::map_rows_and_sum<scaled_sum, float>{f}, meshtf::contiguous_rows(rows, n), static_cast<float const*>(dz),
+              static_cast<float const*>(x), static_cast<float const*>(scale), z, total);
       },
       3 * w);
   m.give(x, rows * n), m.give(dz, rows * n), m.give(z, rows * n);

@@ -32,9 +32,9 @@ void check(extent ids, extent outer, extent along, extent inner, extent first) {
         expected_sums[at(to)] += expected_rows[at(from)];
       }
 
-  kernel::gather_rows(ids, outer, along, inner, first, table.data(), index.data(), rows.data());
+  kernel::gather_rows(contiguous_gather(ids, outer, along, inner), first, table.data(), index.data(), rows.data());
   CHECK(rows == expected_rows);
-  kernel::scatter_rows(ids, outer, along, inner, first, rows.data(), index.data(), sums.data());
+  kernel::scatter_rows(contiguous_gather(ids, outer, along, inner), first, rows.data(), index.data(), sums.data());
   CHECK(sums == expected_sums);
 }
 
@@ -49,7 +49,7 @@ void check_pick(extent outer, extent along, extent inner, extent first, extent w
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i + 1);
   for (extent i = 0; i < outer * inner; ++i)
     if (extent const a = index[place(i)] - first; a >= 0 && a < along) expected[place(i)] = x[place((i / inner * along + a) * inner + i % inner)];
-  kernel::pick(outer, along, inner, first, x.data(), index.data(), z.data(), along == whole);
+  kernel::pick(contiguous_lines(outer, along, inner), first, x.data(), index.data(), z.data(), along == whole);
   CHECK(z == expected);
 }
 
@@ -62,7 +62,7 @@ void check_argmax(extent inner, F const& values) {
     std::vector<T> x(place(outer * along * inner)), best(place(outer * inner));
     std::vector<std::int32_t> where(best.size(), -1);
     for (extent i = 0; i < std::ssize(x); ++i) x[place(i)] = values(i);
-    kernel::argmax(outer, along, inner, x.data(), best.data(), where.data());
+    kernel::argmax(contiguous_lines(outer, along, inner), 0, x.data(), best.data(), where.data());
     int wrong = 0;
     for (extent i = 0; i < outer * inner; ++i) {
       T const* const row = x.data() + i / inner * along * inner + i % inner;

@@ -440,11 +440,11 @@ TEST_CASE("pick reads and writes one element along a dimension", "[pick]") {
   auto const x = numbers<double>(outer * along * inner, 8);
   std::vector<std::int32_t> const index{10, 14, 9, 15, 12, -3};
   std::vector<double> z(6, 99), dx(x.size(), 1);
-  kernel::pick(outer, along, inner, first, x.data(), index.data(), z.data());
+  kernel::pick(meshtf::contiguous_lines(outer, along, inner), first, x.data(), index.data(), z.data());
   CHECK(z == std::vector<double>{x[0], x[9], 0, 0, x[24], 0});
 
   std::vector<double> const dz{1, 2, 3, 4, 5, 6};
-  kernel::pick_gradient(outer, along, inner, first, -2.0, dz.data(), index.data(), dx.data());
+  kernel::pick_gradient(meshtf::contiguous_lines(outer, along, inner), first, -2.0, dz.data(), index.data(), dx.data());
   std::vector<double> want(x.size(), 1);
   want[0] -= 2, want[9] -= 4, want[24] -= 10;
   CHECK(dx == want);
@@ -455,7 +455,7 @@ TEST_CASE("argmax is the first index of the largest", "[pick]") {
   std::vector<float> const x{-3, 1, -1, 5, -1, 5, /**/ 2, nan, nan, 7, 9, nan};   // [2][3][2]
   std::vector<float> best(4);
   std::vector<std::int32_t> where(4);
-  kernel::argmax(2, 3, 2, x.data(), best.data(), where.data());
+  kernel::argmax(meshtf::contiguous_lines(2, 3, 2), 0, x.data(), best.data(), where.data());
   CHECK(where == std::vector<std::int32_t>{1, 1, 1, 0});
   CHECK((best[0] == -1 && best[1] == 5 && std::isnan(best[2]) && std::isnan(best[3])));
 }
@@ -465,15 +465,15 @@ TEST_CASE("pick and argmax along the innermost dimension", "[pick]") {
   std::vector<float> const x{-3, 5, 5, /**/ nan, 7, 8, /**/ 2, 9, nan, /**/ -1, -1, -2};
   std::vector<float> best(4), z(4), dx(12, 1);
   std::vector<std::int32_t> where(4);
-  kernel::argmax(4, 3, 1, x.data(), best.data(), where.data());
+  kernel::argmax(meshtf::contiguous_lines(4, 3, 1), 0, x.data(), best.data(), where.data());
   CHECK(where == std::vector<std::int32_t>{1, 0, 2, 0});
   CHECK((best[0] == 5 && std::isnan(best[1]) && std::isnan(best[2]) && best[3] == -1));
 
   std::vector<std::int32_t> const index{12, 11, 9, 13};
-  kernel::pick(4, 3, 1, 10, x.data(), index.data(), z.data());
+  kernel::pick(meshtf::contiguous_lines(4, 3, 1), 10, x.data(), index.data(), z.data());
   CHECK(z == std::vector<float>{5, 7, 0, 0});
   std::vector<float> const dz{1, 2, 3, 4};
-  kernel::pick_gradient(4, 3, 1, 10, 2.0f, dz.data(), index.data(), dx.data());
+  kernel::pick_gradient(meshtf::contiguous_lines(4, 3, 1), 10, 2.0f, dz.data(), index.data(), dx.data());
   CHECK(dx == std::vector<float>{1, 1, 3, 1, 5, 1, 1, 1, 1, 1, 1, 1});
 }
 

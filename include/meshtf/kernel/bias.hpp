@@ -10,23 +10,22 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// z[r][i] = f(dz[r][i], x[r][i], b[i]) and total[i] = the sum over r of z[r][i]. `f` also takes batches.
+/// z[r][i] = f(dz[r][i], x[r][i], b[i]), and the sum over r of z[r][i] is added to total[i]. `f` also takes batches. Rows are `stride` apart.
 ///
 /// Four rows are summed at a time: `total` is read and written once for each four rows, and its rounding
 /// error grows with a quarter of the number of rows.
 template<class Arch = default_arch, class F, class T>
-void map_rows_and_sum(extent rows, extent n, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
+void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
   using lanes = kernel::lanes<T, Arch>;
-  std::fill_n(total, n, T{});
   for (extent r = 0; r < rows; r += 4) {
     extent const count    = std::min<extent>(4, rows - r);
-    T const *const from_z = dz + r * n, *const from_x = x + r * n;
-    T* const to = z + r * n;
+    T const *const from_z = dz + r * stride, *const from_x = x + r * stride;
+    T* const to = z + r * stride;
     detail::for_each_batch<lanes>(n, [&](auto some, extent i) __attribute__((always_inline)) {
       auto const bias = some.load(b + i);
       auto const row  = [&](extent k) __attribute__((always_inline)) {
-        auto const y = f(some.load(from_z + k * n + i), some.load(from_x + k * n + i), bias);
-        some.store(y, to + k * n + i);
+        auto const y = f(some.load(from_z + k * stride + i), some.load(from_x + k * stride + i), bias);
+        some.store(y, to + k * stride + i);
         return y;
       };
       auto sum = row(0);
@@ -42,7 +41,11 @@ namespace task {
 
 template<class F, Element T>
 void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z, T* total) {
-  kernel::map_rows_and_sum(s.rows, s.elements, task.f, dz, x, b, z, total);
+  std::fill_n(total, s.room, T{});
+  s.blocks.for_each([&](auto const& at) {
+    auto const [to, row, unused] = at;
+    kernel::map_rows_and_sum(s.rows, s.elements, s.stride, task.f, dz + to, x + to, b + row, z + to, total + row);
+  });
 }
 
 }  // namespace task

@@ -1,6 +1,6 @@
 // Gather: rows of a table by index, and adding rows to a table by index.
 //
-// The table has the shape [outer][along][inner], the rows [ids][outer][inner]. An index counts from `first`: a process that holds elements first ...
+// A block of the table has the shape [outer][along][inner], one of the rows [ids][outer][inner]. An index counts from `first`: a process that holds elements first ...
 // first + along - 1 of a split dimension works on those; other rows are zeros, and nothing is added for them.
 #pragma once
 
@@ -34,49 +34,63 @@ struct words_for_index {
                    words.names + " from 0 to " + std::to_string(whole - 1) + ": check the " + words.all);
 }
 
-/// Errors: `data_error` if one of `n` indices is not in 0 ... whole - 1.
-inline void expect_inside(extent n, std::int32_t const* index, extent whole, words_for_index const& words) {
-  if (extent const i = first_outside(n, index, whole); i < n) throw_outside(i, index[i], whole, words);
+/// Indices of a block: `count` runs of `length`, which begin `stride` apart.
+struct index_runs {
+  extent count, length, stride;
+};
+
+/// Errors: `data_error` if one of the indices from number `begin` on is not in 0 ... whole - 1.
+inline void expect_inside(index_runs const& runs, extent begin, std::int32_t const* index, extent whole, words_for_index const& words) {
+  bool const one      = runs.stride == runs.length;
+  extent const length = one ? runs.count * runs.length : runs.length;
+  for (extent r = 0; r < (one ? 1 : runs.count); ++r, begin += runs.stride)
+    if (extent const i = first_outside(length, index + begin, whole); i < length) throw_outside(begin + i, index[begin + i], whole, words);
 }
 
-/// rows[i][o] = table[o][index[i] - first], or zeros where that is out of range.
+/// rows[i][o] = table[o][index[i] - first] for the ids of a block, or zeros where that is out of range.
 template<Element T, class Arch = default_arch>
-void gather_rows(extent ids, extent outer, extent along, extent inner, extent first, T const* table, std::int32_t const* index, T* rows) {
-  if (outer == 1 && inner == 1) {
+void gather_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
+  line_steps const& lines = s.lines;
+  extent const ids = s.block_ids, along = lines.along, outer = lines.outer, inner = lines.inner;
+  if (s.id_stride == 1 && outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i) {
       extent const at = index[i] - first;
-      rows[i]         = at >= 0 && at < along ? table[at] : T{};
+      rows[i]         = at >= 0 && at < along ? table[at * lines.step] : T{};
     }
     return;
   }
-  for (extent i = 0; i < ids; ++i, rows += outer * inner) {
+  for (extent i = 0; i < ids; ++i, rows += s.id_stride) {
     extent const at = index[i] - first;
-    if (at < 0 || at >= along) std::fill_n(rows, outer * inner, T{});
-    else
+    if (at < 0 || at >= along) {
+      for (extent o = 0; o < outer; ++o) std::fill_n(rows + o * lines.line_stride, inner, T{});
+    } else {
       for (extent o = 0; o < outer; ++o) {
-        T const* const from = table + (o * along + at) * inner;
-        T* const to         = rows + o * inner;
+        T const* const from = table + o * lines.outer_stride + at * lines.step;
+        T* const to         = rows + o * lines.line_stride;
         detail::for_each_batch<lanes<T, Arch>>(inner,
                                                [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(from + k), to + k); });
       }
+    }
   }
 }
 
 /// table[o][index[i] - first] += rows[i][o] where that is in range, in the order of the rows, so the sums always have the same bits.
 template<Element T, class Arch = default_arch>
-void scatter_rows(extent ids, extent outer, extent along, extent inner, extent first, T const* rows, std::int32_t const* index, T* table) {
-  using lanes = kernel::lanes<T, Arch>;
-  if (outer == 1 && inner == 1) {
+void scatter_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
+  using lanes             = kernel::lanes<T, Arch>;
+  line_steps const& lines = s.lines;
+  extent const ids = s.block_ids, along = lines.along, outer = lines.outer, inner = lines.inner;
+  if (s.id_stride == 1 && outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i)
-      if (extent const at = index[i] - first; at >= 0 && at < along) table[at] += rows[i];
+      if (extent const at = index[i] - first; at >= 0 && at < along) table[at * lines.step] += rows[i];
     return;
   }
-  for (extent i = 0; i < ids; ++i, rows += outer * inner) {
+  for (extent i = 0; i < ids; ++i, rows += s.id_stride) {
     extent const at = index[i] - first;
     if (at < 0 || at >= along) continue;
     for (extent o = 0; o < outer; ++o) {
-      T* const sum        = table + (o * along + at) * inner;
-      T const* const from = rows + o * inner;
+      T* const sum        = table + o * lines.outer_stride + at * lines.step;
+      T const* const from = rows + o * lines.line_stride;
       detail::for_each_batch<lanes>(
           inner, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(sum + k) + some.load(from + k), sum + k); });
     }
@@ -89,14 +103,14 @@ namespace task {
 
 template<Element T>
 void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table, std::int32_t const* index, T* rows) {
-  line_steps const& lines = s.lines;
-  kernel::expect_inside(s.ids, index, lines.whole, {"id", "a row", "ids"});
-  kernel::gather_rows(s.ids, lines.outer, lines.along, lines.inner, lines.first(here), table, index, rows);
+  s.blocks.for_each([&](auto const& at) {
+    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
+    kernel::gather_rows(s, s.lines.first(here), table + at[1], index + at[0], rows + at[2]);
+  });
 }
 template<Element T>
 void compute(scatter_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
-  line_steps const& lines = s.lines;
-  kernel::scatter_rows(s.ids, lines.outer, lines.along, lines.inner, lines.first(here), rows, index, table);
+  s.blocks.for_each([&](auto const& at) { kernel::scatter_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]); });
 }
 
 }  // namespace task

@@ -1,7 +1,7 @@
 // Lines along a dimension: one element of each by index, and the index of the largest.
 //
-// Arrays have the shape [outer][along][inner]. An index counts from `first`: a process that holds elements first ... first + along - 1 of a split
-// dimension works on those, and contributes 0 for the others.
+// A block of lines has the shape [outer][along][inner]. An index counts from `first`: a process that holds elements first ... first + along - 1 of a
+// split dimension works on those, and contributes 0 for the others.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <limits>
 
 #include <meshtf/kernel/gather.hpp>
+#include <meshtf/kernel/rows.hpp>
 #include <meshtf/plan/argmax_plan.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
 #include <meshtf/plan/cumsum_plan.hpp>
@@ -21,30 +22,31 @@ namespace kernel {
 
 /// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. With `all_here`, every index is in range.
 template<Element T>
-void pick(extent outer, extent along, extent inner, extent first, T const* x, std::int32_t const* index, T* z, bool all_here = false) {
-  if (inner == 1 && all_here) {
-    for (extent o = 0; o < outer; ++o) z[o] = x[o * along + index[o] - first];
+void pick(line_steps const& s, extent first, T const* x, std::int32_t const* index, T* z, bool all_here = false) {
+  if (s.inner == 1 && s.line_stride == 1 && all_here) {
+    for (extent o = 0; o < s.outer; ++o) z[o] = x[o * s.outer_stride + index[o] - first];
     return;
   }
-  for (extent o = 0; o < outer; ++o, x += along * inner)
-    for (extent i = 0; i < inner; ++i) {
-      extent const at = *index++ - first;
-      *z++            = at >= 0 && at < along ? x[at * inner + i] : T{};
+  for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, index += s.line_stride, z += s.line_stride)
+    for (extent i = 0; i < s.inner; ++i) {
+      extent const at = index[i] - first;
+      z[i]            = at >= 0 && at < s.along ? x[at * s.step + i] : T{};
     }
 }
 
 /// dx[o][index[o][i] - first][i] += scale * dz[o][i] where that is in range.
 template<Element T>
-void pick_gradient(extent outer, extent along, extent inner, extent first, T scale, T const* dz, std::int32_t const* index, T* dx) {
-  if (inner == 1) {
-    for (extent o = 0; o < outer; ++o, dx += along)
-      if (extent const at = index[o] - first; at >= 0 && at < along) dx[at] += scale * dz[o];
+void pick_gradient(line_steps const& s, extent first, T scale, T const* dz, std::int32_t const* index, T* dx) {
+  extent const along = s.along, lines = s.line_stride;
+  if (s.inner == 1) {
+    for (extent o = 0; o < s.outer; ++o, dx += s.outer_stride)
+      if (extent const at = index[o * lines] - first; at >= 0 && at < along) dx[at * s.step] += scale * dz[o * lines];
     return;
   }
-  for (extent o = 0; o < outer; ++o, dx += along * inner)
-    for (extent i = 0; i < inner; ++i, ++dz) {
-      extent const at = *index++ - first;
-      if (at >= 0 && at < along) dx[at * inner + i] += scale * *dz;
+  for (extent o = 0; o < s.outer; ++o, dx += s.outer_stride, index += lines, dz += lines)
+    for (extent i = 0; i < s.inner; ++i) {
+      extent const at = index[i] - first;
+      if (at >= 0 && at < along) dx[at * s.step + i] += scale * dz[i];
     }
 }
 
@@ -83,12 +85,13 @@ typename Lanes::batch largest_lane(typename Lanes::batch x) {
 
 }  // namespace detail
 
-/// The largest element along the dimension and the first index that has it, counted from 0. NaN counts as larger than any number.
+/// The largest element along the dimension and the first index that has it, counted from `first`. NaN counts as larger than any number.
 template<Element T, class Arch = default_arch>
-void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::int32_t* where) {
-  if (inner == 1) {
+void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t* where) {
+  extent const along = s.along, inner = s.inner;
+  if (inner == 1 && s.step == 1) {
     using lanes = kernel::lanes<T, Arch>;
-    for (extent o = 0; o < outer; ++o, x += along) {
+    for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, best += s.line_stride, where += s.line_stride) {
       using std::max;
       auto most    = detail::load_first<lanes>(x, std::min<extent>(along, lanes::width));
       auto unknown = !(most == most);  // not most != most, which older xsimd finds false for NaN
@@ -104,28 +107,29 @@ void argmax(extent outer, extent along, extent inner, T const* x, T* best, std::
         most = detail::largest_lane<lanes, T>(most);
         at   = detail::first_of_row<lanes>(along, x, [&](auto const& v) { return v == most; });
       }
-      best[o] = x[at], where[o] = static_cast<std::int32_t>(at);
+      *best = x[at], *where = static_cast<std::int32_t>(first + at);
     }
     return;
   }
-  for (extent o = 0; o < outer; ++o, best += inner, where += inner) {
-    for (extent i = 0; i < inner; ++i) best[i] = x[i], where[i] = 0;
-    x += inner;
-    for (extent a = 1; a < along; ++a, x += inner)
+  for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, best += s.line_stride, where += s.line_stride) {
+    for (extent i = 0; i < inner; ++i) best[i] = x[i], where[i] = static_cast<std::int32_t>(first);
+    for (extent a = 1; a < along; ++a) {
+      T const* const row = x + a * s.step;
       for (extent i = 0; i < inner; ++i)
-        if (best[i] == best[i] && !(x[i] <= best[i])) best[i] = x[i], where[i] = static_cast<std::int32_t>(a);
+        if (best[i] == best[i] && !(row[i] <= best[i])) best[i] = row[i], where[i] = static_cast<std::int32_t>(first + a);
+    }
   }
 }
 
 /// Running sums along the dimension, from its first element or, in `reverse`, from its last. Some neighbouring lines go together, so that memory is
 /// read in its order.
 template<Element T>
-void running_sums(extent outer, extent along, extent inner, bool reverse, T const* x, T* z) {
+void running_sums(line_steps const& s, bool reverse, T const* x, T* z) {
   constexpr extent together = 16;
-  extent const first = reverse ? (along - 1) * inner : 0, step = reverse ? -inner : inner;
-  for (extent o = 0; o < outer; ++o, x += along * inner, z += along * inner)
-    for (extent begin = 0; begin < inner; begin += together) {
-      extent const lines = std::min(together, inner - begin);
+  extent const along = s.along, first = reverse ? (along - 1) * s.step : 0, step = reverse ? -s.step : s.step;
+  for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, z += s.outer_stride)
+    for (extent begin = 0; begin < s.inner; begin += together) {
+      extent const lines = std::min(together, s.inner - begin);
       std::array<typename element_traits<T>::sums_in, together> sum{};
       for (extent a = 0, at = first + begin; a < along; ++a, at += step)
         for (extent i = 0; i < lines; ++i) {
@@ -142,24 +146,28 @@ namespace task {
 
 template<Element T>
 void compute(cumsum<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
-  kernel::running_sums(s.lines.outer, s.lines.along, s.lines.inner, task.reverse, x, z);
+  s.lines.blocks.for_each([&](auto const& at) { kernel::running_sums(s.lines, task.reverse, x + at[0], z + at[0]); });
 }
 
 template<Element T>
 void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, T* z) {
-  kernel::expect_inside(s.rows(), index, s.whole, {"target", "a class", "labels"});
-  kernel::pick(s.outer, s.along, s.inner, s.first(here), x, index, z, s.along == s.whole);
+  s.blocks.for_each([&](auto const& at) {
+    kernel::expect_inside({s.outer, s.inner, s.line_stride}, at[1], index, s.whole, {"target", "a class", "labels"});
+    kernel::pick(s, s.first(here), x + at[0], index + at[1], z + at[1], s.along == s.whole);
+  });
 }
 template<Element T>
 void compute(pick_gradient<T> const& task, line_steps const& s, place_in_mesh const& here, T const* dz, std::int32_t const* index, T* dx) {
-  kernel::pick_gradient(s.outer, s.along, s.inner, s.first(here), task.scale, dz, index, dx);
+  s.blocks.for_each([&](auto const& at) { kernel::pick_gradient(s, s.first(here), task.scale, dz + at[1], index + at[1], dx + at[0]); });
 }
 template<Element T>
 void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, T* best, std::int32_t* where) {
-  kernel::argmax(s.outer, s.along, s.inner, x, best, where);
-  auto const first = static_cast<std::int32_t>(s.first(here));
-  if (first != 0)
-    for (extent i = 0; i < s.rows(); ++i) where[i] += first;
+  if (s.along == 0) {  // a process without elements loses to all others, or to the first process if they have nothing better
+    std::fill_n(best, s.stored_lines, kernel::detail::neutral<reduction::max, T>);
+    std::fill_n(where, s.stored_lines, std::numeric_limits<std::int32_t>::max());
+    return;
+  }
+  s.blocks.for_each([&](auto const& at) { kernel::argmax(s, s.first(here), x + at[0], best + at[1], where + at[1]); });
 }
 template<Element T>
 void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const&, T const* best, T const* peak, std::int32_t* where) {

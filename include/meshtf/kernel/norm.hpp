@@ -139,14 +139,16 @@ void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rst
   });
 }
 
-/// f(centred, lanes, step, row, offset) for rows begin ... end - 1; `f` is compiled for rows in batches and for rows with strided elements.
+/// f(centred, lanes, step, row, offset) for rows begin ... end - 1 of a block: `row` and `offset` are where their number and their elements are. `f` is
+/// compiled for rows in batches and for rows with strided elements.
 template<class T, class Arch, class F>
 void for_each_row(norm_steps const& s, extent begin, extent end, F const& f) {
-  extent const along = s.lines.along, inner = s.lines.inner;
+  line_steps const& lines = s.lines;
+  extent const inner = lines.inner, step = lines.step;
   auto const all = [&](auto centred) {
     for (extent r = begin; r < end; ++r)
-      if (inner == 1) f(centred, kernel::lanes<T, Arch>{}, std::integral_constant<extent, 1>{}, r, r * along);
-      else f(centred, kernel::lanes<T, no_simd>{}, inner, r, r / inner * inner * along + r % inner);
+      if (step == 1) f(centred, kernel::lanes<T, Arch>{}, std::integral_constant<extent, 1>{}, r * lines.line_stride, r * lines.outer_stride);
+      else f(centred, kernel::lanes<T, no_simd>{}, step, r / inner * lines.line_stride + r % inner, r / inner * lines.outer_stride + r % inner);
   };
   if (s.centred) all(std::true_type{});
   else all(std::false_type{});
@@ -174,14 +176,15 @@ void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
   T const* const x  = a.added != nullptr ? a.sum : a.x;
   std::array<detail::spread, 16> found;
   extent const many = std::clamp<extent>(2048 / n, 1, 16);
-  for (extent begin = 0; begin < s.rows(); begin += many) {
-    extent const end = std::min(begin + many, s.rows());
-    detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-      found[static_cast<std::size_t>(row - begin)] =
-          detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
+  for (extent begin = 0; begin < s.block_rows(); begin += many) {
+    extent const end = std::min(begin + many, s.block_rows());
+    auto* statistics = found.data();
+    detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent, extent offset) {
+      *statistics++ = detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
     });
+    statistics = found.data();
     detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-      auto const& sums = found[static_cast<std::size_t>(row - begin)];
+      auto const& sums = *statistics++;
       T const mean     = static_cast<T>(sums.pivot + sums.first * part);
       T const rstd     = detail::reciprocal_deviation<T>((sums.second - sums.first * sums.first * part) * part, epsilon);
       detail::normalise_row<centred, decltype(lanes)>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
@@ -195,12 +198,17 @@ void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
 /// would lose the variance of float rows with a large mean.
 template<class Arch = default_arch, class T>
 void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) {
-  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-    extent const n   = s.lines.along;
+  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+    extent const n = s.lines.along;
+    if (n == 0) {  // the row is elsewhere
+      if constexpr (centred) moments[row] = 0;
+      moments[row + (centred ? s.lines.stored_lines : 0)] = 0;
+      return;
+    }
     auto const found = detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
     double const all = static_cast<double>(n) * found.pivot;
     if constexpr (centred) moments[row] = all + found.first;
-    moments[row + (centred ? s.rows() : 0)] = found.second + found.pivot * (2 * found.first + all);
+    moments[row + (centred ? s.lines.stored_lines : 0)] = found.second + found.pivot * (2 * found.first + all);
   });
 }
 
@@ -209,9 +217,9 @@ template<class Arch = default_arch, class T>
 void normalise_by(norm_steps const& s, double epsilon, double const* moments, norm_arrays<T> const& a) {
   auto const size  = static_cast<double>(s.lines.whole);
   T const* const x = a.added != nullptr ? a.sum : a.x;
-  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     double const mean    = centred ? moments[row] / size : 0;
-    double const squares = moments[row + (centred ? s.rows() : 0)] / size;
+    double const squares = moments[row + (centred ? s.lines.stored_lines : 0)] / size;
     T const rstd         = detail::reciprocal_deviation<T>(squares - mean * mean, epsilon);
     detail::normalise_row<centred, decltype(lanes)>(s.lines.along, step, x + offset, static_cast<T>(mean), rstd, a.scale, a.bias, a.z + offset);
     if constexpr (centred) a.mean[row] = static_cast<T>(mean);
@@ -219,18 +227,17 @@ void normalise_by(norm_steps const& s, double epsilon, double const* moments, no
   });
 }
 
-/// Parts of rows: the sums of each that the gradient of x needs (the first only if they are centred), and the gradients of scale and bias.
+/// Parts of rows: the sums of each that the gradient of x needs (the first only if they are centred). The gradients of scale and bias are added to
+/// what `dscale` and `dbias` hold.
 template<class Arch = default_arch, class T>
 void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, T* sums) {
-  if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});
-  if (wants.bias) std::fill_n(a.dbias, s.lines.along, T{});
-  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     T const mean     = centred ? a.mean[row] : T{};
     auto const found = detail::sums_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale,
                                                                      a.dscale, a.dbias);
     if (!wants.x) return;
     if constexpr (centred) sums[row] = found.of_g;
-    sums[row + (centred ? s.rows() : 0)] = found.of_product;
+    sums[row + (centred ? s.lines.stored_lines : 0)] = found.of_product;
   });
 }
 
@@ -238,21 +245,19 @@ void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_grad
 template<class Arch = default_arch, class T>
 void norm_gradient_by(norm_steps const& s, T const* sums, norm_gradient_arrays<T> const& a) {
   T const part = T(1) / static_cast<T>(s.lines.whole);
-  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     T const mean = centred ? a.mean[row] : T{};
-    detail::gradient_sums<T> const means{centred ? sums[row] * part : T{}, sums[row + (centred ? s.rows() : 0)] * part};
+    detail::gradient_sums<T> const means{centred ? sums[row] * part : T{}, sums[row + (centred ? s.lines.stored_lines : 0)] * part};
     detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, means,
                                                       detail::at(a.before, offset), a.dx + offset);
   });
 }
 
-/// Whole rows: both steps while a row is in the cache.
+/// Whole rows: both steps while a row is in the cache. The gradients of scale and bias are added to what `dscale` and `dbias` hold.
 template<class Arch = default_arch, class T>
 void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
-  if (wants.scale) std::fill_n(a.dscale, s.lines.along, T{});
-  if (wants.bias) std::fill_n(a.dbias, s.lines.along, T{});
   T const part = T(1) / static_cast<T>(s.lines.along);
-  detail::for_each_row<T, Arch>(s, 0, s.rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     using lane       = decltype(lanes);
     T const mean     = centred ? a.mean[row] : T{};
     T const rstd     = a.rstd[row];
@@ -264,33 +269,61 @@ void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_
   });
 }
 
+namespace detail {
+
+/// The arrays of the block that begins at `at`.
+template<class T>
+norm_arrays<T> moved(norm_arrays<T> a, std::array<extent, 3> const& at) {
+  a.x += at[0], a.z += at[0], a.rstd += at[1];
+  a.added = detail::at(a.added, at[0]), a.sum = detail::at(a.sum, at[0]), a.mean = detail::at(a.mean, at[1]);
+  return a;
+}
+template<class T>
+norm_gradient_arrays<T> moved(norm_gradient_arrays<T> a, std::array<extent, 3> const& at) {
+  a.x += at[0], a.dz += at[0], a.rstd += at[1];
+  a.mean = detail::at(a.mean, at[1]), a.before = detail::at(a.before, at[0]), a.dx = detail::at(a.dx, at[0]);
+  return a;
+}
+
+/// The gradients of scale and bias before anything is added to them.
+template<class T>
+void begin_sums(line_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
+  if (wants.scale) std::fill_n(a.dscale, s.along, T{});
+  if (wants.bias) std::fill_n(a.dbias, s.along, T{});
+}
+
+}  // namespace detail
 }  // namespace kernel
 
 namespace task {
 
 template<Element T>
 void compute(normalise<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays) {
-  kernel::normalise({s, task.centred}, task.epsilon, arrays);
+  s.blocks.for_each([&](auto const& at) { kernel::normalise({s, task.centred}, task.epsilon, kernel::detail::moved(arrays, at)); });
 }
 template<Element T>
 void compute(row_moments<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays, double* moments) {
-  kernel::row_moments({s, task.centred}, arrays, moments);
+  s.blocks.for_each([&](auto const& at) { kernel::row_moments({s, task.centred}, kernel::detail::moved(arrays, at), moments + at[1]); });
 }
 template<Element T>
 void compute(normalise_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays, double const* moments) {
-  kernel::normalise_by({s, task.centred}, task.epsilon, moments, arrays);
+  s.blocks.for_each(
+      [&](auto const& at) { kernel::normalise_by({s, task.centred}, task.epsilon, moments + at[1], kernel::detail::moved(arrays, at)); });
 }
 template<Element T>
 void compute(norm_gradient<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays) {
-  kernel::norm_gradient({s, task.centred}, task.wants, arrays);
+  kernel::detail::begin_sums(s, task.wants, arrays);
+  s.blocks.for_each([&](auto const& at) { kernel::norm_gradient({s, task.centred}, task.wants, kernel::detail::moved(arrays, at)); });
 }
 template<Element T>
 void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T* sums) {
-  kernel::norm_gradient_sums({s, task.centred}, task.wants, arrays, sums);
+  kernel::detail::begin_sums(s, task.wants, arrays);
+  s.blocks.for_each(
+      [&](auto const& at) { kernel::norm_gradient_sums({s, task.centred}, task.wants, kernel::detail::moved(arrays, at), sums + at[1]); });
 }
 template<Element T>
 void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T const* sums) {
-  kernel::norm_gradient_by({s, task.centred}, sums, arrays);
+  s.blocks.for_each([&](auto const& at) { kernel::norm_gradient_by({s, task.centred}, sums + at[1], kernel::detail::moved(arrays, at)); });
 }
 
 }  // namespace task

@@ -1,22 +1,46 @@
 // What a pass over rows that share a bias will do, decided before it runs.
 #pragma once
 
+#include <meshtf/plan/lines.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 
-/// Rows that share a bias and lie one after the other, and the elements of a row.
+/// Rows that share a bias. They are walked in blocks of rows of contiguous elements; if a process holds all that it has room for, one block is the
+/// whole tensor.
 struct bias_steps {
-  extent rows = 1, elements = 1;
+  extent rows = 1, elements = 1;                // of a block
+  extent stride = 1;                            // elements from one row to the next
+  extent room   = 1;                            // elements of the bias for which every process has room
+  block_loops blocks{};                         // over the tensor and the bias
 
-  /// Arrays: the tensor and the bias.
+  /// Arrays: the tensor and the bias, whose dimensions are the tensor's last ones.
   static constexpr bias_steps plan(task_loops const& l, loop_extents const& e) {
-    bias_steps steps;
-    for (int d : l.operand[0]) (l.operand[1].has(d) ? steps.elements : steps.rows) *= e.held[d];
-    return steps;
+    auto const in_x = strides_of(l.operand[0], e.storage()), in_bias = strides_of(l.operand[1], e.storage());
+    bias_steps s;
+    bool some = false;
+    for (int i = l.operand[0].count; i-- > 0;) {
+      int const d        = l.operand[0][i];
+      extent const n     = e.held[d];
+      bool const of_bias = l.operand[1].has(d);
+      if (of_bias) s.room *= e.stored[d];
+      if (e.stored[d] == 1) continue;
+      if (of_bias && in_x[d] == s.elements) s.elements *= n;
+      else if (!of_bias && !some) some = true, s.rows = n, s.stride = in_x[d];
+      else if (!of_bias && in_x[d] == s.stride * s.rows) s.rows *= n;
+      else s.blocks.add(n, in_x[d], in_bias[d]);
+    }
+    return s;
   }
+  /// Elements of the tensor in a process.
+  constexpr extent all() const { return blocks.turns() * rows * elements; }
 };
+
+/// Rows of contiguous elements, one after the other.
+constexpr bias_steps contiguous_rows(extent rows, extent elements) {
+  return {.rows = rows, .elements = elements, .stride = elements, .room = elements};
+}
 
 namespace task {
 
@@ -27,8 +51,8 @@ struct map_rows_and_sum {
   F f;
 
   static constexpr meshtf::work work(bias_steps const& s) {
-    extent const n = s.rows * s.elements;
-    return {.kind = "elementwise", .elementwise = n * (detail::flops_of<F> + 1), .bytes = (3 * n + 2 * s.elements) * extent{sizeof(T)}};
+    extent const n = s.all();
+    return {.kind = "elementwise", .elementwise = n * (detail::flops_of<F> + 1), .bytes = (3 * n + 2 * s.room) * extent{sizeof(T)}};
   }
 };
 
@@ -43,9 +67,9 @@ struct bias_plan<L, X, shape<B...>> {
   using verdict = first_objection<detail::dims_are_in<X, B...>, placement_verdict_of<L, X>>;
 
   /// Whether the rows that share the bias lie one after the other.
-  static constexpr bool innermost                  = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
+  static constexpr bool innermost                     = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
   static constexpr steps_under<L, bias_steps> rows = plan_steps<L, bias_steps, X>(arrays_of<X, shape<B...>>{});
-  static constexpr axis_set owed                   = split_over<L, X> & ~split_over<L, shape<B...>>;
+  static constexpr axis_set owed                      = split_over<L, X> & ~split_over<L, shape<B...>>;
 };
 
 /// `legal`, or the objection to a bias of shape `B` on a tensor of shape `X`.

@@ -11,19 +11,43 @@ inline namespace v0 {
 template<class Dims>
 struct ids_have_dims_of_table {};
 
-/// The lines of a table, and the number of ids.
+/// The lines of a table, and the ids, which are contiguous in a block. `lines.line_stride` and the third array of the blocks are those of the result.
 struct gather_steps {
-  line_steps lines{};
-  extent ids = 1;
+  line_steps lines{};  // without blocks
+  extent ids       = 1;  // of the process
+  extent block_ids = 1;  // of a block
+  extent id_stride = 1;  // elements of the result from one id to the next
+  extent rows      = 1;  // elements of the result for each id
+  block_loops blocks{};  // over the ids, the table and the result
 
-  /// Arrays: the table and the ids. It asks for the loop that the ids index.
+  /// Arrays: the table, the ids and the result. It asks for the loop that the ids index.
   static constexpr gather_steps plan(task_loops const& l, loop_extents const& e) {
-    gather_steps steps{.lines = line_steps::plan(l, e)};
-    for (int d : l.operand[1]) steps.ids *= e.held[d];
-    return steps;
+    dim_list lines;
+    for (int d : l.operand[0])
+      if (d != l.along[0]) lines.push_back(d);
+    gather_steps s{.lines = line_steps::plan(l, e, l.operand[0], lines, l.along[0])};
+    s.rows            = s.lines.rows();
+    s.id_stride       = s.lines.stored_lines;
+    auto const in_ids = strides_of(l.operand[1], e.storage()), in_result = strides_of(l.operand[2], e.storage());
+    for (int i = l.operand[1].count; i-- > 0;) {
+      int const d    = l.operand[1][i];
+      extent const n = e.held[d];
+      s.ids *= n;
+      if (in_ids[d] == s.block_ids && in_result[d] == s.id_stride * s.block_ids) s.block_ids *= n;
+      else s.blocks.add(n, in_ids[d], 0, in_result[d]);
+    }
+    // the loops over ids are outside those over the table, so that sums of rows are added in the order of the ids
+    for (int i = 0; i < s.lines.blocks.rank; ++i) s.blocks.add(s.lines.blocks.size[i], 0, s.lines.blocks.stride[0][i], s.lines.blocks.stride[1][i]);
+    s.lines.blocks = {};
+    return s;
   }
-  constexpr extent elements() const { return ids * lines.rows(); }
+  constexpr extent elements() const { return ids * rows; }
 };
+
+/// `ids` rows of a contiguous table of [outer][along][inner] elements that is whole in the process.
+constexpr gather_steps contiguous_gather(extent ids, extent outer, extent along, extent inner) {
+  return {.lines = contiguous_lines(outer, along, inner), .ids = ids, .block_ids = ids, .id_stride = outer * inner, .rows = outer * inner};
+}
 
 namespace task {
 
@@ -60,9 +84,9 @@ struct gather_plan {
   using verdict = first_objection<detail::dims_are_in<Table, V>, std::conditional_t<shared::rank == 0, legal, ids_have_dims_of_table<shared>>,
                                   placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, gather_steps> rows = plan_steps<L, gather_steps, loops, V>(arrays_of<Table, Ids>{});
-  static constexpr axis_set finished_over            = split_over<L, loops> & ~split_over<L, result>;
-  static constexpr axis_set table_owes               = split_over<L, loops> & ~split_over<L, Table>;
+  static constexpr steps_under<L, gather_steps> rows = plan_steps<L, gather_steps, loops, V>(arrays_of<Table, Ids, result>{});
+  static constexpr axis_set finished_over                   = split_over<L, loops> & ~split_over<L, result>;
+  static constexpr axis_set table_owes                      = split_over<L, loops> & ~split_over<L, Table>;
 };
 
 /// `legal`, or the objection to `gather<V>` from a table of shape `Table` with ids of shape `Ids`.

@@ -1,8 +1,9 @@
 // Lines: a tensor seen as lines along one of its dimensions.
 #pragma once
 
+#include <meshtf/core/odometer.hpp>
 #include <meshtf/core/verdict.hpp>
-#include <meshtf/plan/task.hpp>
+#include <meshtf/plan/nest.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -21,28 +22,88 @@ using index_verdict = std::conditional_t<(Dim::size <= most_indices), legal, dim
 
 }  // namespace detail
 
-/// The elements before, along and after a dimension in a row-major shard, and the axes that split the dimension.
+/// Where the blocks of lines begin in each of up to three arrays: loops, outermost first. Mostly there is one block, and no loop.
+struct block_loops {
+  int rank = 0;
+  small_array<extent, max_rank> size{};
+  small_array<small_array<extent, max_rank>, 3> stride{};
+
+  constexpr void add(extent turns, extent in_first, extent in_second, extent in_third = 0) {
+    size[rank]      = turns;
+    stride[0][rank] = in_first, stride[1][rank] = in_second, stride[2][rank] = in_third;
+    ++rank;
+  }
+  constexpr extent turns() const {
+    extent n = 1;
+    for (int i = 0; i < rank; ++i) n *= size[i];
+    return n;
+  }
+  /// f(at), where at[k] is the offset of a block in the k-th array.
+  template<class F>
+  constexpr void for_each(F const& f) const {
+    if (rank == 0) f(std::array<extent, 3>{});
+    else for_each_index<3>(size.first(rank), stride, {}, f);
+  }
+};
+
+/// A row-major shard as lines along one of its dimensions, beside an array that has an element for each line. They are walked in blocks of
+/// [outer][along][inner] elements. If a process holds all that it has room for, which is the rule, one block is the whole shard.
 struct line_steps {
-  extent outer = 1, along = 1, inner = 1;
-  extent room  = 1;  // elements along the dimension for which every process has room
-  extent whole = 1;  // elements along the dimension in all processes together
-  axis_list over{};
+  extent outer = 1, along = 1, inner = 1;        // of a block
+  extent outer_stride = 1;                       // elements from one outer index to the next
+  extent step         = 1;                       // elements from one element of a line to the next
+  extent line_stride  = 1;                       // elements from one outer index to the next in the array that has one for each line
+  block_loops blocks{};                          // over the shard and the array that has one for each line
+  extent stored_lines = 1;                       // lines for which every process has room
+  extent room = 1, whole = 1;                    // elements along the dimension: for which every process has room, and in all processes together
+  axis_list over{};                              // the axes that split the dimension
 
   /// It uses the first array, and asks for the loop along the lines.
   static constexpr line_steps plan(task_loops const& l, loop_extents const& e) {
-    line_steps steps;
-    bool before = true;
-    for (int d : l.operand[0]) {
-      if (d == l.along[0]) steps.along = e.held[d], steps.room = e.stored[d], steps.whole = l.dim[d].size, steps.over = l.dim[d].over, before = false;
-      else (before ? steps.outer : steps.inner) *= e.held[d];
+    dim_list lines;
+    for (int d : l.operand[0])
+      if (d != l.along[0]) lines.push_back(d);
+    return plan(l, e, l.operand[0], lines, l.along[0]);
+  }
+  /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`, which has the others in the same order.
+  static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x, dim_list const& lines, int dim) {
+    auto const in_x = strides_of(x, e.storage()), in_lines = strides_of(lines, e.storage());
+    line_steps s{.along = e.held[dim], .step = in_x[dim], .room = e.stored[dim], .whole = l.dim[dim].size, .over = l.dim[dim].over};
+    bool before = false, some = false;
+    for (int i = x.count; i-- > 0;) {
+      int const d    = x[i];
+      extent const n = e.held[d];
+      if (d == dim) {
+        before = true;
+        continue;
+      }
+      s.stored_lines *= e.stored[d];
+      if (e.stored[d] == 1) continue;
+      if (!before && in_x[d] == s.inner && in_lines[d] == s.inner) s.inner *= n;
+      else if (before && !some) some = true, s.outer = n, s.outer_stride = in_x[d], s.line_stride = in_lines[d];
+      else if (before && in_x[d] == s.outer_stride * s.outer && in_lines[d] == s.line_stride * s.outer) s.outer *= n;
+      else s.blocks.add(n, in_x[d], in_lines[d]);
     }
-    return steps;
+    return s;
   }
 
-  constexpr extent rows() const { return outer * inner; }
+  constexpr extent rows() const { return blocks.turns() * outer * inner; }
   /// The global index of the first element of each line that the process holds.
   constexpr extent first(place_in_mesh const& here) const { return over.count == 0 ? 0 : here.part_of(over) * room; }
 };
+
+/// The lines of a contiguous array of [outer][along][inner] elements that are whole in the process.
+constexpr line_steps contiguous_lines(extent outer, extent along, extent inner) {
+  return {.outer        = outer,
+          .along        = along,
+          .inner        = inner,
+          .outer_stride = along * inner,
+          .step         = inner,
+          .line_stride  = inner,
+          .stored_lines = outer * inner,
+          .room         = along,
+          .whole        = along};
+}
 
 }  // namespace v0
 }  // namespace meshtf

@@ -21,6 +21,7 @@ struct norm_steps {
   bool centred = true;
 
   constexpr extent rows() const { return lines.rows(); }
+  constexpr extent block_rows() const { return lines.outer * lines.inner; }
   constexpr extent elements() const { return rows() * lines.along; }
   /// Numbers that processes with parts of the same rows exchange: for each row the sum and the sum of squares, or only the latter.
   constexpr extent numbers() const { return (centred ? 2 : 1) * rows(); }
@@ -173,7 +174,7 @@ struct norm_plan {
   using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;
 
   static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, Along>(arrays_of<X>{});
-  static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, row>;
+  static constexpr axis_set finished_over              = split_over<L, X> & ~split_over<L, row>;
 
   /// Numbers that processes with parts of the same rows exchange, for all rows: see `norm_steps`.
   template<bool Centred>

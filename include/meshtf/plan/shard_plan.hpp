@@ -11,14 +11,14 @@ inline namespace v0 {
 struct shard_steps {
   small_array<placed, max_rank> dim{};
   int rank        = 0;
-  extent elements = 1;
+  extent elements = 1;  // for which every process has room
 
   /// It uses the first array.
   static constexpr shard_steps plan(task_loops const& l, loop_extents const& e) {
     shard_steps steps;
     for (int d : l.operand[0]) {
       steps.dim[steps.rank++] = l.dim[d];
-      steps.elements *= e.held[d];
+      steps.elements *= e.stored[d];
     }
     return steps;
   }
