@@ -1,6 +1,9 @@
 // Layouts: which dimension is split over which axes of which mesh.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 #include <boost/hana/at_key.hpp>
 #include <boost/hana/contains.hpp>
 #include <boost/hana/map.hpp>
@@ -19,15 +22,28 @@ namespace hana = boost::hana;
 /// One rule of a layout: `Dim` is cut into equal parts over `Axes...`, the first of them outermost.
 template<Dimension Dim, MeshAxis... Axes>
 struct split {
-  using dimension = Dim;
-  using over      = axes<Axes...>;
+  using dimension            = Dim;
+  using over                 = axes<Axes...>;
+  static constexpr bool pads = false;
 };
 
-/// A rule of a layout: `split`, and later other policies of the same form.
+/// One rule of a layout: `Dim`, of any size, is cut over `Axes...` into blocks of ceil(size / parts) elements, the first axis outermost. The last
+/// blocks hold fewer elements, or none. All processes have the same storage; what lies past the held elements is padding, which may hold anything and
+/// which nothing reads. If the parts divide the size, the rule is the same as `split`.
+/// Source: Xu et al., GSPMD (2021), section 4.1.
+template<Dimension Dim, MeshAxis... Axes>
+struct padded {
+  using dimension            = Dim;
+  using over                 = axes<Axes...>;
+  static constexpr bool pads = true;
+};
+
+/// A rule of a layout: `split`, `padded`, and others of the same form.
 template<class R>
 concept LayoutRule = requires {
   typename R::dimension;
   typename R::over;
+  { R::pads } -> std::convertible_to<bool>;
 };
 
 /// `Dim` has more than one rule, so its split is ambiguous.
@@ -79,6 +95,10 @@ struct layout {
   using mesh_type             = M;
   using rules_verdict         = typename detail::rules_objection<M, Rules...>::type;
   static constexpr auto rules = detail::map_of_rules<accepted<rules_verdict>, Rules...>();
+
+  /// Whether the parts of `D` need not divide its size.
+  template<class D>
+  static constexpr bool pads = ((std::is_same_v<D, typename Rules::dimension> && Rules::pads) || ...);
 };
 
 template<class L>

@@ -50,6 +50,7 @@ struct placed {
   extent size  = 1;
   extent parts = 1;
   axis_list over{};
+  bool pads = false;  // the layout says that the parts need not divide the size
 
   /// Elements that every process has storage for.
   constexpr extent room() const { return (size + parts - 1) / parts; }
@@ -58,7 +59,10 @@ struct placed {
     extent const left = size - part * room();
     return left < 0 ? 0 : left < room() ? left : room();
   }
-  friend constexpr bool operator==(placed const&, placed const&) = default;
+  /// Whether some parts hold less than others.
+  constexpr bool uneven() const { return size % parts != 0; }
+  /// Whether both place their elements alike, whatever rule says so.
+  friend constexpr bool operator==(placed const& a, placed const& b) { return a.size == b.size && a.parts == b.parts && a.over == b.over; }
 };
 
 /// The dimensions of a tensor as numbers in a loop nest, outermost in memory first.
@@ -112,6 +116,7 @@ inline constexpr placed placing{
     .size  = D::size,
     .parts = axes_of<L, D>::size,
     .over  = numbers_of<typename L::mesh_type::all_axes>(axes_of<L, D>{}),
+    .pads  = L::template pads<D>,
 };
 
 template<class M>
@@ -131,6 +136,7 @@ struct placed_shape<L, shape<D...>> {
   static constexpr std::array<extent, sizeof...(D)> extents{placing<L, D>.room()...};
   static constexpr extent size   = (placing<L, D>.room() * ... * extent{1});
   static constexpr axis_set over = (placing<L, D>.over.set() | ... | axis_set{0}) & joining<typename L::mesh_type>;
+  static constexpr bool uneven   = (placing<L, D>.uneven() || ...);
 };
 
 template<class Nest, class S>
@@ -171,6 +177,10 @@ inline constexpr auto stored_extents = detail::placed_shape<wet<L>, S>::extents;
 /// How many elements of a tensor of shape `S` one process has room for.
 template<Layout L, class S>
 inline constexpr auto shard_size = detail::placed_shape<wet<L>, S>::size;
+
+/// Whether processes hold unequally much of a tensor of shape `S`.
+template<Layout L, class S>
+inline constexpr bool is_uneven = detail::placed_shape<wet<L>, S>::uneven;
 
 /// The axes of `M` that join more than one process. No plan contains an axis of size 1: nothing is sent along it.
 template<Mesh M>

@@ -23,7 +23,7 @@ struct dim_appears_twice {};
 template<class Dim>
 struct aliases_are_one_dim {};
 
-/// `Size` elements of `Dim` can't be cut into `Parts` equal parts.
+/// `Size` elements of `Dim` can't be cut into `Parts` equal parts, as `split` demands. `padded` cuts them into unequal ones.
 template<class Dim, extent Size, extent Parts>
 struct parts_do_not_divide_dim {};
 
@@ -41,13 +41,13 @@ struct placement_fault {
   int first = 0, second = 0, axis = 0;
 };
 
-/// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all parts of a dimension are equal.
+/// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all parts of a dimension are equal unless its rule is `padded`.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.1.
 constexpr placement_fault examine(std::span<placed const> dims) {
   std::array<int, max_axes> splits{};  // for each axis: 1 + the dimension that it splits
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
     placed const& d = dims[static_cast<std::size_t>(i)];
-    if (d.size % d.parts != 0) return {placement_fault::ragged, i};
+    if (d.uneven() && !d.pads) return {placement_fault::ragged, i};
     for (int axis : d.over) {
       int& taken = splits[static_cast<std::size_t>(axis)];
       if (taken != 0) return {placement_fault::two_dims, taken - 1, i, axis};

@@ -72,6 +72,7 @@ struct placed_shape<undecided_layout<Open...>, shape<D...>> {
   static constexpr std::array<undecided_dim, sizeof...(D)> extents = dims;
   static constexpr axis_set over                                   = (opened<D, Open...>.open | ... | axis_set{0});
   static constexpr undecided_size size{(D::size * ... * extent{1}), over};
+  static constexpr bool uneven = false;
 };
 
 }  // namespace detail

@@ -44,7 +44,8 @@ namespace task {
 
 template<Element T>
 void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y, T* z, T* scratch) {
-  kernel::contract(s, x, y, z, scratch);
+  if (s.nest.turns != 0) kernel::contract(s, x, y, z, scratch);
+  else kernel::fill_results(s.nest, T{}, z);
 }
 
 }  // namespace task

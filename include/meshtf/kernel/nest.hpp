@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <meshtf/core/function.hpp>
+#include <meshtf/core/odometer.hpp>
 #include <meshtf/kernel/blocks.hpp>
 #include <meshtf/kernel/rows.hpp>
 #include <meshtf/kernel/simd.hpp>
@@ -274,17 +275,31 @@ void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
                                   detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}}, z);
 }
 
+/// z = `value` wherever a nest writes, even if it has no turns: its loops along which z stands still may be empty.
+template<Element R>
+void fill_results(nest_steps const& steps, R value, R* z) {
+  auto const& strides = steps.stride[steps.operands - 1];
+  small_array<extent, max_rank> size{}, stride{};
+  int rank = 0;
+  for (int i = 0; i < steps.rank; ++i)
+    if (strides[i] != 0) size[rank] = steps.size[i], stride[rank++] = strides[i];
+  bool const rows  = rank > 0 && stride[rank - 1] == 1;
+  extent const run = rows ? size[--rank] : 1;
+  for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& at) { std::fill_n(z + at[0], run, value); });
+}
+
 }  // namespace kernel
 
 namespace task {
 
 template<class F, class R, class... T>
 void compute(map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
-  kernel::map_nest(s, task.f, z, x...);
+  if (s.turns != 0) kernel::map_nest(s, task.f, z, x...);
 }
 template<reduction Op, class F, class R, class... T>
 void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
-  kernel::reduce_nest<Op>(s, task.f, z, x...);
+  if (s.turns != 0) kernel::reduce_nest<Op>(s, task.f, z, x...);
+  else kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
 }
 
 }  // namespace task

@@ -40,8 +40,8 @@ struct argmax_plan {
   using result  = without<X, shape<Along>>;
   using verdict = first_objection<reduce_verdict<L, X, Along>, detail::index_verdict<Along>>;
 
-  static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, Along>(arrays_of<X>{});
-  static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, result>;
+  static constexpr steps_under<L, line_steps, X> lines = plan_steps<L, line_steps, X, Along>(arrays_of<X>{});
+  static constexpr axis_set finished_over              = split_over<L, X> & ~split_over<L, result>;
 };
 
 }  // namespace v0

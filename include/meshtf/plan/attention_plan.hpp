@@ -178,7 +178,8 @@ struct attention_plan {
                                   detail::memory_verdict<memory, V, Memory, Key>, detail::whole_for_attention<L, Query>,
                                   detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>, placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, attention_steps> steps = plan_steps<L, attention_steps, loops, Query, Memory, Key>(arrays_of<Q, K, V, Q, row>{});
+  static constexpr steps_under<L, attention_steps, loops> steps =
+      plan_steps<L, attention_steps, loops, Query, Memory, Key>(arrays_of<Q, K, V, Q, row>{});
 };
 
 /// `legal`, or the objection to `attention<Query, Memory, Key>` of these shapes.

@@ -68,7 +68,7 @@ struct bias_plan<L, X, shape<B...>> {
 
   /// Whether the rows that share the bias lie one after the other.
   static constexpr bool innermost                     = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
-  static constexpr steps_under<L, bias_steps> rows = plan_steps<L, bias_steps, X>(arrays_of<X, shape<B...>>{});
+  static constexpr steps_under<L, bias_steps, X> rows = plan_steps<L, bias_steps, X>(arrays_of<X, shape<B...>>{});
   static constexpr axis_set owed                      = split_over<L, X> & ~split_over<L, shape<B...>>;
 };
 

@@ -33,6 +33,11 @@ struct contraction_steps {
   extent flops   = 0;         // of the sum as written: 2 for each turn of the whole nest
   nest_steps nest{};
 
+  /// The buffers shall also be enough for a process that works by `other` steps.
+  constexpr void make_room_for(contraction_steps const& other) {
+    if (other.scratch > scratch) scratch = other.scratch;
+  }
+
   /// Arrays: x, y, z.
   static constexpr contraction_steps plan(task_loops const& l, loop_extents const& e);
 };

@@ -47,8 +47,8 @@ struct cross_entropy_plan {
       first_objection<detail::dims_are_in<X, Class>,
                       std::conditional_t<std::same_as<result, Targets>, legal, targets_have_other_dims<result, Targets>>, placement_verdict_of<L, X>>;
 
-  static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, Class>(arrays_of<X>{});
-  static constexpr axis_set finished_over           = split_over<L, X> & ~split_over<L, result>;
+  static constexpr steps_under<L, line_steps, X> lines = plan_steps<L, line_steps, X, Class>(arrays_of<X>{});
+  static constexpr axis_set finished_over              = split_over<L, X> & ~split_over<L, result>;
 };
 
 /// `legal`, or the objection to `softmax_cross_entropy<Class>` of logits of shape `X` and targets of shape `Targets`.

@@ -43,7 +43,7 @@ struct cumsum_plan {
   using whole = std::conditional_t<is_undecided<L> || split_over<L, shape<Along>> == 0, legal, running_sum_along_split_dim<Along, axes_of<L, Along>>>;
   using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>, whole>;
 
-  static constexpr steps_under<L, cumsum_steps> lines = plan_steps<L, cumsum_steps, X, Along>(arrays_of<X>{});
+  static constexpr steps_under<L, cumsum_steps, X> lines = plan_steps<L, cumsum_steps, X, Along>(arrays_of<X>{});
 };
 
 /// `legal`, or the objection to `cumsum<Along>` of a tensor of shape `X`.

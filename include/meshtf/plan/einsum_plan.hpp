@@ -49,7 +49,7 @@ struct einsum_plan<L, shape<Out...>, X, Y> {
   using verdict  = first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
                                    detail::named_once<Out, Out...>..., placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, contraction_steps> local = plan_steps<L, contraction_steps, loops>(arrays_of<X, Y, shape<Out...>>{});
+  static constexpr steps_under<L, contraction_steps, loops> local = plan_steps<L, contraction_steps, loops>(arrays_of<X, Y, shape<Out...>>{});
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, shape<Out...>>;
 };

@@ -84,7 +84,7 @@ struct gather_plan {
   using verdict = first_objection<detail::dims_are_in<Table, V>, std::conditional_t<shared::rank == 0, legal, ids_have_dims_of_table<shared>>,
                                   placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, gather_steps> rows = plan_steps<L, gather_steps, loops, V>(arrays_of<Table, Ids, result>{});
+  static constexpr steps_under<L, gather_steps, loops> rows = plan_steps<L, gather_steps, loops, V>(arrays_of<Table, Ids, result>{});
   static constexpr axis_set finished_over                   = split_over<L, loops> & ~split_over<L, result>;
   static constexpr axis_set table_owes                      = split_over<L, loops> & ~split_over<L, Table>;
 };

@@ -58,7 +58,7 @@ struct nest_plan {
   using loops   = typename detail::all_dims<Out, In...>::type;
   using verdict = placement_verdict_of<L, loops>;
 
-  static constexpr steps_under<L, nest_steps> local = plan_steps<L, nest_steps, loops>(arrays_of<In..., Out>{});
+  static constexpr steps_under<L, nest_steps, loops> local = plan_steps<L, nest_steps, loops>(arrays_of<In..., Out>{});
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, Out>;
 };

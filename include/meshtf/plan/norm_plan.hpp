@@ -173,7 +173,7 @@ struct norm_plan {
   using row     = without<X, shape<Along>>;
   using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;
 
-  static constexpr steps_under<L, line_steps> lines = plan_steps<L, line_steps, X, Along>(arrays_of<X>{});
+  static constexpr steps_under<L, line_steps, X> lines = plan_steps<L, line_steps, X, Along>(arrays_of<X>{});
   static constexpr axis_set finished_over              = split_over<L, X> & ~split_over<L, row>;
 
   /// Numbers that processes with parts of the same rows exchange, for all rows: see `norm_steps`.

@@ -12,7 +12,7 @@ inline namespace v0 {
 
 /// The steps of iota along `D`.
 template<Layout L, Dimension D>
-inline constexpr steps_under<L, line_steps> iota_plan = plan_steps<L, line_steps, shape<D>, D>(arrays_of<shape<D>>{});
+inline constexpr steps_under<L, line_steps, shape<D>> iota_plan = plan_steps<L, line_steps, shape<D>, D>(arrays_of<shape<D>>{});
 
 namespace task {
 

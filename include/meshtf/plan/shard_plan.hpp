@@ -27,7 +27,7 @@ struct shard_steps {
 
 /// The steps of a tensor of shape `X`.
 template<Layout L, class X>
-inline constexpr steps_under<L, shard_steps> shard_plan = plan_steps<L, shard_steps, X>(arrays_of<X>{});
+inline constexpr steps_under<L, shard_steps, X> shard_plan = plan_steps<L, shard_steps, X>(arrays_of<X>{});
 
 }  // namespace v0
 }  // namespace meshtf

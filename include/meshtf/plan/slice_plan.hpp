@@ -76,7 +76,8 @@ struct slice_plan {
   using fits    = std::conditional_t<To::size <= From::size, legal, slice_is_larger_than_dim<To, From>>;
   using verdict = first_objection<detail::dims_are_in<X, From>, fits, placement_verdict_of<L, X>, whole, placement_verdict_of<L, result>>;
 
-  static constexpr steps_under<L, part_steps> part = plan_steps<L, part_steps, united<X, shape<To>>, From, To>(arrays_of<X, result>{});
+  static constexpr steps_under<L, part_steps, united<X, shape<To>>> part =
+      plan_steps<L, part_steps, united<X, shape<To>>, From, To>(arrays_of<X, result>{});
 };
 
 /// `legal`, or the objection to `slice<From, To>` of a tensor of shape `X`.

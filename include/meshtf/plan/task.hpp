@@ -67,42 +67,94 @@ struct undecided_steps {
   undecided_loops loops{};
 };
 
+/// Steps that are not the same on all processes, since some hold less of a dimension than others. Each process plans its own from the loops, once;
+/// the steps of the fullest process are priced.
+template<class Steps>
+struct uneven_steps {
+  task_loops const* loops = nullptr;  // of static storage, so machines keep what they have planned by its address
+  Steps fullest{};
+};
+
+/// The extents of the process at `here`.
+constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here) {
+  loop_extents e = full_extents(l);
+  for (int i = 0; i < l.rank; ++i) e.held[i] = l.dim[i].held(here.part_of(l.dim[i].over));
+  return e;
+}
+
+/// The steps of the fullest process. If steps need memory (`Steps::make_room_for`), it is the most that any process needs: of each uneven dimension a
+/// process holds a full part, the one part that is smaller, or nothing.
+template<class Steps>
+constexpr Steps plan_fullest(task_loops const& l) {
+  loop_extents const full = full_extents(l);
+  Steps fullest           = Steps::plan(l, full);
+  if constexpr (requires { fullest.make_room_for(fullest); }) {
+    unsigned uneven = 0;
+    for (int i = 0; i < l.rank; ++i)
+      if (l.dim[i].size % l.dim[i].room() != 0) uneven |= 1U << i;
+    for (unsigned less = uneven; less != 0; less = (less - 1) & uneven) {  // all sets of dimensions of which a process may hold the smaller part
+      loop_extents e = full;
+      for (int i = 0; i < l.rank; ++i)
+        if ((less >> i & 1U) != 0) e.held[i] = l.dim[i].size % l.dim[i].room();
+      fullest.make_room_for(Steps::plan(l, e));
+    }
+  }
+  return fullest;
+}
+
 namespace detail {
 
-template<class L, class Steps>
-struct steps_for {
-  using type  = Steps;
-  using loops = task_loops;
-};
-template<class... D, class Steps>
-struct steps_for<undecided_layout<D...>, Steps> {
-  using type  = undecided_steps<Steps>;
-  using loops = undecided_loops;
-};
+template<class L, class Steps, class Loops, bool = is_uneven<L, Loops>>
+struct steps_for : std::type_identity<Steps> {};
+template<class L, class Steps, class Loops>
+struct steps_for<L, Steps, Loops, true> : std::type_identity<uneven_steps<Steps>> {};
+template<class... D, class Steps, class Loops>
+struct steps_for<undecided_layout<D...>, Steps, Loops, false> : std::type_identity<undecided_steps<Steps>> {};
 
 }  // namespace detail
 
-/// The type of a plan under `L`: `Steps`, or `undecided_steps` for an undecided layout. It is not deduced, so asking for a verdict plans nothing.
-template<class L, class Steps>
-using steps_under = typename detail::steps_for<L, Steps>::type;
+/// The type of a plan over the dimensions `Loops` under `L`: `Steps`, `uneven_steps` if processes hold unequally much, or `undecided_steps` for an
+/// undecided layout. It is not deduced, so asking for a verdict plans nothing.
+template<class L, class Steps, class Loops>
+using steps_under = typename detail::steps_for<L, Steps, Loops>::type;
 
 /// The shapes of a task's arrays.
 template<class... S>
 struct arrays_of {};
 
-/// The steps under `L` of a task over the dimensions `Loops` whose arrays have the shapes `S...`. They ask for the loops over `Along...`.
-///
-/// One function for each plan: every einsum and every nest of a program comes here.
-template<Layout L, class Steps, class Loops, class... Along, class... S>
-constexpr steps_under<L, Steps> plan_steps(arrays_of<S...>) {
+namespace detail {
+
+template<class L, class Loops, class... Along, class... S>
+constexpr auto loops_of(arrays_of<S...>) {
   static_assert(sizeof...(S) <= max_operands && sizeof...(Along) <= 3);
-  typename detail::steps_for<L, Steps>::loops loops;
+  std::conditional_t<is_undecided<L>, undecided_loops, task_loops> loops;
   for (auto const& d : placed_dims<L, Loops>) loops.add_dim(d);
   (loops.add_array(dims_within<Loops, S>), ...);
   std::size_t asked = 0;
   ((loops.along[asked++] = dims_within<Loops, shape<Along>>[0]), ...);
-  if constexpr (is_undecided<L>) return {loops};
-  else return Steps::plan(loops, full_extents(loops));
+  return loops;
+}
+
+/// The loops of uneven steps, of which machines remember the address.
+template<class L, class Steps, class Loops, class Arrays, class... Along>
+inline constexpr task_loops kept_loops = loops_of<L, Loops, Along...>(Arrays{});
+
+}  // namespace detail
+
+/// The steps under `L` of a task over the dimensions `Loops` whose arrays have the shapes `S...`. They ask for the loops over `Along...`.
+///
+/// One function for each plan: every einsum and every nest of a program comes here.
+template<Layout L, class Steps, class Loops, class... Along, class... S>
+constexpr steps_under<L, Steps, Loops> plan_steps(arrays_of<S...> arrays) {
+  if constexpr (is_undecided<L>) {
+    return {detail::loops_of<L, Loops, Along...>(arrays)};
+  } else if constexpr (is_uneven<L, Loops>) {
+    constexpr auto const& loops = detail::kept_loops<L, Steps, Loops, arrays_of<S...>, Along...>;
+    return {&loops, plan_fullest<Steps>(loops)};
+  } else {
+    auto const loops = detail::loops_of<L, Loops, Along...>(arrays);
+    return Steps::plan(loops, full_extents(loops));
+  }
 }
 
 }  // namespace v0

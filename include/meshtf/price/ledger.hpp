@@ -103,6 +103,10 @@ public:
       give(scratch, n);
     }
   }
+  template<Task K, class... A>
+  constexpr void run(K const& task, uneven_steps<typename K::steps_type> const& plan, A const&... arrays) {
+    run(task, plan.fullest, arrays...);
+  }
   template<class F, class... P>
   constexpr void transform(extent n, F const&, P*...) {
     this->note(work_of::transform<F, P...>(n));

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include <boost/mpi/communicator.hpp>
@@ -45,7 +47,12 @@ public:
   T* take(extent n) {
     this->count_bytes(n * extent{sizeof(T)});
     ++arrays_;
-    return n == 0 ? nullptr : static_cast<T*>(pool_.allocate(static_cast<std::size_t>(n) * sizeof(T)));
+    if (n == 0) return nullptr;
+    auto* const p = static_cast<T*>(pool_.allocate(static_cast<std::size_t>(n) * sizeof(T)));
+#ifdef MESHTF_POISON  // for tests: what nobody has written is NaN, or -1
+    std::memset(static_cast<void*>(p), 0xff, static_cast<std::size_t>(n) * sizeof(T));
+#endif
+    return p;
   }
   template<class T>
   void give(T* p, extent n) {
@@ -87,13 +94,12 @@ public:
 
   template<Task K, class... A>
   void run(K const& task, typename K::steps_type const& steps, A const&... arrays) {
-    auto const span = watched() ? does(task.work(steps)) : profile::span{};
-    if constexpr (NeedsScratch<K>) {
-      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, K::scratch(steps)};
-      compute(task, steps, this->place(), arrays..., scratch.data());
-    } else {
-      compute(task, steps, this->place(), arrays...);
-    }
+    do_task(task, steps, steps, arrays...);
+  }
+  /// Where processes hold unequally much, each works by its own steps, at the price of the fullest.
+  template<Task K, class... A>
+  void run(K const& task, uneven_steps<typename K::steps_type> const& plan, A const&... arrays) {
+    do_task(task, plan.fullest, own_steps(plan), arrays...);
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
@@ -131,6 +137,25 @@ public:
   using accounts<process_mesh<M>, M>::end_notes;
 
 private:
+  template<Task K, class... A>
+  void do_task(K const& task, typename K::steps_type const& priced, typename K::steps_type const& own, A const&... arrays) {
+    auto const span = watched() ? does(task.work(priced)) : profile::span{};
+    if constexpr (NeedsScratch<K>) {
+      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, K::scratch(priced)};
+      compute(task, own, this->place(), arrays..., scratch.data());
+    } else {
+      compute(task, own, this->place(), arrays...);
+    }
+  }
+
+  /// The steps of this process. They are planned once and kept.
+  template<class Steps>
+  Steps const& own_steps(uneven_steps<Steps> const& plan) {
+    auto& kept = own_steps_[plan.loops];
+    if (!kept) kept = std::make_shared<Steps const>(Steps::plan(*plan.loops, extents_at(*plan.loops, this->place())));
+    return *static_cast<Steps const*>(kept.get());
+  }
+
   /// Notes the work, and measures the time until the end of the scope if a profile is wanted.
   profile::span does(work const& w) {
     this->note(w);
@@ -160,6 +185,7 @@ private:
     }
   }
 
+  std::unordered_map<task_loops const*, std::shared_ptr<void const>> own_steps_;
   pool pool_;
   extent arrays_ = 0;
 };

@@ -18,7 +18,7 @@ constexpr call_figures price_of_task(recorded_call const& c, layout_numbers cons
   loops.operands = c.loops.operands;
   loops.along    = c.loops.along;
   for (int i = 0; i < loops.rank; ++i) loops.dim[i] = {.size = c.loops.dim[i].size, .parts = l.parts_of(c.loops.dim[i].open)};
-  auto const steps = K::steps_type::plan(loops, full_extents(loops));
+  auto const steps = plan_fullest<typename K::steps_type>(loops);
   call_figures f;
   if constexpr (HasWishes<K>) f.does = K::with(c.wishes).work(steps);
   else f.does = K::work(steps);
