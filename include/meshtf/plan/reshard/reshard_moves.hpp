@@ -148,6 +148,41 @@ private:
   bool too_deep_ = false;
 };
 
+/// Elements of a dimension in all parts together, padding included. In these terms every cut is even.
+constexpr extent stored_in_all(placed const& d) { return d.parts * d.room(); }
+
+/// Whether both cut a dimension, and into blocks of different sizes that padding can't make equal: on the way the dimension is whole.
+constexpr bool cuts_clash(placed const& from, placed const& to) { return from.parts > 1 && to.parts > 1 && stored_in_all(from) != stored_in_all(to); }
+
+/// A copy from a shard that has room for `before` of each dimension to one that has room for `after`: of the elements for which both have room. What
+/// lies past them in the result is padding.
+constexpr reshard_move refitted(std::span<extent const> before, std::span<extent const> after) {
+  reshard_move m{.what = transfer_kind::slice, .packs = true, .send = 1, .result = 1};
+  small_array<extent, max_rank> both{};
+  dim_list all;
+  for (std::size_t d = 0; d < before.size(); ++d) {
+    both[d] = before[d] < after[d] ? before[d] : after[d];
+    m.send *= before[d], m.result *= after[d];
+    all.push_back(static_cast<int>(d));
+  }
+  m.pack = plan_nest({both.data(), before.size()}, std::array{all, all}, std::array{before, after});
+  return m;
+}
+
+/// The rooms that shards have on the way between two placements whose cuts do not clash: as it is, as the first move wants it, as the last move leaves
+/// it, and as it shall be.
+struct rooms_on_the_way {
+  std::array<small_array<extent, max_rank>, 4> of{};
+  int rank = 0;
+
+  constexpr std::span<extent const> operator[](std::size_t i) const { return of[i].first(rank); }
+  constexpr bool differ(std::size_t i, std::size_t j) const {
+    for (int d = 0; d < rank; ++d)
+      if (of[i][d] != of[j][d]) return true;
+    return false;
+  }
+};
+
 }  // namespace detail
 
 /// The cheapest moves from one placement to another of the same dimensions. `from` is also still a sum over the axes `owed`, which split none of its
@@ -162,11 +197,32 @@ private:
 /// found among the first of them.
 ///
 /// Axes of one process are ignored.
+///
+/// Where the parts of a dimension are uneven, whole blocks move, padding included; a copy within the process adds or removes padding before and after.
+/// If a dimension is cut into blocks of one size and shall be cut into blocks of another (10 over 2 and 10 over 4), it is whole in between.
 /// Source: the states and the decision table of DTensor and Shardy's resharding, with ordered axes; prices as in plan/collective.hpp.
 constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<placed const> to, axis_set owed, std::span<extent const> axes,
                                      axis_set riding = 0) {
   using fault = reshard_fault;
   if (from.size() != to.size()) return {.fault = {fault::sizes_differ, static_cast<int>(from.size() < to.size() ? from.size() : to.size())}};
+
+  std::array<placed, max_rank> middle{};
+  bool clash = false;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    bool const clashes = from[d].size == to[d].size && detail::cuts_clash(from[d], to[d]);
+    middle[d]          = clashes ? placed{.size = from[d].size} : from[d];
+    clash |= clashes;
+  }
+  if (clash) {
+    std::span<placed const> const whole{middle.data(), from.size()};
+    reshard_steps steps      = plan_reshard(from, whole, owed, axes, riding);
+    reshard_steps const rest = plan_reshard(whole, to, 0, axes, riding);
+    if (steps.fault.what != fault::none) return steps;
+    if (rest.fault.what != fault::none) return rest;
+    if (steps.count + rest.count > max_moves) return {.fault = {fault::too_many_loops}};
+    for (reshard_move const& m : rest) steps.moves[steps.count++] = m;
+    return steps;
+  }
 
   detail::reshard_problem problem{.axis_count = static_cast<int>(axes.size()), .rank = static_cast<int>(from.size())};
   for (std::size_t a = 0; a < axes.size(); ++a) {
@@ -174,10 +230,13 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
     problem.processes *= problem.axes[a];
   }
   detail::standing_lists before, after;
+  detail::rooms_on_the_way room{.rank = problem.rank};
   for (std::size_t d = 0; d < from.size(); ++d) {
     int const dim = static_cast<int>(d);
     if (from[d].size != to[d].size) return {.fault = {fault::sizes_differ, dim}};
-    problem.size[d] = from[d].size;
+    problem.size[d] = detail::stored_in_all(to[d].parts > 1 ? to[d] : from[d]);
+    room.of[0][d] = from[d].room(), room.of[1][d] = problem.size[d] / from[d].parts;
+    room.of[2][d] = problem.size[d] / to[d].parts, room.of[3][d] = to[d].room();
     for (int axis : from[d].over)
       if (problem.along(axis) > 1) {
         if (detail::among(owed, axis)) return {.fault = {fault::owed_axis_splits, dim, axis}};
@@ -192,13 +251,18 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   problem.goal  = problem.standing_of(after);
 
   detail::reshard_way const way = detail::cheapest_way(problem);
-  reshard_steps steps{.count = way.price.moves, .shard = problem.shard(problem.start)};
+  bool const widens = room.differ(0, 1), narrows = room.differ(2, 3);
+  if (way.price.moves + int{widens} + int{narrows} > max_moves) return {.fault = {fault::too_many_loops}};
+  reshard_steps steps{.shard = 1};
+  for (extent n : room[0]) steps.shard *= n;
+  if (widens) steps.moves[steps.count++] = detail::refitted(room[0], room[1]);
   detail::move_maker maker{problem};
   detail::standing at = problem.start;
-  for (int i = 0; i < steps.count; ++i) {
-    steps.moves[i] = maker.between(at, way.legs[i].what, way.legs[i].after);
-    at             = way.legs[i].after;
+  for (int i = 0; i < way.price.moves; ++i) {
+    steps.moves[steps.count++] = maker.between(at, way.legs[i].what, way.legs[i].after);
+    at                         = way.legs[i].after;
   }
+  if (narrows) steps.moves[steps.count++] = detail::refitted(room[2], room[3]);
   if (maker.too_deep()) return {.fault = {fault::too_many_loops}};
   return steps;
 }
