@@ -75,6 +75,19 @@ struct spread : layout<two_by_four, split<batch, rows, wide>, split<left, rows, 
 struct solid : layout<two_cubed, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>,
                       split<member, cols>, split<left, planes>, split<even, planes>, split<right, rows, cols>> {};
 
+// Sizes that do not divide: processes hold unequally much, or nothing.
+struct third : axis<3> {};
+struct fifth : axis<5> {};
+struct by_three : mesh<third> {};
+struct by_five : mesh<fifth> {};
+struct by_six : mesh<rows, third> {};
+
+struct thirds : layout<by_three, padded<hidden, third>, padded<vocab, third>, padded<heads, third>, padded<left, third>, padded<even, third>> {};
+struct fifths : layout<by_five, padded<batch, fifth>, padded<right, fifth>> {};
+struct sixths : layout<by_six, padded<batch, rows, third>, padded<left, third, rows>, padded<right, rows>> {};
+struct turned : layout<by_six, split<batch, rows>, padded<hidden, third>, padded<heads, third>, padded<vocab, third>, padded<left, rows, third>,
+                       padded<even, third>> {};
+
 // Where values are resharded to.
 struct whole1 : layout<single> {};
 struct whole2 : layout<pair> {};
@@ -86,6 +99,12 @@ struct out4 : layout<two_by_two, split<batch, rows>, split<out, cols>> {};
 struct tall4 : layout<two_by_two, split<out, cols, rows>> {};
 struct out8 : layout<two_by_four, split<batch, rows>, split<out, wide>> {};
 struct outc : layout<two_cubed, split<batch, planes>, split<out, rows>> {};
+struct whole3 : layout<by_three> {};
+struct whole5 : layout<by_five> {};
+struct whole6 : layout<by_six> {};
+struct out3 : layout<by_three, padded<out, third>> {};
+struct out5 : layout<by_five, padded<hidden, fifth>> {};
+struct out6 : layout<by_six, padded<out, third>, split<batch, rows>> {};
 struct turnc : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
 
 /// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split over axes that split hidden in L.
@@ -105,6 +124,10 @@ template<> struct targets_of<tall> : targets<whole4, mixed, tall4> {};
 template<> struct targets_of<mixed8> : targets<whole8, spread, out8> {};
 template<> struct targets_of<spread> : targets<whole8, mixed8, out8> {};
 template<> struct targets_of<solid> : targets<wholec, turnc, outc> {};
+template<> struct targets_of<thirds> : targets<whole3, out3, out3> {};
+template<> struct targets_of<fifths> : targets<whole5, out5, out5> {};
+template<> struct targets_of<sixths> : targets<whole6, turned, out6> {};
+template<> struct targets_of<turned> : targets<whole6, sixths, out6> {};
 
 /// The layout of a tensor, without its dryness.
 template<class X>
@@ -266,7 +289,10 @@ void check_program(F const& f, double tolerance = 1e-12) {
     case 2: check_under<data>(f, truth, tolerance), check_under<model>(f, truth, tolerance); break;
     case 4: check_under<mixed>(f, truth, tolerance), check_under<tall>(f, truth, tolerance); break;
     case 8: check_under<mixed8>(f, truth, tolerance), check_under<spread>(f, truth, tolerance), check_under<solid>(f, truth, tolerance); break;
-    default: FAIL("the zoo has 1, 2, 4 and 8 processes");
+    case 3: check_under<thirds>(f, truth, tolerance); break;
+    case 5: check_under<fifths>(f, truth, tolerance); break;
+    case 6: check_under<sixths>(f, truth, tolerance), check_under<turned>(f, truth, tolerance); break;
+    default: FAIL("the zoo has 1 to 6 and 8 processes");
   }
 }
 
