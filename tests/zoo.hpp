@@ -82,8 +82,8 @@ struct by_three : mesh<third> {};
 struct by_five : mesh<fifth> {};
 struct by_six : mesh<rows, third> {};
 
-struct thirds : layout<by_three, padded<hidden, third>, padded<vocab, third>, padded<heads, third>, padded<left, third>, padded<even, third>> {};
-struct fifths : layout<by_five, padded<batch, fifth>, padded<right, fifth>> {};
+struct thirds : layout<by_three, padded<batch, third>, padded<right, third>> {};
+struct fifths : layout<by_five, padded<hidden, fifth>, padded<vocab, fifth>, padded<heads, fifth>, padded<left, fifth>, padded<even, fifth>> {};
 struct sixths : layout<by_six, padded<batch, rows, third>, padded<left, third, rows>, padded<right, rows>> {};
 struct turned : layout<by_six, split<batch, rows>, padded<hidden, third>, padded<heads, third>, padded<vocab, third>, padded<left, rows, third>,
                        padded<even, third>> {};
@@ -103,7 +103,7 @@ struct whole3 : layout<by_three> {};
 struct whole5 : layout<by_five> {};
 struct whole6 : layout<by_six> {};
 struct out3 : layout<by_three, padded<out, third>> {};
-struct out5 : layout<by_five, padded<hidden, fifth>> {};
+struct out5 : layout<by_five, padded<out, fifth>> {};
 struct out6 : layout<by_six, padded<out, third>, split<batch, rows>> {};
 struct turnc : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
 
