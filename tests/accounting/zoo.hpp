@@ -1,4 +1,4 @@
-// The zoo: eight meshes and layouts that between them split each dimension of a perceptron, and of a Transformer, over no axis, one and two.
+// The zoo: ten meshes and layouts, two of them with sizes that do not divide, that between them split each dimension of a perceptron, and of a Transformer, over no axis, one and two.
 #pragma once
 
 #include <meshtf/meshtf.hpp>
@@ -6,6 +6,7 @@
 namespace accounting {
 
 // clang-format off
+using meshtf::padded;
 using meshtf::split;
 
 struct batch : meshtf::dim<16> {};
@@ -27,12 +28,16 @@ struct cols   : meshtf::axis<2> {};
 struct few    : meshtf::axis<2> {};
 struct many   : meshtf::axis<4> {};
 struct planes : meshtf::axis<2> {};
+struct third  : meshtf::axis<3> {};
+struct fifth  : meshtf::axis<5> {};
 
 struct one_process : meshtf::mesh<> {};
 struct line        : meshtf::mesh<all> {};
 struct square_grid : meshtf::mesh<rows, cols> {};
 struct grid        : meshtf::mesh<few, many> {};
 struct cube        : meshtf::mesh<planes, rows, cols> {};
+struct three       : meshtf::mesh<third> {};
+struct five        : meshtf::mesh<fifth> {};
 
 struct replicated    : meshtf::layout<one_process> {};
 struct data          : meshtf::layout<line, split<batch, all>> {};
@@ -44,6 +49,8 @@ struct wide_mixed    : meshtf::layout<grid, split<batch, few>, split<hidden, man
 struct wide_two_axes : meshtf::layout<grid, split<batch, many, few>> {};   // the outer part over the mesh's inner axis
 struct cubic         : meshtf::layout<cube, split<batch, planes>, split<in, cols>, split<hidden, rows>, split<inner, cols>, split<classes, rows>,
                                       split<width, cols>, split<heads, rows>, split<vocab, rows>> {};
+struct uneven_data   : meshtf::layout<three, padded<batch, third>> {};
+struct uneven_model  : meshtf::layout<five, padded<hidden, fifth>, padded<classes, fifth>, padded<heads, fifth>, padded<vocab, fifth>> {};
 // clang-format on
 
 }  // namespace accounting

@@ -42,16 +42,4 @@ constexpr extent replicas(axis_set split) {
   return processes_along(axis_sizes<typename L::mesh_type>, joining_axes<typename L::mesh_type> & ~split);
 }
 
-/// f.operator()<L>() under the layouts that have as many processes as run this test.
-template<class F>
-void under_each_layout(F const& f) {
-  switch (boost::mpi::communicator{}.size()) {
-    case 1: f.template operator()<alone>(); break;
-    case 2: f.template operator()<zoo::data>(), f.template operator()<model>(); break;
-    case 4: f.template operator()<mixed>(), f.template operator()<tall>(); break;
-    case 8: f.template operator()<mixed8>(), f.template operator()<spread>(), f.template operator()<solid>(); break;
-    default: FAIL("the zoo has 1, 2, 4 and 8 processes");
-  }
-}
-
 }  // namespace optim

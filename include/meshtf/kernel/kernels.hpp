@@ -8,5 +8,6 @@
 #include <meshtf/kernel/lines.hpp>
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/kernel/norm.hpp>
+#include <meshtf/kernel/padding.hpp>
 #include <meshtf/kernel/part.hpp>
 #include <meshtf/kernel/random.hpp>

@@ -174,6 +174,7 @@ private:
   constexpr bool collect(parameter<T, L, D...>& w, state<T, L>& s, Sent& sent) {
     if (s.collected_in == step_) return false;
     s.collected_in = step_;
+    detail::clear_padding_of_gradient(w);
     if (s.parts.count == 1) return sent.sum(w.slot(), w.size);
     return sent.scatter(w.slot(), s.parts);
   }

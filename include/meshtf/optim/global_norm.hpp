@@ -129,7 +129,9 @@ constexpr void finish_gradients(List const& list) {
   try {
     buckets sent{machine_of_gradients(list), count_in(list)};
     list.for_each([&sent](auto& w) {
-      if (w.slot().sum) sent.sum(w.slot(), w.size);
+      if (!w.slot().sum) return;
+      clear_padding_of_gradient(w);
+      sent.sum(w.slot(), w.size);
     });
     sent.send();
   } catch (...) {

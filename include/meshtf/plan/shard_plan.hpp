@@ -1,8 +1,9 @@
 // What a task that depends on where elements are in the whole tensor will do, decided before it runs.
 #pragma once
 
+#include <meshtf/core/element.hpp>
 #include <meshtf/core/small_array.hpp>
-#include <meshtf/plan/task.hpp>
+#include <meshtf/plan/work.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -24,6 +25,17 @@ struct shard_steps {
   }
   constexpr std::span<placed const> dims() const { return dim.first(rank); }
 };
+
+namespace task {
+
+/// Sets what lies past the elements that a process holds to zero, for passes that take an array as it lies. No process counts it as work. Array: z.
+template<Element T>
+struct clear_padding {
+  using steps_type = shard_steps;
+  static constexpr meshtf::work work(shard_steps const&) { return {.kind = "copy"}; }
+};
+
+}  // namespace task
 
 /// The steps of a tensor of shape `X`.
 template<Layout L, class X>
