@@ -92,6 +92,7 @@ template<meshtf::Layout L>
 float compare(meshtf::process_mesh<grid>& m) {
   static constexpr auto promised = meshtf::dry_run<training, L>();
   training<L> t{m};
+  m.agree(parameters(t.net));   // processes that hold the same part of a parameter begin with the same elements
   t.ids     = cast<int>(meshtf::random_uniform<float, L, batch, length>(m, {.seed = 3}, 0, vocab::size));
   t.targets = cast<int>(meshtf::random_uniform<float, L, batch, length>(m, {.seed = 4}, 0, vocab::size));
 

@@ -31,6 +31,7 @@ void check_promise(Cost const& promised, Cost const& counted) {
 /// The first step of a fresh `Program<L>`, counted and compared.
 template<template<meshtf::Layout> class Program, meshtf::Layout L>
 void check_promise(meshtf::process_mesh<typename L::mesh_type>& m) {
+  m.agree(promise_of<Program<L>>::cost);  // another binary on some processes would promise something else
   Program<L> program{m};
   check_promise<L>(promise_of<Program<L>>::cost, meshtf::recorded<L>(m, [&]<class>(auto&) { program.step(); }));
 }

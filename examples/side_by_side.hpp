@@ -56,6 +56,9 @@ public:
     using L                         = typename promise_of<Program>::layout;
     static constexpr auto& promised = promise_of<Program>::cost;  // the step, run by the compiler
 
+    machine_.agree(promised);  // another binary on some processes would promise something else
+    machine_.agree(parameters(program.net));
+
     trial losses{};
     next();
     auto const counted = meshtf::recorded<L>(machine_, [&]<class>(auto&) { losses[0] = program.step().value(); });  // the same step, as it happens

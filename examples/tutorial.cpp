@@ -98,6 +98,7 @@ struct regression {
 
 void train(meshtf::process_mesh<grid>& m) {
   regression<mixed> r{m};
+  m.agree(parameters(r.w, r.v));  // processes that hold the same part begin with the same elements
   double const before = r.step().value();
   for (int i = 0; i < 500; ++i) r.step();
   double const after = r.step().value();
@@ -221,7 +222,10 @@ int examine(training<L>& t) {
 
 void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& folder) {
   auto const text = meshtf::split_text(some_lines(2000));  // the last twentieth is kept from training
+  m.agree("the text", text.training.bytes);
+  m.agree("the text that is held out", text.held_out.bytes);
   training<mixed> t{m};
+  m.agree(parameters(t.net));
   train(t, text.training, 400);
   double const bits = bits_a_character(t, text.held_out);
   if (m.rank() == 0) std::printf("held-out text: %.2f bits a character\n", bits);
@@ -245,10 +249,12 @@ void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& fold
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};                      // MPI is up, and an error becomes one line and an exit status
   meshtf::process_mesh<first_steps::grid> m{env.world()};   // four processes, or a sentence that says so
+  std::string const folder = argc > 1 ? argv[1] : "build/tutorial";
+  m.agree("the folder for checkpoints", folder);
   check_promise<first_steps::regression, first_steps::mixed>(m);
   check_promise<calendar::training, calendar::mixed>(m);
   check_promise<calendar::training, calendar::data_parallel>(m);
   first_steps::tensors(m);
   first_steps::train(m);
-  calendar::run(m, argc > 1 ? argv[1] : "build/tutorial");
+  calendar::run(m, folder);
 }

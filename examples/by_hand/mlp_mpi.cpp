@@ -46,6 +46,15 @@ int steps_asked_for(int argc, char** argv) {
   return steps;
 }
 
+/// Errors: `std::invalid_argument` on all processes if one was asked for other steps: it would leave the others waiting.
+void agree_on(int steps) {
+  int most_and_least[]{steps, -steps};
+  MPI_Allreduce(MPI_IN_PLACE, most_and_least, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (most_and_least[0] != -most_and_least[1])
+    throw std::invalid_argument{"expected the same --steps on all processes, got " + std::to_string(-most_and_least[1]) + " to " +
+                                std::to_string(most_and_least[0])};
+}
+
 void run(int steps) {
 #ifdef __GLIBC__
   // The GEMM library's packing buffers stay with the process: given back, they come again as 4 KiB page faults at every call.
@@ -76,7 +85,9 @@ int main(int argc, char** argv) {
   int status = 0, rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
-    run(steps_asked_for(argc, argv));
+    int const steps = steps_asked_for(argc, argv);
+    agree_on(steps);
+    run(steps);
   } catch (std::invalid_argument const& e) {  // on every process
     if (rank == 0) std::fprintf(stderr, "mlp_mpi: %s\n", e.what());
     status = 64;
