@@ -53,6 +53,17 @@ constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
                     " as it was, but it was written after the forward pass: write (update, assign, local()) after backward, or compute with copy(x)");
 }
 
+[[noreturn]] inline void throw_tape_used_up(call_site const& site) {
+  throw software_error("backward of " + spelled_site(site) +
+                       " comes to an operand whose tape an earlier backward has used up: compute it again, call backward(a + b) once, or use it as "
+                       "data, stop_gradient(x)");
+}
+
+/// The gradient of a value whose tape is gone would be lost.
+constexpr void expect_tape(bool used_up, call_site const& site) {
+  if (used_up) throw_tape_used_up(site);  // compute it again for each backward, call backward(a + b) once, or use it as data, stop_gradient(x)
+}
+
 [[noreturn]] inline void throw_no_gradient() {
   throw software_error("backward of a value that depends on no parameter, or was computed under no_gradient: there is nothing to differentiate");
 }

@@ -75,6 +75,7 @@ constexpr Value finished(open_sum<Value> p) {
 template<class T, class Machine>
 constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
   auto& to = x.slot();
+  expect_tape(to.left, x.machine().now());
   if (!to.sum) {
     to.sum  = g.handle();
     to.owed = owed;
@@ -155,9 +156,12 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
 /// Computes the gradients of `loss`, a tensor without dimensions, for every parameter it was computed from. They add up in the parameters until
 /// `zero_gradients`.
 ///
-/// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`, and so does one of a value that was computed
-/// from no parameter. For two losses, call `backward(a + b)`. Gradients of intermediate values are added up over processes when the tape comes to the
-/// operation that made them; those of parameters stay open until their owner asks (`finish(gradient(w))`, an optimizer's `step`).
+/// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`. So does a `backward` that comes to a value of an
+/// earlier tape, and one of a value that was computed from no parameter. For two losses, call `backward(a + b)`; a value that goes on into the next
+/// step, such as a recurrent state, does so as data: `stop_gradient(h)`.
+///
+/// Gradients of intermediate values are added up over processes when the tape comes to the operation that made them; those of parameters stay open
+/// until their owner asks (`finish(gradient(w))`, an optimizer's `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
   auto& m = loss.machine();

@@ -61,6 +61,7 @@ template<class T, class L, class... D, class F>
 constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& compute) {
   auto& m    = x.machine();
   auto& slot = x.slot();
+  expect_tape(slot.left, m.now());
   if (slot.sum) m.must_know(slot.owed);
   if (slot.sum && slot.owed != 0) {   // the first contribution is an open sum, this one is whole
     auto dx = tensor<T, L, D...>::uninitialised(m);
