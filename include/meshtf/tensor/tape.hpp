@@ -185,6 +185,16 @@ constexpr void backward(tensor<T, L, First, More...> const&) {
   static_assert(accepted<loss_has_dims<First, More...>>, "meshtf: backward starts at one number: backward(sum(x)) or backward(mean(x))");
 }
 
+template<class T, class L, class Over>
+constexpr void backward(partial<tensor<T, L>, Over> const&) {
+  using verdict = typename detail::open_sum_objection<algebra::remedy::finish, partial<tensor<T, L>, Over>>::type;
+  static_assert(accepted<verdict>, "meshtf: backward starts at a finished number: backward(finish(p))");
+}
+template<class T, class L, class First, class... More, class Over>
+constexpr void backward(partial<tensor<T, L, First, More...>, Over> const& p) {
+  backward(p.addend());
+}
+
 /// While it lives, operations are not put on the tape and their results need no gradient, so evaluation costs no memory.
 template<class Machine>
 class no_gradient {
