@@ -13,12 +13,26 @@ class recorder;
 
 namespace detail {
 
+/// An array that was copied under some layouts only. Under the others it serves in the place of its copies, and lives until they die.
+struct recorded_service {
+  std::size_t kind = 0;   // where it lives on behalf of its copies
+  int copies       = 0;   // that live
+  bool alive       = true;   // on its own behalf
+};
+
+/// What the recorder has to know of an array when it dies.
+struct recorded_array {
+  std::size_t kind          = 0;
+  recorded_service* service = nullptr;
+  bool is_copy              = false;
+};
+
 template<class... D>
 struct machine_for<dry<undecided_layout<D...>>> : std::type_identity<recorder<D...>> {};
 template<class... D>
 struct sizes_on<recorder<D...>> : std::type_identity<undecided_size> {};
 template<class... D>
-struct ticket_on<recorder<D...>> : std::type_identity<std::size_t> {};
+struct ticket_on<recorder<D...>> : std::type_identity<recorded_array> {};
 
 }  // namespace detail
 
@@ -72,15 +86,34 @@ public:
 
   // ---- memory
   template<class T>
-  constexpr T* take(undecided_size n, std::size_t& kind) {
+  constexpr T* take(undecided_size n, detail::recorded_array& a) {
     record_.keep_apart(n.dims);
-    kind = record_.kind({n.dims, now_if_});
-    count_bytes(n.whole * extent{sizeof(T)}, kind);
+    a.kind = record_.kind({n.dims, now_if_});
+    count_bytes(n.whole * extent{sizeof(T)}, a.kind);
     return nullptr;
   }
   template<class T>
-  constexpr void give(T*, undecided_size n, std::size_t kind) {
-    count_bytes(-n.whole * extent{sizeof(T)}, kind);
+  constexpr void give(T*, undecided_size n, detail::recorded_array const& a) {
+    extent const bytes = n.whole * extent{sizeof(T)};
+    count_bytes(-bytes, a.kind);
+    if (a.service == nullptr) return;
+    auto& s = *a.service;
+    if (!a.is_copy) {
+      s.alive = false;
+      if (s.copies > 0) live_[s.kind] += bytes;  // no more than before under any layout, so this is no peak
+    } else if (--s.copies == 0 && !s.alive) {
+      count_bytes(-bytes, s.kind);
+    }
+    if (s.copies == 0 && !s.alive) delete a.service;
+  }
+  /// `of` was copied to `copy` under the layouts of the condition that has just been noted; now is the opposite one.
+  constexpr void let_serve(detail::recorded_array& of, detail::recorded_array& copy, undecided_size n) {
+    std::size_t const kind = record_.kind({n.dims, now_if_});
+    if (of.service == nullptr) of.service = new detail::recorded_service{kind};
+    if (of.service->kind != kind) throw "meshtf: one sum is finished over different axes: this program can't be recorded without a layout yet";
+    ++of.service->copies;
+    copy.service = of.service;
+    copy.is_copy = true;
   }
   template<class T, class... A>
   constexpr T* create(A&&... arguments) {

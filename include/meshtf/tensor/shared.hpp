@@ -84,6 +84,11 @@ public:
   constexpr unsigned version() const { return version_; }
   constexpr void written() { ++version_; }
 
+  /// Where a machine without a layout made `own` for some layouts only, this array serves in its place under the others, and lives as long.
+  constexpr void serve_as(storage& own) {
+    if constexpr (requires { machine_->let_serve(ticket_, own.ticket_, size_); }) machine_->let_serve(ticket_, own.ticket_, size_);
+  }
+
 private:
   using ticket                 = typename ticket_on<Machine>::type;
   static constexpr bool listed = !std::is_same_v<ticket, no_ticket>;

@@ -50,7 +50,8 @@ constexpr void finish_in_place(shard<T, Machine>& t, axis_set owed, collective_r
   if (owed == 0) return;
   auto& m      = t.machine();
   auto const n = t.handle()->size();
-  if (!t.handle().alone())  // others read this buffer: they still see the addends
+  if (!t.handle().alone()) {  // others read this buffer: they still see the addends
+    auto const addends = t.handle();
     m.if_joined(
         owed,
         [&] {
@@ -58,7 +59,8 @@ constexpr void finish_in_place(shard<T, Machine>& t, axis_set owed, collective_r
           m.copy(n, static_cast<T const*>(t.data()), own->data());
           t = shard<T, Machine>{m, std::move(own)};
         },
-        [] {});
+        [&] { addends->serve_as(*t.handle()); });
+  }
   m.because(why);
   m.all_reduce(reduction::sum, t.data(), n, owed);
 }
