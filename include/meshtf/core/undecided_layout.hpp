@@ -10,9 +10,12 @@ inline namespace v0 {
 template<Dimension D>
 struct undecided_axis : axis<D::size> {};
 
+/// A set of dimensions that a layout may split: bit i is the i-th of the `undecided_layout`. It also stands for the axes that will split them.
+using dim_set = axis_set;
+
 /// A layout that may split `D...` over axes that are not named yet. Each dimension has an axis of its own, so an `axis_set` under this layout is a
-/// set of dimensions: bit i stands for the axes of the i-th of `D...`, and what an operation finishes over says which dimensions' axes it will finish
-/// over. Rules and operations work under it as under any other layout, but sizes are not numbers: they are `undecided_size`s.
+/// `dim_set`: what an operation finishes over says which dimensions' axes it will finish over. Rules and operations work under it as under any other
+/// layout, but sizes are not numbers: they are `undecided_size`s.
 template<Dimension... D>
 struct undecided_layout : layout<mesh<undecided_axis<D>...>, split<D, undecided_axis<D>>...> {
   static_assert(sizeof...(D) <= max_axes, "meshtf: a record leaves at most 8 dimensions open");
@@ -28,19 +31,19 @@ inline constexpr bool is_undecided<dry<undecided_layout<D...>>> = true;
 
 /// A dimension under an undecided layout.
 struct undecided_dim {
-  extent size   = 1;
-  axis_set open = 0;  // its bit, if the layout may split it
+  extent size  = 1;
+  dim_set open = 0;  // its bit, if the layout may split it
 
   friend constexpr bool operator==(undecided_dim const&, undecided_dim const&) = default;
 };
 
 /// The elements, or bytes, of `whole` that one process has: `whole` divided by the parts of each dimension in `dims`.
 struct undecided_size {
-  extent whole  = 0;
-  axis_set dims = 0;
+  extent whole = 0;
+  dim_set dims = 0;
 
   constexpr undecided_size() = default;
-  constexpr undecided_size(extent n, axis_set d = 0) : whole(n), dims(n == 0 ? 0 : d) {}
+  constexpr undecided_size(extent n, dim_set d = 0) : whole(n), dims(n == 0 ? 0 : d) {}
 
   friend constexpr bool operator==(undecided_size const&, undecided_size const&) = default;
   friend constexpr undecided_size operator-(undecided_size const& a) { return {-a.whole, a.dims}; }
@@ -54,8 +57,8 @@ struct undecided_size {
   }
 };
 
-/// In a set of dimensions that stand for their axes: all axes of the mesh, including those that split nothing.
-inline constexpr axis_set every_axis = axis_set{1} << 31;
+/// In a `dim_set` that stands for axes: all axes of the mesh, including those that split nothing.
+inline constexpr dim_set every_axis = dim_set{1} << 31;
 
 namespace detail {
 
@@ -64,7 +67,7 @@ inline constexpr axis_set joining<mesh<undecided_axis<D>...>> = every_axis | ((a
 
 template<class D, class... Open>
 inline constexpr undecided_dim opened{D::size,
-                                      position_of<D, Open...>() < int{sizeof...(Open)} ? axis_set{1} << position_of<D, Open...>() : axis_set{0}};
+                                      position_of<D, Open...>() < int{sizeof...(Open)} ? dim_set{1} << position_of<D, Open...>() : dim_set{0}};
 
 template<class... Open, class... D>
 struct placed_shape<undecided_layout<Open...>, shape<D...>> {

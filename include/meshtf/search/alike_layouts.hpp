@@ -40,8 +40,8 @@ constexpr layout_numbers numbers_from(packed_layout p) {
 template<Mesh M, class Record>
 class alike_layouts {
 public:
-  constexpr alike_layouts(Record const& record, axis_set searched) : l_(numbers_of_mesh<M>()), states_(new state[std::size_t{1} << Record::dims]) {
-    for (axis_set dims = 0;; dims = (dims - searched) & searched) {  // all subsets
+  constexpr alike_layouts(Record const& record, dim_set searched) : l_(numbers_of_mesh<M>()), states_(new state[std::size_t{1} << Record::dims]) {
+    for (dim_set dims = 0;; dims = (dims - searched) & searched) {  // all subsets
       state s;
       bool can_be = true;
       for (int d = 0; d < Record::dims; ++d) {

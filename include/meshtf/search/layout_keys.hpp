@@ -36,14 +36,14 @@ struct listed_dims {
   int count = 0;
 
   constexpr listed_dims() = default;
-  constexpr explicit listed_dims(axis_set dims) {
+  constexpr explicit listed_dims(dim_set dims) {
     for (int d = 0; d < static_cast<int>(max_axes); ++d)
       if ((dims >> d & 1) != 0) dim[count++] = d;
   }
 };
 
 /// The searched dimensions that decide whether a call is made, and over which axes.
-constexpr axis_set decides_on(recorded_call const& c, axis_set searched) {
+constexpr dim_set decides_on(recorded_call const& c, dim_set searched) {
   if (c.over != 0 && c.if_.dims != 0 && c.over != c.if_.dims) throw "meshtf: a sum within the condition of another one is not priced";
   return ((c.over | c.if_.dims) & every_axis) != 0 ? 0 : (c.over | c.if_.dims) & searched;
 }

@@ -15,7 +15,7 @@ namespace detail {
 template<Mesh M, class Record>
 class layout_peak {
 public:
-  constexpr layout_peak(Record const& record, axis_set searched)
+  constexpr layout_peak(Record const& record, dim_set searched)
       : record_(record),
         searched_(searched & ~record.whole),
         waiting_(new bucket_member[record.send_count + 1]),
@@ -132,7 +132,7 @@ private:
   }
 
   Record const& record_;
-  axis_set searched_;
+  dim_set searched_;
   numbers_of_axis_sets<M> number_{};
   growing<scratch_memory> known_{};
   bucket_member* waiting_;

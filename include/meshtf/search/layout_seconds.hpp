@@ -26,7 +26,7 @@ namespace detail {
 template<Mesh M, class Record>
 class layout_seconds {
 public:
-  constexpr layout_seconds(Record const& record, axis_set searched, machine_model const& machine)
+  constexpr layout_seconds(Record const& record, dim_set searched, machine_model const& machine)
       : record_(record),
         machine_(machine),
         searched_(searched & ~record.whole),
@@ -115,7 +115,7 @@ private:
 
   /// (flops, bytes) / (parts of these dimensions), under a condition.
   struct term {
-    axis_set dims = 0;
+    dim_set dims = 0;
     undecided_condition if_{};
     listed_dims by{}, decide{};
     extent flops  = 0;
@@ -134,7 +134,7 @@ private:
   /// Calls whose sizes depend on `dims`, while what they are finished over, or whether they are done, depends on `others`; or gradients sent in one
   /// round.
   struct group {
-    axis_set dims = 0, others = 0;
+    dim_set dims = 0, others = 0;
     listed_dims size{}, decide{};
     int first = -1;  // its first call or gradients
     int round = 0, kind = 0;  // of gradients
@@ -163,7 +163,7 @@ private:
 
   /// The number of the first group of these dimensions, from number `from` on, that `is_right`; that of a new group if there is none.
   template<class F>
-  constexpr int group_for(axis_set dims, axis_set others, int from, F const& is_right) {
+  constexpr int group_for(dim_set dims, dim_set others, int from, F const& is_right) {
     int g = from;
     while (g < groups_.size() && (groups_[g].dims != dims || groups_[g].others != others || !is_right(groups_[g]))) ++g;
     if (g < groups_.size()) return g;
@@ -184,7 +184,7 @@ private:
     layout_numbers const nothing_split = numbers_of_mesh<M>();
     for (std::size_t i = 0; i < record_.call_count; ++i) {
       recorded_call const& c = record_.calls[i];
-      axis_set const others  = decides_on(c, searched_);
+      dim_set const others   = decides_on(c, searched_);
       if (others == 0 && !c.if_.holds(nothing_split)) continue;  // done under no layout
       int const g      = group_for(c.dims() & searched_, others, 0, [&](group const& of) {
         recorded_call const& first = first_call(of);
@@ -255,9 +255,9 @@ private:
     holds = holds && sum == done_by(of, l, true);
     for (int p = 0; holds && p < points; ++p) {
       if (at[p] == done{}) continue;
-      axis_set dims = 0;
+      dim_set dims = 0;
       for (int k = 0; k < of.size.count; ++k)
-        if ((p >> k & 1) != 0) dims |= axis_set{1} << of.size.dim[k];
+        if ((p >> k & 1) != 0) dims |= dim_set{1} << of.size.dim[k];
       undecided_condition const when = of.others == 0 ? undecided_condition{} : record_.calls[of.first].if_;
       int t                          = 0;
       while (t < terms_.size() && (terms_[t].dims != dims || !(terms_[t].if_ == when))) ++t;
@@ -277,7 +277,7 @@ private:
       for (std::size_t i = record_.rounds[r].first; i < last; ++i) {
         recorded_send const& s         = record_.sends[i];
         recorded_send_kind const& kind = record_.send_kinds[s.kind];
-        axis_set const others          = (kind.over & every_axis) != 0 ? 0 : kind.over & searched_;
+        dim_set const others           = (kind.over & every_axis) != 0 ? 0 : kind.over & searched_;
         int const g = group_for(kind.dims & searched_, others, from, [&](group const& of) { return of.kind == s.kind && of.type == s.type; });
         group& mine = groups_[g];
         mine.round = static_cast<int>(r), mine.kind = s.kind, mine.type = s.type, mine.over_all = (kind.over & every_axis) != 0;
@@ -348,7 +348,7 @@ private:
 
   Record const& record_;
   machine_model const& machine_;
-  axis_set searched_;
+  dim_set searched_;
   numbers_of_axis_sets<M> number_{};
   growing<term> terms_{};
   growing<group> groups_{};  // of calls, then of gradients

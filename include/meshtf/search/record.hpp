@@ -20,7 +20,7 @@ struct layout_numbers {
   axis_set joining = 0;  // the axes that join processes
   small_array<axis_set, max_axes> over{};
   small_array<extent, max_axes> parts{};
-  axis_set out_of_order = 0;  // dimensions whose axes are not in the mesh's order
+  dim_set out_of_order = 0;  // dimensions whose axes are not in the mesh's order
 
   constexpr layout_numbers() { parts.fill(1), sizes.fill(1); }
 
@@ -30,14 +30,14 @@ struct layout_numbers {
     return n;
   }
   constexpr extent local(undecided_dim const& d) const { return d.size / parts_of(d.open); }
-  constexpr extent parts_of(axis_set dims) const {
+  constexpr extent parts_of(dim_set dims) const {
     extent n = 1;
     for (; dims != 0; dims &= dims - 1) n *= parts[std::countr_zero(dims)];
     return n;
   }
   constexpr extent local(undecided_size const& n) const { return n.whole / parts_of(n.dims); }
   /// The axes that join processes and split any of these dimensions.
-  constexpr axis_set split(axis_set dims) const {
+  constexpr axis_set split(dim_set dims) const {
     if ((dims & every_axis) != 0) return joining;
     axis_set axes = 0;
     for (; dims != 0; dims &= dims - 1) axes |= over[std::countr_zero(dims)];
@@ -51,8 +51,8 @@ struct layout_numbers {
 
 /// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty.
 struct undecided_condition {
-  axis_set dims = 0;
-  bool joined   = true;
+  dim_set dims = 0;
+  bool joined  = true;
 
   constexpr bool holds(layout_numbers const& l) const { return dims == 0 || (l.split(dims) != 0) == joined; }
   friend constexpr bool operator==(undecided_condition const&, undecided_condition const&) = default;
@@ -71,7 +71,7 @@ struct recorded_call {
   undecided_size n{};
   unsigned wishes = 0;  // of the task
   bool is_product = false;  // its flops and most scratch memory are known without its steps, which are expensive
-  axis_set over   = 0;
+  dim_set over    = 0;
   reduction how   = reduction::sum;
   element type    = element::float32;
   undecided_condition if_{};
@@ -95,8 +95,8 @@ struct recorded_call {
   }
 
   /// The dimensions that its sizes depend on.
-  constexpr axis_set dims() const {
-    axis_set set = n.dims;
+  constexpr dim_set dims() const {
+    dim_set set = n.dims;
     for (undecided_dim const& d : loops.dims()) set |= d.open;
     return set;
   }
@@ -119,7 +119,7 @@ struct recorded_call {
 
 /// A kind of live bytes: all are divided by the parts of the same dimensions, and live under the same condition.
 struct recorded_kind {
-  axis_set dims = 0;
+  dim_set dims = 0;
   undecided_condition if_{};
   friend constexpr bool operator==(recorded_kind const&, recorded_kind const&) = default;
 };
@@ -134,8 +134,8 @@ struct recorded_send {
 };
 
 struct recorded_send_kind {
-  axis_set dims = 0;
-  axis_set over = 0;
+  dim_set dims = 0;
+  dim_set over = 0;
 };
 
 /// What a step costs under every layout that splits only dimensions of `D...`: its calls without their sizes, and what lives when memory is at a
@@ -170,9 +170,9 @@ struct step_record {
   std::size_t round_count = 0;
   std::array<extent, most_kinds> optimizer{};  // bytes of each kind: what optimizers remember
   std::array<extent, most_kinds> parameters{};  // bytes of each kind: parameters
-  small_array<axis_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
-  small_array<axis_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
-  axis_set whole = 0;  // dimensions that an operation needs whole
+  small_array<dim_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
+  small_array<dim_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
+  dim_set whole = 0;  // dimensions that an operation needs whole
 
   static constexpr int dims = int{sizeof...(D)};
   static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};
@@ -201,7 +201,7 @@ struct step_record {
     return kind_count++;
   }
 
-  constexpr int send_kind(axis_set of, axis_set over) {
+  constexpr int send_kind(dim_set of, dim_set over) {
     for (std::size_t i = 0; i < send_kind_count; ++i)
       if (send_kinds[i].dims == of && send_kinds[i].over == over) return static_cast<int>(i);
     static_assert(most_kinds == 32);  // as the message says
@@ -238,7 +238,7 @@ struct step_record {
     std::size_t outer = 0;
     while (outer + 1 < parts.size() && parts[outer].size == 1) ++outer;
     for (std::size_t i = outer + 1; i < parts.size(); ++i) whole |= parts[i].open;
-    axis_set const a = seen.open, b = parts[outer].open;
+    dim_set const a = seen.open, b = parts[outer].open;
     if (a == 0 || b == 0) {
       whole |= a | b;
       return;
@@ -249,19 +249,19 @@ struct step_record {
   }
 
   /// Whether dividing a size by the parts of `a` or by those of `b` gives the same, under every layout that can be priced.
-  constexpr bool same_parts(axis_set a, axis_set b) const { return names_of(a) == names_of(b); }
+  constexpr bool same_parts(dim_set a, dim_set b) const { return names_of(a) == names_of(b); }
 
   /// These dimensions share a loop nest.
-  constexpr void keep_apart(axis_set set) {
+  constexpr void keep_apart(dim_set set) {
     for (std::size_t i = 0; i < sizeof...(D); ++i)
-      if (set >> i & 1) apart[i] |= set & ~(axis_set{1} << i);
+      if (set >> i & 1) apart[i] |= set & ~(dim_set{1} << i);
   }
 
 private:
   /// The dimensions of `set` that may be split, and all that are split as they are.
-  constexpr axis_set names_of(axis_set set) const {
+  constexpr dim_set names_of(dim_set set) const {
     set &= ~whole;
-    for (axis_set before = 0; before != set;) {
+    for (dim_set before = 0; before != set;) {
       before = set;
       for (std::size_t i = 0; i < sizeof...(D); ++i)
         if (before >> i & 1) set |= alike[i];

@@ -44,7 +44,7 @@ struct numbers_under<L, shape<D...>> {
     int dim          = 0;
     (n.put(dim++, split_over<L, shape<D>>), ...);
     dim = 0;
-    ((n.out_of_order |= (in_order(placing<L, D>.over, n.joining) ? axis_set{0} : axis_set{1}) << dim++), ...);
+    ((n.out_of_order |= (in_order(placing<L, D>.over, n.joining) ? dim_set{0} : dim_set{1}) << dim++), ...);
     return n;
   }();
 };
@@ -66,7 +66,7 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
     if (l.over[d] == 0) continue;
     if ((record.whole >> d & 1) != 0 || Record::sizes[d] % l.parts[d] != 0) return false;
     if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
-    for (axis_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
+    for (dim_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
       auto const e = static_cast<std::size_t>(std::countr_zero(alike));
       if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
     }

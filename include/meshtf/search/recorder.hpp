@@ -62,12 +62,12 @@ public:
   constexpr extent coordinate() const {
     return 0;
   }
-  constexpr extent rank_along(axis_set) const { return 0; }
-  constexpr bool counts(axis_set) const { return true; }
+  constexpr extent rank_along(dim_set) const { return 0; }
+  constexpr bool counts(dim_set) const { return true; }
 
   // ---- what depends on the layout alone
   template<class F, class G>
-  constexpr void if_joined(axis_set over, F const& joined, G const& alone) {
+  constexpr void if_joined(dim_set over, F const& joined, G const& alone) {
     if (over == 0) return alone();
     if (now_if_.dims != 0) throw "meshtf: a record holds no condition within another one";
     now_if_ = {over, true};
@@ -76,7 +76,7 @@ public:
     alone();
     now_if_ = {};
   }
-  constexpr void must_know(axis_set over) const {
+  constexpr void must_know(dim_set over) const {
     if (over != 0)
       throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
   }
@@ -187,13 +187,13 @@ public:
 
   // ---- messages
   template<class T>
-  constexpr void all_reduce(reduction how, T*, undecided_size n, axis_set over) {
+  constexpr void all_reduce(reduction how, T*, undecided_size n, dim_set over) {
     if (over != 0) note_with_scratch({.n = n, .over = over, .how = how, .type = element_of<T>});
   }
   /// Notes a gradient that an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, `price` finds out what lives
   /// when.
   template<class T>
-  constexpr void note_send(undecided_size n, axis_set over) {
+  constexpr void note_send(undecided_size n, dim_set over) {
     if (!sends_) {
       note_moment(-1);
       static_assert(record_type::most_rounds == 4);  // as the message says

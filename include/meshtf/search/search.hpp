@@ -134,7 +134,7 @@ struct search_over<shape<D...>, candidates<Wanted...>, false> {
   using objection =
       first_objection<std::conditional_t<shape<D...>::template has<Wanted>, legal, dim_is_not_undecided_in_record<Wanted, shape<D...>>>...>;
 
-  static constexpr axis_set searched = ((axis_set{1} << position_of<Wanted, D...>()) | ... | axis_set{0});
+  static constexpr dim_set searched = ((dim_set{1} << position_of<Wanted, D...>()) | ... | dim_set{0});
 
   template<Mesh M>
     requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)  // more can't be priced
@@ -157,11 +157,11 @@ template<class... D, class... L>
 struct search_over<shape<D...>, candidates<L...>, true> {
   using objection = first_objection<record_verdict<step_record<D...>, L>...>;
 
-  static constexpr axis_set searched = [] {
-    axis_set set = 0;
+  static constexpr dim_set searched = [] {
+    dim_set set = 0;
     for (layout_numbers const& l : {numbers_under<wet<L>, shape<D...>>::value...})
       for (std::size_t d = 0; d < max_axes; ++d)
-        if (l.over[d] != 0) set |= axis_set{1} << d;
+        if (l.over[d] != 0) set |= dim_set{1} << d;
     return set;
   }();
 
