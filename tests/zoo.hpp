@@ -206,7 +206,7 @@ struct bill {
   static constexpr std::size_t room = 240;
   struct line_of_bill {
     collective kind{};
-    reduction how{};
+    reduction op{};
     element type{};
     axis_set over = 0;
     extent count = 0, payload = 0, sent = 0;
@@ -224,7 +224,7 @@ struct bill {
         parameters(cost.parameter_bytes()),
         peak(cost.peak_bytes()),
         live(cost.live_bytes()) {
-    for (auto const& c : cost.collectives()) calls[count++] = {c.kind, c.how, c.type, c.over, c.count, c.payload, c.sent};
+    for (auto const& c : cost.collectives()) calls[count++] = {c.kind, c.op, c.type, c.over, c.count, c.payload, c.sent};
   }
 };
 

@@ -59,7 +59,7 @@ static_assert(!(sum_over_rows == changed([](auto& call) { call.kind = broadcast;
 static_assert(!(sum_over_rows == changed([](auto& call) { call.type = element::int32; })) &&
               !(sum_over_rows == changed([](auto& call) { ++call.count; })));
 static_assert(!(sum_over_rows == changed([](auto& call) { ++call.sent; })) && !(sum_over_rows == changed([](auto& call) { ++call.payload; })));
-static_assert(!(sum_over_rows == changed([](auto& call) { call.how = reduction::max; })));
+static_assert(!(sum_over_rows == changed([](auto& call) { call.op = reduction::max; })));
 static_assert(sum_over_rows == changed([](auto& call) { call.site = {"sum", std::source_location::current(), true}; }));
 
 // and if they compute and hold the same, whatever is still alive

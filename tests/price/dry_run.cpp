@@ -90,11 +90,11 @@ constexpr auto softmaxes = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   auto best = argmax<vocab>(x);
 });
 static_assert(softmaxes.calls() == 6 && softmaxes.calls<all_reduce>() == 6 && softmaxes.bytes_sent<rows>() == 0);
-static_assert(softmaxes.collectives()[0].how == reduction::max && softmaxes.collectives()[0].payload == 4 * 4);
-static_assert(softmaxes.collectives()[1].how == reduction::sum && softmaxes.collectives()[1].payload == 4 * 4);
-static_assert(softmaxes.collectives()[2].how == reduction::max && softmaxes.collectives()[2].payload == 4 * 4);
-static_assert(softmaxes.collectives()[3].how == reduction::sum && softmaxes.collectives()[3].payload == 2 * 4 * 4);
-static_assert(softmaxes.collectives()[4].how == reduction::max && softmaxes.collectives()[5].how == reduction::min);
+static_assert(softmaxes.collectives()[0].op == reduction::max && softmaxes.collectives()[0].payload == 4 * 4);
+static_assert(softmaxes.collectives()[1].op == reduction::sum && softmaxes.collectives()[1].payload == 4 * 4);
+static_assert(softmaxes.collectives()[2].op == reduction::max && softmaxes.collectives()[2].payload == 4 * 4);
+static_assert(softmaxes.collectives()[3].op == reduction::sum && softmaxes.collectives()[3].payload == 2 * 4 * 4);
+static_assert(softmaxes.collectives()[4].op == reduction::max && softmaxes.collectives()[5].op == reduction::min);
 static_assert(softmaxes.collectives()[4].type == element::float32 && softmaxes.collectives()[5].type == element::int32);
 
 // a long array is reduced in parts, at the same price

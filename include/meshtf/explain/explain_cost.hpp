@@ -20,7 +20,7 @@ struct call_group {
   extent sent     = 0;
 
   constexpr bool takes(collective_call const& c) const {
-    return first.kind == c.kind && first.over == c.over && first.type == c.type && first.how == c.how && first.why == c.why && first.site == c.site;
+    return first.kind == c.kind && first.over == c.over && first.type == c.type && first.op == c.op && first.why == c.why && first.site == c.site;
   }
 };
 
@@ -67,7 +67,7 @@ constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mes
   }
   int split = 0, said = 0;
   for (int d = 0; d < ruled.count; ++d) split += m.joining(ruled[d].over.set() & c.over) != 0 ? 1 : 0;
-  out += c.how == reduction::sum ? "sums over " : "maxima over ";
+  out += c.op == reduction::sum ? "sums over " : "maxima over ";
   for (int d = 0; d < ruled.count; ++d)
     if (m.joining(ruled[d].over.set() & c.over) != 0) put(out, said++ == 0 ? "" : said == split ? " or " : ", ", ruled.name(d));
   if (split > 0) out += ", split over ";
@@ -105,7 +105,7 @@ constexpr void put_calls(Text& out, call_groups const& groups, named_mesh const&
     if (g.first.site.operation[0] == '\0') out += "outside of operations";
     else out += site_text(g.first.site);
     out += ": ";
-    if (g.first.why != nullptr) put_reason(out, *g.first.why, m, g.first.over, g.first.how, transfer_of(g.first.kind));
+    if (g.first.why != nullptr) put_reason(out, *g.first.why, m, g.first.over, g.first.op, transfer_of(g.first.kind));
     else put_reason_of_kind(out, g.first, m, ruled);
     out += '\n';
   }

@@ -16,10 +16,10 @@ namespace detail {
 
 /// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that makes up an all-reduce.
 template<class M, class T>
-constexpr void put_all_reduce(page& out, std::string_view what, reduction how, extent n, axis_set over, collective_reason const& why) {
+constexpr void put_all_reduce(page& out, std::string_view what, reduction op, extent n, axis_set over, collective_reason const& why) {
   if (over == 0) return;
   ledger<M> machine;
-  machine.template all_reduce<T>(how, nullptr, n, over);
+  machine.template all_reduce<T>(op, nullptr, n, over);
   auto const noted  = machine.noted();
   extent const size = n * extent{sizeof(T)};
   put(out, "  all_reduce of ", what, ", ", bytes_text(size), ", over ");
@@ -31,7 +31,7 @@ constexpr void put_all_reduce(page& out, std::string_view what, reduction how, e
     out += ')';
   }
   out += "\n    because ";
-  put_reason(out, why, named_mesh_of<M>, over, how);
+  put_reason(out, why, named_mesh_of<M>, over, op);
   out += '\n';
 }
 

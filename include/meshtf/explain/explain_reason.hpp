@@ -60,7 +60,7 @@ constexpr void put_reason_to_move(Text& out, collective_reason const& why, named
 
 /// Why a collective over the axes `over` is called, and `what` it does if it moves a value.
 template<class Text>
-constexpr void put_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, reduction how,
+constexpr void put_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, reduction op,
                           transfer_kind what = transfer_kind::all_reduce) {
   if (why.words != nullptr) {
     out += why.words;
@@ -73,8 +73,8 @@ constexpr void put_reason(Text& out, collective_reason const& why, named_mesh co
       if (along == 0) continue;
       if (said++ == 0) {
         put(out, why.loops.name(d), " is ");
-        if (how == reduction::sum) out += why.done;
-        else put(out, "searched for its ", how == reduction::max ? "maximum" : "minimum");
+        if (op == reduction::sum) out += why.done;
+        else put(out, "searched for its ", op == reduction::max ? "maximum" : "minimum");
         out += " and split over ";
       } else {
         put(out, ", and ", why.loops.name(d), " over ");

@@ -26,7 +26,7 @@ inline constexpr extent GiB = 1024 * MiB;
 /// One call to MPI, seen by one process.
 struct collective_call {
   collective kind{};
-  reduction how{};  // of all_reduce and reduce_scatter
+  reduction op{};  // of all_reduce and reduce_scatter
   element type{};
   axis_set over  = 0;
   extent count   = 0;  // elements of the send buffer
@@ -37,7 +37,7 @@ struct collective_call {
 
   /// Equal except for the call site.
   friend constexpr bool operator==(collective_call const& a, collective_call const& b) {
-    return a.kind == b.kind && a.how == b.how && a.type == b.type && a.over == b.over && a.count == b.count && a.payload == b.payload &&
+    return a.kind == b.kind && a.op == b.op && a.type == b.type && a.over == b.over && a.count == b.count && a.payload == b.payload &&
            a.sent == b.sent;
   }
 };

@@ -24,7 +24,7 @@ public:
   }
   /// Hashes what all processes that make a call must have in common. The call site is not part of it.
   constexpr fnv1a& operator<<(collective_call const& c) {
-    return *this << static_cast<std::uint64_t>(c.kind) << static_cast<std::uint64_t>(c.how) << static_cast<std::uint64_t>(c.type) << c.over
+    return *this << static_cast<std::uint64_t>(c.kind) << static_cast<std::uint64_t>(c.op) << static_cast<std::uint64_t>(c.type) << c.over
                  << static_cast<std::uint64_t>(c.count) << static_cast<std::uint64_t>(c.payload);
   }
   constexpr std::uint64_t value() const { return value_; }

@@ -130,18 +130,18 @@ public:
 
   // ---- messages
   template<class T>
-  constexpr void all_reduce(reduction how, T*, extent n, axis_set over) {
+  constexpr void all_reduce(reduction op, T*, extent n, axis_set over) {
     for (all_reduce_call const& c : plan_all_reduce<M>(n, extent{sizeof(T)}, over)) switch (c.kind) {
-        case collective::reduce_scatter: reduce_scatter<T>(how, nullptr, c.count, nullptr, c.over); break;
+        case collective::reduce_scatter: reduce_scatter<T>(op, nullptr, c.count, nullptr, c.over); break;
         case collective::all_gather: all_gather<T>(nullptr, c.count, c.over); break;
-        default: this->note_collective(collective::all_reduce, how, element_of<T>, c.count, c.over);
+        default: this->note_collective(collective::all_reduce, op, element_of<T>, c.count, c.over);
       }
   }
   template<class T>
-  constexpr void reduce_scatter(reduction how, T const*, extent part, T*, axis_set over) {
+  constexpr void reduce_scatter(reduction op, T const*, extent part, T*, axis_set over) {
     extent const extra = exchange_piece(part, extent{sizeof(T)});
     T* const buffer    = take<T>(extra);
-    this->note_collective(collective::reduce_scatter, how, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
+    this->note_collective(collective::reduce_scatter, op, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
     give(buffer, extra);
   }
   template<class T>

@@ -171,12 +171,12 @@ protected:
     if (live_ > peak_) peak_ = live_;
   }
 
-  constexpr void note_collective(collective kind, reduction how, element type, extent count, axis_set over) {
+  constexpr void note_collective(collective kind, reduction op, element type, extent count, axis_set over) {
     if (notes_ == nullptr) return;
     extent const n     = processes_along(axis_sizes<M>, over);
     extent const bytes = count * bytes_of(type);
     notes_->note(
-        {kind, how, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_, why_});
+        {kind, op, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_, why_});
   }
   constexpr void note(work const& w) {
     if (notes_ != nullptr) notes_->note(w);

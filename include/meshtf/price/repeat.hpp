@@ -24,7 +24,7 @@ struct growing_calls {
 
 private:
   static constexpr bool of_one_line(collective_call const& x, collective_call const& y) {
-    return x.kind == y.kind && x.how == y.how && x.type == y.type && x.over == y.over && x.site == y.site;
+    return x.kind == y.kind && x.op == y.op && x.type == y.type && x.over == y.over && x.site == y.site;
   }
 };
 

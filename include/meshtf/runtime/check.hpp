@@ -58,7 +58,7 @@ inline std::string first_difference(std::vector<std::string> const& texts) {
 template<Mesh M>
 std::string words_of(collective_call const& c) {
   bool const joins = c.kind == collective::all_reduce || c.kind == collective::reduce_scatter;
-  return std::string{to_string(c.kind)} + (joins ? " (" + std::string{to_string(c.how)} + ")" : "") + " of " + std::to_string(c.count) + " " +
+  return std::string{to_string(c.kind)} + (joins ? " (" + std::string{to_string(c.op)} + ")" : "") + " of " + std::to_string(c.count) + " " +
          std::string{to_string(c.type)} + " over \"" + std::string{axes_text(typename M::all_axes{}, c.over).view()} + "\" for " +
          std::string{site_text(c.site).view()};
 }

@@ -156,11 +156,11 @@ public:
   // ---- collectives
 
   template<class T>
-  void all_reduce(reduction how, T* data, extent n, axis_set over) {
+  void all_reduce(reduction op, T* data, extent n, axis_set over) {
     for (all_reduce_call const& c : plan_all_reduce<M>(n, extent{sizeof(T)}, over)) switch (c.kind) {
         case collective::reduce_scatter: {
           T* const mine = data + rank_along(c.over) * c.count;
-          reduce_scatter(how, static_cast<T const*>(data), c.count, mine, c.over);
+          reduce_scatter(op, static_cast<T const*>(data), c.count, mine, c.over);
           data = mine;
           break;
         }
@@ -169,8 +169,8 @@ public:
           all_gather(data, c.count, c.over);
           break;
         default: {
-          auto const span = calls<T>(collective::all_reduce, how, c.count, c.over);
-          meshtf::all_reduce(along(c.over), how, data, c.count);
+          auto const span = calls<T>(collective::all_reduce, op, c.count, c.over);
+          meshtf::all_reduce(along(c.over), op, data, c.count);
         }
       }
   }
@@ -178,11 +178,11 @@ public:
   /// Along `over` there is a part of `part` elements for each process. `sum` gets this process's own part, joined
   /// over the processes; it may be that part itself.
   template<class T>
-  void reduce_scatter(reduction how, T const* parts, extent part, T* sum, axis_set over) {
+  void reduce_scatter(reduction op, T const* parts, extent part, T* sum, axis_set over) {
     extent const extra = exchange_piece(part, extent{sizeof(T)});
-    auto const span    = calls<T>(collective::reduce_scatter, how, part * processes_along(axis_sizes<M>, over), over);
+    auto const span    = calls<T>(collective::reduce_scatter, op, part * processes_along(axis_sizes<M>, over), over);
     detail::scratch_memory<T, Self> const buffer{self(), extra};
-    meshtf::reduce_scatter(along(over), how, parts, part, buffer.data(), sum);
+    meshtf::reduce_scatter(along(over), op, parts, part, buffer.data(), sum);
   }
   /// In place: each process along `over` knows its own part of `part` elements of `whole`; afterwards all know all parts.
   template<class T>
@@ -204,8 +204,7 @@ public:
   /// It runs between steps, so no price includes it.
   template<class T, class Take>
   void gather_on_first(T const* part, extent n, axis_set over, Take const& take) {
-    if (check_)
-      compare({.kind = collective::all_gather, .how = reduction::sum, .type = element_of<T>, .over = over, .count = n, .site = this->now()});
+    if (check_) compare({.kind = collective::all_gather, .op = reduction::sum, .type = element_of<T>, .over = over, .count = n, .site = this->now()});
     if (!counts(joining_axes<M> & ~over)) return;
     auto const& comm   = along(over);
     extent const piece = std::min({n, std::max(n / 8, extent{1 << 20} / extent{sizeof(T)}), detail::largest_count});
@@ -327,15 +326,15 @@ private:
   /// Begins a collective that sends `count` elements: compares it with the other processes' calls, notes its price, and measures the time
   /// until the end of the scope, each only if wanted.
   template<class T>
-  collective_at_work calls(collective kind, reduction how, extent count, axis_set over) {
+  collective_at_work calls(collective kind, reduction op, extent count, axis_set over) {
     call_site const& site = this->now();
-    return {detail::waiting{to_string(kind).data(), site.operation, site.at, site.backward}, looked_at<T>(kind, how, count, over)};
+    return {detail::waiting{to_string(kind).data(), site.operation, site.at, site.backward}, looked_at<T>(kind, op, count, over)};
   }
 
   template<class T>
-  profile::span looked_at(collective kind, reduction how, extent count, axis_set over) {
-    if (check_) compare({.kind = kind, .how = how, .type = element_of<T>, .over = over, .count = count, .site = this->now()});
-    this->note_collective(kind, how, element_of<T>, count, over);
+  profile::span looked_at(collective kind, reduction op, extent count, axis_set over) {
+    if (check_) compare({.kind = kind, .op = op, .type = element_of<T>, .over = over, .count = count, .site = this->now()});
+    this->note_collective(kind, op, element_of<T>, count, over);
     if (!profile_) return {};
     extent const bytes = payload_of(kind, count * extent{sizeof(T)}, processes_along(axis_sizes<M>, over));
     return profile_->watch({.kind = "message", .bytes = bytes}, this->now());

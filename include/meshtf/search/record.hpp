@@ -72,7 +72,7 @@ struct recorded_call {
   unsigned wishes = 0;  // of the task
   bool is_product = false;  // its flops and most scratch memory are known without its steps, which are expensive
   dim_set over    = 0;
-  reduction how   = reduction::sum;
+  reduction op    = reduction::sum;
   element type    = element::float32;
   undecided_condition if_{};
   extent times = 0;
@@ -102,7 +102,7 @@ struct recorded_call {
   }
 
   constexpr bool same_price(recorded_call const& other) const {
-    if (price != other.price || n != other.n || wishes != other.wishes || over != other.over || how != other.how || type != other.type ||
+    if (price != other.price || n != other.n || wishes != other.wishes || over != other.over || op != other.op || type != other.type ||
         !(if_ == other.if_) || loops.along != other.loops.along || loops.rank != other.loops.rank || loops.operands != other.loops.operands)
       return false;
     for (int i = 0; i < loops.rank; ++i)

@@ -76,14 +76,14 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
 
 /// Calls `f` with each MPI call of one all-reduce of n elements, as machines make them. Returns the bytes of scratch memory that it takes.
 template<Mesh M, class F>
-constexpr extent for_each_message(reduction how, element type, extent n, axis_set over, call_site const& site, F const& f) {
+constexpr extent for_each_message(reduction op, element type, extent n, axis_set over, call_site const& site, F const& f) {
   extent scratch = 0;
   for (all_reduce_call const& c : plan_all_reduce<M>(n, bytes_of(type), over)) {
     extent const processes = processes_along(axis_sizes<M>, c.over);
     bool const scatters    = c.kind == collective::reduce_scatter;
     extent const bytes     = c.count * bytes_of(type) * (scatters ? processes : 1);
     if (scatters) scratch = std::max(scratch, exchange_piece(c.count, bytes_of(type)) * bytes_of(type));
-    f(collective_call{c.kind, c.kind == collective::all_gather ? reduction::sum : how, type, c.over,
+    f(collective_call{c.kind, c.kind == collective::all_gather ? reduction::sum : op, type, c.over,
                       payload_of(c.kind, bytes, processes) / bytes_of(type), payload_of(c.kind, bytes, processes),
                       sent_by_one(c.kind, bytes, processes), site});
   }
@@ -100,7 +100,7 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     return f.scratch;
   }
   axis_set const over = l.split(call.over);
-  return over == 0 ? 0 : for_each_message<M>(call.how, call.type, l.local(call.n), over, call.first, on_message);
+  return over == 0 ? 0 : for_each_message<M>(call.op, call.type, l.local(call.n), over, call.first, on_message);
 }
 
 /// Bytes that live at a moment in one process.

@@ -187,8 +187,8 @@ public:
 
   // ---- messages
   template<class T>
-  constexpr void all_reduce(reduction how, T*, undecided_size n, dim_set over) {
-    if (over != 0) note_with_scratch({.n = n, .over = over, .how = how, .type = element_of<T>});
+  constexpr void all_reduce(reduction op, T*, undecided_size n, dim_set over) {
+    if (over != 0) note_with_scratch({.n = n, .over = over, .op = op, .type = element_of<T>});
   }
   /// Notes a gradient that an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, `price` finds out what lives
   /// when.
