@@ -48,16 +48,16 @@ namespace task {
 
 template<Element T>
 void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
-  philox const random{task.how.key.seed, task.how.key.stream};
+  philox const random{task.distribution.key.seed, task.distribution.key.stream};
   for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) {
-    fill_uniform(random, whole, n, static_cast<T>(task.how.low), static_cast<T>(task.how.high), z + local);
+    fill_uniform(random, whole, n, static_cast<T>(task.distribution.low), static_cast<T>(task.distribution.high), z + local);
   });
 }
 template<Element T>
 void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
-  philox const random{task.how.key.seed, task.how.key.stream};
+  philox const random{task.distribution.key.seed, task.distribution.key.stream};
   for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) {
-    fill_normal(random, whole, n, static_cast<T>(task.how.mean), static_cast<T>(task.how.stddev), z + local);
+    fill_normal(random, whole, n, static_cast<T>(task.distribution.mean), static_cast<T>(task.distribution.stddev), z + local);
   });
 }
 template<Element T>

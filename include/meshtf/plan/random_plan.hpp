@@ -20,7 +20,7 @@ namespace task {
 template<Element T, class Distribution>
 struct draw {
   using steps_type = shard_steps;
-  Distribution how{};
+  Distribution distribution{};
 
   static constexpr meshtf::work work(shard_steps const& s) { return {.kind = "random", .bytes = s.elements * extent{sizeof(T)}}; }
 };
