@@ -31,7 +31,7 @@ enum class access : unsigned char { direct, one_value, copied };
 /// An operand of a plan: its strides from row to row and from column to column.
 struct operand_plan {
   extent down, step;
-  access how;
+  access mode;
 };
 
 /// The two loops from which a kernel's blocks are cut, and how they are cut. Computed once for each nest.
@@ -87,13 +87,13 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
     operand_plan& x = plan.operand[k];
     x.down          = plan.across < 0 ? 0 : nest.stride[k][static_cast<std::size_t>(plan.across)];
     x.step          = plan.along < 0 ? 1 : nest.stride[k][static_cast<std::size_t>(plan.along)];
-    x.how           = access::direct;
+    x.mode          = access::direct;
     if (x.step == 1 || (k == result && x.step == 0)) continue;
     if (k < result && batches && x.step == 0) {
-      x.how = access::one_value;
+      x.mode = access::one_value;
       one_a_row |= x.down != 0;
     } else {
-      x.how  = access::copied;
+      x.mode = access::copied;
       copies = true;
       crossed |= x.down != 0 && x.down < x.step;
     }
@@ -114,11 +114,11 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
     for (std::size_t k = 0; k <= result; ++k) {
       operand_plan const& x = plan.operand[k];
       joined &=
-          x.step == 1 ? x.down == plan.columns || (x.down == 0 && k < result) : x.step == 0 && (x.how == access::copied || plan.columns <= width);
+          x.step == 1 ? x.down == plan.columns || (x.down == 0 && k < result) : x.step == 0 && (x.mode == access::copied || plan.columns <= width);
     }
     if (joined) {
       for (std::size_t k = 0; k < result; ++k)
-        if (plan.operand[k].down == 0) plan.operand[k].how = access::copied;
+        if (plan.operand[k].down == 0) plan.operand[k].mode = access::copied;
       plan.pitch = plan.block_columns = plan.columns;
       plan.block_rows                 = block_elements / plan.columns;
     }
@@ -274,11 +274,11 @@ public:
   /// `at`: the offsets at the plane's first element. What an earlier block of the plane has copied is not copied again.
   [[gnu::always_inline]] void fetch(block_plan const& plan, block const& b, offsets const& at) {
     for (std::size_t k = 0; k < count_; ++k) {
-      auto const& [down, step, how] = plan.operand[k];
-      auto const* const first       = static_cast<std::byte const*>(x_[k].start) + (at[k] + b.row * down + b.column * step) * x_[k].of->size;
-      bool const copied             = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);
-      if (how == access::direct) now_[k] = {first, down, -1};
-      else if (how == access::one_value) repeat(k, first, copied ? 0 : b.rows, down, plan.columns, plan.width);
+      auto const& [down, step, mode] = plan.operand[k];
+      auto const* const first        = static_cast<std::byte const*>(x_[k].start) + (at[k] + b.row * down + b.column * step) * x_[k].of->size;
+      bool const copied              = down == 0 && b.row > 0 && (step == 0 || plan.block_columns == plan.columns);
+      if (mode == access::direct) now_[k] = {first, down, -1};
+      else if (mode == access::one_value) repeat(k, first, copied ? 0 : b.rows, down, plan.columns, plan.width);
       else copy(k, first, copied ? block{} : b, down, step, plan.pitch);
     }
   }

@@ -162,7 +162,7 @@ template<class Arch, class R>
 
   auto const plan   = plan_blocks(steps, width, batches, false);
   extent const down = plan.operand[result].down, step = plan.operand[result].step;
-  access const how = plan.operand[result].how;
+  access const mode = plan.operand[result].mode;
   block_buffer<R> values;
 
   planes plane{steps, plan};
@@ -170,7 +170,7 @@ template<class Arch, class R>
     for_each_block(plan, [&](block const& b) __attribute__((always_inline)) {
       R* const to = z + plane.at()[result] + b.row * down + b.column * step;
       operands.fetch(plan, b, plane.at());
-      if (how == access::direct) return store_block(rows, operands, b, to, down);
+      if (mode == access::direct) return store_block(rows, operands, b, to, down);
       store_block(rows, operands, b, values.element.data(), plan.pitch);
       store_copy<Arch>(b, plan.pitch, values.element.data(), to, down, step);
     });
@@ -204,9 +204,9 @@ template<reduction Op, class Arch, class R>
 
   auto const plan   = plan_blocks(steps, width, batches, !batches);
   extent const down = plan.operand[result].down, step = plan.operand[result].step;
-  access const how = plan.operand[result].how;
-  totals.down      = down;
-  totals.piecewise = plan.columns > plan.block_columns && plan.strip == plan.columns && plan.block_rows == 1;
+  access const mode = plan.operand[result].mode;
+  totals.down       = down;
+  totals.piecewise  = plan.columns > plan.block_columns && plan.strip == plan.columns && plan.block_rows == 1;
 
   planes plane{steps, plan};
   do {
@@ -215,7 +215,7 @@ template<reduction Op, class Arch, class R>
       R* const to      = z + plane.at()[result] + b.row * down + b.column * step;
       bool const fresh = !begun && (down != 0 || b.row == 0);
       operands.fetch(plan, b, plane.at());
-      if (how == access::copied) {
+      if (mode == access::copied) {
         store_block(rows, operands, b, values.element.data(), plan.pitch);
         for_each_element(b, plan.pitch, down, step, [&](extent from, extent i) {
           R const value    = values.element[static_cast<std::size_t>(from)];
