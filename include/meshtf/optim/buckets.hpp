@@ -98,13 +98,13 @@ private:
   };
 
   template<class T>
-  constexpr content<T>& wait(bucket_member member, replica_parts const& parts, void (*how)(buckets&, int)) {
+  constexpr content<T>& wait(bucket_member member, replica_parts const& parts, void (*sender)(buckets&, int)) {
     entry& e                       = waiting_[count_++];
     member.type                    = element_of<T>;
     member.bytes                   = parts.padded_size() * extent{sizeof(T)};
     static_cast<bucket_member&>(e) = member;
     e.parts                        = parts;
-    e.send                         = how;
+    e.send                         = sender;
     return std::get<content<T>>(e.contents);
   }
 

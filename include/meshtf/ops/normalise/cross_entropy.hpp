@@ -66,7 +66,7 @@ struct cross_entropy_options {
 /// `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 template<Dimension Class, detail::FloatingOperand X, Tensor Y>
-constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_entropy_options how = {},
+constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_entropy_options options = {},
                                      std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
@@ -91,13 +91,13 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
     constexpr auto n    = tensor_of<T, L, row>::size;
     constexpr auto sums = nest_plan<wet<L>, row, in, row>::local;
     // one message carries the sum, the target's logit and, for smoothing, the sum of the logits
-    auto const numbers = extent{how.label_smoothing == 0 ? 2 : 3} * n;
+    auto const numbers = extent{options.label_smoothing == 0 ? 2 : 3} * n;
     detail::storage<T, machine<L>> both{m, numbers};
     detail::run_reduce<reduction::sum>(m, sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());
     T* const picked = detail::offset<L>(both.data(), n);
     m.run(task::pick<T>{}, plan::lines, logits.data(), targets.data(), picked);
-    T* const total = how.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
-    if (how.label_smoothing != 0)
+    T* const total = options.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
+    if (options.label_smoothing != 0)
       detail::run_reduce<reduction::sum>(m, nest_plan<wet<L>, row, in>::local, function::identity{}, total, logits.data());
     m.because(&detail::reason_to_sum<wet<L>, in>);
     m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
@@ -106,25 +106,25 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
     auto z              = tensor_of<T, L, row>::uninitialised(m);
     constexpr auto rows = nest_plan<wet<L>, row, row, row>::local;
     detail::run_map(m, rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
-    if (how.plain()) {
+    if (options.plain()) {
       detail::run_map(m, rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
     } else {
       constexpr auto all = nest_plan<wet<L>, row, row, row, row>::local;
-      function::smoothed_cross_entropy<T> const loss{how.smoothing_of_each<T>(Class::size), static_cast<T>(how.z_loss),
-                                                     static_cast<T>(1 - how.label_smoothing)};
+      function::smoothed_cross_entropy<T> const loss{options.smoothing_of_each<T>(Class::size), static_cast<T>(options.z_loss),
+                                                     static_cast<T>(1 - options.label_smoothing)};
       detail::run_map(m, all, loss, z.data(), std::as_const(log_total).data(), static_cast<T const*>(picked), static_cast<T const*>(total));
     }
 
     if (detail::wants_gradient(logits))
-      detail::record(z, [logits = detail::keep(logits), targets = detail::keep(targets), log_total, how](auto const& dz) {
+      detail::record(z, [logits = detail::keep(logits), targets = detail::keep(targets), log_total, options](auto const& dz) {
         auto const pull = [&](auto const& slope) {
           auto dx = detail::each<T, in>(slope, logits.value(), log_total, dz);
-          dx.machine().run(task::pick_gradient<T>{static_cast<T>(how.label_smoothing - 1)}, plan::lines, dz.data(), targets.value().data(),
+          dx.machine().run(task::pick_gradient<T>{static_cast<T>(options.label_smoothing - 1)}, plan::lines, dz.data(), targets.value().data(),
                            dx.data());
           detail::contribute(logits.target(), dx);
         };
-        if (how.plain()) pull(function::cross_entropy_gradient{});
-        else pull(function::smoothed_cross_entropy_gradient<T>{how.smoothing_of_each<T>(Class::size), static_cast<T>(how.z_loss)});
+        if (options.plain()) pull(function::cross_entropy_gradient{});
+        else pull(function::smoothed_cross_entropy_gradient<T>{options.smoothing_of_each<T>(Class::size), static_cast<T>(options.z_loss)});
       });
     return z;
   }

@@ -34,10 +34,10 @@ inline constexpr bool holds_all_of = std::is_same_v<To, From> || std::is_same_v<
 /// does not compile, since rounded addends have another sum.
 template<Element To, detail::Operand X>
 constexpr auto cast(X const& operand, std::source_location at = std::source_location::current()) {
-  using T                    = detail::element_in<X>;
-  using dims                 = detail::shape_in<X>;
-  constexpr algebra::use how = detail::holds_all_of<To, T> ? algebra::use::widened : algebra::use::narrowed;
-  using verdict              = detail::use_verdict<how, X>;
+  using T                     = detail::element_in<X>;
+  using dims                  = detail::shape_in<X>;
+  constexpr algebra::use used = detail::holds_all_of<To, T> ? algebra::use::widened : algebra::use::narrowed;
+  using verdict               = detail::use_verdict<used, X>;
   static_assert(accepted<verdict>, "meshtf: this cast rounds addends: cast<...>(finish(x))");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

@@ -40,7 +40,7 @@ constexpr typename Tensor::element_type* data_if_any(Tensor& x) {
 /// Errors: `attention_verdict`.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Dao et al., FlashAttention (2022), for the gradient from one number a row.
 template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V>
-constexpr auto attention(X const& queries, K const& keys, V const& values, attention_options how = {},
+constexpr auto attention(X const& queries, K const& keys, V const& values, attention_options options = {},
                          std::source_location at = std::source_location::current()) {
   using T     = detail::element_in<X>;
   using L     = detail::layout_in<X>;
@@ -65,10 +65,10 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
     m.enter("attention", at);
     auto z         = Q::uninitialised(m);
     auto log_total = tensor_of<T, L, typename plan::row>::uninitialised(m);
-    m.run(task::attend<T>{how.causal, how.scale}, plan::steps, q.data(), k.data(), v.data(), z.data(), log_total.data());
+    m.run(task::attend<T>{options.causal, options.scale}, plan::steps, q.data(), k.data(), v.data(), z.data(), log_total.data());
 
     if (detail::wants_gradient(q, k, v))
-      detail::record(z, [q = detail::keep(q), k = detail::keep(k), v = detail::keep(v), z = detail::keep(z), log_total, how](auto const& dz) {
+      detail::record(z, [q = detail::keep(q), k = detail::keep(k), v = detail::keep(v), z = detail::keep(z), log_total, options](auto const& dz) {
         auto& machine = dz.machine();
         attention_wishes const wants{q.needs_gradient(), k.needs_gradient(), v.needs_gradient()};
         auto dq = detail::storage_if<Q>(wants.query, machine);
@@ -77,7 +77,7 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
         attention_gradient_arrays<T> const arrays{q.value().data(),        k.value().data(),        v.value().data(),
                                                   z.value().data(),        log_total.data(),        dz.data(),
                                                   detail::data_if_any(dq), detail::data_if_any(dk), detail::data_if_any(dv)};
-        machine.run(task::attention_gradient<T>{wants, how.causal, how.scale}, plan::steps, arrays);
+        machine.run(task::attention_gradient<T>{wants, options.causal, options.scale}, plan::steps, arrays);
         if (wants.query) detail::contribute(q.target(), dq);
         if (wants.key) detail::contribute(k.target(), dk);
         if (wants.value) detail::contribute(v.target(), dv);
