@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <utility>
 
@@ -16,6 +17,14 @@ constexpr std::array<extent, max_rank> first_indices(std::span<placed const> dim
   std::array<extent, max_rank> first{};
   for (std::size_t d = 0; d < dims.size(); ++d) first[d] = here.part_of(dims[d].over) * dims[d].room();
   return first;
+}
+
+/// How many elements of each dimension the process at `here` holds.
+template<std::size_t N>
+constexpr std::array<extent, N> held_extents(std::array<placed, N> const& dims, place_in_mesh const& here) {
+  std::array<extent, N> held{};
+  for (std::size_t d = 0; d < N; ++d) held[d] = dims[d].held(here.part_of(dims[d].over));
+  return held;
 }
 
 /// f(offset in the shard, offset in the whole, length) for each run of held elements that are contiguous in both, in the order of the shard. `first`

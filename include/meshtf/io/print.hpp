@@ -59,7 +59,8 @@ std::string type_text(tensor<T, L, D...> const&) {
   return text + ">";
 }
 
-/// "batch 0-3 of 8, hidden 4-7 of 16": the part that this process holds; under a dry layout "batch=8 over rows, hidden=16 over cols".
+/// "batch 0-3 of 8, hidden 4-7 of 16": the part that this process holds, "batch none of 8" if that is nothing; under a dry layout
+/// "batch=8 over rows, hidden=16 over cols".
 template<class T, class L, class... D>
 std::string place_text(tensor<T, L, D...> const& x) {
   std::string text;
@@ -71,8 +72,8 @@ std::string place_text(tensor<T, L, D...> const& x) {
     std::size_t i              = 0;
     auto const one             = [&](std::string_view name) {
       extent const from = first[i], n = dims[i].held(from / dims[i].room());
-      text += (text.empty() ? "" : ", ") + std::string{name} + " " + std::to_string(from);
-      if (n != 1) text += "-" + std::to_string(from + n - 1);
+      text += (text.empty() ? "" : ", ") + std::string{name} + " " + (n == 0 ? "none" : std::to_string(from));
+      if (n > 1) text += "-" + std::to_string(from + n - 1);
       text += " of " + std::to_string(dims[i++].size);
     };
     (one(name_of<D>()), ...);
@@ -80,25 +81,25 @@ std::string place_text(tensor<T, L, D...> const& x) {
   return text;
 }
 
-/// The elements of a shard in nested braces, or the first few of a long one.
+/// The elements that a process holds in nested braces, or the first few of many. It has room for `stored`.
 template<class T, std::size_t Rank>
-void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents) {
+void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents, std::array<extent, Rank> const& stored) {
   constexpr extent most = 32, few = 8;
   extent size = 1;
   for (extent n : extents) size *= n;
   extent const shown = size <= most ? size : few;
   for (extent i = 0; i < shown; ++i) {
     std::string open, close;
-    if (shown == size) {
-      extent below = 1;  // elements within one index of the next outer dimension
-      for (std::size_t d = Rank; d-- > 0;) {
-        below *= extents[d];
-        if (i % below == 0) open += '{';
-        if ((i + 1) % below == 0) close += '}';
-      }
+    extent below = 1, stride = 1, at = 0;  // elements within one index of the next outer dimension, held and stored; the place of this one
+    for (std::size_t d = Rank; d-- > 0;) {
+      at += i / below % extents[d] * stride;
+      below *= extents[d], stride *= stored[d];
+      if (shown == size && i % below == 0) open += '{';
+      if (shown == size && (i + 1) % below == 0) close += '}';
     }
-    out << (i == 0 ? "" : ", ") << open << x[i] << close;
+    out << (i == 0 ? "" : ", ") << open << x[at] << close;
   }
+  if (size == 0) out << "{}";
   if (shown < size) out << " ... (" << size << " elements)";
 }
 
@@ -112,7 +113,7 @@ std::string part_text(std::ostream const& like, std::string const& before, tenso
   text << before << (place.empty() ? "" : " ") << place;
   if constexpr (!is_dry<L>) {
     text << ": ";
-    write_elements(text, x.data(), stored_extents<L, shape<D...>>);
+    write_elements(text, x.data(), held_extents(placed_dims<L, shape<D...>>, x.machine().place()), stored_extents<L, shape<D...>>);
   }
   return text.str();
 }

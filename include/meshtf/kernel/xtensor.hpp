@@ -4,6 +4,7 @@
 #if __has_include(<xtensor/containers/xarray.hpp>)   // since 0.26
 #include <xtensor/containers/xadapt.hpp>
 #include <xtensor/containers/xarray.hpp>
+#include <xtensor/views/xview.hpp>
 #else
 #include <cstddef>
 
@@ -32,4 +33,5 @@ struct rebind_container<std::size_t, svector<std::ptrdiff_t>> {
 
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
+#include <xtensor/xview.hpp>
 #endif

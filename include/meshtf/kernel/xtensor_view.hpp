@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include <meshtf/core/dim.hpp>
 #include <meshtf/kernel/xtensor.hpp>
@@ -18,6 +19,14 @@ auto xtensor_view(T* data, std::array<extent, N> const& extents) {
   std::size_t size = 1;
   for (std::size_t i = 0; i < N; ++i) size *= shape[i] = static_cast<std::size_t>(extents[i]);
   return xt::adapt<xt::layout_type::row_major>(data, size, xt::no_ownership(), shape);
+}
+
+/// The same of the first `extents` elements of each dimension of an array that has room for `stored`.
+template<class T, std::size_t N>
+auto xtensor_view(T* data, std::array<extent, N> const& extents, std::array<extent, N> const& stored) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return xt::view(xtensor_view(data, stored), xt::range(0, static_cast<std::ptrdiff_t>(extents[I]))...);
+  }(std::make_index_sequence<N>{});
 }
 
 }  // namespace kernel

@@ -89,6 +89,11 @@ public:
   auto view(T* data, std::array<extent, N> const& extents) const {
     return kernel::xtensor_view(data, extents);
   }
+  /// The same where it holds less than it has room for.
+  template<class T, std::size_t N>
+  auto view(T* data, std::array<extent, N> const& held, std::array<extent, N> const& stored) const {
+    return kernel::xtensor_view(data, held, stored);
+  }
 
   // ---- arithmetic: a plan says what to do, a kernel does it
 

@@ -5,6 +5,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/placement.hpp>
+#include <meshtf/core/shard.hpp>
 #include <meshtf/price/machine.hpp>
 #include <meshtf/tensor/shared.hpp>
 
@@ -86,25 +87,28 @@ public:
   using typename base::handle_type;
   using typename base::slot_type;
 
-  /// Elements that this process holds.
+  /// Elements that every process has room for.
   static constexpr auto size = shard_size<L, shape<D...>>;
 
   /// All zeros.
   constexpr explicit tensor(machine_type& m) : base(m, handle_type::make(m, m, size)) { m.fill(size, T{}, this->data()); }
 
   /// This process's part as an xtensor view, row-major in the order of the dimensions. Writing through it counts as writing to the tensor.
+  ///
+  /// Where processes hold unequally much (`padded`), the view has the extents that this process holds, perhaps 0, and steps over the padding: it is
+  /// of another type, whose elements do not lie in one piece. `data()` points to all `size` elements of the storage, padding included.
   constexpr auto local() {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
     if constexpr (detail::holds_values<L>) {
       this->handle()->written();
-      return this->machine().view(this->data(), stored_extents<L, shape_type>);
+      return view_of(this->machine(), this->data());
     } else {
       return detail::rejected{};
     }
   }
   constexpr auto local() const {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
-    if constexpr (detail::holds_values<L>) return this->machine().view(this->data(), stored_extents<L, shape_type>);
+    if constexpr (detail::holds_values<L>) return view_of(this->machine(), this->data());
     else return detail::rejected{};
   }
 
@@ -126,6 +130,13 @@ public:
   constexpr tensor without_value() const { return tensor{this->machine(), {}, this->slot_handle()}; }
   /// The same elements without the slot.
   constexpr tensor without_slot() const { return tensor{this->machine(), this->handle()}; }
+
+private:
+  template<class P>
+  static auto view_of(machine_type const& m, P* data) {
+    if constexpr (is_uneven<L, shape_type>) return m.view(data, held_extents(placed_dims<L, shape_type>, m.place()), stored_extents<L, shape_type>);
+    else return m.view(data, stored_extents<L, shape_type>);
+  }
 };
 
 namespace detail {
