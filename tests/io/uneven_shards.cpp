@@ -1,4 +1,4 @@
-// What processes hold unequally much of, as the outside sees it: views, text and whole arrays have held elements only.
+// What processes hold unequally much of, as the outside sees it: views, text, whole arrays and checkpoints have held elements only.
 //
 // test: processes 3 6
 #ifndef MESHTF_POISON
@@ -7,6 +7,7 @@
 #include <meshtf/meshtf.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -17,6 +18,7 @@
 #include <boost/mpi/communicator.hpp>
 
 #include "../catch.hpp"
+#include "folder.hpp"
 
 using namespace meshtf;
 
@@ -28,11 +30,17 @@ struct five  : dim<5> {};
 struct six   : dim<6> {};
 struct seven : dim<7> {};
 
+struct solo   : axis<1> {};
+struct line   : axis<2> {};
 struct rows   : axis<2> {};
 struct thirds : axis<3> {};
+struct single   : mesh<solo> {};
+struct pair     : mesh<line> {};
 struct by_three : mesh<thirds> {};
 struct by_six   : mesh<rows, thirds> {};
 
+struct alone  : layout<single> {};
+struct halved : layout<pair, split<six, line>> {};
 struct parts  : layout<by_three, padded<seven, thirds>, padded<four, thirds>> {};                       // 3 + 3 + 1, 2 + 2 + 0
 struct both   : layout<by_six, padded<seven, thirds>, padded<five, rows>, padded<four, thirds, rows>> {};  // 3 + 2, and one each for four of six
 struct copies : layout<by_six, padded<five, thirds>, padded<four, thirds>> {};                          // 2 + 2 + 1, on each row
@@ -67,6 +75,16 @@ std::string shown(X const& x) {
   std::ostringstream out;
   out << x;
   return out.str();
+}
+
+/// f.operator()<L>() under the layouts whose processes divide those of this run.
+template<class F>
+void under_all_layouts(F const& f) {
+  int const n = boost::mpi::communicator{}.size();
+  f.template operator()<alone>();
+  if (n % 2 == 0) f.template operator()<halved>();
+  f.template operator()<parts>();
+  if (n % 6 == 0) f.template operator()<both>(), f.template operator()<copies>(), f.template operator()<joined>();
 }
 
 /// Everything that may be done with a view, against the whole array.
@@ -116,6 +134,35 @@ void check_view() {
   CHECK((to_global(x) == 2 * whole));
 }
 
+/// Whatever is not held becomes NaN, found without the code that is tested.
+template<class T, class M>
+void spoil_padding(process_mesh<M>& m, detail::kept_array<T, M> const& array, bool all) {
+  std::vector<bool> held(static_cast<std::size_t>(array.parts.size));
+  for_each_run(array.dims, m.place(), [&](extent local, extent, extent n) { std::fill_n(held.begin() + local, n, !all); });
+  extent const first = m.rank_along(array.parts.over) * array.parts.part();
+  for (extent i = 0; i < array.parts.part(); ++i)
+    if (first + i >= array.parts.size || !held[static_cast<std::size_t>(first + i)]) array.data->data()[i] = std::numeric_limits<T>::quiet_NaN();
+}
+
+template<Layout L>
+struct model {
+  parameter<double, L, seven, five> w;
+  parameter<float, L, six, seven> f;
+  parameter<double, L, four> b;
+  parameter<double, L> t;
+  adam opt{0.1};
+
+  explicit model(machine<L>& m, bool sharded) : w{m, normal{1}}, f{m, normal{2}}, b{m, normal{3}}, t{m, constant{0.5}} {
+    opt.shard_state = sharded;
+    opt.prepare(list());
+  }
+  auto list() { return meshtf::parameters(named("w", w), named("f", f), named("b", b), named("t", t)); }
+  void spoil(bool all) {
+    auto const arrays = detail::arrays_of(list(), opt);
+    arrays.for_each([&](auto const& array) { spoil_padding(w.machine(), array, all); });
+  }
+};
+
 }  // namespace
 
 TEST_CASE("local() shows what a process holds, and steps over padding") {
@@ -161,4 +208,59 @@ TEST_CASE("print shows the whole, without padding") {
   std::ostringstream out;
   print(counted_up<int, parts, seven>(), out);
   if (group_of<by_three>().rank() == 0) CHECK(out.str() == "int32 [seven=7 over thirds]\n{0, 1, 2, 3, 4, 5, 6}\n");
+}
+
+TEST_CASE("what a padded layout saves any other loads, and saves the same bytes") {
+  files::folder const folder;
+  std::string const original = folder / "original";
+  {  // one process, a model that has been trained
+    model<alone> net{group_of<single>(), false};
+    for (int i = 0; i < 2; ++i) {
+      backward(sum(square(net.w)) + sum(square(net.b)) + square(net.t));
+      backward(sum(square(net.f)));
+      net.opt.step(net.list());
+    }
+    if (boost::mpi::communicator{}.rank() == 0) save(net.list(), net.opt, {2, 21}, original);
+    boost::mpi::communicator{}.barrier();
+  }
+  std::string const saved = files::read(original + "/step-00000002.safetensors");
+  REQUIRE(saved.size() > 1000);
+  CHECK(saved.find("not_finite") == saved.npos);
+  safetensors_reader const file{original + "/step-00000002.safetensors"};
+  CHECK(file.header().arrays.at("w").extents == std::vector<extent>{7, 5});
+  CHECK(file.header().arrays.at("optimizer.second.f").extents == std::vector<extent>{6, 7});
+
+  int number = 0;
+  under_all_layouts([&]<Layout L> {
+    for (bool sharded : {false, true}) {
+      INFO("under " << name_of<L>() << (sharded ? ", sharded" : ""));
+      auto& m = group_of<typename L::mesh_type>();
+      model<L> net{m, sharded};
+      net.spoil(true);
+      CHECK(load(net.list(), net.opt, original) == training_position{2, 21});
+      net.spoil(false);
+      std::string const to = folder / (std::to_string(++number) + "." + std::to_string(boost::mpi::communicator{}.rank() / int{L::mesh_type::size}));
+      save(net.list(), net.opt, {2, 21}, to);
+      m.world().barrier();
+      CHECK(files::read(to + "/step-00000002.safetensors") == saved);
+      auto const whole = to_global(net.f);
+      CHECK(file.read<float>("f") == std::vector<float>(whole.begin(), whole.end()));
+      boost::mpi::communicator{}.barrier();
+    }
+  });
+}
+
+TEST_CASE("a held element that is not finite is found, wherever it is") {
+  files::folder const folder;
+  auto& m = group_of<by_three>();
+  for (bool sharded : {false, true}) {
+    model<parts> net{m, sharded};
+    net.spoil(false);
+    auto const arrays = [&] { return detail::arrays_of(net.list(), net.opt); };
+    CHECK(detail::not_finite_in(m, arrays()) == "");
+    if (m.rank() == 2) net.f.local()(5, 0) = std::numeric_limits<float>::infinity();  // the last element of the last process
+    CHECK(detail::not_finite_in(m, arrays()) == "f");
+    if (m.rank() == 1) net.w.local()(0, 4) = std::numeric_limits<double>::quiet_NaN();
+    CHECK(detail::not_finite_in(m, arrays()) == "w");
+  }
 }

@@ -59,14 +59,9 @@ std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
     std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major in the mesh's order
     for (std::size_t a = max_axes; a-- > 0;)
       if ((over >> a & 1) != 0) at[a] = rank % sizes[a], rank /= sizes[a];
-    extent replica = 0;
-    for (std::size_t a = 0; a < max_axes; ++a)
-      if ((array.parts.over >> a & 1) != 0) replica = replica * sizes[a] + at[a];
-    // elements [begin, end) of the shard; the last part is padded with zeros beyond its end
-    extent const begin = replica * array.parts.part() + first, end = std::min(begin + n, array.parts.size);
-    for_each_run(array.dims, first_indices(array.dims, {at, sizes}), [&](extent local, extent to, extent run) {
-      extent const from = std::max(local, begin), until = std::min(local + run, end);
-      if (from < until) std::copy_n(x + (from - begin), until - from, whole.data() + to + (from - local));
+    for_each_kept_run(array, {at, sizes}, [&](extent kept, extent to, extent run) {  // x are the elements [first, first + n)
+      extent const from = std::max(kept, first), until = std::min(kept + run, first + n);
+      if (from < until) std::copy_n(x + (from - first), until - from, whole.data() + to + (from - kept));
     });
   });
   return whole;
@@ -304,17 +299,10 @@ void drop_number_of_only_model(safetensors_reader& file, kept_arrays<M> const& p
 /// Copies this process's part of the array whose elements are `whole`.
 template<class T, class M>
 void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const& array) {
-  auto const fill = [&](T* shard) {
-    for_each_run(array.dims, first_indices(array.dims, m.place()),
-                 [&](extent local, extent at, extent n) { std::copy_n(whole + at, n, shard + local); });
-  };
   array.data->written();
-  if (array.parts.count == 1) return fill(array.data->data());
-  std::vector<T> shard(static_cast<std::size_t>(array.parts.size));
-  fill(shard.data());
-  extent const rank = m.rank_along(array.parts.over), held = array.parts.held(rank);
-  T* const end = std::copy_n(shard.data() + array.parts.first(rank), held, array.data->data());
-  std::fill_n(end, array.parts.part() - held, T{});
+  T* const part = array.data->data();
+  if (array.parts.is_padded()) std::fill_n(part, array.parts.part(), T{});
+  for_each_kept_run(array, m.place(), [&](extent at, extent from, extent n) { std::copy_n(whole + from, n, part + at); });
 }
 
 /// Sends the values of process 0 to all.

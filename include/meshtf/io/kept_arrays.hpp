@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/shard.hpp>
 #include <meshtf/io/safetensors.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
@@ -66,6 +67,20 @@ struct kept_array {
     return array;
   }
 };
+
+/// f(offset in the array, offset in the whole, length) for each run of elements that the process at `here` holds of an array. Padding of the shard
+/// and of the last part is left out.
+template<class T, class M, class F>
+void for_each_kept_run(kept_array<T, M> const& array, place_in_mesh const& here, F const& f) {
+  extent replica = 0;  // ranks along a set of axes are row-major in the mesh's order
+  for (std::size_t a = 0; a < max_axes; ++a)
+    if ((array.parts.over >> a & 1) != 0) replica = replica * here.sizes[a] + here.coordinates[a];
+  extent const begin = array.parts.first(replica), end = begin + array.parts.held(replica);
+  for_each_run(array.dims, here, [&](extent local, extent whole, extent run) {
+    extent const from = std::max(local, begin), until = std::min(local + run, end);
+    if (from < until) f(from - begin, whole + (from - local), until - from);
+  });
+}
 
 /// The arrays of a program. In a file, arrays with larger elements come first, so that each array begins at a multiple of its element's size.
 template<class M>
@@ -132,14 +147,16 @@ bool all_finite(T const* x, extent n) {
   return finite;
 }
 
-/// The name of the first array in which any process holds an element that is not finite; empty if there is none. One all-reduce of a number.
+/// The name of the first array of which any process holds an element that is not finite; empty if there is none. One all-reduce of a number.
 template<class M>
 std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
   std::vector<std::string const*> names;
   constexpr auto none = std::numeric_limits<std::int32_t>::max();
   std::int32_t first  = none;
   arrays.for_each([&](auto const& array) {
-    if (first == none && !all_finite(array.data->data(), array.parts.part())) first = static_cast<std::int32_t>(names.size());
+    bool finite = true;
+    for_each_kept_run(array, m.place(), [&](extent at, extent, extent n) { finite = finite && all_finite(array.data->data() + at, n); });
+    if (first == none && !finite) first = static_cast<std::int32_t>(names.size());
     names.push_back(&array.name);
   });
   meshtf::all_reduce(m.world(), reduction::min, &first, 1);
