@@ -1,4 +1,4 @@
-// What processes hold unequally much of, as the outside sees it: views, text, whole arrays and checkpoints have held elements only.
+// What processes hold unequally much of, as the outside sees it: views, text, whole arrays, agreement and checkpoints have held elements only.
 //
 // test: processes 3 6
 #ifndef MESHTF_POISON
@@ -208,6 +208,27 @@ TEST_CASE("print shows the whole, without padding") {
   std::ostringstream out;
   print(counted_up<int, parts, seven>(), out);
   if (group_of<by_three>().rank() == 0) CHECK(out.str() == "int32 [seven=7 over thirds]\n{0, 1, 2, 3, 4, 5, 6}\n");
+}
+
+TEST_CASE("replicas agree whatever their padding is, and disagree about held elements", "[6]") {
+  auto& m      = group_of<by_six>();
+  auto const x = counted_up<double, copies, six, five>();
+  auto const y = counted_up<double, copies, four>();
+  if (m.coordinate<rows>() == 1) {  // elsewhere it has the bits of another NaN
+    detail::kept_array<double, by_six> const array{"", placed_dims<copies, shape<six, five>>, 0, x.handle(), {.size = x.size}, 0, nullptr};
+    spoil_padding(m, array, false);
+  }
+  model<copies> net{m, false};
+  m.agree("x", x);
+  m.agree("y", y);
+  m.agree(net.list());
+  m.agree(x);
+
+  auto z = counted_up<double, copies, six, five>();
+  if (m.rank() == 5) z.local()(4, 0) = -1;  // the last third holds one of two: element 4 of its part, 8 of its storage
+  CHECK_THROWS_WITH(m.agree("z", z),
+                    Catch::Contains("the processes hold the same part of z, and it differs: element 4 of the part is 24 on process 2 "
+                                    "and -1 on process 5"));
 }
 
 TEST_CASE("what a padded layout saves any other loads, and saves the same bytes") {

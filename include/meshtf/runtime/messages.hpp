@@ -23,6 +23,7 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
+#include <meshtf/core/shard.hpp>
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
@@ -361,22 +362,28 @@ private:
     using T                 = typename X::element_type;
     constexpr axis_set over = joining_axes<M> & ~split_over<typename X::layout_type, typename X::shape_type>;
     auto const& replicas    = along(over);
-    auto const bytes        = std::string_view{reinterpret_cast<char const*>(x.data()), static_cast<std::size_t>(x.size) * sizeof(T)};
+    std::span<T const> part{x.data(), static_cast<std::size_t>(x.size)};
+    std::vector<T> held;
+    if constexpr (is_uneven<typename X::layout_type, typename X::shape_type>) {  // padding may differ
+      for_each_run(placed_dims<typename X::layout_type, typename X::shape_type>, place(),
+                   [&](extent local, extent, extent n) { held.insert(held.end(), x.data() + local, x.data() + local + n); });
+      part = held;
+    }
+    auto const bytes = std::string_view{reinterpret_cast<char const*>(part.data()), part.size_bytes()};
     detail::waiting const here{"agree"};
     std::exception_ptr caught;
     if (!detail::same_everywhere(replicas, (fnv1a{} << bytes).value())) {
-      auto const first = std::make_unique<T[]>(static_cast<std::size_t>(x.size));
-      std::copy_n(x.data(), x.size, first.get());
+      std::vector<T> first(part.begin(), part.end());
       std::int32_t its_rank = rank();
-      meshtf::broadcast(replicas, first.get(), x.size, 0);
+      meshtf::broadcast(replicas, first.data(), static_cast<extent>(first.size()), 0);
       meshtf::broadcast(replicas, &its_rank, 1, 0);
-      extent at = 0;
-      while (at < x.size && std::memcmp(x.data() + at, first.get() + at, sizeof(T)) == 0) ++at;
-      if (at < x.size)
+      std::size_t at = 0;
+      while (at < part.size() && std::memcmp(&part[at], &first[at], sizeof(T)) == 0) ++at;
+      if (at < part.size())
         caught = std::make_exception_ptr(software_error(
             "the processes hold the same part of " + std::string{name} + ", and it differs: element " + std::to_string(at) + " of the part is " +
-            detail::to_compare(first[static_cast<std::size_t>(at)]).words + " on process " + std::to_string(its_rank) + " and " +
-            detail::to_compare(x.data()[at]).words + " on process " + std::to_string(rank()) + ": give all the same values, from one seed or file"));
+            detail::to_compare(first[at]).words + " on process " + std::to_string(its_rank) + " and " + detail::to_compare(part[at]).words +
+            " on process " + std::to_string(rank()) + ": give all the same values, from one seed or file"));
     }
     meshtf::agree(world_, caught);
   }
