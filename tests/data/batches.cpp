@@ -1,4 +1,7 @@
 // Batches: every image once an epoch, in an order of its own, and the same whole batch under every layout.
+#ifndef MESHTF_POISON
+#define MESHTF_POISON  // what nobody fills is NaN, or -1
+#endif
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -9,6 +12,9 @@
 
 #include <meshtf/data/batches.hpp>
 #include <meshtf/io/global.hpp>
+#include <meshtf/ops/index.hpp>
+#include <meshtf/ops/pointwise.hpp>
+#include <meshtf/ops/reduce.hpp>
 
 #include "../accounting/heap.hpp"
 #include "../catch.hpp"
@@ -19,6 +25,8 @@ namespace {
 
 // clang-format off
 struct batch  : dim<8>  {};
+struct few    : dim<4>  {};
+struct many   : dim<128> {};
 struct pixels : dim<12> {};
 struct height : dim<3>  {};
 struct width  : dim<4>  {};
@@ -26,8 +34,11 @@ struct width  : dim<4>  {};
 struct one  : axis<1> {};
 struct rows : axis<2> {};
 struct cols : axis<2> {};
+struct third : axis<3> {};
 struct lone : mesh<one> {};
 struct grid : mesh<rows, cols> {};
+
+struct trio : mesh<third> {};
 
 struct single        : layout<lone> {};
 struct replicated    : layout<grid> {};
@@ -36,6 +47,8 @@ struct by_pixel      : layout<grid, split<pixels, cols>, split<width, cols>> {};
 struct mixed         : layout<grid, split<batch, cols>, split<pixels, rows>, split<width, rows>> {};
 struct image_by_two  : layout<grid, split<batch, cols, rows>> {};
 struct pixel_by_two  : layout<grid, split<pixels, cols, rows>, split<width, rows, cols>> {};
+struct image_thirds  : layout<trio, padded<batch, third>, padded<few, third>, padded<many, third>> {};
+struct width_thirds  : layout<trio, padded<width, third>> {};   // 2 + 2 + 0
 // clang-format on
 
 /// 21 images: no multiple of a batch. Byte k of image i is 12 i + k, its label i modulo 10.
@@ -70,15 +83,15 @@ std::vector<extent> order_of(labelled_images const& images, std::uint64_t seed, 
 std::vector<extent> part(std::vector<extent> const& all, int epoch) { return {all.begin() + 21 * epoch, all.begin() + 21 * (epoch + 1)}; }
 
 /// Each whole batch of x and labels under L is that of one process.
-template<class L, class... Pixel, class Batches>
-void check_like_one_process(Batches make, int n) {
+template<class L, class Batch, class... Pixel, class Batches>
+void check_batches_of(Batches make, int n) {
   process_mesh<typename L::mesh_type> m{boost::mpi::communicator{}};
   process_mesh<lone> alone{MPI_COMM_SELF};
   auto const images = numbered();
-  tensor<float, L, batch, Pixel...> x{m};
-  tensor<int, L, batch> labels{m};
-  tensor<float, single, batch, pixels> expected{alone};
-  tensor<int, single, batch> expected_labels{alone};
+  tensor<float, L, Batch, Pixel...> x{m};
+  tensor<int, L, Batch> labels{m};
+  tensor<float, single, Batch, pixels> expected{alone};
+  tensor<int, single, Batch> expected_labels{alone};
   auto batches   = make(images);
   auto reference = make(images);
   for (int i = 0; i < n; ++i) {
@@ -89,6 +102,36 @@ void check_like_one_process(Batches make, int n) {
     REQUIRE(std::equal(whole.begin(), whole.end(), expected.data()));
     REQUIRE(std::equal(whole_labels.begin(), whole_labels.end(), expected_labels.data()));
   }
+}
+template<class L, class... Pixel, class Batches>
+void check_like_one_process(Batches make, int n) {
+  check_batches_of<L, batch, Pixel...>(make, n);
+}
+
+/// 10,000 images, of each of which one pixel tells its class, and of every seventh the wrong one.
+labelled_images to_be_told() {
+  labelled_images images{"to be told", 10000, 12, std::vector<std::uint8_t>(10000 * 12), std::vector<std::uint8_t>(10000), {}};
+  for (std::size_t i = 0; i < 10000; ++i) {
+    images.labels[i]                                            = static_cast<std::uint8_t>(i % 12);
+    images.bytes[12 * i + (i % 7 == 0 ? (i + 1) % 12 : i % 12)] = 255;
+  }
+  scale(images, {});
+  return images;
+}
+
+/// How many images the brightest pixel tells rightly.
+template<class L>
+double told_rightly(labelled_images const& images, extent& batches) {
+  process_mesh<typename L::mesh_type> m{L::mesh_type::size == 1 ? MPI_COMM_SELF : MPI_COMM_WORLD};
+  tensor<float, L, many, pixels> x{m};
+  tensor<int, L, many> labels{m};
+  double right = 0;
+  batches      = 0;
+  for (batches_in_order test{images}; test.next(x, labels); ++batches) {
+    auto const off = cast<float>(argmax<pixels>(x) - labels);
+    right += static_cast<double>(sum(relu(1 - square(off))).value());
+  }
+  return right;
 }
 
 }  // namespace
@@ -166,6 +209,39 @@ TEST_CASE("all images once: as many batches as it takes, and padding is of no cl
     }
   CHECK(batches == 3);
   CHECK(n == 21);
+}
+
+TEST_CASE("batches whose processes hold unequally much of them are the same", "[3]") {
+  auto const shuffled = [](labelled_images const& images) { return shuffled_batches{images, 5}; };
+  auto const in_order = [](labelled_images const& images) { return batches_in_order{images}; };
+  check_batches_of<image_thirds, batch, pixels>(shuffled, 7);   // 3 + 3 + 2
+  check_batches_of<image_thirds, few, pixels>(shuffled, 7);     // 2 + 2 + 0
+  check_batches_of<image_thirds, many, height, width>(shuffled, 2);
+  check_batches_of<width_thirds, batch, height, width>(shuffled, 7);
+  check_batches_of<image_thirds, batch, pixels>(in_order, 3);
+  check_batches_of<image_thirds, few, pixels>(in_order, 6);
+  check_batches_of<width_thirds, batch, height, width>(in_order, 3);
+}
+
+TEST_CASE("what lies past the held images is left alone", "[3]") {
+  process_mesh<trio> m{boost::mpi::communicator{}};
+  auto const images = numbered();
+  tensor<float, image_thirds, few, pixels> x{m};
+  tensor<int, image_thirds, few> labels{m};
+  std::fill_n(labels.data(), labels.size, 77);
+  std::fill_n(x.data(), x.size, -77.0F);
+  shuffled_batches{images}.next(x, labels);
+  auto const others = m.rank() == 2 ? 2 : 0;
+  CHECK(std::count(labels.data(), labels.data() + labels.size, 77) == others);
+  CHECK(std::count(x.data(), x.data() + x.size, -77.0F) == others * 12);
+}
+
+TEST_CASE("10,000 images are evaluated in batches of 128 under any layout", "[1][3]") {
+  auto const images = to_be_told();
+  extent batches    = 0;
+  auto const right  = boost::mpi::communicator{}.size() == 3 ? told_rightly<image_thirds>(images, batches) : told_rightly<single>(images, batches);
+  CHECK(right == 10000 - 1429);   // every seventh, from the first on; the 112 that fill up the last batch count as wrong
+  CHECK(batches == 79);
 }
 
 TEST_CASE("images of another size than the program's are refused") {

@@ -1,4 +1,7 @@
 // Windows of a text: the same whole batch under every layout, from any step on; in order, every byte once.
+#ifndef MESHTF_POISON
+#define MESHTF_POISON  // what nobody fills is NaN, or -1
+#endif
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -22,11 +25,14 @@ struct batch  : dim<8>  {};
 struct few    : dim<3>  {};
 struct length : dim<12> {};
 struct brief  : dim<5>  {};
+struct four   : dim<4>  {};
 
 struct one  : axis<1> {};
 struct rows : axis<2> {};
 struct cols : axis<2> {};
+struct third : axis<3> {};
 struct lone : mesh<one> {};
+struct trio : mesh<third> {};
 struct grid : mesh<rows, cols> {};
 
 struct single        : layout<lone> {};
@@ -37,6 +43,8 @@ struct mixed         : layout<grid, split<batch, rows>, split<length, cols>> {};
 struct turned        : layout<grid, split<batch, cols>, split<length, rows>> {};
 struct batch_by_two  : layout<grid, split<batch, cols, rows>> {};
 struct length_by_two : layout<grid, split<length, cols, rows>> {};
+struct batch_thirds  : layout<trio, padded<batch, third>, padded<four, third>> {};   // 3 + 3 + 2, 2 + 2 + 0
+struct length_thirds : layout<trio, padded<brief, third>, padded<four, third>> {};   // 2 + 2 + 1
 // clang-format on
 
 /// No two windows of four bytes or more are alike, and no byte is 0.
@@ -87,18 +95,18 @@ std::vector<extent> starts_of(text const& from, seen const& s) {
   return starts;
 }
 
-template<class L>
+template<class L, class Batch = batch, class Length = length>
 void check_random_like_one_process(text const& from) {
-  reader<L> many;
-  reader<single> alone;
+  reader<L, Batch, Length> many;
+  reader<single, Batch, Length> alone;
   random_windows windows{from, 5}, reference{from, 5};
   for (int i = 0; i < 5; ++i) REQUIRE(many.next(windows) == alone.next(reference));
 }
 
-template<class L>
+template<class L, class Batch = batch, class Length = length>
 void check_in_order_like_one_process(text const& from) {
-  reader<L> many;
-  reader<single> alone;
+  reader<L, Batch, Length> many;
+  reader<single, Batch, Length> alone;
   windows_in_order windows{from}, reference{from};
   CHECK(windows.count() == reference.count());
   int batches = 0;
@@ -108,7 +116,8 @@ void check_in_order_like_one_process(text const& from) {
   }
   seen beyond;
   CHECK(!many.next(windows, beyond));
-  CHECK(batches == (from.size() - 1 + 95) / 96);
+  constexpr extent bytes = Batch::size * Length::size;
+  CHECK(batches == (from.size() - 1 + bytes - 1) / bytes);
 }
 
 /// Every target once, in order, each after the id that it follows; nothing but zeros beyond.
@@ -249,6 +258,32 @@ TEST_CASE("windows in order are the same under every layout", "[4]") {
     check_in_order_like_one_process<batch_by_two>(from);
     check_in_order_like_one_process<length_by_two>(from);
   }
+}
+
+TEST_CASE("windows whose processes hold unequally much of them are the same", "[3]") {
+  for (extent size : {6, 13, 14, 50, 97, 205}) {
+    auto const from = numbered(size);
+    if (size >= 13) check_random_like_one_process<batch_thirds>(from);
+    if (size >= 13) check_random_like_one_process<batch_thirds, four, length>(from);
+    check_random_like_one_process<length_thirds, batch, brief>(from);
+    check_random_like_one_process<length_thirds, batch, four>(from);
+    check_in_order_like_one_process<batch_thirds>(from);
+    check_in_order_like_one_process<batch_thirds, four, length>(from);
+    check_in_order_like_one_process<length_thirds, batch, brief>(from);
+    check_in_order_like_one_process<length_thirds, batch, four>(from);
+  }
+}
+
+TEST_CASE("windows past the held ones are left alone", "[3]") {
+  process_mesh<trio> m{boost::mpi::communicator{}};
+  auto const from = numbered(50);
+  tensor<int, length_thirds, batch, brief> ids{m}, targets{m};
+  auto const others = [&] {
+    return std::pair{std::count(ids.data(), ids.data() + ids.size, -77), std::count(targets.data(), targets.data() + targets.size, -77)};
+  };
+  for (auto* x : {&ids, &targets}) std::fill_n(x->data(), x->size, -77);
+  random_windows{from, 1}.next(ids, targets);
+  CHECK(others() == (m.rank() == 2 ? std::pair{batch::size, batch::size} : std::pair{extent{0}, extent{0}}));
 }
 
 TEST_CASE("windows and their weights in single precision") {

@@ -33,10 +33,11 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
   constexpr extent n  = shard_size<L, shape<Pixel...>>;
   constexpr auto rows = placed_dims<L, shape<Batch>>;
   auto const from     = first_indices(rows, labels.machine().place())[0];
+  extent const held   = held_extents(rows, labels.machine().place())[0];
 
   x.handle()->written();
   labels.handle()->written();
-  for (extent row = 0; row < rows[0].room(); ++row) {
+  for (extent row = 0; row < held; ++row) {
     T* const pixels = x.data() + row * n;
     if (from + row >= static_cast<extent>(chosen.size())) {
       std::fill_n(pixels, n, T{});

@@ -39,9 +39,9 @@ public:
       throw data_error("expected at least " + std::to_string(Length::size + 1) + " bytes, a window of " + std::to_string(Length::size) +
                        " and the byte after it, got " + std::to_string(text_.size()) + " in " + text_.name +
                        ": take a longer text, or compile for shorter windows");
-    constexpr auto dims   = placed_dims<L, shape<Batch, Length>>;
-    constexpr extent rows = dims[0].room(), columns = dims[1].room();
-    auto const first = first_indices(dims, ids.machine().place());
+    constexpr auto dims       = placed_dims<L, shape<Batch, Length>>;
+    auto const first          = first_indices(dims, ids.machine().place());
+    auto const [rows, length] = held_extents(dims, ids.machine().place());
     philox const random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step_)};
 
     ids.handle()->written();
@@ -49,7 +49,7 @@ public:
     for (extent row = 0; row < rows; ++row) {
       auto const start  = static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
       char const* bytes = text_.bytes.data() + std::min(start, starts - 1) + first[1];
-      for (extent k = row * columns; k < (row + 1) * columns; ++k) {
+      for (extent at = row * dims[1].room(), k = at; k < at + length; ++k) {
         ids.data()[k]     = byte_tokenizer::id_of(*bytes++);
         targets.data()[k] = byte_tokenizer::id_of(*bytes);
       }
