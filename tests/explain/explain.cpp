@@ -404,3 +404,53 @@ static_assert(in_words<aliases_are_one_dim<dim<64>>>() == "dim<64> is named twic
 static_assert(in_words<legal>() == "legal");
 
 }  // namespace
+
+// parts of unequal size: what each process holds, and what the fullest one does
+namespace {
+
+// clang-format off
+struct few     : dim<4> {};
+struct many_few : dim<10> {};
+struct thirds  : axis<3> {};
+struct by_six  : mesh<rows, thirds> {};
+struct uneven  : layout<by_six, split<batch, rows>, padded<few, thirds>, padded<vocab, thirds>> {};
+struct refit   : layout<by_six, padded<many_few, thirds>> {};
+struct all_six : layout<by_six> {};
+struct by_third : layout<by_six, padded<hidden, thirds>> {};
+// clang-format on
+
+}  // namespace
+
+static_assert(is(explain<uneven>(), R"(
+uneven on by_six, 6 processes: rows 2 x thirds 3
+  batch  512 in 2 parts of 256 over rows
+  few    4 in 3 parts of at most 2 over thirds
+  vocab  1000 in 3 parts of at most 334 over thirds
+  every other dimension is whole on every process
+
+           thirds 0        thirds 1        thirds 2
+         +---------------+---------------+---------------+
+  rows 0 | rank 0        | rank 1        | rank 2        |
+         | batch 0-255   | batch 0-255   | batch 0-255   |
+         | few 0-1       | few 2-3       | few none      |
+         | vocab 0-333   | vocab 334-667 | vocab 668-999 |
+         +---------------+---------------+---------------+
+  rows 1 | rank 3        | rank 4        | rank 5        |
+         | batch 256-511 | batch 256-511 | batch 256-511 |
+         | few 0-1       | few 2-3       | few none      |
+         | vocab 0-333   | vocab 334-667 | vocab 668-999 |
+         +---------------+---------------+---------------+
+)"));
+static_assert(says(explain<tensor<float, uneven, batch, vocab>>(), "  a process has room for 256 x 334 elements, 334 KiB of 1.95 MiB"));
+static_assert(says(explain_einsum<uneven, shape<batch, in>, shape<batch, vocab>, shape<vocab, in>>(),
+                   "  the fullest process multiplies 256 x 334 by 334 x 784: 134 M flops\n"));
+static_assert(says(explain_einsum<uneven, shape<batch>, shape<batch, vocab>, shape<batch>>(),
+                   "  the fullest process sums its 256 x 334 of x to 256\n"));
+static_assert(says(explain_gather<uneven, shape<vocab, in>, vocab, shape<batch>>(),
+                   "  the fullest process looks 256 ids up in its 334 of the 1,000 rows\n"));
+static_assert(
+    says(explain_reshard<all_six, refit, shape<many_few, in>>(),
+         "  copy within each process, 30.6 KiB to 36.8 KiB: free\n    because the room for parts of unequal size changes\n  slice over thirds"));
+static_assert(says(explain_rules<training, by_third>(), "\n  padded<hidden, thirds>: "));
+static_assert(says(explain_rules<training, by_third>(),
+                   "8.33 MiB of parameters (67 %), 4.52 G flops (67 %)\n    costs 42.7 KiB sent along thirds\n"));

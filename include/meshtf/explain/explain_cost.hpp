@@ -188,7 +188,7 @@ constexpr void put_changes(Text& out, std::string_view verb, extent sign, cost_d
 
 template<class Text, class M>
 constexpr void put_rule(Text& out, named_dims const& ruled, int rule, cost<M> const& with, cost<M> const& without) {
-  put(out, "  split<", ruled.name(rule));
+  put(out, ruled[rule].pads ? "  padded<" : "  split<", ruled.name(rule));
   for (int axis : ruled[rule].over) put(out, ", ", named_mesh_of<M>.axis(axis));
   put(out, ">: ", seconds_text(with.time().total()), " a step by the model, ", seconds_text(without.time().total()), " without this rule\n");
   cost_difference<M> const by = with - without;

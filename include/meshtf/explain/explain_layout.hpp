@@ -24,7 +24,7 @@ struct ruled_dims;
 template<class... R>
 struct ruled_dims<std::tuple<R...>> : std::type_identity<shape<typename R::dimension...>> {};
 
-/// "batch   512 in 2 parts of 256 over rows".
+/// "batch   512 in 2 parts of 256 over rows", or "in 3 parts of at most 171" if they are uneven.
 template<class Text>
 constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims, int d, std::size_t name_width) {
   out += "  ";
@@ -37,7 +37,7 @@ constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims,
     for (int i = 0; i < dims[d].over.count; ++i) put(out, i == 0 ? " (" : " and ", m.axis(dims[d].over[i]));
     if (dims[d].over.count > 0) out += dims[d].over.count == 1 ? " has one process)" : " have one process)";
   } else {
-    put(out, " in ", number_text(dims[d].parts), " parts of ", number_text(dims[d].room()), " over ");
+    put(out, " in ", number_text(dims[d].parts), dims[d].uneven() ? " parts of at most " : " parts of ", number_text(dims[d].room()), " over ");
     int i = 0;
     for (int axis : dims[d].over)
       if (m.size(axis) > 1) put(out, i++ == 0 ? "" : ", then ", m.axis(axis));
@@ -88,7 +88,9 @@ constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dim
   extent mine = 1, all = 1;
   for (int d = 0; d < dims.count; ++d) mine *= dims[d].room(), all *= dims[d].size;
   axis_set const over = splitting_set(m, dims), equal = m.joining(m.all()) & ~over;
-  out += "  a process holds ";
+  bool uneven = false;
+  for (int d = 0; d < dims.count; ++d) uneven |= dims[d].uneven();
+  out += uneven ? "  a process has room for " : "  a process holds ";
   put_extents(out, dims);
   put(out, mine == 1 ? " element, " : " elements, ", bytes_text(mine * element_bytes));
   if (over != 0) put(out, " of ", bytes_text(all * element_bytes));

@@ -18,19 +18,19 @@ constexpr extent part_at(placed const& d, named_mesh const& m, coordinates const
   return part;
 }
 
-/// "batch 0-255": the elements of dimension `d` that the process at `at` holds.
+/// "batch 0-255", or "batch none": the elements of dimension `d` that the process at `at` holds.
 constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m, coordinates const& at) {
   extent const part  = part_at(dims[d], m, at);
   extent const first = part * dims[d].room();
-  extent const end   = first + dims[d].held(part);
-  extent const last  = (end < dims[d].size ? end : dims[d].size) - 1;
+  extent const held  = dims[d].held(part);
   short_text text;
   text += dims.name(d).substr(0, 24);
   text += ' ';
+  if (held == 0) return text += "none";
   text += number_text(first);
-  if (last != first) {
+  if (held > 1) {
     text += '-';
-    text += number_text(last);
+    text += number_text(first + held - 1);
   }
   return text;
 }
