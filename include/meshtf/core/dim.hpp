@@ -20,8 +20,36 @@ struct dim {
   static constexpr extent size = Size;
 };
 
+/// Base of a dimension of which a program learns only at run time how many elements there are: at most `Most`, for which there is storage.
+/// `counted<D> guard{m, n}` says how many; without it there are `Most`.
+///
+///     struct batch : meshtf::up_to<512> {};
+template<extent Most>
+struct up_to : dim<Most> {
+  static constexpr bool is_counted = true;
+};
+
 template<class D>
 concept Dimension = requires { D::size; } && std::derived_from<D, dim<D::size>>;
+
+/// A dimension whose elements are counted at run time.
+template<class D>
+concept CountedDimension = Dimension<D> && requires { D::is_counted; };
+
+/// Stands for a counted dimension where its type is gone: the address of something of its own. Null for other dimensions.
+using dim_identity = char const*;
+
+namespace detail {
+
+template<class D>
+inline constexpr char own_character = 0;
+
+template<class D>
+inline constexpr dim_identity identity_of = nullptr;
+template<CountedDimension D>
+inline constexpr dim_identity identity_of<D> = &own_character<D>;
+
+}  // namespace detail
 
 }  // namespace v0
 }  // namespace meshtf

@@ -50,17 +50,20 @@ struct placed {
   extent size  = 1;
   extent parts = 1;
   axis_list over{};
-  bool pads = false;  // the layout says that the parts need not divide the size
+  bool pads            = false;    // the layout says that the parts need not divide the size
+  dim_identity counted = nullptr;  // of a dimension whose elements are counted at run time; its `size` is the most that there may be
 
   /// Elements that every process has storage for.
   constexpr extent room() const { return (size + parts - 1) / parts; }
-  /// Elements of part number `part`. They are the first ones of its storage.
-  constexpr extent held(extent part) const {
-    extent const left = size - part * room();
+  /// Elements of part number `part`, if there are `count` in all. They are the first ones of its storage.
+  constexpr extent held(extent part, extent count) const {
+    extent const left = count - part * room();
     return left < 0 ? 0 : left < room() ? left : room();
   }
-  /// Whether some parts hold less than others.
-  constexpr bool uneven() const { return size % parts != 0; }
+  constexpr extent held(extent part) const { return held(part, size); }
+  /// Whether some parts hold less than others, or may do so at run time.
+  constexpr bool uneven() const { return !divides() || counted != nullptr; }
+  constexpr bool divides() const { return size % parts == 0; }
   /// Whether both place their elements alike, whatever rule says so.
   friend constexpr bool operator==(placed const& a, placed const& b) { return a.size == b.size && a.parts == b.parts && a.over == b.over; }
 };
@@ -113,10 +116,11 @@ struct set_of<M, axes<A...>> {
 
 template<class L, class D>
 inline constexpr placed placing{
-    .size  = D::size,
-    .parts = axes_of<L, D>::size,
-    .over  = numbers_of<typename L::mesh_type::all_axes>(axes_of<L, D>{}),
-    .pads  = L::template pads<D>,
+    .size    = D::size,
+    .parts   = axes_of<L, D>::size,
+    .over    = numbers_of<typename L::mesh_type::all_axes>(axes_of<L, D>{}),
+    .pads    = L::template pads<D>,
+    .counted = identity_of<D>,
 };
 
 template<class M>

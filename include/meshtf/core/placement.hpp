@@ -47,7 +47,7 @@ constexpr placement_fault examine(std::span<placed const> dims) {
   std::array<int, max_axes> splits{};  // for each axis: 1 + the dimension that it splits
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
     placed const& d = dims[static_cast<std::size_t>(i)];
-    if (d.uneven() && !d.pads) return {placement_fault::ragged, i};
+    if (!d.divides() && !d.pads) return {placement_fault::ragged, i};
     for (int axis : d.over) {
       int& taken = splits[static_cast<std::size_t>(axis)];
       if (taken != 0) return {placement_fault::two_dims, taken - 1, i, axis};

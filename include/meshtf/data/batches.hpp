@@ -33,10 +33,10 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
   constexpr extent n  = shard_size<L, shape<Pixel...>>;
   constexpr auto rows = placed_dims<L, shape<Batch>>;
   auto const from     = first_indices(rows, labels.machine().place())[0];
-  extent const held   = held_extents(rows, labels.machine().place())[0];
+  extent const held   = held_extents(rows, labels.machine().place(), labels.machine().counted())[0];
 
-  x.handle()->written();
-  labels.handle()->written();
+  x.handle()->written(), x.handle()->count_again();
+  labels.handle()->written(), labels.handle()->count_again();
   for (extent row = 0; row < held; ++row) {
     T* const pixels = x.data() + row * n;
     if (from + row >= static_cast<extent>(chosen.size())) {
@@ -69,7 +69,7 @@ public:
   /// Fills this process's part of the next batch. Only the first call allocates.
   template<class T, class L, class Batch, class... Pixel>
   void next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
-    chosen_.resize(static_cast<std::size_t>(Batch::size));
+    chosen_.resize(static_cast<std::size_t>(x.machine().counted().template of<Batch>()));
     for (auto& image : chosen_) {
       if (at_ == order_.size()) start_epoch();
       image = order_[at_++];
@@ -104,15 +104,26 @@ private:
 /// class, so that padding never counts as right.
 ///
 ///     for (meshtf::batches_in_order test{images}; test.next(x, labels);) right += ...;
+///
+/// If the batch is counted (`up_to`), the last one need not be padded:
+///
+///     for (meshtf::batches_in_order test{images}; extent n = test.left(batch::size); ) {
+///       meshtf::counted<batch> guard{m, n};
+///       test.next(x, labels);
+///       ...
+///     }
 class batches_in_order {
 public:
   explicit batches_in_order(labelled_images const& images) : images_{images} {}
 
-  /// Fills this process's part of the next batch; returns false after the last one.
+  /// How many images the next batch would have if it had at most `most`: 0 after the last one.
+  extent left(extent most) const { return std::min(most, images_.count - at_); }
+
+  /// Fills this process's part of the next batch; returns false after the last one. It has as many images as `counted<Batch>` says.
   template<class T, class L, class Batch, class... Pixel>
   bool next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
     if (at_ == images_.count) return false;
-    chosen_.resize(static_cast<std::size_t>(std::min(Batch::size, images_.count - at_)));
+    chosen_.resize(static_cast<std::size_t>(std::min(x.machine().counted().template of<Batch>(), images_.count - at_)));
     std::iota(chosen_.begin(), chosen_.end(), static_cast<std::int32_t>(at_));
     at_ += static_cast<extent>(chosen_.size());
     detail::take_part(images_, chosen_, x, labels);

@@ -41,11 +41,11 @@ public:
                        ": take a longer text, or compile for shorter windows");
     constexpr auto dims       = placed_dims<L, shape<Batch, Length>>;
     auto const first          = first_indices(dims, ids.machine().place());
-    auto const [rows, length] = held_extents(dims, ids.machine().place());
+    auto const [rows, length] = held_extents(dims, ids.machine().place(), ids.machine().counted());
     philox const random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step_)};
 
-    ids.handle()->written();
-    targets.handle()->written();
+    ids.handle()->written(), ids.handle()->count_again();
+    targets.handle()->written(), targets.handle()->count_again();
     for (extent row = 0; row < rows; ++row) {
       auto const start  = static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
       char const* bytes = text_.bytes.data() + std::min(start, starts - 1) + first[1];
@@ -98,12 +98,12 @@ public:
   bool next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets, tensor<T, L, Batch, Length>& weights) {
     if (at_ >= count()) return false;
     constexpr auto dims = placed_dims<L, shape<Batch, Length>>;
-    auto const first    = first_indices(dims, ids.machine().place());
+    auto const& now     = ids.machine().counted();
 
-    ids.handle()->written();
-    targets.handle()->written();
-    weights.handle()->written();
-    for_each_run(dims, first, [&](extent local, extent whole, extent n) {
+    ids.handle()->written(), ids.handle()->count_again();
+    targets.handle()->written(), targets.handle()->count_again();
+    weights.handle()->written(), weights.handle()->count_again();
+    for_each_run(dims, ids.machine().place(), now, [&](extent local, extent whole, extent n) {
       extent const from = at_ + whole;  // windows of a batch follow one another, so an index in the batch is also an index in the text
       extent const real = std::clamp<extent>(count() - from, 0, n);
       for (extent k = 0; k < real; ++k) {
@@ -115,7 +115,7 @@ public:
       std::fill_n(weights.data() + local, real, T{1});
       std::fill_n(weights.data() + local + real, n - real, T{0});
     });
-    at_ += Batch::size * Length::size;
+    at_ += now.size_of(shape<Batch, Length>{});
     return true;
   }
 

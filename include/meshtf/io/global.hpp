@@ -25,13 +25,13 @@ std::string spelled_extents(Extents const& extents) {
 
 }  // namespace detail
 
-/// A tensor with the elements of `whole`, an xtensor array or view of shape D::size... Each process takes its part; nothing is
+/// A tensor with the elements of `whole`, an xtensor array or view of shape D::size... (of counted dimensions: as many elements as there are). Each process takes its part; nothing is
 /// sent. All processes must pass the same values.
 template<Element T, Layout L, Dimension... D, class Array>
 tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
   static_assert(!is_dry<L>, "meshtf: under a dry layout there are no elements to take: tensor<T, L, D...>{m} stands for them");
-  constexpr std::array<extent, sizeof...(D)> extents{D::size...};
-  bool fits = whole.dimension() == sizeof...(D);
+  auto const extents = whole_extents(placed_dims<L, shape<D...>>, m.counted());
+  bool fits          = whole.dimension() == sizeof...(D);
   for (std::size_t i = 0; fits && i < sizeof...(D); ++i) fits = static_cast<extent>(whole.shape(i)) == extents[i];
   if (!fits)
     throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " + detail::spelled_extents(extents) +
@@ -39,8 +39,7 @@ tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
 
   xt::xarray<T, xt::layout_type::row_major> const ordered = whole;
   auto x                                                  = tensor<T, L, D...>::uninitialised(m);
-  auto const dims                                         = std::span<placed const>{placed_dims<L, shape<D...>>};
-  for_each_run(dims, first_indices(dims, m.place()),
+  for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(),
                [&](extent local, extent at, extent n) { std::copy_n(ordered.data() + at, n, x.data() + local); });
   return x;
 }
@@ -53,13 +52,12 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   auto& m                 = x.machine();
   constexpr axis_set over = split_over<L, shape<D...>>;
   auto const& comm        = m.along(over);
-  auto const dims         = std::span<placed const>{placed_dims<L, shape<D...>>};
 
   std::vector<T> parts(static_cast<std::size_t>(x.size) * static_cast<std::size_t>(comm.size()));
   if (over == 0) std::copy_n(x.data(), x.size, parts.data());
   else m.gather_parts(x.data(), x.size, parts.data(), over);
 
-  std::array<std::size_t, sizeof...(D)> const extents{static_cast<std::size_t>(D::size)...};
+  std::array<std::size_t, sizeof...(D)> const extents{static_cast<std::size_t>(m.counted().template of<D>())...};
   auto whole = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
   for (int rank = 0; rank < comm.size(); ++rank) {
     // ranks along a set of axes are row-major in the mesh's order
@@ -71,7 +69,7 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
         left /= axis_sizes<mesh_type>[a];
       }
     T const* const part = parts.data() + rank * x.size;
-    for_each_run(dims, first_indices(dims, {at, axis_sizes<mesh_type>}),
+    for_each_run(placed_dims<L, shape<D...>>, {at, axis_sizes<mesh_type>}, m.counted(),
                  [&](extent local, extent to, extent n) { std::copy_n(part + local, n, whole.data() + to); });
   }
   return whole;

@@ -69,12 +69,14 @@ std::string place_text(tensor<T, L, D...> const& x) {
   } else {
     constexpr auto const& dims = placed_dims<L, shape<D...>>;
     auto const first           = first_indices(dims, x.machine().place());
+    auto const held            = held_extents(dims, x.machine().place(), x.machine().counted());
+    auto const whole           = whole_extents(dims, x.machine().counted());
     std::size_t i              = 0;
     auto const one             = [&](std::string_view name) {
-      extent const from = first[i], n = dims[i].held(from / dims[i].room());
+      extent const from = first[i], n = held[i];
       text += (text.empty() ? "" : ", ") + std::string{name} + " " + (n == 0 ? "none" : std::to_string(from));
       if (n > 1) text += "-" + std::to_string(from + n - 1);
-      text += " of " + std::to_string(dims[i++].size);
+      text += " of " + std::to_string(whole[i++]);
     };
     (one(name_of<D>()), ...);
   }
@@ -113,7 +115,8 @@ std::string part_text(std::ostream const& like, std::string const& before, tenso
   text << before << (place.empty() ? "" : " ") << place;
   if constexpr (!is_dry<L>) {
     text << ": ";
-    write_elements(text, x.data(), held_extents(placed_dims<L, shape<D...>>, x.machine().place()), stored_extents<L, shape<D...>>);
+    write_elements(text, x.data(), held_extents(placed_dims<L, shape<D...>>, x.machine().place(), x.machine().counted()),
+                   stored_extents<L, shape<D...>>);
   }
   return text.str();
 }

@@ -42,6 +42,15 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
   }
 }
 
+/// `for_each_run` over what the process holds. Offsets in the whole count all elements for which there is room, so an element's index does not depend
+/// on how many there are.
+template<class F>
+void for_each_held(shard_steps const& s, place_in_mesh const& here, F const& f) {
+  std::array<extent, max_rank> sizes{};
+  for (int d = 0; d < s.rank; ++d) sizes[static_cast<std::size_t>(d)] = s.dim[d].size;
+  for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), std::span{sizes}.first(static_cast<std::size_t>(s.rank)), f);
+}
+
 }  // namespace kernel
 
 namespace task {
@@ -49,14 +58,14 @@ namespace task {
 template<Element T>
 void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
-  for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) {
+  kernel::for_each_held(s, here, [&](extent local, extent whole, extent n) {
     fill_uniform(random, whole, n, static_cast<T>(task.distribution.low), static_cast<T>(task.distribution.high), z + local);
   });
 }
 template<Element T>
 void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
-  for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) {
+  kernel::for_each_held(s, here, [&](extent local, extent whole, extent n) {
     fill_normal(random, whole, n, static_cast<T>(task.distribution.mean), static_cast<T>(task.distribution.stddev), z + local);
   });
 }
@@ -65,7 +74,8 @@ void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& her
   philox const random{task.key.seed, task.key.stream};
   auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
   auto const scale     = static_cast<T>(1 / (1 - task.rate));
-  for_each_run(s.dims(), here, [&](extent local, extent whole, extent n) { kernel::drop(random, whole, n, threshold, scale, x + local, z + local); });
+  kernel::for_each_held(s, here,
+                        [&](extent local, extent whole, extent n) { kernel::drop(random, whole, n, threshold, scale, x + local, z + local); });
 }
 template<Element T>
 void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* z) {

@@ -28,7 +28,14 @@ struct parts_do_not_add_up_to_dim {};
 template<class Dim, class Axes>
 struct concatenated_dim_is_split {};
 
+/// `Dim`, which is joined or made by a concatenation, has as many elements as are counted at run time, so the places of the parts are not known.
+template<class Dim>
+struct concatenated_dim_is_counted {};
+
 namespace detail {
+
+template<class D>
+using has_fixed_size = std::conditional_t<CountedDimension<D>, concatenated_dim_is_counted<D>, legal>;
 
 template<class All, class... X>
 struct dims_of_all : std::type_identity<All> {};
@@ -68,7 +75,8 @@ struct concatenation<L, Along, Common, First, Rest...> {
   static constexpr extent sum = (own<First>::size + ... + own<Rest>::size);
   using same_dims = first_objection<std::conditional_t<std::is_same_v<joined<Rest>, result>, legal, parts_have_other_dims<result, joined<Rest>>>...>;
   using adds_up   = std::conditional_t<sum == Along::size, legal, parts_do_not_add_up_to_dim<Along, sum>>;
-  using verdict   = first_objection<same_dims, adds_up, placement_verdict_of<L, First>, placement_verdict_of<L, Rest>..., is_whole<L, own<First>>,
+  using verdict   = first_objection<same_dims, adds_up, has_fixed_size<Along>, has_fixed_size<own<First>>, has_fixed_size<own<Rest>>...,
+                                    placement_verdict_of<L, First>, placement_verdict_of<L, Rest>..., is_whole<L, own<First>>,
                                     is_whole<L, own<Rest>>..., is_whole<L, Along>, placement_verdict_of<L, result>>;
 };
 

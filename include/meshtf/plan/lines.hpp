@@ -68,7 +68,7 @@ struct line_steps {
   /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`, which has the others in the same order.
   static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x, dim_list const& lines, int dim) {
     auto const in_x = strides_of(x, e.storage()), in_lines = strides_of(lines, e.storage());
-    line_steps s{.along = e.held[dim], .step = in_x[dim], .room = e.stored[dim], .whole = l.dim[dim].size, .over = l.dim[dim].over};
+    line_steps s{.along = e.held[dim], .step = in_x[dim], .room = e.stored[dim], .whole = e.whole[dim], .over = l.dim[dim].over};
     bool before = false, some = false;
     for (int i = x.count; i-- > 0;) {
       int const d    = x[i];

@@ -11,6 +11,7 @@ inline namespace v0 {
 /// The dimensions of a shard. They tell a process where its elements are in the whole tensor.
 struct shard_steps {
   small_array<placed, max_rank> dim{};
+  small_array<extent, max_rank> held{};
   int rank        = 0;
   extent elements = 1;  // for which every process has room
 
@@ -18,12 +19,14 @@ struct shard_steps {
   static constexpr shard_steps plan(task_loops const& l, loop_extents const& e) {
     shard_steps steps;
     for (int d : l.operand[0]) {
+      steps.held[steps.rank]  = e.held[d];
       steps.dim[steps.rank++] = l.dim[d];
       steps.elements *= e.stored[d];
     }
     return steps;
   }
   constexpr std::span<placed const> dims() const { return dim.first(rank); }
+  constexpr std::span<extent const> extents() const { return held.first(rank); }
 };
 
 namespace task {

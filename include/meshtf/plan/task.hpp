@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include <meshtf/core/counts.hpp>
 #include <meshtf/core/small_array.hpp>
 #include <meshtf/core/undecided_layout.hpp>
 
@@ -39,9 +40,9 @@ struct loops_over {
 using task_loops      = loops_over<placed>;
 using undecided_loops = loops_over<undecided_dim>;
 
-/// The turns of each loop in one process, and the elements that the arrays have room for.
+/// The turns of each loop in one process, the elements that the arrays have room for, and the elements of all processes together.
 struct loop_extents {
-  small_array<extent, max_rank> held{}, stored{};
+  small_array<extent, max_rank> held{}, stored{}, whole{};
   int rank = 0;
 
   constexpr std::span<extent const> loops() const { return held.first(rank); }
@@ -51,7 +52,14 @@ struct loop_extents {
 /// The extents of a process whose parts are full. These are priced, and no process exceeds them.
 constexpr loop_extents full_extents(task_loops const& l) {
   loop_extents e{.rank = l.rank};
-  for (int i = 0; i < l.rank; ++i) e.held[i] = e.stored[i] = l.dim[i].room();
+  for (int i = 0; i < l.rank; ++i) e.held[i] = e.stored[i] = l.dim[i].room(), e.whole[i] = l.dim[i].size;
+  return e;
+}
+
+/// The same while there are as many elements as `now` says. The first part of a dimension is the fullest.
+constexpr loop_extents full_extents(task_loops const& l, counts const& now) {
+  loop_extents e = full_extents(l);
+  for (int i = 0; i < l.rank; ++i) e.whole[i] = now.of(l.dim[i].counted, l.dim[i].size), e.held[i] = l.dim[i].held(0, e.whole[i]);
   return e;
 }
 
@@ -67,35 +75,35 @@ struct undecided_steps {
   undecided_loops loops{};
 };
 
-/// Steps that are not the same on all processes, since some hold less of a dimension than others. Each process plans its own from the loops, once;
-/// the steps of the fullest process are priced.
+/// Steps that are not the same on all processes, since some hold less of a dimension than others, or not always the same, since elements are counted
+/// at run time. Each process plans its own from the loops, once for each count; the steps of the fullest process are priced.
 template<class Steps>
 struct uneven_steps {
   task_loops const* loops = nullptr;  // of static storage, so machines keep what they have planned by its address
-  Steps fullest{};
+  Steps fullest{};                    // while there are as many elements as there is room for
 };
 
-/// The extents of the process at `here`.
-constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here) {
-  loop_extents e = full_extents(l);
-  for (int i = 0; i < l.rank; ++i) e.held[i] = l.dim[i].held(here.part_of(l.dim[i].over));
+/// The extents of the process at `here` while there are as many elements as `now` says.
+constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here, counts const& now) {
+  loop_extents e = full_extents(l, now);
+  for (int i = 0; i < l.rank; ++i) e.held[i] = l.dim[i].held(here.part_of(l.dim[i].over), e.whole[i]);
   return e;
 }
 
-/// The steps of the fullest process. If steps need memory (`Steps::make_room_for`), it is the most that any process needs: of each uneven dimension a
-/// process holds a full part, the one part that is smaller, or nothing.
+/// The steps of the fullest process, while there are as many elements as `now` says. If steps need memory (`Steps::make_room_for`), it is the most that
+/// any process needs: of each uneven dimension a process holds a full part, the one part that is smaller, or nothing.
 template<class Steps>
-constexpr Steps plan_fullest(task_loops const& l) {
-  loop_extents const full = full_extents(l);
+constexpr Steps plan_fullest(task_loops const& l, counts const& now = {}) {
+  loop_extents const full = full_extents(l, now);
   Steps fullest           = Steps::plan(l, full);
   if constexpr (requires { fullest.make_room_for(fullest); }) {
     unsigned uneven = 0;
     for (int i = 0; i < l.rank; ++i)
-      if (l.dim[i].size % l.dim[i].room() != 0) uneven |= 1U << i;
+      if (full.whole[i] > full.stored[i] && full.whole[i] % full.stored[i] != 0) uneven |= 1U << i;
     for (unsigned less = uneven; less != 0; less = (less - 1) & uneven) {  // all sets of dimensions of which a process may hold the smaller part
       loop_extents e = full;
       for (int i = 0; i < l.rank; ++i)
-        if ((less >> i & 1U) != 0) e.held[i] = l.dim[i].size % l.dim[i].room();
+        if ((less >> i & 1U) != 0) e.held[i] = full.whole[i] % full.stored[i];
       fullest.make_room_for(Steps::plan(l, e));
     }
   }

@@ -105,7 +105,8 @@ public:
   }
   template<Task K, class... A>
   constexpr void run(K const& task, uneven_steps<typename K::steps_type> const& plan, A const&... arrays) {
-    run(task, plan.fullest, arrays...);
+    if (this->counted_number() == 0) run(task, plan.fullest, arrays...);
+    else run(task, plan_fullest<typename K::steps_type>(*plan.loops, this->counted()), arrays...);
   }
   template<class F, class... P>
   constexpr void transform(extent n, F const&, P*...) {

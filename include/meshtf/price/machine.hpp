@@ -5,7 +5,9 @@
 #include <source_location>
 #include <utility>
 
+#include <meshtf/core/counts.hpp>
 #include <meshtf/core/function.hpp>
+#include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/price/cost.hpp>
 
@@ -85,6 +87,7 @@ struct tape_entry {
   void (*leave)(tape_entry*, bool run);
   tape_entry* before = nullptr;
   call_site site     = {};
+  unsigned counted   = 0;  // the number of the counts under which it ran
 };
 
 /// The part of a machine that is the same in the compiler and in a process. `Self` is the machine.
@@ -109,6 +112,21 @@ public:
   // ---- whether operations are put on the tape
   constexpr bool records_gradients() const { return records_gradients_; }
   constexpr bool record_gradients(bool on) { return std::exchange(records_gradients_, on); }
+
+  // ---- how many elements there are of counted dimensions
+  /// Counts by number. Number 0: as many elements as there is room for. Equal counts have one number, so plans may be kept by it.
+  constexpr counts const& counted(unsigned number) const { return number == 0 ? all_full_ : counted_[number - 1]; }
+  constexpr counts const& counted() const { return counted(counted_now_); }
+  constexpr unsigned counted_number() const { return counted_now_; }
+  constexpr unsigned& number_of_counts() { return counted_now_; }
+  /// From here on the counts are these; returns the number of those before.
+  constexpr unsigned count(unsigned number) { return std::exchange(counted_now_, number); }
+  constexpr unsigned count(counts const& c) {
+    unsigned number = 1;
+    while (number <= counted_.size() && !(counted_[number - 1] == c)) ++number;
+    if (number > counted_.size()) counted_.push_back(c);
+    return count(number);
+  }
 
   // ---- memory, in bytes requested
   constexpr extent live_bytes() const { return live_; }
@@ -138,27 +156,32 @@ public:
 
   /// Puts an entry made by `create` on the tape, with the name and line of the current operation.
   constexpr void put_on_tape(tape_entry* e) {
-    e->site   = now_;
-    e->before = std::exchange(last_, e);
+    e->site    = now_;
+    e->counted = counted_now_;
+    e->before  = std::exchange(last_, e);
   }
 
   /// Runs the tape backwards and leaves it empty; without `run` it is only dropped. If a gradient throws, the rest is dropped.
   constexpr void unwind_tape(bool run) {
-    call_site const outside = now_;
+    call_site const outside        = now_;
+    unsigned const counted_outside = counted_now_;
     try {
       while (last_ != nullptr) {
         taken const last{std::exchange(last_, last_->before)};
         now_          = last.entry->site;
         now_.backward = true;
+        counted_now_  = last.entry->counted;
         why_          = nullptr;
         if (run) last.entry->leave(last.entry, true);
       }
     } catch (...) {
       unwind_tape(false);
-      now_ = outside;
+      now_         = outside;
+      counted_now_ = counted_outside;
       throw;
     }
-    now_ = outside;
+    now_         = outside;
+    counted_now_ = counted_outside;
   }
 
   constexpr bool tape_is_empty() const { return last_ == nullptr; }
@@ -216,6 +239,9 @@ private:
   extent optimizer_             = 0;
   extent most_optimizer_        = 0;
   bool records_gradients_       = true;
+  unsigned counted_now_         = 0;
+  counts all_full_              = {};
+  detail::unchecked_vector<counts> counted_{};
 };
 
 }  // namespace v0

@@ -356,6 +356,15 @@ private:
     });
   }
 
+public:
+  /// Where calls are compared, a process that counts another number of elements is named.
+  void expect_same_count(std::string_view dim, extent n) const {
+    if (!check_) return;
+    check_->compare(fnv1a{} << "counted" << dim << std::to_string(n),
+                    [&] { return "counts " + std::to_string(n) + " elements of " + std::string{dim}; });
+  }
+
+private:
   /// The first replica's elements are sent only if some replicas differ.
   template<class X>
   void agree_on_replicas(std::string_view name, X const& x) const {
@@ -365,7 +374,7 @@ private:
     std::span<T const> part{x.data(), static_cast<std::size_t>(x.size)};
     std::vector<T> held;
     if constexpr (is_uneven<typename X::layout_type, typename X::shape_type>) {  // padding may differ
-      for_each_run(placed_dims<typename X::layout_type, typename X::shape_type>, place(),
+      for_each_run(placed_dims<typename X::layout_type, typename X::shape_type>, place(), this->counted(),
                    [&](extent local, extent, extent n) { held.insert(held.end(), x.data() + local, x.data() + local + n); });
       part = held;
     }

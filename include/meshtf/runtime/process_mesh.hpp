@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <boost/mpi/communicator.hpp>
 
@@ -104,7 +105,8 @@ public:
   /// Where processes hold unequally much, each works by its own steps, at the price of the fullest.
   template<Task K, class... A>
   void run(K const& task, uneven_steps<typename K::steps_type> const& plan, A const&... arrays) {
-    do_task(task, plan.fullest, own_steps(plan), arrays...);
+    auto const& kept = own_steps(plan);
+    do_task(task, kept.fullest, kept.own, arrays...);
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
@@ -153,12 +155,28 @@ private:
     }
   }
 
-  /// The steps of this process. They are planned once and kept.
+  /// The steps of this process, and those of the fullest. They are planned once for each count, and kept for the counts that were used last.
   template<class Steps>
-  Steps const& own_steps(uneven_steps<Steps> const& plan) {
-    auto& kept = own_steps_[plan.loops];
-    if (!kept) kept = std::make_shared<Steps const>(Steps::plan(*plan.loops, extents_at(*plan.loops, this->place())));
-    return *static_cast<Steps const*>(kept.get());
+  struct planned {
+    Steps fullest, own;
+  };
+  struct kept_plan {
+    unsigned counted = 0;
+    std::shared_ptr<void const> steps;
+  };
+  template<class Steps>
+  planned<Steps> const& own_steps(uneven_steps<Steps> const& plan) {
+    constexpr std::size_t most = 16;
+    auto& kept                 = own_steps_[plan.loops];
+    unsigned const number      = this->counted_number();
+    for (kept_plan const& k : kept)
+      if (k.counted == number) return *static_cast<planned<Steps> const*>(k.steps.get());
+    counts const& now = this->counted();
+    if (kept.size() == most) kept.erase(kept.begin());
+    kept.push_back(
+        {number, std::make_shared<planned<Steps> const>(planned<Steps>{number == 0 ? plan.fullest : plan_fullest<Steps>(*plan.loops, now),
+                                                                       Steps::plan(*plan.loops, extents_at(*plan.loops, this->place(), now))})});
+    return *static_cast<planned<Steps> const*>(kept.back().steps.get());
   }
 
   /// Notes the work, and measures the time until the end of the scope if a profile is wanted.
@@ -190,7 +208,7 @@ private:
     }
   }
 
-  std::unordered_map<task_loops const*, std::shared_ptr<void const>> own_steps_;
+  std::unordered_map<task_loops const*, std::vector<kept_plan>> own_steps_;
   pool pool_;
   extent arrays_ = 0;
 };

@@ -1,6 +1,7 @@
 // Parameters: tensors that are trained.
 #pragma once
 
+#include <meshtf/price/counted.hpp>
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
@@ -14,12 +15,17 @@ class parameter : public tensor<T, L, D...> {
 
 public:
   /// All zeros.
-  constexpr explicit parameter(meshtf::machine<L>& m) : base(m) { become_parameter(); }
+  constexpr explicit parameter(meshtf::machine<L>& m) : base(m) {
+    this->handle()->count_again(true);
+    become_parameter();
+  }
 
   /// The values that `initialiser` (`he_normal{1}`, `constant{0.5}`, ...) gives, the same under every layout.
   template<class Initialiser>
   constexpr parameter(meshtf::machine<L>& m, Initialiser const& initialiser) : base(base::uninitialised(m)) {
+    this->handle()->count_again(true);
     become_parameter();
+    detail::all_counted const all{m};
     initialiser(*this);
   }
 
@@ -36,7 +42,12 @@ public:
   /// Copies the values of `x` in. The parameter keeps its shard.
   constexpr parameter& operator=(base const& x) {
     this->handle()->written();
-    this->machine().copy(base::size, x.data(), this->data());
+    if constexpr ((CountedDimension<D> || ...)) {  // what is not counted keeps its values
+      using nest = nest_plan<wet<L>, shape<D...>, shape<D...>>;
+      this->machine().run(task::map<function::identity, T, T>{}, nest::local, this->data(), x.data());
+    } else {
+      this->machine().copy(base::size, x.data(), this->data());
+    }
     return *this;
   }
 

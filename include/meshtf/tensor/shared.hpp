@@ -69,9 +69,14 @@ class storage {
 public:
   using size_type = typename sizes_on<Machine>::type;
 
-  constexpr storage(Machine& m, size_type size) : machine_(&m), size_(size), data_(take(m, size, ticket_)) {}
+  constexpr storage(Machine& m, size_type size) : machine_(&m), size_(size), data_(take(m, size, ticket_)), counted_(m.counted_number()) {}
   constexpr storage(storage&& other) noexcept
-      : machine_(std::exchange(other.machine_, nullptr)), size_(other.size_), ticket_(other.ticket_), data_(other.data_), version_(other.version_) {}
+      : machine_(std::exchange(other.machine_, nullptr)),
+        size_(other.size_),
+        ticket_(other.ticket_),
+        data_(other.data_),
+        version_(other.version_),
+        counted_(other.counted_) {}
   constexpr ~storage() {
     if (machine_ == nullptr) return;
     if constexpr (listed) machine_->give(data_, size_, ticket_);
@@ -83,6 +88,10 @@ public:
   /// How often the content was written after it was made.
   constexpr unsigned version() const { return version_; }
   constexpr void written() { ++version_; }
+  /// The number of the machine's counts under which the content was made: elements beyond these counts have no value.
+  constexpr unsigned counted() const { return counted_; }
+  /// From here on the content is what was written under the present counts, or, if it is `complete`, under any.
+  constexpr void count_again(bool complete = false) { counted_ = complete ? 0 : machine_->counted_number(); }
 
   /// Where a machine without a layout made `own` for some layouts only, this array serves in its place under the others, and lives as long.
   constexpr void serve_as(storage& own) {
@@ -103,6 +112,7 @@ private:
   [[no_unique_address]] ticket ticket_{};
   T* data_;
   unsigned version_ = 0;
+  unsigned counted_ = 0;
 };
 
 /// A gradient while it is collected.

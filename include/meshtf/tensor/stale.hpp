@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
@@ -51,6 +52,12 @@ constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
 [[noreturn]] inline void throw_stale(call_site const& site, std::string const& dims) {
   throw stale_value("backward of " + spelled_site(site) + " needs its operand " + dims +
                     " as it was, but it was written after the forward pass: write (update, assign, local()) after backward, or compute with copy(x)");
+}
+
+[[noreturn]] inline void throw_counted_less(call_site const& site, std::string_view dim, extent made, extent read) {
+  throw software_error(spelled_site(site) + " reads " + std::to_string(read) + " elements of " + std::string{dim} +
+                       ", but its operand was made when there were " + std::to_string(made) + ": make it again under counted<" + std::string{dim} +
+                       ">, or read it under the count that it was made with");
 }
 
 [[noreturn]] inline void throw_tape_used_up(call_site const& site) {

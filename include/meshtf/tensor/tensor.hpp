@@ -8,6 +8,7 @@
 #include <meshtf/core/shard.hpp>
 #include <meshtf/price/machine.hpp>
 #include <meshtf/tensor/shared.hpp>
+#include <meshtf/tensor/stale.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -68,16 +69,58 @@ private:
   slot_type slot_;
 };
 
+namespace detail {
+
+/// A shard with dimensions that are counted at run time. Its elements have values only as far as was counted when they were made, so it is read under
+/// the same counts, or smaller ones.
+template<class T, class Machine, class... D>
+class counted_shard : public shard<T, Machine> {
+  using base = shard<T, Machine>;
+
+public:
+  using base::base;
+  constexpr T* data() {
+    expect_made();
+    return base::data();
+  }
+  constexpr T const* data() const {
+    expect_made();
+    return base::data();
+  }
+
+private:
+  template<class One>
+  constexpr void expect_made(counts const& made, counts const& now) const {
+    if constexpr (CountedDimension<One>)
+      if (extent const there = made.of<One>(), wanted = now.of<One>(); there < wanted)
+        throw_counted_less(this->machine().now(), name_of<One>(), there, wanted);
+  }
+  constexpr void expect_made() const {
+    auto& m               = this->machine();
+    unsigned const number = this->handle()->counted();
+    if (number == 0 || number == m.counted_number()) return;
+    (expect_made<D>(m.counted(number), m.counted()), ...);
+  }
+};
+
+template<class T, class Machine, class... D>
+struct shard_of : std::type_identity<shard<T, Machine>> {};
+template<class T, class Machine, class... D>
+  requires(CountedDimension<D> || ...)
+struct shard_of<T, Machine, D...> : std::type_identity<counted_shard<T, Machine, D...>> {};
+
+}  // namespace detail
+
 /// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other axes.
 ///
 /// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine, without storage. It must not
-/// outlive its machine.
+/// outlive its machine. With dimensions that are counted at run time (`up_to`), it has values for as many elements as were counted when it was made.
 template<Element T, Layout L, Dimension... D>
-class tensor : public shard<T, machine<L>> {
+class tensor : public detail::shard_of<T, machine<L>, D...>::type {
   using aliased = detail::sentence<aliases_are_one_dim, detail::shown_placement<L, D...>>;
   static_assert(accepted<typename aliased::own>, "meshtf: two dims are aliases of one type: write struct length : meshtf::dim<64> {};");
   static_assert(accepted<typename aliased::common>, "meshtf: this layout cannot place a tensor of these dimensions");
-  using base = shard<T, machine<L>>;
+  using base = typename detail::shard_of<T, machine<L>, D...>::type;
 
 public:
   using element_type = T;
@@ -101,6 +144,7 @@ public:
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
     if constexpr (detail::holds_values<L>) {
       this->handle()->written();
+      if (!this->gradient_stays_open()) this->handle()->count_again();  // a parameter always has all elements
       return view_of(this->machine(), this->data());
     } else {
       return detail::rejected{};
@@ -134,7 +178,8 @@ public:
 private:
   template<class P>
   static auto view_of(machine_type const& m, P* data) {
-    if constexpr (is_uneven<L, shape_type>) return m.view(data, held_extents(placed_dims<L, shape_type>, m.place()), stored_extents<L, shape_type>);
+    if constexpr (is_uneven<L, shape_type>)
+      return m.view(data, held_extents(placed_dims<L, shape_type>, m.place(), m.counted()), stored_extents<L, shape_type>);
     else return m.view(data, stored_extents<L, shape_type>);
   }
 };

@@ -110,7 +110,7 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
       detail::run_map(m, rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
     } else {
       constexpr auto all = nest_plan<wet<L>, row, row, row, row>::local;
-      function::smoothed_cross_entropy<T> const loss{options.smoothing_of_each<T>(Class::size), static_cast<T>(options.z_loss),
+      function::smoothed_cross_entropy<T> const loss{options.smoothing_of_each<T>(m.counted().template of<Class>()), static_cast<T>(options.z_loss),
                                                      static_cast<T>(1 - options.label_smoothing)};
       detail::run_map(m, all, loss, z.data(), std::as_const(log_total).data(), static_cast<T const*>(picked), static_cast<T const*>(total));
     }
@@ -124,7 +124,9 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
           detail::contribute(logits.target(), dx);
         };
         if (options.plain()) pull(function::cross_entropy_gradient{});
-        else pull(function::smoothed_cross_entropy_gradient<T>{options.smoothing_of_each<T>(Class::size), static_cast<T>(options.z_loss)});
+        else
+          pull(function::smoothed_cross_entropy_gradient<T>{options.smoothing_of_each<T>(dz.machine().counted().template of<Class>()),
+                                                            static_cast<T>(options.z_loss)});
       });
     return z;
   }

@@ -57,7 +57,7 @@ constexpr auto mean(X const& x, std::source_location at = std::source_location::
   } else {
     using T    = detail::element_in<X>;
     using gone = detail::worked_along<detail::shape_in<X>, Along...>;
-    return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(gone::size)}, x);
+    return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(detail::entered(x).machine().counted().size_of(gone{}))}, x);
   }
 }
 

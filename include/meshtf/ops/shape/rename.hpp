@@ -12,6 +12,14 @@ inline namespace v0 {
 
 namespace detail {
 
+/// Errors: `software_error` if there are fewer elements of `From` than of `To`.
+template<class From, class To, class Machine>
+constexpr void expect_elements_for(Machine const& m) {
+  if constexpr (CountedDimension<From>)
+    if (extent const there = m.counted().template of<From>(), wanted = m.counted().template of<To>(); there < wanted)
+      throw_counted_less(m.now(), name_of<From>(), there, wanted);
+}
+
 /// `Riding`: the axes over which x is an addend.
 template<class From, class To, axis_set Riding, class T, class L, class... D>
 constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
@@ -23,6 +31,7 @@ constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
     return rejected{};
   } else {
     x.machine().enter("rename", at);
+    expect_elements_for<From, To>(x.machine());
     return relocate<tensor_of<T, L, renamed>, relocation<wet<L>, shape<D...>, wet<L>, renamed>>(x, 0, plan::steps);
   }
 }
@@ -45,7 +54,7 @@ constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
 
 }  // namespace detail
 
-/// `x` with `To` in the place of `From`, which has the same size.
+/// `x` with `To` in the place of `From`, which has the same size. If elements of `From` are counted at run time, there are at least as many as of `To`.
 ///
 /// Where the layout splits both alike, nothing is copied and the result shares the shard. Otherwise it is a reshard: from whole to split a slice
 /// (free), from split to whole an all-gather, from one axis to another what `reshard_plan` says. Gradient: the reverse; see `detail::relocate`.

@@ -15,6 +15,10 @@ inline namespace v0 {
 template<class Parts, class S>
 struct dims_are_not_neighbours {};
 
+/// `Dim` has as many elements as are counted at run time, so it is no product of other dimensions: `rename` it, or declare it with a fixed size.
+template<class Dim>
+struct counted_dim_is_reshaped {};
+
 /// The copies of some move need more loops than a nest has: go through an intermediate layout.
 template<class Whole, class Parts>
 struct reshape_needs_too_many_loops {};
@@ -69,6 +73,16 @@ struct merged_shape<shape<D...>, shape<First, Rest...>, Whole> {
 
 namespace detail {
 
+template<class D>
+using counted_objection = std::conditional_t<CountedDimension<D>, counted_dim_is_reshaped<D>, legal>;
+
+template<class Whole, class Parts>
+struct counted_among;
+template<class Whole, class... P>
+struct counted_among<Whole, shape<P...>> : std::type_identity<first_objection<counted_objection<Whole>, counted_objection<P>...>> {};
+template<class Whole, class Parts>
+using not_counted = typename counted_among<Whole, Parts>::type;
+
 /// How `From` of a tensor becomes `To`, and whether that is allowed. `Riding`: the axes over which the tensor may be an open sum.
 template<axis_set Riding, class From, class To, class L, class S>
 struct splitting {
@@ -76,7 +90,7 @@ struct splitting {
   using plan    = reshape_plan<L, out, From, To>;
   using way     = as_parts_of<plan>;
   using steps   = reshape_steps<L, way, From, To, Riding>;
-  using verdict = first_objection<dims_are_in<S, From>, typename plan::verdict, typename steps::verdict>;
+  using verdict = first_objection<dims_are_in<S, From>, not_counted<From, To>, typename plan::verdict, typename steps::verdict>;
 };
 
 template<axis_set Riding, class Names, class L, class S>
@@ -90,7 +104,8 @@ struct merging {
   using way     = as_whole_of<plan>;
   using steps   = reshape_steps<L, way, into, parts, Riding>;
   using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
-  using verdict = first_objection<all_are_in<S, parts>, stand, typename plan::verdict, placement_verdict_of<L, out>, typename steps::verdict>;
+  using verdict = first_objection<all_are_in<S, parts>, stand, not_counted<into, parts>, typename plan::verdict, placement_verdict_of<L, out>,
+                                  typename steps::verdict>;
 };
 
 // Under an undecided layout nothing is planned and nothing moves.

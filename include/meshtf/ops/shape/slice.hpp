@@ -58,7 +58,8 @@ constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
 ///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length, model]
 ///
 /// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros. That of a
-/// parameter stays open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside.
+/// parameter stays open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside, or past
+/// what is counted.
 /// An open sum stays open: its addends are sliced. `To` must not be split over an axis that the sum may owe.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto slice(X const& operand, extent first, std::source_location at = std::source_location::current()) {
@@ -73,6 +74,11 @@ constexpr auto slice(X const& operand, extent first, std::source_location at = s
     return detail::rejected{};
   } else {
     if (first < 0 || first > From::size - To::size) detail::throw_slice_outside<From, To>(first);
+    if constexpr (CountedDimension<From>)
+      if (extent const there = detail::entered(operand).machine().counted().template of<From>(),
+          wanted             = first + detail::entered(operand).machine().counted().template of<To>();
+          there < wanted)
+        detail::throw_counted_less({"slice", at, false}, name_of<From>(), there, wanted);
     return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
       x.machine().enter("slice", at);
       if constexpr (detail::may_be_whole<wet<L>, To>) return detail::sliced<From, To>(x, first);

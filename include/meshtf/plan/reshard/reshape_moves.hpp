@@ -19,7 +19,7 @@ inline namespace v0 {
 constexpr int distribute(placed const& whole, std::span<placed> parts, std::span<extent const> axis_sizes) {
   std::size_t at = 0;
   for (placed& p : parts) p.parts = 1, p.over = {};
-  if (whole.uneven()) {
+  if (!whole.divides()) {
     placed const outermost{.size = parts[0].size, .parts = whole.parts, .over = whole.over, .pads = true};
     extent inner = 1;
     for (placed const& p : parts.subspan(1)) inner *= p.size;
