@@ -16,3 +16,4 @@
 #include <meshtf/runtime/environment.hpp>
 #include <meshtf/runtime/pool.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/runtime/run_on.hpp>
