@@ -32,6 +32,9 @@ inline MPI_Datatype type_of(meshtf::element e) {
     case meshtf::element::float32: return MPI_FLOAT;
     case meshtf::element::float64: return MPI_DOUBLE;
     case meshtf::element::int32: return MPI_INT;
+    case meshtf::element::bfloat16: return MPI_UINT16_T;
+    case meshtf::element::int64: return MPI_INT64_T;
+    case meshtf::element::boolean: return MPI_CXX_BOOL;
   }
   return MPI_DATATYPE_NULL;
 }

@@ -27,6 +27,9 @@ inline MPI_Datatype mpi_type(element e) {
     case element::float32: return MPI_FLOAT;
     case element::float64: return MPI_DOUBLE;
     case element::int32: return MPI_INT;
+    case element::bfloat16: return MPI_UINT16_T;  // it travels as it lies in memory; only `joining_op` reads it
+    case element::int64: return MPI_INT64_T;
+    case element::boolean: return MPI_CXX_BOOL;
   }
   throw software_error("this element type has no MPI type: add it to mpi_type");
 }
@@ -87,6 +90,7 @@ template<class T>
 MPI_Op operation_of(reduction r) {
   if (r == reduction::sum) return MPI_SUM;
   if constexpr (FloatingElement<T>) return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
+  else if constexpr (!NumberElement<T>) return r == reduction::max ? MPI_LOR : MPI_LAND;
   else return r == reduction::max ? MPI_MAX : MPI_MIN;
 }
 
