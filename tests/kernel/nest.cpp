@@ -1,5 +1,6 @@
 // Loop nests, transforms and picks give what plain loops give, for every stride, length and type.
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 
 #include "../catch.hpp"
 
+using meshtf::bfloat16;
 using meshtf::collapsed;
 using meshtf::dim_list;
 using meshtf::extent;
@@ -98,6 +100,12 @@ extent reach(nest_steps const& nest, std::size_t k) {
   return last + 1;
 }
 
+/// An element as functors see it.
+template<class T>
+meshtf::computed<T> wide(T x) {
+  return static_cast<meshtf::computed<T>>(x);
+}
+
 /// The nest by map_nest and by plain loops. `N` operands are read.
 template<std::size_t N, class T, class F>
 bool maps(nest_steps const& nest, F f) {
@@ -105,7 +113,7 @@ bool maps(nest_steps const& nest, F f) {
   for (std::size_t k = 0; k < N; ++k) x[k] = numbers<T>(reach(nest, k), static_cast<int>(k));
   std::vector<T> z(static_cast<std::size_t>(reach(nest, N)), T(77)), want = z;
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    visit(nest, [&](auto const& at) { want[static_cast<std::size_t>(at[N])] = f(x[K][static_cast<std::size_t>(at[K])]...); });
+    visit(nest, [&](auto const& at) { want[static_cast<std::size_t>(at[N])] = static_cast<T>(f(wide(x[K][static_cast<std::size_t>(at[K])])...)); });
     kernel::map_nest(nest, f, z.data(), x[K].data()...);
     auto plain      = [&](auto const&... a) { return f(a...); };
     bool const same = z == want;
@@ -119,16 +127,18 @@ T joined(T a, T b) {
   return Op == reduction::sum ? a + b : Op == reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
+/// The same reduced. The result has the type that is computed with.
 template<std::size_t N, reduction Op, bool Accumulate, class T, class F>
 bool reduces(nest_steps const& nest, F f) {
+  using W = meshtf::computed<T>;
   std::array<std::vector<T>, N> x;
   for (std::size_t k = 0; k < N; ++k) x[k] = numbers<T>(reach(nest, k), static_cast<int>(k) + 5);
-  std::vector<T> z(static_cast<std::size_t>(reach(nest, N)), T(-4)), want = z, again = z;
+  std::vector<W> z(static_cast<std::size_t>(reach(nest, N)), W(-4)), want = z, again = z;
   std::vector<bool> seen(z.size(), Accumulate);
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
     visit(nest, [&](auto const& at) {
       auto const i  = static_cast<std::size_t>(at[N]);
-      T const value = f(x[K][static_cast<std::size_t>(at[K])]...);
+      W const value = f(wide(x[K][static_cast<std::size_t>(at[K])])...);
       want[i]       = seen[i] ? joined<Op>(want[i], value) : value;
       seen[i]       = true;
     });
@@ -172,6 +182,16 @@ TEST_CASE("rows of every length", "[nest]") {
     CHECK(maps<2, float>(planned({3, n}, {"01", "1", "01"}), add{}));
     CHECK(maps<2, double>(planned({n, 5}, {"01", "1", "01"}), add{}));
     CHECK(maps<1, float>(planned({n, 7}, {"01", "10"}), relu{}));
+    CHECK(maps<2, bfloat16>(planned({n}, {"0", "0", "0"}), add{}));
+    CHECK(maps<2, bfloat16>(planned({n}, {"0", "", "0"}), add{}));
+    CHECK(maps<2, bfloat16>(planned({3, n}, {"0", "01", "01"}), add{}));
+    CHECK(maps<2, bfloat16>(planned({n, 3}, {"0", "01", "01"}), add{}));
+    CHECK(maps<1, bfloat16>(planned({n, 7}, {"01", "10"}), relu{}));
+    CHECK(maps<2, std::int64_t>(planned({3, n}, {"01", "1", "01"}), add{}));
+    CHECK(reduces_every_way<1, bfloat16>(planned({n}, {"0", ""}), scaled{}));
+    CHECK(reduces_every_way<1, bfloat16>(planned({n, 5}, {"01", "1"}), scaled{}));
+    CHECK(reduces_every_way<2, bfloat16>(planned({9, n}, {"01", "0", "1"}), add{}));
+    CHECK(reduces_every_way<1, std::int64_t>(planned({9, n}, {"01", "0"}), scaled{}));
     CHECK(reduces_every_way<1, float>(planned({n}, {"0", ""}), scaled{}));
     CHECK(reduces_every_way<1, std::int32_t>(planned({n}, {"0", ""}), scaled{}));
     CHECK(reduces_every_way<1, float>(planned({n, 5}, {"01", "1"}), scaled{}));
@@ -190,9 +210,11 @@ TEST_CASE("many short rows that share what they are joined with", "[nest]") {
         INFO(n << ": " << x << ", " << y);
         CHECK(maps<2, float>(planned({2, rows, n}, {x, y, "012"}), add{}));
         CHECK(maps<2, std::int32_t>(planned({1, rows, n}, {x, y, "012"}), add{}));
+        CHECK(maps<2, bfloat16>(planned({2, rows, n}, {x, y, "012"}), add{}));
       }
     CHECK(reduces_every_way<1, float>(planned({rows, n}, {"01", "0"}), scaled{}));
     CHECK(reduces_every_way<2, float>(planned({2, rows, n}, {"012", "12", "01"}), add{}));
+    CHECK(reduces_every_way<2, bfloat16>(planned({2, rows, n}, {"012", "12", "01"}), add{}));
   }
 }
 
@@ -208,6 +230,7 @@ TEST_CASE("broadcasts, transpositions and sums over every choice of dimensions",
         CHECK(reduces<2, reduction::sum, false, float>(planned(loops, {x, "0123", z}), add{}));
         CHECK(reduces<2, reduction::max, true, std::int32_t>(planned(loops, {x, "0123", z}), add{}));
         CHECK(reduces<1, reduction::min, false, double>(planned(loops, {x, z}), scaled{}) == true);
+        CHECK(reduces<2, reduction::sum, false, bfloat16>(planned(loops, {x, "0123", z}), add{}));
       }
     for (auto x : shapes)
       for (auto y : shapes)
@@ -215,7 +238,33 @@ TEST_CASE("broadcasts, transpositions and sums over every choice of dimensions",
           INFO(x << ", " << y << " -> " << z);
           CHECK(maps<3, float>(planned(loops, {x, y, "0321", z}), mixture{}));
           CHECK(maps<2, double>(planned(loops, {x, y, z}), add{}));
+          CHECK(maps<3, bfloat16>(planned(loops, {x, y, "0321", z}), mixture{}));
         }
+  }
+}
+
+TEST_CASE("narrow rows are rounded once, as one number is", "[nest]") {
+  for (extent n : {1, 15, 16, 17, 1000, 1024, 5003}) {
+    std::vector<float> x(static_cast<std::size_t>(n));
+    std::uint32_t state = 7;
+    for (auto& e : x) e = std::bit_cast<float>(state = state * 1664525U + 1013904223U);  // of every size, and some are not a number
+    std::vector<bfloat16> z(x.size());
+    kernel::map_row(n, meshtf::function::identity{}, z.data(), x.data());
+    std::vector<float> back(x.size());
+    kernel::widen(n, z.data(), back.data());
+    bool same = true, wide_again = true;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      same       = same && z[i].bits == bfloat16{x[i]}.bits;
+      wide_again = wide_again && std::bit_cast<std::uint32_t>(back[i]) == std::uint32_t{z[i].bits} << 16;
+    }
+    CHECK(same);
+    CHECK(wide_again);
+    // a result of two operations has one rounding: 1 + 1/256 is a tie in bfloat16, and goes to 1
+    std::vector<bfloat16> one(x.size(), bfloat16{1}), small(x.size(), bfloat16{0x1p-8F});
+    kernel::map_row(
+        n, [](float a, float b) { return a + b - 1.0F; }, one.data(), static_cast<bfloat16 const*>(one.data()),
+        static_cast<bfloat16 const*>(small.data()));
+    CHECK(one == small);
   }
 }
 
@@ -225,6 +274,8 @@ TEST_CASE("transpositions of every size", "[nest]") {
     CHECK(maps<1, float>(planned({n, 19}, {"01", "10"}), scaled{}));
     CHECK(maps<1, double>(planned({37, n}, {"01", "10"}), scaled{}));
     CHECK(maps<1, std::int32_t>(planned({n, 21}, {"01", "10"}), scaled{}));
+    CHECK(maps<1, bfloat16>(planned({n, 21}, {"01", "10"}), scaled{}));
+    CHECK(maps<1, std::int64_t>(planned({n, 21}, {"01", "10"}), scaled{}));
     CHECK(maps<2, float>(planned({n, 33}, {"01", "10", "01"}), add{}));
     CHECK(maps<2, float>(planned({18, n}, {"0", "10", "01"}), add{}));
     for (auto z : {"021", "102", "210", "201", "120"}) {
@@ -233,6 +284,22 @@ TEST_CASE("transpositions of every size", "[nest]") {
       CHECK(maps<1, double>(planned({n, 2, 9}, {"012", z}), scaled{}));
     }
   }
+}
+
+TEST_CASE("bools are turned and joined", "[nest]") {
+  std::array<bool, 20 * 33> x{}, z{};
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % 7 < 3;
+  kernel::map_nest(planned({20, 33}, {"01", "10"}), meshtf::function::identity{}, z.data(), static_cast<bool const*>(x.data()));
+  bool same = true;
+  for (std::size_t i = 0; i < 20; ++i)
+    for (std::size_t j = 0; j < 33; ++j) same = same && z[j * 20 + i] == x[i * 33 + j];
+  CHECK(same);
+  std::array<bool, 20> any{}, all{};
+  x[5] = true, x[33] = false;
+  for (std::size_t j = 0; j < 33; ++j) x[2 * 33 + j] = true, x[3 * 33 + j] = false;
+  kernel::reduce_nest<reduction::max>(planned({20, 33}, {"01", "0"}), meshtf::function::identity{}, any.data(), static_cast<bool const*>(x.data()));
+  kernel::reduce_nest<reduction::min>(planned({20, 33}, {"01", "0"}), meshtf::function::identity{}, all.data(), static_cast<bool const*>(x.data()));
+  CHECK((any[0] && any[2] && !any[3] && !all[0] && all[2] && !all[3]));
 }
 
 TEMPLATE_TEST_CASE("products of an array and one that is read across its rows", "[nest]", float, double, std::int32_t) {

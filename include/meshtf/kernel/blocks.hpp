@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <meshtf/core/element.hpp>
+#include <meshtf/kernel/narrow.hpp>
 #include <meshtf/kernel/transposed.hpp>
 #include <meshtf/plan/nest.hpp>
 
@@ -74,7 +75,8 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
 }
 
 /// `width`: lanes of a batch. `batches`: the functor takes them. `buffered`: the functor's results are kept for a block before they are used.
-[[gnu::noinline]] inline block_plan plan_blocks(nest_steps const& nest, extent width, bool batches, bool buffered) {
+/// `narrow_ones`: a bit for each operand whose elements are narrow, so that rows are never read or written in place.
+[[gnu::noinline]] inline block_plan plan_blocks(nest_steps const& nest, extent width, bool batches, bool buffered, unsigned narrow_ones = 0) {
   block_plan plan;
   plan.width = width;
   choose_loops(nest, plan);
@@ -88,7 +90,7 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
     x.down          = plan.across < 0 ? 0 : nest.stride[k][static_cast<std::size_t>(plan.across)];
     x.step          = plan.along < 0 ? 1 : nest.stride[k][static_cast<std::size_t>(plan.along)];
     x.mode          = access::direct;
-    if (x.step == 1 || (k == result && x.step == 0)) continue;
+    if ((x.step == 1 && (narrow_ones >> k & 1) == 0) || (k == result && x.step == 0)) continue;
     if (k < result && batches && x.step == 0) {
       x.mode = access::one_value;
       one_a_row |= x.down != 0;
@@ -229,11 +231,11 @@ struct piece {
 /// Writes each of `rows` values `many` times, to be read as a batch. It stores whole batches, also where `many` is less.
 template<class Arch, class T>
 [[gnu::noinline]] void repeat_values(extent rows, void const* first, extent down, void* copy, extent many) {
-  using lanes   = kernel::lanes<T, Arch>;
+  using lanes   = kernel::lanes<computed<T>, Arch>;
   T const* from = static_cast<T const*>(first);
-  T* to         = static_cast<T*>(copy);
+  auto* to      = static_cast<computed<T>*>(copy);
 #pragma GCC unroll 1
-  for (extent r = 0; r < rows; ++r, from += down, to += many) lanes::store(typename lanes::batch(*from), to);
+  for (extent r = 0; r < rows; ++r, from += down, to += many) lanes::store(typename lanes::batch(static_cast<computed<T>>(*from)), to);
 }
 
 /// Copies the elements of a block, row by row.
@@ -252,10 +254,25 @@ template<class Arch, class T>
   } else for_each_element(b, pitch, down, step, [&](extent i, extent at) { to[i] = from[at]; });
 }
 
+/// The same for narrow elements: the copy is widened.
+template<class Arch, NarrowElement T>
+[[gnu::noinline]] void copy_block_widened(block const& b, void const* first, extent down, extent step, void* copy, extent pitch) {
+  using wide     = computed<T>;
+  T const* from  = static_cast<T const*>(first);
+  wide* const to = static_cast<wide*>(copy);
+  if (step == 1 && down == b.columns && pitch == b.columns) widen(b.rows * b.columns, from, to);
+  else if (step == 1)
+    for (extent r = 0; r < b.rows; ++r) widen(b.columns, from + r * down, to + r * pitch);
+  else if (step == 0)
+    for (extent r = 0; r < b.rows; ++r) std::fill_n(to + r * pitch, b.columns, static_cast<wide>(from[r * down]));
+  else for_each_element(b, pitch, down, step, [&](extent i, extent at) { to[i] = static_cast<wide>(from[at]); });
+}
+
 /// An operand as the loops around the rows see it: only the functions that copy it know its element type.
 struct operand {
   struct type {
     extent size;  // of an element, in bytes
+    bool widens;  // a copy has wider elements
     void (*repeat)(extent rows, void const* first, extent down, void* copy, extent many);
     void (*copy)(block const&, void const* first, extent down, extent step, void* copy, extent pitch);
   };
@@ -264,9 +281,12 @@ struct operand {
 };
 
 template<class Arch, class T>
-inline constexpr operand::type operand_of{sizeof(T), repeat_values<Arch, T>, copy_block<Arch, T>};
+inline constexpr operand::type operand_of{sizeof(T), false, repeat_values<Arch, T>, copy_block<Arch, T>};
+template<class Arch, NarrowElement T>
+inline constexpr operand::type operand_of<Arch, T>{sizeof(T), true, repeat_values<Arch, T>, copy_block_widened<Arch, T>};
 
-/// The operands of a nest within a block, except the result.
+/// The operands of a nest within a block, except the result. `Narrow`: some may have narrow elements.
+template<bool Narrow>
 class block_operands {
 public:
   block_operands(operand const* x, std::size_t count) : x_{x}, count_{count} {}
@@ -290,7 +310,7 @@ public:
     if (nest.stride[count_][along] > 1 || (nest.turns > block_elements && (buffered || b.columns <= 8 * block_grain))) return false;
     for (std::size_t k = 0; k < count_; ++k) {
       extent const down = nest.stride[k][0], step = nest.stride[k][along];
-      if (step == 1) {
+      if (step == 1 && !widens(k)) {
         now_[k] = {x_[k].start, down, -1};
       } else if (step == 0 && batches) {
         if (down != 0 && b.rows > block_elements / width) return false;
@@ -311,7 +331,19 @@ public:
     return true;
   }
 
+  /// A bit for each narrow operand.
+  unsigned narrow_ones() const {
+    unsigned ones = 0;
+    for (std::size_t k = 0; k < count_; ++k) ones |= widens(k) ? 1U << k : 0U;
+    return ones;
+  }
+
 private:
+  bool widens(std::size_t k) const {
+    if constexpr (Narrow) return x_[k].of->widens;
+    else return false;
+  }
+
   /// Repeats a value that does not move along the row: as often as a batch has lanes, or the row elements if those are fewer.
   void repeat(std::size_t k, void const* first, extent rows, extent down, extent columns, extent width) {
     extent const many = std::min(width, columns);
@@ -330,6 +362,15 @@ private:
   std::array<piece, max_operands - 1> now_;
   std::array<block_buffer<largest_element>, max_operands - 1> copies_;  // of any element type
 };
+
+/// Rounds a copy of a block and stores it.
+template<class Arch, NarrowElement T>
+[[gnu::noinline]] void store_copy(block const& b, extent pitch, computed<T> const* copy, T* z, extent row_stride, extent column_stride) {
+  if (column_stride == 1 && row_stride == b.columns && pitch == b.columns) narrow(b.rows * b.columns, copy, z);
+  else if (column_stride == 1)
+    for (extent r = 0; r < b.rows; ++r) narrow(b.columns, copy + r * pitch, z + r * row_stride);
+  else for_each_element(b, pitch, row_stride, column_stride, [&](extent i, extent at) { z[at] = static_cast<T>(copy[i]); });
+}
 
 /// Copies a copy of a block to strided memory.
 template<class Arch, class T>

@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include <meshtf/core/function.hpp>
@@ -20,9 +21,13 @@ namespace kernel {
 
 namespace detail {
 
-/// Whether `F` gets batches: it declares so, and all elements have one floating-point type.
+/// Whether `F` gets batches: it declares so, and all elements have one floating-point type, or are widened to it.
 template<class F, class R, class... T>
-inline constexpr bool in_batches = Vectorised<F> && FloatingElement<R> && (std::same_as<T, R> && ...);
+inline constexpr bool in_batches = Vectorised<F> && FloatingElement<R> && (std::same_as<computed<T>, computed<R>> && ...);
+
+/// Whether some of these element types are narrow.
+template<class... T>
+inline constexpr bool any_narrow = (NarrowElement<T> || ...);
 
 template<class F, class R, class... T>
 void plain_loop(F const& f, extent n, R* z, T const*... x) {
@@ -49,6 +54,20 @@ constexpr bool is_one_row(nest_steps const& nest) {
   for (std::size_t k = 0; k < Operands; ++k) other |= nest.stride[k][0] ^ nest.rank;
   return nest.rank <= 1 && other == 0;
 }
+
+/// A piece of a row of narrow elements, widened; other rows are read where they lie.
+template<class T>
+struct widened_piece {
+  T const* operator()(extent, T const* x) { return x; }
+};
+template<NarrowElement T>
+struct widened_piece<T> {
+  block_buffer<computed<T>> copy;
+  computed<T> const* operator()(extent n, T const* x) {
+    widen(n, x, copy.element.data());
+    return copy.element.data();
+  }
+};
 
 // ---- the loops around the rows: compiled once for each element type and used by all functors, through one virtual call for each block
 
@@ -146,31 +165,40 @@ private:
 };
 
 /// z = f of the block's rows. Rows that are contiguous in all operands are treated as one row.
-template<class R>
-void store_block(stored_rows<R> const& rows, block_operands const& operands, block const& b, R* z, extent z_stride) {
+template<class R, bool Narrow>
+void store_block(stored_rows<R> const& rows, block_operands<Narrow> const& operands, block const& b, R* z, extent z_stride) {
   bool const one = b.rows > 1 && z_stride == b.columns && operands.in_one_row(b.columns);
   rows.store(operands.pieces(), one ? 1 : b.rows, one ? b.rows * b.columns : b.columns, z, z_stride);
 }
 
-/// z = the rows of all blocks.
-template<class Arch, class R>
-[[gnu::noinline]] void store_blocks(nest_steps const& steps, bool batches, operand const* x, stored_rows<R> const& rows, R* z) {
-  constexpr extent width = kernel::lanes<R, Arch>::width;
+/// z = the rows of all blocks. `Narrow`: some operands, or the result, have narrow elements.
+template<class Arch, bool Narrow, class R>
+[[gnu::noinline]] void store_blocks(nest_steps const& steps, bool batches, operand const* x, stored_rows<computed<R>> const& rows, R* z) {
+  using wide             = computed<R>;
+  constexpr extent width = kernel::lanes<wide, Arch>::width;
   auto const result      = static_cast<std::size_t>(steps.operands - 1);
-  block_operands operands{x, result};
-  if (block whole; operands.fetch_whole(steps, width, batches, false, whole)) return store_block(rows, operands, whole, z, steps.stride[result][0]);
+  block_operands<Narrow> operands{x, result};
+  block_buffer<wide> values;
+  if (block whole; operands.fetch_whole(steps, width, batches, NarrowElement<R>, whole)) {
+    if constexpr (NarrowElement<R>) {
+      store_block(rows, operands, whole, values.element.data(), whole.columns);
+      return store_copy<Arch>(whole, whole.columns, values.element.data(), z, steps.stride[result][0], extent{1});
+    } else {
+      return store_block(rows, operands, whole, z, steps.stride[result][0]);
+    }
+  }
 
-  auto const plan   = plan_blocks(steps, width, batches, false);
+  auto const plan   = plan_blocks(steps, width, batches, false, operands.narrow_ones() | (NarrowElement<R> ? 1U << result : 0U));
   extent const down = plan.operand[result].down, step = plan.operand[result].step;
   access const mode = plan.operand[result].mode;
-  block_buffer<R> values;
 
   planes plane{steps, plan};
   do {
     for_each_block(plan, [&](block const& b) __attribute__((always_inline)) {
       R* const to = z + plane.at()[result] + b.row * down + b.column * step;
       operands.fetch(plan, b, plane.at());
-      if (mode == access::direct) return store_block(rows, operands, b, to, down);
+      if constexpr (!NarrowElement<R>)
+        if (mode == access::direct) return store_block(rows, operands, b, to, down);
       store_block(rows, operands, b, values.element.data(), plan.pitch);
       store_copy<Arch>(b, plan.pitch, values.element.data(), to, down, step);
     });
@@ -178,14 +206,14 @@ template<class Arch, class R>
 }
 
 /// z = the rows of all blocks, reduced over the loops in which z does not move; with `accumulate`, joined to what z holds. Where `f` does not take
-/// batches, its results are stored first, and `joined` reduces those.
-template<reduction Op, class Arch, class R>
+/// batches, its results are stored first, and `joined` reduces those. `Narrow`: some operands have narrow elements; the result never has.
+template<reduction Op, class Arch, bool Narrow, class R>
 [[gnu::noinline]] void join_blocks(nest_steps const& steps, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
                                    joined_rows<Op, R> const& joined, R* z) {
-  if (!steps.reduces && !accumulate) return store_blocks<Arch>(steps, batches, x, rows, z);
+  if (!steps.reduces && !accumulate) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
   constexpr extent width = kernel::lanes<R, Arch>::width;
   auto const result      = static_cast<std::size_t>(steps.operands - 1);
-  block_operands operands{x, result};
+  block_operands<Narrow> operands{x, result};
   block_buffer<R> values;
   piece kept{values.element.data(), 0, -1};
   auto const pieces_of = [&](block const& b) {
@@ -202,7 +230,7 @@ template<reduction Op, class Arch, class R>
     return;
   }
 
-  auto const plan   = plan_blocks(steps, width, batches, !batches);
+  auto const plan   = plan_blocks(steps, width, batches, !batches, operands.narrow_ones());
   extent const down = plan.operand[result].down, step = plan.operand[result].step;
   access const mode = plan.operand[result].mode;
   totals.down       = down;
@@ -240,7 +268,20 @@ template<reduction Op, class Arch, class R>
 /// z[i] = f(x[i]...) for i < n, for contiguous arrays; z may be one of x.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_row(extent n, F const& f, R* z, T const*... x) {
-  if constexpr (detail::in_batches<F, R, T...>) {
+  if constexpr (detail::any_narrow<R, T...>) {
+    std::tuple<detail::widened_piece<T>...> pieces;
+    detail::block_buffer<computed<R>> values;
+    for (extent at = 0; at < n; at += detail::block_elements) {
+      extent const some = std::min(n - at, detail::block_elements);
+      std::apply(
+          [&](detail::widened_piece<T>&... piece) {
+            if constexpr (NarrowElement<R>) map_row<Arch>(some, f, values.element.data(), piece(some, x + at)...);
+            else map_row<Arch>(some, f, z + at, piece(some, x + at)...);
+          },
+          pieces);
+      if constexpr (NarrowElement<R>) narrow(some, values.element.data(), z + at);
+    }
+  } else if constexpr (detail::in_batches<F, R, T...>) {
     using lanes = kernel::lanes<R, Arch>;
     extent i    = 0;
     for (; i + lanes::width <= n; i += lanes::width) lanes::store(f(lanes::load(x + i)...), z + i);
@@ -259,20 +300,23 @@ template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.turns, f, z, x...);
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
-  detail::store_blocks<Arch, R>(steps, detail::in_batches<F, R, T...>, operands.data(), detail::stored<Arch, F, R, T...>{f}, z);
+  detail::store_blocks<Arch, detail::any_narrow<R, T...>>(steps, detail::in_batches<F, R, T...>, operands.data(),
+                                                          detail::stored<Arch, F, computed<R>, computed<T>...>{f}, z);
 }
 
 /// z = f(x...) joined by `Op` over the loops in which z does not move; with `Accumulate`, joined to what z holds. Sums of floats stay accurate
-/// along rows of any length. z may not overlap x.
+/// along rows of any length. z may not overlap x, and has no narrow elements: a sum is rounded once, by whoever stores it.
 template<reduction Op, bool Accumulate = false, class Arch = default_arch, class F, Element R, Element... T>
+  requires(!NarrowElement<R>)
 void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
-  detail::stored<Arch, F, R, T...> const rows{f};
+  detail::stored<Arch, F, R, computed<T>...> const rows{f};
   if constexpr (detail::in_batches<F, R, T...>)
-    detail::join_blocks<Op, Arch>(steps, true, Accumulate, operands.data(), rows, detail::joined<Op, Arch, F, R, sizeof...(T)>{f}, z);
+    detail::join_blocks<Op, Arch, detail::any_narrow<T...>>(steps, true, Accumulate, operands.data(), rows,
+                                                            detail::joined<Op, Arch, F, R, sizeof...(T)>{f}, z);
   else
-    detail::join_blocks<Op, Arch>(steps, false, Accumulate, operands.data(), rows,
-                                  detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}}, z);
+    detail::join_blocks<Op, Arch, detail::any_narrow<T...>>(steps, false, Accumulate, operands.data(), rows,
+                                                            detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}}, z);
 }
 
 /// z = `value` wherever a nest writes, even if it has no turns: its loops along which z stands still may be empty.
@@ -300,6 +344,18 @@ template<reduction Op, class F, class R, class... T>
 void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
   if (s.turns != 0) kernel::reduce_nest<Op>(s, task.f, z, x...);
   else kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
+}
+/// With a narrow result; the last of the arrays is the scratch memory, which gets the result first unless nothing is joined.
+template<reduction Op, class F, NarrowElement R, class... T, class... X>
+  requires(sizeof...(X) == sizeof...(T) + 1)
+void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, X*... arrays) {
+  std::tuple<X*...> const all{arrays...};
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    if (!s.reduces) return kernel::map_nest(s, task.f, z, static_cast<T const*>(std::get<K>(all))...);
+    computed<R>* const wide = std::get<sizeof...(T)>(all);
+    kernel::reduce_nest<Op>(s, task.f, wide, static_cast<T const*>(std::get<K>(all))...);
+    kernel::narrow(detail::span_of(s, static_cast<std::size_t>(s.operands - 1)), wide, z);
+  }(std::index_sequence_for<T...>{});
 }
 
 }  // namespace task

@@ -55,7 +55,7 @@ using default_arch = xsimd::default_arch;
 /// xsimd's exp and tanh are within 1.5 units in the last place and keep infinities, NaN and the sign of 0. In float, exp is infinity from 88.38 on
 /// (exactly: 88.72), and below -87.7 it is 0, never a denormal.
 template<Element T, class Arch>
-  requires xsimd::has_simd_register<T, Arch>::value
+  requires(NumberElement<T> && !NarrowElement<T> && xsimd::has_simd_register<T, Arch>::value)
 struct lanes<T, Arch> {
   using batch                = xsimd::batch<T, Arch>;
   static constexpr int width = static_cast<int>(batch::size);

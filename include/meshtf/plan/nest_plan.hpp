@@ -37,8 +37,16 @@ struct map {
 /// z = the sum, maximum or minimum of f(x...) over the loops along which z stands still. Arrays: z, x...
 template<reduction Op, class F, class R, class... T>
 struct reduce {
-  using steps_type = nest_steps;
+  using steps_type   = nest_steps;
+  using scratch_type = computed<R>;
   F f;
+
+  /// The result before it is rounded, if its elements are narrow and anything is joined.
+  static constexpr extent scratch(nest_steps const& s)
+    requires NarrowElement<R>
+  {
+    return s.reduces ? detail::span_of(s, static_cast<std::size_t>(s.operands - 1)) : 0;
+  }
 
   static constexpr meshtf::work work(nest_steps const& s) {
     return {.kind = "reduction", .elementwise = s.turns * (detail::flops_of<F> + 1), .bytes = detail::bytes_of_nest<T..., R>(s)};

@@ -1,0 +1,55 @@
+// Narrow elements: between the type that is stored and the type that is computed with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <meshtf/core/element.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+
+namespace detail {
+
+/// Sixteen numbers at once, in as many registers as that takes. Left to themselves, some compilers convert them one by one.
+inline constexpr std::size_t converted_at_once           = 16;
+using words [[gnu::vector_size(4 * converted_at_once)]]  = std::uint32_t;
+using halves [[gnu::vector_size(2 * converted_at_once)]] = std::uint16_t;
+
+}  // namespace detail
+
+/// wide[i] = x[i]; nothing is lost.
+[[gnu::noinline]] inline void widen(extent n, bfloat16 const* x, float* wide) {
+  constexpr auto together = extent{detail::converted_at_once};
+  extent i                = 0;
+  for (; i + together <= n; i += together) {
+    detail::halves from;
+    std::memcpy(&from, x + i, sizeof from);
+    detail::words const to = __builtin_convertvector(from, detail::words) << 16;
+    std::memcpy(wide + i, &to, sizeof to);
+  }
+  for (; i < n; ++i) wide[i] = static_cast<float>(x[i]);
+}
+
+/// z[i] = wide[i], rounded as bfloat16's constructor does.
+[[gnu::noinline]] inline void narrow(extent n, float const* wide, bfloat16* z) {
+  constexpr auto together = extent{detail::converted_at_once};
+  extent i                = 0;
+  for (; i + together <= n; i += together) {
+    detail::words from;
+    std::memcpy(&from, wide + i, sizeof from);
+    detail::words const upper   = from >> 16;
+    detail::words const nearest = (from + 0x7fffU + (upper & 1U)) >> 16;
+    auto const not_a_number     = reinterpret_cast<detail::words>((from & 0x7fffffffU) > 0x7f800000U);
+    detail::words const rounded = (nearest & ~not_a_number) | ((upper | 0x40U) & not_a_number);
+    auto const to               = __builtin_convertvector(rounded, detail::halves);
+    std::memcpy(static_cast<void*>(z + i), &to, sizeof to);
+  }
+  for (; i < n; ++i) z[i] = bfloat16{wide[i]};
+}
+
+}  // namespace kernel
+}  // namespace v0
+}  // namespace meshtf
