@@ -1,6 +1,7 @@
 // Collectives on any number of processes, with counts that fit into one message and counts that do not.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -49,7 +50,7 @@ T joined_at(reduction r, int size, extent k) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a maximum of which one is not a number is not a number", "", float, double) {
+TEMPLATE_TEST_CASE("a maximum of which one is not a number is not a number", "", float, double, meshtf::bfloat16) {
   using T = TestType;
   boost::mpi::communicator const world;
   auto const n   = GENERATE(as<extent>{}, 1, 64, 100000);
@@ -63,7 +64,7 @@ TEMPLATE_TEST_CASE("a maximum of which one is not a number is not a number", "",
   }
 }
 
-TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, double, std::int32_t) {
+TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, double, std::int32_t, std::int64_t, meshtf::bfloat16) {
   using T = TestType;
   boost::mpi::communicator const world;
   int const rank = world.rank(), size = world.size();
@@ -83,7 +84,7 @@ TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, doub
     for (reduction r : {reduction::sum, reduction::max, reduction::min})
       for (bool in_place : {false, true}) {
         auto parts = array_of<T>(rank, n * size);
-        std::vector<T> buffer(static_cast<std::size_t>(n)), apart(static_cast<std::size_t>(n));
+        std::vector<T> buffer(static_cast<std::size_t>(exchange_scratch(n, element_of<T>))), apart(static_cast<std::size_t>(n));
         T* const sum = in_place ? parts.data() + rank * n : apart.data();
         reduce_scatter(world, r, parts.data(), n, buffer.data(), sum);
         for (extent k = 0; k < n; ++k) REQUIRE(sum[k] == joined_at<T>(r, size, rank * n + k));
@@ -111,6 +112,23 @@ TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, doub
     broadcast(world, z.data(), n, size - 1);
     CHECK(z == array_of<T>(size - 1, n));
   }
+}
+
+TEST_CASE("a pairwise sum of bfloat16 is rounded once") {
+  boost::mpi::communicator const world;
+  int const size = world.size();
+  extent const n = 200'000;  // more than one piece
+  auto const at  = [](int rank, extent k) { return meshtf::bfloat16{std::sin(static_cast<double>(k + 1) * (rank + 1))}; };
+  std::vector<meshtf::bfloat16> parts, buffer(static_cast<std::size_t>(exchange_scratch(n, element::bfloat16))), sum(static_cast<std::size_t>(n));
+  for (extent k = 0; k < n * size; ++k) parts.push_back(at(world.rank(), k));
+  reduce_scatter(world, reduction::sum, parts.data(), n, buffer.data(), sum.data());
+  bool once = true;
+  for (extent k = 0; k < n; ++k) {
+    float exact = 0;  // sums of so few are exact, or nearly so
+    for (int i = 0; i < size; ++i) exact += static_cast<float>(at((world.rank() - i + size) % size, world.rank() * n + k));
+    once = once && sum[static_cast<std::size_t>(k)].bits == meshtf::bfloat16{exact}.bits;
+  }
+  CHECK(once);
 }
 
 TEST_CASE("a sum of rounded values has the same bits each time") {

@@ -13,11 +13,12 @@ inline namespace v0 {
 
 /// One call of an all-reduce, over the axes `over`. The process works on a range of the array, at first the whole array: a reduce-scatter narrows the
 /// range to the process's own part, and an all-gather restores the range before. `count` is the number of elements in the range for an all-reduce,
-/// and in one part for the other two.
+/// and in one part for the other two. `type` is what travels; if it is wider than the array's, the array is widened for this call and rounded after it.
 struct all_reduce_call {
   collective kind = collective::all_reduce;
   extent count    = 0;
   axis_set over   = 0;
+  element type    = element::float32;
 };
 
 struct all_reduce_steps {
@@ -29,9 +30,11 @@ struct all_reduce_steps {
   constexpr auto end() const { return call.begin() + count; }
 };
 
-/// The calls that add up `n` elements over the axes `over` of `M`; none if there are no axes.
+/// The calls that join `n` elements over the axes `over` of `M`; none if there are no axes. A pairwise reduce-scatter adds narrow elements in a wider
+/// type and rounds each sum once, so it sends them as they are.
 template<Mesh M>
-constexpr all_reduce_steps plan_all_reduce(extent n, extent element_bytes, axis_set over) {
+constexpr all_reduce_steps plan_all_reduce(reduction op, extent n, element type, axis_set over) {
+  extent const element_bytes = bytes_of(type);
   all_reduce_steps steps;
   if (over == 0) return steps;
   sum_by_link sum;
@@ -39,17 +42,17 @@ constexpr all_reduce_steps plan_all_reduce(extent n, extent element_bytes, axis_
   bool const by_nodes = sum.between != 0 && reduces_by_nodes(n, element_bytes, sum.processes, sum.nodes);
   extent const whole  = n / sum.processes;
   if (by_nodes) {
-    steps.push_back({collective::reduce_scatter, whole, sum.within});
+    steps.push_back({collective::reduce_scatter, whole, sum.within, type});
     n    = whole;
     over = sum.between;
   }
   if (extent const processes = processes_along(axis_sizes<M>, over); reduces_in_parts(n, element_bytes, processes)) {
-    steps.push_back({collective::reduce_scatter, n / processes, over});
-    steps.push_back({collective::all_gather, n / processes, over});
+    steps.push_back({collective::reduce_scatter, n / processes, over, type});
+    steps.push_back({collective::all_gather, n / processes, over, type});
   } else {
-    steps.push_back({collective::all_reduce, n, over});
+    steps.push_back({collective::all_reduce, n, over, op == reduction::sum ? added_as(type) : type});
   }
-  if (by_nodes) steps.push_back({collective::all_gather, whole, sum.within});
+  if (by_nodes) steps.push_back({collective::all_gather, whole, sum.within, type});
   return steps;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <meshtf/core/dim.hpp>
+#include <meshtf/core/element.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -74,6 +75,16 @@ constexpr extent messages_of(collective c, extent processes) {
 constexpr extent exchange_piece(extent part, extent element_bytes) {
   extent const most = 256 * 1024 / element_bytes;
   return part < most ? part : most;
+}
+
+/// The type as which addends travel if MPI adds them: rounding to bfloat16 at each hop would lose more with each process.
+constexpr element added_as(element type) { return type == element::bfloat16 ? element::float32 : type; }
+
+/// Elements of `type` in the scratch memory of a pairwise reduce-scatter: a message that arrives, and before it, where the sum of a narrow type is
+/// kept in a wider one until it is rounded, such a sum.
+constexpr extent exchange_scratch(extent part, element type) {
+  extent const piece = exchange_piece(part, bytes_of(type));
+  return piece + (added_as(type) == type ? 0 : piece * bytes_of(added_as(type)) / bytes_of(type));
 }
 
 /// Whether an all-reduce is made as a pairwise reduce-scatter and an all-gather: if the array is long and has a part for each process. The two calls

@@ -132,15 +132,19 @@ public:
   // ---- messages
   template<class T>
   constexpr void all_reduce(reduction op, T*, extent n, axis_set over) {
-    for (all_reduce_call const& c : plan_all_reduce<M>(n, extent{sizeof(T)}, over)) switch (c.kind) {
+    for (all_reduce_call const& c : plan_all_reduce<M>(op, n, element_of<T>, over)) switch (c.kind) {
         case collective::reduce_scatter: reduce_scatter<T>(op, nullptr, c.count, nullptr, c.over); break;
         case collective::all_gather: all_gather<T>(nullptr, c.count, c.over); break;
-        default: this->note_collective(collective::all_reduce, op, element_of<T>, c.count, c.over);
+        default:
+          extent const wide = c.type == element_of<T> ? 0 : c.count;
+          auto* const copy  = take<computed<T>>(wide);
+          this->note_collective(collective::all_reduce, op, c.type, c.count, c.over);
+          give(copy, wide);
       }
   }
   template<class T>
   constexpr void reduce_scatter(reduction op, T const*, extent part, T*, axis_set over) {
-    extent const extra = exchange_piece(part, extent{sizeof(T)});
+    extent const extra = exchange_scratch(part, element_of<T>);
     T* const buffer    = take<T>(extra);
     this->note_collective(collective::reduce_scatter, op, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
     give(buffer, extra);
@@ -153,7 +157,7 @@ public:
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {
     if (move.what == transfer_kind::slice) return;
-    extent const extra = scratch_of(move, extent{sizeof(T)});
+    extent const extra = scratch_of(move, element_of<T>);
     T* const scratch   = take<T>(extra);
     this->note_collective(collective_of(move), reduction::sum, element_of<T>, move.send, move.over);
     give(scratch, extra);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -11,6 +12,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/kernel/narrow.hpp>
 #include <meshtf/plan/collective.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
@@ -74,6 +76,18 @@ void join(reduction r, T const* x, T const* y, extent n, T* z) {
   }
 }
 
+/// z[k] = z[k] joined with x[k], in the wider type of z.
+template<NarrowElement T>
+void join_widened(reduction r, computed<T>* z, T const* x, extent n) {
+  constexpr extent some = 1024;
+  std::array<computed<T>, some> wide;
+  for (extent k = 0; k < n; k += some) {
+    extent const length = std::min(some, n - k);
+    kernel::widen(length, x + k, wide.data());
+    join(r, z + k, static_cast<computed<T> const*>(wide.data()), length, z + k);
+  }
+}
+
 /// MPI_MAX of floating-point numbers may drop a NaN, depending on the order of reduction; so may MPI_MIN.
 template<class T, reduction R>
 MPI_Op joining_op() {
@@ -88,6 +102,8 @@ MPI_Op joining_op() {
 
 template<class T>
 MPI_Op operation_of(reduction r) {
+  if constexpr (NarrowElement<T>)
+    if (r == reduction::sum) return joining_op<T, reduction::sum>();  // it rounds at each hop, so machines call it for maxima alone
   if (r == reduction::sum) return MPI_SUM;
   if constexpr (FloatingElement<T>) return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
   else if constexpr (!NumberElement<T>) return r == reduction::max ? MPI_LOR : MPI_LAND;
@@ -172,7 +188,7 @@ void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* 
 }
 
 /// `sum` gets array number `rank` of `parts`, joined over the processes. `sum` may be that array; nothing else in `parts` changes. `buffer`
-/// holds `exchange_piece(n, sizeof(T))` elements.
+/// holds `exchange_scratch(n, element_of<T>)` elements.
 ///
 /// It exchanges pairwise and joins in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI
 /// 4.1 takes several times as long (docs/decisions.md).
@@ -181,6 +197,21 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
   int const rank = comm.rank(), size = comm.size();
   T const* so_far    = parts + rank * n;
   extent const piece = exchange_piece(n, extent{sizeof(T)});
+  if constexpr (NarrowElement<T>) {  // each piece is joined in a wider type, then rounded once
+    auto* const joined = reinterpret_cast<computed<T>*>(buffer);
+    T* const arriving  = buffer + exchange_scratch(n, element_of<T>) - piece;
+    for (extent at = 0; at < n; at += piece) {
+      extent const length = std::min(piece, n - at);
+      kernel::widen(length, so_far + at, joined);
+      for (int i = 1; i < size; ++i) {
+        int const next = (rank + i) % size, last = (rank - i + size) % size;
+        detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving, length);
+        detail::join_widened(r, joined, arriving, length);
+      }
+      kernel::narrow(length, joined, sum + at);
+    }
+    return;
+  }
   if (size == 1 && sum != so_far) std::copy_n(so_far, n, sum);
   for (int i = 1; i < size; ++i) {
     int const next = (rank + i) % size, last = (rank - i + size) % size;

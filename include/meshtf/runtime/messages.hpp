@@ -158,7 +158,7 @@ public:
 
   template<class T>
   void all_reduce(reduction op, T* data, extent n, axis_set over) {
-    for (all_reduce_call const& c : plan_all_reduce<M>(n, extent{sizeof(T)}, over)) switch (c.kind) {
+    for (all_reduce_call const& c : plan_all_reduce<M>(op, n, element_of<T>, over)) switch (c.kind) {
         case collective::reduce_scatter: {
           T* const mine = data + rank_along(c.over) * c.count;
           reduce_scatter(op, static_cast<T const*>(data), c.count, mine, c.over);
@@ -169,10 +169,14 @@ public:
           data -= rank_along(c.over) * c.count;
           all_gather(data, c.count, c.over);
           break;
-        default: {
+        default:
+          if constexpr (NarrowElement<T>)
+            if (c.type != element_of<T>) {
+              add_up_widened(data, c.count, c.over);
+              break;
+            }
           auto const span = calls<T>(collective::all_reduce, op, c.count, c.over);
           meshtf::all_reduce(along(c.over), op, data, c.count);
-        }
       }
   }
 
@@ -180,7 +184,7 @@ public:
   /// over the processes; it may be that part itself.
   template<class T>
   void reduce_scatter(reduction op, T const* parts, extent part, T* sum, axis_set over) {
-    extent const extra = exchange_piece(part, extent{sizeof(T)});
+    extent const extra = exchange_scratch(part, element_of<T>);
     auto const span    = calls<T>(collective::reduce_scatter, op, part * processes_along(axis_sizes<M>, over), over);
     detail::scratch_memory<T, Self> const buffer{self(), extra};
     meshtf::reduce_scatter(along(over), op, parts, part, buffer.data(), sum);
@@ -226,13 +230,13 @@ public:
       kernel::map_nest(move.pack, function::identity{}, z, x + offset_of(move));
       return;
     }
-    extent const extra = scratch_of(move, extent{sizeof(T)});
+    extent const extra = scratch_of(move, element_of<T>);
     auto const span    = calls<T>(collective_of(move), reduction::sum, move.send, move.over);
     detail::scratch_memory<T, Self> const scratch{self(), extra};
     auto const& comm  = along(move.over);
-    T* const packed   = scratch.data();
+    T* const buffer   = scratch.data();  // at the start, where it is aligned for wider elements
+    T* const packed   = buffer + (move.what == transfer_kind::reduce_scatter ? exchange_scratch(move.block, element_of<T>) : 0);
     T* const received = packed + (move.packs ? move.send : 0);
-    T* const buffer   = received + (move.unpacks ? move.result : 0);
     if (move.packs) kernel::map_nest(move.pack, function::identity{}, packed, x);
     T const* const sent = move.packs ? packed : x;
     T* const arriving   = move.unpacks ? received : z;
@@ -316,6 +320,17 @@ protected:
   std::unique_ptr<profile> profile_ = profile::if_wanted();
 
 private:
+  /// An all-reduce of a sum whose addends travel in a wider type.
+  template<NarrowElement T>
+  void add_up_widened(T* data, extent n, axis_set over) {
+    using wide      = computed<T>;
+    auto const span = calls<wide>(collective::all_reduce, reduction::sum, n, over);
+    detail::scratch_memory<wide, Self> const copy{self(), n};
+    kernel::widen(n, data, copy.data());
+    meshtf::all_reduce(along(over), reduction::sum, copy.data(), n);
+    kernel::narrow(n, copy.data(), data);
+  }
+
   /// Lives during a collective: reports waiting, and measures the time if a profile is wanted.
   struct collective_at_work {
     detail::waiting here;

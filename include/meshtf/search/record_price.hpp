@@ -78,13 +78,14 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
 template<Mesh M, class F>
 constexpr extent for_each_message(reduction op, element type, extent n, axis_set over, call_site const& site, F const& f) {
   extent scratch = 0;
-  for (all_reduce_call const& c : plan_all_reduce<M>(n, bytes_of(type), over)) {
+  for (all_reduce_call const& c : plan_all_reduce<M>(op, n, type, over)) {
     extent const processes = processes_along(axis_sizes<M>, c.over);
     bool const scatters    = c.kind == collective::reduce_scatter;
-    extent const bytes     = c.count * bytes_of(type) * (scatters ? processes : 1);
-    if (scatters) scratch = std::max(scratch, exchange_piece(c.count, bytes_of(type)) * bytes_of(type));
-    f(collective_call{c.kind, c.kind == collective::all_gather ? reduction::sum : op, type, c.over,
-                      payload_of(c.kind, bytes, processes) / bytes_of(type), payload_of(c.kind, bytes, processes),
+    extent const bytes     = c.count * bytes_of(c.type) * (scatters ? processes : 1);
+    if (scatters) scratch = std::max(scratch, exchange_scratch(c.count, type) * bytes_of(type));
+    else if (c.type != type) scratch = std::max(scratch, bytes);
+    f(collective_call{c.kind, c.kind == collective::all_gather ? reduction::sum : op, c.type, c.over,
+                      payload_of(c.kind, bytes, processes) / bytes_of(c.type), payload_of(c.kind, bytes, processes),
                       sent_by_one(c.kind, bytes, processes), site});
   }
   return scratch;

@@ -79,6 +79,11 @@ constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
   }
   return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer_kind::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
 }
+/// The same for elements of a type; one of narrow elements keeps a sum in a wider type.
+constexpr extent scratch_of(reshard_move const& m, element type) {
+  extent const more = m.what == transfer_kind::reduce_scatter ? exchange_scratch(m.block, type) - exchange_piece(m.block, bytes_of(type)) : 0;
+  return scratch_of(m, bytes_of(type)) + more;
+}
 
 /// The moves of a reshard, in order.
 struct reshard_steps {
