@@ -1,7 +1,6 @@
 // Matrix products: the one place that calls BLAS and oneDNN.
 #pragma once
 
-#include <cblas.h>
 #include <concepts>
 #include <limits>
 #include <stdexcept>
@@ -9,6 +8,11 @@
 #include <string_view>
 
 #include <meshtf/core/element.hpp>
+
+// OpenBLAS declares a global `bfloat16`, which would be ambiguous in programs that say `using namespace meshtf`.
+#define bfloat16 blas_bfloat16
+#include <cblas.h>
+#undef bfloat16
 
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
 #include <dnnl.h>

@@ -134,7 +134,7 @@ void running_sums(line_steps const& s, bool reverse, T const* x, T* z) {
       for (extent a = 0, at = first + begin; a < along; ++a, at += step)
         for (extent i = 0; i < lines; ++i) {
           auto& total = sum[static_cast<std::size_t>(i)];
-          total += x[at + i];
+          total += static_cast<typename element_traits<T>::sums_in>(x[at + i]);
           z[at + i] = static_cast<T>(total);
         }
     }

@@ -55,6 +55,19 @@ constexpr bool is_one_row(nest_steps const& nest) {
   return nest.rank <= 1 && other == 0;
 }
 
+/// Whether a map only copies narrow elements, widens or rounds them.
+template<class F, class R, class... T>
+inline constexpr bool only_converts = false;
+template<class R, class T>
+inline constexpr bool only_converts<function::identity, R, T> = any_narrow<R, T> && std::same_as<computed<R>, computed<T>>;
+
+template<class R, class T>
+void convert_row(extent n, R* z, T const* x) {
+  if constexpr (!NarrowElement<R>) widen(n, x, z);
+  else if constexpr (!NarrowElement<T>) narrow(n, x, z);
+  else if (z != x) std::copy_n(x, n, z);
+}
+
 /// A piece of a row of narrow elements, widened; other rows are read where they lie.
 template<class T>
 struct widened_piece {
@@ -268,7 +281,9 @@ template<reduction Op, class Arch, bool Narrow, class R>
 /// z[i] = f(x[i]...) for i < n, for contiguous arrays; z may be one of x.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_row(extent n, F const& f, R* z, T const*... x) {
-  if constexpr (detail::any_narrow<R, T...>) {
+  if constexpr (detail::only_converts<F, R, T...>) {
+    detail::convert_row(n, z, x...);
+  } else if constexpr (detail::any_narrow<R, T...>) {
     std::tuple<detail::widened_piece<T>...> pieces;
     detail::block_buffer<computed<R>> values;
     for (extent at = 0; at < n; at += detail::block_elements) {

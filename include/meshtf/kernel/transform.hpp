@@ -4,6 +4,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <meshtf/kernel/blocks.hpp>
 #include <meshtf/kernel/simd.hpp>
 
 namespace meshtf {
@@ -16,6 +17,23 @@ namespace detail {
 template<class Lanes, class P>
 using batch_of = std::conditional_t<std::is_const_v<P>, typename Lanes::batch const, typename Lanes::batch>;
 
+/// A piece of an array of narrow elements, widened; it is rounded and stored unless the array is const.
+template<class P>
+class widened_array {
+  using wide = computed<std::remove_const_t<P>>;
+  block_buffer<wide> copy_;
+
+public:
+  auto* fetch(extent n, P const* from) {
+    widen(n, from, copy_.element.data());
+    if constexpr (std::is_const_v<P>) return static_cast<wide const*>(copy_.element.data());
+    else return copy_.element.data();
+  }
+  void store(extent n, P* to) const {
+    if constexpr (!std::is_const_v<P>) narrow(n, copy_.element.data(), to);
+  }
+};
+
 }  // namespace detail
 
 /// Calls f(a, b, ...) with references to the i-th elements of `p...`, for i < n; elements of const arrays are read-only. With
@@ -23,7 +41,18 @@ using batch_of = std::conditional_t<std::is_const_v<P>, typename Lanes::batch co
 template<class Arch = default_arch, class F, class P, class... Q>
   requires(std::same_as<std::remove_const_t<P>, std::remove_const_t<Q>> && ...)
 void transform(extent n, F f, P* p, Q*... q) {
-  if constexpr (Vectorised<F>) {
+  if constexpr (NarrowElement<std::remove_const_t<P>>) {
+    std::tuple<detail::widened_array<P>, detail::widened_array<Q>...> pieces;
+    for (extent at = 0; at < n; at += detail::block_elements) {
+      extent const some = std::min(n - at, detail::block_elements);
+      std::apply(
+          [&](auto& first, auto&... more) {
+            transform<Arch>(some, f, first.fetch(some, p + at), more.fetch(some, q + at)...);
+            first.store(some, p + at), (more.store(some, q + at), ...);
+          },
+          pieces);
+    }
+  } else if constexpr (Vectorised<F>) {
     using lanes            = kernel::lanes<std::remove_const_t<P>, Arch>;
     constexpr extent width = lanes::width;
     auto const store       = []<class X>(auto const& batch, X* to, extent count) {

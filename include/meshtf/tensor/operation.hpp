@@ -16,7 +16,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A plain number. It takes the element type of the tensor it meets.
+/// A plain number. It takes the element type of the tensor it meets; in arithmetic, the type that this is computed with.
 template<class N>
 concept Number = !__is_class(N) && std::is_arithmetic_v<N>;  // most types that are asked are tensors: the builtin instantiates nothing
 

@@ -35,7 +35,7 @@ constexpr auto one_hot(tensor<U, L, I...> const& ids, std::source_location at = 
   } else {
     ids.machine().enter("one_hot", at);
     auto const classes = detail::indices<std::int32_t, L, V>(ids.machine());
-    return detail::each<T, shape<I..., V>>(function::is_same_index<T>{}, ids, classes);
+    return detail::each<T, shape<I..., V>>(function::is_same_index<computed<T>>{}, ids, classes);
   }
 }
 

@@ -110,6 +110,7 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator+(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::plus, X, Y>;
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
   if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
     static_assert(accepted<typename meets::verdict>, "meshtf: x would count per addend: p + as_partial<...>(x), free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator+ can't join these operands");
@@ -120,6 +121,7 @@ constexpr auto operator+(X const& x, Y const& y) {
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator-(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::minus, X, Y>;
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not subtracted: cast<int>(x) first");
   if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
     static_assert(accepted<typename meets::verdict>, "meshtf: x would count per addend: p - as_partial<...>(x), free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator- can't join these operands");
@@ -130,6 +132,7 @@ constexpr auto operator-(X const& x, Y const& y) {
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator*(X const& p, Y const& q) {
   using meets = detail::meeting_of<algebra::meeting::times, X, Y>;
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: cast<int>(x) first");
   if constexpr (detail::OpenSum<X> && detail::OpenSum<Y>)
     static_assert(accepted<typename meets::verdict>, "meshtf: operator* of two open sums: finish(p) * q");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator* can't join these operands");
@@ -183,7 +186,8 @@ constexpr auto operator-(X const& x) {
 
 template<detail::Operand X, Number N>
 constexpr auto operator*(X const& x, N c) {
-  using T = detail::element_in<X>;
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: cast<int>(x) first");
+  using T = computed<detail::element_in<X>>;
   function::scaled<T> const f{static_cast<T>(c)};
   return detail::linearly<algebra::use::scaled>(x, [f](auto const& a) { return detail::linear_function("operator*", {}, f, f, a); });
 }
@@ -194,7 +198,7 @@ constexpr auto operator*(N c, X const& x) {
 
 template<detail::Operand X, Number N>
 constexpr auto operator/(X const& x, N c) {
-  using T = detail::element_in<X>;
+  using T = computed<detail::element_in<X>>;
   static_assert(FloatingElement<T>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
   function::divided_by<T> const f{static_cast<T>(c)};
   return detail::linearly<algebra::use::scaled>(x, [f](auto const& a) { return detail::linear_function("operator/", {}, f, f, a); });
@@ -202,8 +206,9 @@ constexpr auto operator/(X const& x, N c) {
 
 template<detail::Operand X, Number N>
 constexpr auto operator+(X const& x, N c) {
-  using T       = detail::element_in<X>;
+  using T       = computed<detail::element_in<X>>;
   using verdict = detail::use_verdict<algebra::use::shifted, X>;
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
   static_assert(accepted<verdict>, "meshtf: operator+ would count c per addend: finish(p) + c");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator+", {}, function::shifted<T>{static_cast<T>(c)}, function::identity{}, detail::entered(x));
@@ -216,8 +221,9 @@ constexpr auto operator+(N c, X const& x) {
 
 template<detail::Operand X, Number N>
 constexpr auto operator-(X const& x, N c) {
-  using T       = detail::element_in<X>;
+  using T       = computed<detail::element_in<X>>;
   using verdict = detail::use_verdict<algebra::use::shifted, X>;
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
   static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: finish(p) - c");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator-", {}, function::shifted<T>{static_cast<T>(-static_cast<T>(c))}, function::identity{},
@@ -226,8 +232,9 @@ constexpr auto operator-(X const& x, N c) {
 }
 template<Number N, detail::Operand X>
 constexpr auto operator-(N c, X const& x) {
-  using T       = detail::element_in<X>;
+  using T       = computed<detail::element_in<X>>;
   using verdict = detail::use_verdict<algebra::use::subtracted, X>;
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not subtracted: cast<int>(x) first");
   static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: c - finish(p)");
   if constexpr (accepted<verdict>)
     return detail::linear_function("operator-", {}, function::subtracted_from<T>{static_cast<T>(c)}, function::negated{}, detail::entered(x));
@@ -246,7 +253,7 @@ constexpr auto operator/(N c, X const& operand) {
   } else {
     auto const& x = detail::entered(operand);
     x.machine().enter("operator/");
-    auto z = detail::each<T, dims>(function::dividing<T>{static_cast<T>(c)}, x);
+    auto z = detail::each<T, dims>(function::dividing<computed<T>>{static_cast<computed<T>>(c)}, x);
     if (detail::wants_gradient(x))
       detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
         detail::contribute(x.target(), detail::each<T, dims>(function::reciprocal_gradient{}, dz, z.value(), x.value()));

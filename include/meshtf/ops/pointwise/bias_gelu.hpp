@@ -42,7 +42,7 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias, std::source_loc
     if (detail::wants_gradient(x, detail::entered(bias)))
       detail::record(z, [x = detail::keep(x), b = detail::keep(bias)](auto const& dz) {
         constexpr function::gelu_of_sum_gradient slope{};
-        if constexpr (plan::innermost)
+        if constexpr (plan::innermost && !NarrowElement<T>)
           if (x.needs_gradient() && b.needs_gradient()) {
             auto dx = tensor_of<T, L, X>::uninitialised(dz.machine());
             auto db = tensor_of<T, L, typename B::shape_type>::uninitialised(dz.machine());

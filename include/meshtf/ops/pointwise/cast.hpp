@@ -1,6 +1,7 @@
 // cast: the same values in another element type.
 #pragma once
 
+#include <cstdint>
 #include <source_location>
 
 #include <meshtf/tensor/operation.hpp>
@@ -25,13 +26,24 @@ namespace detail {
 
 /// Whether `To` can represent every value of `From`.
 template<class To, class From>
-inline constexpr bool holds_all_of = std::is_same_v<To, From> || std::is_same_v<To, double>;
+inline constexpr bool holds_all_of =
+    std::is_same_v<To, From> || (std::is_same_v<To, double> && !std::is_same_v<From, std::int64_t>) ||
+    (std::is_same_v<To, float> && std::is_same_v<From, bfloat16>) || (std::is_same_v<To, std::int64_t> && std::is_same_v<From, std::int32_t>);
+
+/// What converts an element. Between a narrow type and the one that it is computed with, kernels convert by themselves.
+template<class To, class From>
+using conversion = std::conditional_t<(NarrowElement<To> || NarrowElement<From>) && std::is_same_v<computed<To>, computed<From>>, function::identity,
+                                      function::converted<To>>;
 
 }  // namespace detail
 
-/// `x` in elements of type `To`: float, double or int (rounded towards zero). Local. Gradient: between floating-point types it is cast back, and that
-/// of a parameter stays open; through int there is none. An open sum stays open if `To` can represent every value of its type. Otherwise the cast
-/// does not compile, since rounded addends have another sum.
+/// `x` in elements of type `To`: float, double, bfloat16 (each rounded to the nearest), int, std::int64_t (rounded towards zero) or bool (whether it
+/// is not 0). Local. Gradient: between floating-point types it is cast back, and that of a parameter stays open; through others there is none. An open
+/// sum stays open if `To` can represent every value of its type. Otherwise the cast does not compile, since rounded addends have another sum.
+///
+/// In mixed precision a program keeps float parameters and computes with `auto const w16 = cast<bfloat16>(w);`. The gradients of all uses of `w16`
+/// are added up in bfloat16, one rounding an addition. They are cast back to float once, and over processes they are added in float. To accumulate
+/// the uses in float too, write a cast for each: `cast<bfloat16>(w)` where it is used.
 template<Element To, detail::Operand X>
 constexpr auto cast(X const& operand, std::source_location at = std::source_location::current()) {
   using T                     = detail::element_in<X>;
@@ -44,10 +56,10 @@ constexpr auto cast(X const& operand, std::source_location at = std::source_loca
   } else {
     return detail::linearly<algebra::use::widened>(operand, [&](auto const& x) {
       x.machine().enter("cast", at);
-      auto z = detail::each<To, dims>(function::converted<To>{}, x);
+      auto z = detail::each<To, dims>(detail::conversion<To, T>{}, x);
       if constexpr (FloatingElement<To> && FloatingElement<T>)
         detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
-          detail::contribute(to, detail::each<T, dims>(function::converted<T>{}, dz), owed);
+          detail::contribute(to, detail::each<T, dims>(detail::conversion<T, To>{}, dz), owed);
         });
       return z;
     });

@@ -102,11 +102,11 @@ constexpr auto compared(char const* name, std::source_location at, X const& x, Y
   } else if constexpr (Number<Y>) {
     using T = element_in<X>;
     x.machine().enter(name, at);
-    return each<T, shape_in<X>>(function::with_number_right<F, T>{static_cast<T>(y)}, entered(x));
+    return each<T, shape_in<X>>(function::with_number_right<F, computed<T>>{static_cast<computed<T>>(static_cast<T>(y))}, entered(x));
   } else if constexpr (Number<X>) {
     using T = element_in<Y>;
     y.machine().enter(name, at);
-    return each<T, shape_in<Y>>(function::with_number_left<F, T>{static_cast<T>(x)}, entered(y));
+    return each<T, shape_in<Y>>(function::with_number_left<F, computed<T>>{static_cast<computed<T>>(static_cast<T>(x))}, entered(y));
   } else {
     using verdict = operands_verdict<tensor_in<X>, tensor_in<Y>>;
     static_assert(accepted<verdict>, "meshtf: these operands can't be compared");

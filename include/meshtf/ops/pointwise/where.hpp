@@ -142,7 +142,7 @@ constexpr auto where(C const& condition, X const& x, Y const& y, std::source_loc
 }
 template<detail::Operand C, detail::Operand X, Number N>
 constexpr auto where(C const& condition, X const& x, N y, std::source_location at = std::source_location::current()) {
-  using T     = detail::element_in<X>;
+  using T     = computed<detail::element_in<X>>;
   using whole = detail::use_verdict<algebra::use::compared, C>;
   static_assert(accepted<whole>, "meshtf: where's condition is finished: where(finish(c), x, y)");
   if constexpr (accepted<whole>)
@@ -152,7 +152,7 @@ constexpr auto where(C const& condition, X const& x, N y, std::source_location a
 }
 template<detail::Operand C, Number N, detail::Operand Y>
 constexpr auto where(C const& condition, N x, Y const& y, std::source_location at = std::source_location::current()) {
-  using T     = detail::element_in<Y>;
+  using T     = computed<detail::element_in<Y>>;
   using whole = detail::use_verdict<algebra::use::compared, C>;
   static_assert(accepted<whole>, "meshtf: where's condition is finished: where(finish(c), x, y)");
   if constexpr (accepted<whole>)

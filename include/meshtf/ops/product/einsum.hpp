@@ -76,6 +76,7 @@ constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::sou
   using fit     = detail::operands_fit<X, Y>;
   using verdict = typename detail::product_of<shape<Out...>, X, Y>::verdict;
   static_assert(accepted<fit>, "meshtf: einsum can't join these operands");
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: einsum<...>(cast<int>(x), ...)");
   if constexpr (detail::OpenSum<X> && detail::OpenSum<Y>)
     static_assert(accepted<verdict>, "meshtf: einsum of two open sums: einsum<...>(finish(p), q)");
   else if constexpr (detail::OpenSum<X> || detail::OpenSum<Y>)
@@ -111,6 +112,7 @@ constexpr auto partial_einsum(X const& x, Y const& y, std::source_location at = 
     using fit     = detail::operands_fit<X, Y>;
     using verdict = typename detail::product_of<shape<Out...>, X, Y>::verdict;
     static_assert(accepted<fit>, "meshtf: partial_einsum can't join these operands");
+    static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: partial_einsum<...>(cast<int>(x), ...)");
     static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
     constexpr bool both = detail::summed_in_x_alone<shape<Out...>, detail::shape_in<X>, detail::shape_in<Y>>::rank == 0 &&
                           detail::summed_in_x_alone<shape<Out...>, detail::shape_in<Y>, detail::shape_in<X>>::rank == 0;

@@ -26,6 +26,7 @@ template<Dimension Along, detail::Operand X>
 constexpr auto cumsum(X const& operand, std::source_location at = std::source_location::current()) {
   using verdict = cumsum_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<verdict>, "meshtf: cumsum can't work along this dimension");
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cumsum<...>(cast<int>(x)) counts them");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {

@@ -43,6 +43,7 @@ template<Dimension... Along, detail::Operand X>
 constexpr auto sum(X const& x, std::source_location at = std::source_location::current()) {
   using verdict = reduce_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
   static_assert(accepted<verdict>, "meshtf: sum can't work along these dimensions");
+  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: sum(cast<int>(x)) counts them");
   if constexpr (accepted<verdict>) return detail::summed<detail::worked_along<detail::shape_in<X>, Along...>>("sum", at, function::identity{}, x);
   else return detail::rejected{};
 }
@@ -55,7 +56,7 @@ constexpr auto mean(X const& x, std::source_location at = std::source_location::
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    using T    = detail::element_in<X>;
+    using T    = computed<detail::element_in<X>>;
     using gone = detail::worked_along<detail::shape_in<X>, Along...>;
     return detail::summed<gone>("mean", at, function::scaled<T>{T{1} / static_cast<T>(detail::entered(x).machine().counted().size_of(gone{}))}, x);
   }

@@ -1,0 +1,168 @@
+// Operations on bfloat16, under two layouts: against the same operations on the same numbers in double, and at the promised price.
+//
+// `see(z)` allows one rounding, 2^-8 of the value; `see(z, n)` allows besides n times 2^-8 of the largest value, for what is joined or for gradients
+// that go through rounded results.
+// test: processes 1 2 4
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../zoo.hpp"
+
+namespace {
+
+using namespace zoo;
+
+struct two : dim<2> {};
+
+struct viewer {
+  sights* seen               = nullptr;
+  std::vector<double>* slack = nullptr;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...> const& x, double more = 0) const {
+    if constexpr (!is_dry<L>)
+      if (seen != nullptr) {
+        witness{seen}(x);
+        slack->push_back(more);
+      }
+  }
+};
+
+/// Numbers that bfloat16 has, in elements of type `T`.
+template<class T, class... D, class M>
+constexpr auto drawn_as(M& m, auto layout, std::uint64_t seed, double mean = 0, double stddev = 1) {
+  using L = typename decltype(layout)::type;
+  parameter<T, L, D...> w{m};
+  w = cast<T>(random_normal<bfloat16, L, D...>(m, {.seed = seed}, mean, stddev));
+  return w;
+}
+
+/// The gradients of f(w...) if its result has a gradient of fixed numbers, after its result.
+template<class T, class L, class See, class F, class... W>
+constexpr void show(See const& see, double slack, double slack_of_gradients, F const& f, W&... w) {
+  (w.zero_gradient(), ...);
+  auto const z = f(w...);
+  see(z, slack);
+  [&]<class... D>(tensor<T, L, D...> const& value) {
+    auto const probe = cast<T>(random_normal<bfloat16, L, D...>(value.machine(), {.seed = 99}));
+    backward(sum(value * probe));
+  }(z);
+  (see(finish(gradient(w)), slack_of_gradients), ...);
+}
+
+template<class T>
+struct pointwise {
+  template<Layout L, class See>
+  constexpr void operator()(machine<L>& m, See const& see) const {
+    std::type_identity<L> const l;
+    auto x = drawn_as<T, batch, hidden>(m, l, 1), y = drawn_as<T, batch, hidden>(m, l, 2);
+    auto b = drawn_as<T, hidden>(m, l, 3);
+    auto p = drawn_as<T, batch, hidden>(m, l, 4, 4, 0.5);
+    show<T, L>(see, 0, 0, [](auto const& a, auto const& c) { return a + c; }, x, y);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& c) { return a - c; }, x, b);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& c) { return a * c; }, x, b);
+    show<T, L>(see, 0, 2, [](auto const& a, auto const& c) { return a / c; }, x, p);
+    show<T, L>(see, 0, 0, [](auto const& a) { return a * 0.1; }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return 1 - a; }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return a / 3; }, x);
+    show<T, L>(see, 0, 2, [](auto const& a) { return 2 / a; }, p);
+    show<T, L>(see, 0, 1, [](auto const& a) { return exp(a); }, x);
+    show<T, L>(see, 0, 1, [](auto const& a) { return log(a); }, p);
+    show<T, L>(see, 0, 1, [](auto const& a) { return sqrt(a); }, p);
+    show<T, L>(see, 0, 2, [](auto const& a) { return tanh(a); }, x);
+    show<T, L>(see, 0, 1, [](auto const& a) { return gelu(a); }, x);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& c) { return bias_gelu(a, c); }, x, b);
+    show<T, L>(see, 0, 0, [](auto const& a, auto const& c) { return where(greater(a, c), a, c); }, x, y);
+    show<T, L>(see, 0, 0, [](auto const& a) { return where(less(a, 0), 0.5, a); }, x);
+    show<T, L>(see, 0, 1, [](auto const& a) { return map([](auto v) { return v * v * v; }, [](auto v) { return 3 * v * v; }, a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return cast<T>(cast<float>(a)); }, x);
+  }
+};
+
+template<class T>
+struct reductions {
+  template<Layout L, class See>
+  constexpr void operator()(machine<L>& m, See const& see) const {
+    std::type_identity<L> const l;
+    auto x = drawn_as<T, batch, length, hidden>(m, l, 1);
+    auto b = drawn_as<T, hidden>(m, l, 3);
+    show<T, L>(see, 0, 0, [](auto const& a) { return sum<length>(a); }, x);  // whole in these layouts
+    show<T, L>(see, 2, 0, [](auto const& a) { return sum<batch>(a); }, x);
+    show<T, L>(see, 2, 0, [](auto const& a) { return sum<hidden, batch>(a); }, x);
+    show<T, L>(see, 2, 1, [](auto const& a) { return mean<hidden>(a); }, x);
+    show<T, L>(see, 2, 0, [](auto const& a) { return sum(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return max<hidden>(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return max<length, batch>(a); }, x);
+    show<T, L>(see, 0, 1, [](auto const& a) { return cumsum<length>(a); }, x);
+    show<T, L>(see, 0, 4, [](auto const& a) { return broadcast<batch, length, hidden>(a); }, b);
+    show<T, L>(see, 0, 0, [](auto const& a) { return transpose<hidden, batch, length>(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return slice<length, two>(a, 1); }, x);
+  }
+};
+
+template<class P>
+struct silent {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    P{}.template operator()<L>(m, viewer{});
+  }
+};
+
+template<class P, Layout L>
+void check_price(std::string const& name) {
+  static constexpr bill promised{dry_run<L>(silent<P>{})};
+  compare(promised, bill{recorded<L>(processes<typename L::mesh_type>(), silent<P>{})}, name);
+}
+
+/// The elements that we know, each within its bound.
+void compare_rounded(sights const& ours, std::vector<double> const& slack, sights const& truth, std::string const& where) {
+  INFO("under " << where);
+  REQUIRE(ours.all.size() == truth.all.size());
+  for (std::size_t n = 0; n < truth.all.size(); ++n) {
+    auto const &x = ours.all[n], &t = truth.all[n];
+    INFO("value number " << n);
+    REQUIRE(x.value.size() == t.value.size());
+    double const scale = largest(t.value);
+    REQUIRE(std::isfinite(scale));
+    double worst   = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < x.value.size(); ++i) {
+      double const allowed = std::abs(t.value[i]) * 0x1.01p-8 + (slack[n] * 0x1p-8 + 1e-5) * scale;
+      double const error   = std::abs(x.value[i] - t.value[i]) / allowed;
+      if (x.known[i] != 0 && !(error <= worst)) worst = error, at = i;
+    }
+    INFO("element " << at << ": got " << x.value[at] << ", in double it is " << t.value[at] << ", the largest " << scale);
+    CHECK(worst <= 1);
+  }
+}
+
+template<template<class> class P, Layout L>
+void check_under_layout() {
+  auto const look = [](auto program, auto layout) {
+    using K = typename decltype(layout)::type;
+    std::pair<sights, std::vector<double>> seen;
+    program.template operator()<K>(processes<typename K::mesh_type>(), viewer{&seen.first, &seen.second});
+    return seen;
+  };
+  std::string const name{name_of<L>()};
+  auto const truth = look(P<double>{}, std::type_identity<alone>{});
+  auto const ours  = look(P<bfloat16>{}, std::type_identity<L>{});
+  compare_rounded(ours.first, ours.second, truth.first, name);
+  check_price<P<bfloat16>, L>(name);
+}
+
+template<template<class> class P>
+void check_rounded() {
+  switch (boost::mpi::communicator{}.size()) {
+    case 1: check_under_layout<P, alone>(); break;
+    case 2: check_under_layout<P, model>(); break;
+    case 4: check_under_layout<P, mixed>(); break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pointwise operations round once") { check_rounded<pointwise>(); }
+TEST_CASE("reductions and copies round once") { check_rounded<reductions>(); }
