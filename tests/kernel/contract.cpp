@@ -7,6 +7,8 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <meshtf/kernel/contract.hpp>
@@ -79,6 +81,29 @@ void check(einsum const& e, std::mt19937& random) {
   CHECK(equal);
 }
 
+/// In bfloat16 these sums are exact in float and rounded once, unless an operand is summed alone before the product: that sum is rounded too.
+void check_narrow(einsum const& e, std::mt19937& random) {
+  auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
+  auto const x = small_integers<bfloat16>(e.size_of(e.x), random), y = small_integers<bfloat16>(e.size_of(e.y), random);
+  extent const room   = narrow_scratch_of(steps, 2, 4).all();
+  auto const expected = by_definition(e, x, y);
+  double const slack  = steps.x.walk.reduces || steps.y.walk.reduces ? 0x1p-5 : 0;
+  for (bool natively : {kernel::multiplies_narrow(), false}) {
+    std::vector<bfloat16> z(static_cast<std::size_t>(e.size_of(e.z)), poison<bfloat16>);
+    std::vector<float> scratch(static_cast<std::size_t>(room) + 1, poison<float>);
+    scratch.back()     = 77;
+    bool const usually = std::exchange(kernel::multiplies_narrow(), natively);
+    kernel::contract(steps, x.data(), y.data(), z.data(), scratch.data());
+    kernel::multiplies_narrow() = usually;
+    INFO(words(e) << (natively ? "natively" : "widened"));
+    bool equal = true;
+    for (std::size_t i = 0; i < z.size(); ++i)
+      equal = equal && (z[i] == bfloat16{expected[i]} || std::abs(static_cast<double>(z[i]) - expected[i]) < slack * (1000 + std::abs(expected[i])));
+    CHECK(equal);
+    CHECK(scratch.back() == 77);
+  }
+}
+
 einsum read(std::string const& x, std::string const& y, std::string const& z, std::vector<extent> loops) {
   einsum e{std::move(loops), {}, {}, {}};
   for (char c : x) e.x.push_back(c - 'a');
@@ -142,9 +167,42 @@ TEMPLATE_TEST_CASE("any einsum is what it is by definition", "", double, float, 
     parts += steps.batch.turns > 1;
     packed[0] += steps.x.needed, packed[1] += steps.y.needed, packed[2] += steps.z.needed;
     check<TestType>(e, random);
+    if constexpr (std::is_same_v<TestType, float>) check_narrow(e, random);
   }
   // the draw has met every way to do it
   CHECK(std::min({products, nests, parts, packed[0], packed[1], packed[2]}) >= 10);
+}
+
+TEST_CASE("products of bfloat16 that are cut into pieces") {
+  std::mt19937 random(5);
+  for (auto const& loops : {std::vector<extent>{1030, 20, 30}, std::vector<extent>{20, 30, 1030}, std::vector<extent>{30, 1030, 20}})
+    for (auto x : {"ab", "ba"})
+      for (auto y : {"bc", "cb"})
+        for (auto z : {"ac", "ca"}) check_narrow(read(x, y, z, loops), random);
+}
+
+TEST_CASE("a product of bfloat16 rounds once") {
+  std::mt19937 random(11);
+  std::normal_distribution<double> normal;
+  extent const m = 70, n = 60, k = 600;
+  std::vector<bfloat16> x, y;
+  for (extent i = 0; i < m * k; ++i) x.push_back(bfloat16{normal(random)});
+  for (extent i = 0; i < k * n; ++i) y.push_back(bfloat16{normal(random)});
+  auto const e        = read("ab", "bc", "ac", {m, k, n});
+  auto const steps    = plan_contraction(e.loops, e.x, e.y, e.z);
+  auto const expected = by_definition(e, x, y);
+  for (bool natively : {kernel::multiplies_narrow(), false}) {
+    std::vector<bfloat16> z(static_cast<std::size_t>(m * n));
+    std::vector<float> scratch(static_cast<std::size_t>(narrow_scratch_of(steps, 2, 4).all()));
+    bool const usually = std::exchange(kernel::multiplies_narrow(), natively);
+    kernel::contract(steps, x.data(), y.data(), z.data(), scratch.data());
+    kernel::multiplies_narrow() = usually;
+    double worst                = 0;
+    for (std::size_t i = 0; i < z.size(); ++i)
+      worst = std::max(worst, (std::abs(static_cast<double>(z[i]) - expected[i]) - 1e-4) / std::abs(expected[i]));
+    INFO((natively ? "natively" : "widened"));
+    CHECK(worst <= 0x1p-8);
+  }
 }
 
 TEMPLATE_TEST_CASE("a matrix product adds to what is there if it is told so", "", double, float) {

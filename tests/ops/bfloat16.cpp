@@ -101,6 +101,25 @@ struct reductions {
   }
 };
 
+template<class T>
+struct products {
+  template<Layout L, class See>
+  constexpr void operator()(machine<L>& m, See const& see) const {
+    std::type_identity<L> const l;
+    auto x = drawn_as<T, batch, in>(m, l, 1);
+    auto w = drawn_as<T, in, hidden>(m, l, 2);
+    auto v = drawn_as<T, hidden, out>(m, l, 3);
+    auto h = drawn_as<T, batch, length, hidden>(m, l, 4);
+    auto k = drawn_as<T, batch, memory, hidden>(m, l, 5);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& b) { return einsum<batch, hidden>(a, b); }, x, w);
+    show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return einsum<batch, length, out>(a, b); }, h, v);
+    show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return einsum<batch, length, memory>(a, b); }, h, k);
+    show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return finish(partial_einsum<out, length, batch>(a, b)); }, h, v);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& b) { return einsum<batch, in, hidden>(a, b); }, x, w);  // an outer product
+    show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return einsum<>(a, b); }, h, k);                   // one number
+  }
+};
+
 template<class P>
 struct silent {
   template<Layout L>
@@ -165,4 +184,5 @@ void check_rounded() {
 }  // namespace
 
 TEST_CASE("pointwise operations round once") { check_rounded<pointwise>(); }
+TEST_CASE("products round once") { check_rounded<products>(); }
 TEST_CASE("reductions and copies round once") { check_rounded<reductions>(); }

@@ -7,6 +7,7 @@
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/odometer.hpp>
 #include <meshtf/kernel/gemm.hpp>
+#include <meshtf/kernel/narrow_product.hpp>
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 
@@ -16,6 +17,7 @@ namespace kernel {
 
 /// z = the sum of x * y over what z lacks. `scratch` holds `steps.scratch` elements, none for integers; z must not overlap x or y.
 template<Element T>
+  requires(!NarrowElement<T>)
 void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[maybe_unused]] T* scratch) {
   if constexpr (FloatingElement<T>) {
     if (steps.by_gemm) {
@@ -38,12 +40,41 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
   reduce_nest<reduction::sum>(steps.nest, function::times{}, z, x, y);
 }
 
+/// The same for narrow elements; sums are kept in float and rounded once. `scratch` holds what `narrow_scratch_of` says.
+inline void contract(contraction_steps const& steps, bfloat16 const* x, bfloat16 const* y, bfloat16* z, float* scratch) {
+  if (!steps.by_gemm && !steps.nest.reduces) return map_nest(steps.nest, function::times{}, z, x, y);
+  if (!steps.by_gemm) {
+    reduce_nest<reduction::sum>(steps.nest, function::times{}, scratch, x, y);
+    return narrow(meshtf::detail::span_of(steps.nest, 2), scratch, z);
+  }
+  auto* const packs = reinterpret_cast<bfloat16*>(scratch);
+  float* const wide = scratch + narrow_scratch_of(steps, extent{sizeof(bfloat16)}, extent{sizeof(float)}).packed;
+  auto const copied = [&](packing const& p, bfloat16 const* from, bfloat16* to) {
+    if (!p.walk.reduces) return map_nest(p.walk, function::identity{}, to, from);
+    reduce_nest<reduction::sum>(p.walk, function::identity{}, wide, from);
+    narrow(meshtf::detail::span_of(p.walk, 1), wide, to);
+  };
+  auto const packed = [&](packing const& p, bfloat16 const* from) {
+    if (!p.needed) return from;
+    copied(p, from, packs + p.at);
+    return static_cast<bfloat16 const*>(packs + p.at);
+  };
+  bfloat16 const* a = packed(steps.x, x);
+  bfloat16 const* b = packed(steps.y, y);
+  bfloat16* const c = steps.z.needed ? packs + steps.z.at : z;
+  if (steps.swapped) std::swap(a, b);
+  product_shape const shape{steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, steps.lda, steps.ldb, steps.ldc};
+  for_each_index<3>(steps.batch.sizes(), steps.batch.stride, {},
+                    [&](auto const& at) { multiply(shape, piece_of(steps), a + at[0], b + at[1], c + at[2], wide); });
+  if (steps.z.needed) copied(steps.z, c, z);
+}
+
 }  // namespace kernel
 
 namespace task {
 
 template<Element T>
-void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y, T* z, T* scratch) {
+void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y, T* z, computed<T>* scratch) {
   if (s.nest.turns != 0) kernel::contract(s, x, y, z, scratch);
   else kernel::fill_results(s.nest, T{}, z);
 }

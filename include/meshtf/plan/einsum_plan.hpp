@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/plan/contraction.hpp>
+#include <meshtf/plan/narrow_product.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf {
@@ -17,8 +18,10 @@ namespace task {
 template<Element T>
 struct contract {
   using steps_type                 = contraction_steps;
-  using scratch_type               = T;
+  using scratch_type               = computed<T>;
   static constexpr bool is_product = true;  // its flops and most scratch memory are known without its steps, which are expensive
+  /// As many of these as all arrays have elements are at least the scratch memory: each array is packed, or, if it is narrow, packed and widened.
+  static constexpr element buffers_of = NarrowElement<T> ? element::float64 : element_of<T>;
 
   static constexpr meshtf::work work(contraction_steps const& s) {
     return {.kind  = "product",
@@ -28,7 +31,10 @@ struct contract {
             .n     = s.n,
             .k     = s.k};
   }
-  static constexpr extent scratch(contraction_steps const& s) { return s.scratch; }
+  static constexpr extent scratch(contraction_steps const& s) {
+    if constexpr (NarrowElement<T>) return narrow_scratch_of(s, extent{sizeof(T)}, extent{sizeof(computed<T>)}).all();
+    else return s.scratch;
+  }
 };
 
 }  // namespace task

@@ -164,7 +164,7 @@ public:
     if constexpr (requires { K::steps_type::needs_whole; })
       for (int d : plan.loops.along)
         if (d >= 0) record_.whole |= plan.loops.dim[d].open;
-    if constexpr (requires { K::is_product; }) call.is_product = true, call.type = element_of<typename K::scratch_type>;
+    if constexpr (requires { K::is_product; }) call.is_product = true, call.type = K::buffers_of;
     if constexpr (NeedsScratch<K>) note_with_scratch(call);
     else note(call);
   }

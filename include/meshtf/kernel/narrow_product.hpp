@@ -1,0 +1,158 @@
+// Products of bfloat16 matrices: by the processor's own instructions where it has them, otherwise by widening pieces. Sums are kept in float and rounded
+// once.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include <meshtf/kernel/gemm.hpp>
+#include <meshtf/kernel/narrow.hpp>
+#include <meshtf/plan/narrow_product.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+
+/// A matrix product as BLAS describes it: row-major, `ld` elements from row to row; `transpose` says that A is stored k by m, or B n by k.
+struct product_shape {
+  bool transpose_a = false, transpose_b = false;
+  extent m = 1, n = 1, k = 1;
+  extent lda = 1, ldb = 1, ldc = 1;
+
+  friend constexpr auto operator<=>(product_shape const&, product_shape const&) = default;
+};
+
+#if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN && DNNL_VERSION_MAJOR == 2
+
+namespace detail {
+
+inline void expect_done(dnnl_status_t status) {
+  if (status != dnnl_success) throw std::runtime_error("meshtf: oneDNN refused a matrix product of bfloat16 (dnnl_matmul)");
+}
+
+/// What oneDNN has prepared for products of one shape. Preparing takes a hundred times as long as a small product.
+class prepared_product {
+public:
+  explicit prepared_product(product_shape const& s) {
+    matrix const a{s.m, s.k, s.lda, s.transpose_a}, b{s.k, s.n, s.ldb, s.transpose_b}, c{s.m, s.n, s.ldc, false};
+    dnnl_matmul_desc_t about{};
+    expect_done(dnnl_matmul_desc_init(&about, &a.about, &b.about, nullptr, &c.about));
+    dnnl_primitive_desc_t plan = nullptr;
+    expect_done(dnnl_primitive_desc_create(&plan, &about, nullptr, engine(), nullptr));
+    auto const made = dnnl_primitive_create(&product_, plan);
+    dnnl_primitive_desc_destroy(plan);
+    expect_done(made);
+    expect_done(dnnl_memory_create(&a_, &a.about, engine(), DNNL_MEMORY_NONE));
+    expect_done(dnnl_memory_create(&b_, &b.about, engine(), DNNL_MEMORY_NONE));
+    expect_done(dnnl_memory_create(&c_, &c.about, engine(), DNNL_MEMORY_NONE));
+  }
+  prepared_product(prepared_product const&) = delete;
+  void operator=(prepared_product const&)   = delete;
+  ~prepared_product() {
+    dnnl_memory_destroy(a_), dnnl_memory_destroy(b_), dnnl_memory_destroy(c_);
+    dnnl_primitive_destroy(product_);
+  }
+
+  void multiply(bfloat16 const* a, bfloat16 const* b, bfloat16* c) const {
+    expect_done(dnnl_memory_set_data_handle(a_, const_cast<bfloat16*>(a)));
+    expect_done(dnnl_memory_set_data_handle(b_, const_cast<bfloat16*>(b)));
+    expect_done(dnnl_memory_set_data_handle(c_, c));
+    std::array<dnnl_exec_arg_t, 3> const arrays{{{DNNL_ARG_SRC, a_}, {DNNL_ARG_WEIGHTS, b_}, {DNNL_ARG_DST, c_}}};
+    expect_done(dnnl_primitive_execute(product_, stream(), 3, arrays.data()));
+    expect_done(dnnl_stream_wait(stream()));
+  }
+
+private:
+  struct matrix {
+    dnnl_memory_desc_t about{};
+    matrix(extent rows, extent columns, extent leading, bool transposed) {
+      dnnl_dims_t const sizes{rows, columns}, strides{transposed ? 1 : leading, transposed ? leading : 1};
+      expect_done(dnnl_memory_desc_init_by_strides(&about, 2, sizes, dnnl_bf16, strides));
+    }
+  };
+
+  // The engine and the stream live until the process ends: others may still use them when static objects die.
+  static dnnl_engine_t engine() {
+    static dnnl_engine_t const made = [] {
+      dnnl_engine_t e = nullptr;
+      expect_done(dnnl_engine_create(&e, dnnl_cpu, 0));
+      return e;
+    }();
+    return made;
+  }
+  static dnnl_stream_t stream() {
+    static thread_local dnnl_stream_t const made = [] {
+      dnnl_stream_t s = nullptr;
+      expect_done(dnnl_stream_create(&s, engine(), dnnl_stream_default_flags));
+      return s;
+    }();
+    return made;
+  }
+
+  dnnl_primitive_t product_ = nullptr;
+  dnnl_memory_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
+};
+
+inline void multiply_prepared(product_shape const& s, bfloat16 const* a, bfloat16 const* b, bfloat16* c) {
+  constexpr std::size_t most = 4096;  // shapes that a program may have at once
+  static thread_local std::map<product_shape, prepared_product> prepared;
+  auto found = prepared.find(s);
+  if (found == prepared.end()) {
+    if (prepared.size() == most) prepared.clear();
+    found = prepared.try_emplace(s, s).first;
+  }
+  found->second.multiply(a, b, c);
+}
+
+}  // namespace detail
+
+/// Whether products of bfloat16 are left to oneDNN: on other processors that is slower than widening. Tests change it.
+inline bool& multiplies_narrow() {
+  static bool yes = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+  return yes;
+}
+
+#else
+
+inline bool& multiplies_narrow() {
+  static bool no = false;
+  return no;
+}
+
+#endif
+
+/// C = A B in pieces that are widened; `wide` has room for the elements of a piece.
+inline void multiply_widened(product_shape const& s, product_piece const& piece, bfloat16 const* a, bfloat16 const* b, bfloat16* c, float* wide) {
+  float *const wide_a = wide, *const wide_b = wide_a + piece.m * piece.k, *const wide_c = wide_b + piece.k * piece.n;
+  auto const fetch = [](bfloat16 const* from, extent leading, bool transposed, extent row, extent column, extent rows, extent columns, float* to) {
+    if (transposed) std::swap(row, column), std::swap(rows, columns);
+    for (extent r = 0; r < rows; ++r) widen(columns, from + (row + r) * leading + column, to + r * columns);
+  };
+  for (extent i = 0; i < s.m; i += piece.m)
+    for (extent j = 0; j < s.n; j += piece.n) {
+      extent const m = std::min(piece.m, s.m - i), n = std::min(piece.n, s.n - j);
+      for (extent p = 0; p < s.k; p += piece.k) {
+        extent const k = std::min(piece.k, s.k - p);
+        fetch(a, s.lda, s.transpose_a, i, p, m, k, wide_a);
+        fetch(b, s.ldb, s.transpose_b, p, j, k, n, wide_b);
+        gemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<float const*>(wide_a), s.transpose_a ? m : k, static_cast<float const*>(wide_b),
+             s.transpose_b ? k : n, p == 0 ? 0.0F : 1.0F, wide_c, n);
+      }
+      for (extent r = 0; r < m; ++r) narrow(n, wide_c + r * n, c + (i + r) * s.ldc + j);
+    }
+}
+
+/// C = A B.
+inline void multiply(product_shape const& s, product_piece const& piece, bfloat16 const* a, bfloat16 const* b, bfloat16* c, float* wide) {
+#if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN && DNNL_VERSION_MAJOR == 2
+  if (multiplies_narrow()) return detail::multiply_prepared(s, a, b, c);
+#endif
+  multiply_widened(s, piece, a, b, c, wide);
+}
+
+}  // namespace kernel
+}  // namespace v0
+}  // namespace meshtf
