@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/elements.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/io/checkpoint_folder.hpp>
 #include <meshtf/io/kept_arrays.hpp>
@@ -46,12 +47,12 @@ concept KeptInCheckpoints = requires {
 
 /// All elements of an array on process 0, in the order of the whole; nothing on the others, which hand over their parts.
 template<class T, class M>
-std::vector<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
-  std::vector<T> whole;
+elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
+  elements<T> whole;
   if (m.rank() == 0) {
     extent size = 1;
     for (placed const& d : array.dims) size *= d.size;
-    whole.resize(static_cast<std::size_t>(size));
+    whole = elements<T>{static_cast<std::size_t>(size)};
   }
   constexpr auto sizes = axis_sizes<M>;
   axis_set const over  = array.over | array.parts.over;
@@ -321,7 +322,7 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
     }
     extent size = 1;
     for (placed const& d : array.dims) size *= d.size;
-    std::vector<T> whole(static_cast<std::size_t>(size));
+    elements<T> whole(static_cast<std::size_t>(size));
     if (file != nullptr && !caught) {
       try {
         file->read(file->header().arrays.at(array.name), whole.data());
@@ -363,8 +364,10 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   tell_all(world, contents.kept);
 
   std::size_t number = 0;
-  list.for_each([&](auto& w) {
-    if (contents.kept[number++] != 0) opt.make_arrays(w);
+  list.for_each_tensor([&]<class W>(W& w) {
+    [[maybe_unused]] bool const had_state = contents.kept[number++] != 0;
+    if constexpr (Parameter<W>)
+      if (had_state) opt.make_arrays(w);
   });
   read_arrays(m, arrays_of(list, opt), contents.kept, file ? &*file : nullptr);
   number = 0;

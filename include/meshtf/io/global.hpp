@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
+#include <meshtf/core/elements.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/xtensor.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
@@ -23,10 +23,18 @@ std::string spelled_extents(Extents const& extents) {
   return text.empty() ? "a number" : text;
 }
 
+/// `whole` as an expression whose elements can be assigned to a `T`: narrow elements are rounded only where the program says so.
+template<class T, class Array>
+decltype(auto) in_elements_of(Array const& whole) {
+  if constexpr (NarrowElement<T> && !std::is_same_v<typename Array::value_type, T>) return xt::cast<T>(whole);
+  else return (whole);
+}
+
 }  // namespace detail
 
-/// A tensor with the elements of `whole`, an xtensor array or view of shape D::size... (of counted dimensions: as many elements as there are). Each process takes its part; nothing is
-/// sent. All processes must pass the same values.
+/// A tensor with the elements of `whole`, an xtensor array or view of shape D::size... (of counted dimensions: as many elements as there are). Each
+/// process takes its part; nothing is sent. All processes must pass the same values. `from_global<bfloat16>` rounds the elements of arrays of another
+/// type.
 template<Element T, Layout L, Dimension... D, class Array>
 tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
   static_assert(!is_dry<L>, "meshtf: under a dry layout there are no elements to take: tensor<T, L, D...>{m} stands for them");
@@ -37,7 +45,7 @@ tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
     throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " + detail::spelled_extents(extents) +
                       ", got one of " + detail::spelled_extents(whole.shape()));
 
-  xt::xarray<T, xt::layout_type::row_major> const ordered = whole;
+  xt::xarray<T, xt::layout_type::row_major> const ordered = detail::in_elements_of<T>(whole);
   auto x                                                  = tensor<T, L, D...>::uninitialised(m);
   for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(),
                [&](extent local, extent at, extent n) { std::copy_n(ordered.data() + at, n, x.data() + local); });
@@ -53,7 +61,7 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   constexpr axis_set over = split_over<L, shape<D...>>;
   auto const& comm        = m.along(over);
 
-  std::vector<T> parts(static_cast<std::size_t>(x.size) * static_cast<std::size_t>(comm.size()));
+  detail::elements<T> parts(static_cast<std::size_t>(x.size) * static_cast<std::size_t>(comm.size()));
   if (over == 0) std::copy_n(x.data(), x.size, parts.data());
   else m.gather_parts(x.data(), x.size, parts.data(), over);
 

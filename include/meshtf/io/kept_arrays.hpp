@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -85,19 +86,26 @@ void for_each_kept_run(kept_array<T, M> const& array, place_in_mesh const& here,
 /// The arrays of a program. In a file, arrays with larger elements come first, so that each array begins at a multiple of its element's size.
 template<class M>
 struct kept_arrays {
-  std::vector<kept_array<double, M>> doubles;
-  std::vector<kept_array<float, M>> floats;
+  template<class... T>
+  using lists_of = std::tuple<std::vector<kept_array<T, M>>...>;
+
+  lists_of<double, std::int64_t, float, std::int32_t, bfloat16, bool> lists;
   std::size_t parameters = 0;
 
   template<class F>
   void for_each(F const& f) const {
-    for (auto const& array : doubles) f(array);
-    for (auto const& array : floats) f(array);
+    std::apply(
+        [&f](auto const&... list) {
+          auto const all = [&f](auto const& arrays) {
+            for (auto const& array : arrays) f(array);
+          };
+          (all(list), ...);
+        },
+        lists);
   }
   template<class T>
   void add(kept_array<T, M> array) {
-    if constexpr (std::is_same_v<T, double>) doubles.push_back(std::move(array));
-    else floats.push_back(std::move(array));
+    std::get<std::vector<kept_array<T, M>>>(lists).push_back(std::move(array));
   }
 };
 
@@ -108,14 +116,17 @@ template<class List, class Optimizer>
 kept_arrays<mesh_of_list<List>> arrays_of(List const& list, Optimizer const& opt) {
   using mesh_type = mesh_of_list<List>;
   kept_arrays<mesh_type> arrays;
-  list.for_each_named([&]<class T, class L, class... D>(std::string const& name, parameter<T, L, D...>& w) {
-    std::span<placed const> const dims = placed_dims<L, shape<D...>>;
-    constexpr axis_set over            = split_over<L, shape<D...>>;
+  list.for_each_named([&]<class W>(std::string const& name, W& w) {
+    using T                            = typename W::element_type;
+    using L                            = typename W::layout_type;
+    std::span<placed const> const dims = placed_dims<L, typename W::shape_type>;
+    constexpr axis_set over            = split_over<L, typename W::shape_type>;
     std::size_t const number           = arrays.parameters++;
     arrays.add(kept_array<T, mesh_type>{name, dims, over, w.handle(), {.size = w.size}, number, nullptr});
-    opt.for_each_array(w, [&](char const* what, auto const& data, replica_parts const& parts) {
-      arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
-    });
+    if constexpr (Parameter<W>)
+      opt.for_each_array(w, [&](char const* what, auto const& data, replica_parts const& parts) {
+        arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
+      });
   });
   return arrays;
 }
@@ -137,14 +148,20 @@ void check_names(kept_arrays<M> const& arrays) {
                          "': name them, parameters(named(\"a\", a), ...)");
 }
 
-/// Whether all elements are finite. It tests their bits, so that it also works in a program compiled with -ffast-math.
-template<class T>
-bool all_finite(T const* x, extent n) {
-  using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+template<FloatingElement T>
+bool all_bits_finite(T const* x, extent n) {
+  using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
   bits const above = std::bit_cast<bits>(std::numeric_limits<T>::infinity());
   bool finite      = true;
   for (extent i = 0; i < n; ++i) finite &= (std::bit_cast<bits>(x[i]) & above) != above;
   return finite;
+}
+
+/// Whether all elements are finite. It tests their bits, so that it also works in a program compiled with -ffast-math.
+template<class T>
+bool all_finite([[maybe_unused]] T const* x, [[maybe_unused]] extent n) {
+  if constexpr (!FloatingElement<T>) return true;
+  else return all_bits_finite(x, n);
 }
 
 /// The name of the first array of which any process holds an element that is not finite; empty if there is none. One all-reduce of a number.

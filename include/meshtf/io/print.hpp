@@ -99,10 +99,16 @@ void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> cons
       if (shown == size && i % below == 0) open += '{';
       if (shown == size && (i + 1) % below == 0) close += '}';
     }
-    out << (i == 0 ? "" : ", ") << open << x[at] << close;
+    out << (i == 0 ? "" : ", ") << open << static_cast<computed<T>>(x[at]) << close;
   }
   if (size == 0) out << "{}";
   if (shown < size) out << " ... (" << size << " elements)";
+}
+
+/// `whole` in elements that xtensor can print.
+template<class T>
+auto as_printed(xt::xarray<T, xt::layout_type::row_major> const& whole) {
+  return xt::xarray<computed<T>, xt::layout_type::row_major>(xt::cast<computed<T>>(whole));
 }
 
 /// The text after the type: `before`, the place and the elements.
@@ -162,7 +168,7 @@ void print(tensor<T, L, D...> const& x, std::ostream& out = std::cout) {
   static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so print(x) has nothing to show");
   if constexpr (!is_dry<L>) {
     auto const whole = to_global(x);
-    if (x.machine().rank() == 0) out << placement_text(x) << "\n" << whole << "\n";
+    if (x.machine().rank() == 0) out << placement_text(x) << "\n" << detail::as_printed(whole) << "\n";
   }
 }
 

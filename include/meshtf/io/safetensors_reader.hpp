@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <meshtf/core/elements.hpp>
 #include <meshtf/io/file_lock.hpp>
 #include <meshtf/io/safetensors.hpp>
 
@@ -78,9 +80,16 @@ public:
     if (array.type != safetensors_type(element_of<T>))
       throw data_error("expected '" + name + "' in " + path_ + " to hold " + std::string{safetensors_type(element_of<T>)} + ", got " +
                        detail::spelled_array(array));
-    std::vector<T> elements((array.end - array.begin) / sizeof(T));
-    read(array, elements.data());
-    return elements;
+    auto const n = (array.end - array.begin) / sizeof(T);
+    if constexpr (std::is_same_v<T, bool>) {  // whose vector has no elements to read into
+      detail::elements<bool> whole{n};
+      read(array, whole.data());
+      return std::vector<T>(whole.data(), whole.data() + n);
+    } else {
+      std::vector<T> whole(n);
+      read(array, whole.data());
+      return whole;
+    }
   }
 
   /// Reads the whole file and compares its checksum, which `safetensors_writer` has stored if it had zlib. A file of another program may lack one; a

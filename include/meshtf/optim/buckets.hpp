@@ -44,6 +44,7 @@ public:
   /// not, it is finished after `send`. Either way the slot owes nothing from now on, so a parameter that is listed twice is sent once.
   template<class T>
   constexpr bool sum(slot<T, Machine>& s, extent n) {
+    static_assert(!NarrowElement<T>, "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with cast<bfloat16>(w)");
     axis_set const owed = std::exchange(s.owed, 0u);
     bool const is_long  = !is_packed(n * extent{sizeof(T)});
     if (owed == 0) return is_long;

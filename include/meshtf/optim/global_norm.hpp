@@ -63,9 +63,9 @@ public:
   template<class U>
   constexpr void add(U const* x, auto n, axis_set replicas) {
     auto& m   = sum_.machine();
-    auto part = tensor<U, L>::uninitialised(m);
+    auto part = tensor<computed<U>, L>::uninitialised(m);
     run_reduce<reduction::sum>(m, all_into_one(n), function::square{}, part.data(), x);
-    if constexpr (std::is_same_v<T, U>) join(part, replicas);
+    if constexpr (std::is_same_v<T, computed<U>>) join(part, replicas);
     else join(each<T, shape<>>(function::converted<T>{}, part), replicas);
   }
 
@@ -103,11 +103,15 @@ constexpr void scale(Handle& sum, auto n, tensor<T, L> const& factor) {
     m.copy(n, static_cast<element const*>(sum->data()), own->data());
     sum = std::move(own);
   }
-  m.transform(n, function::scale_by_value<element, T>{factor.data()}, sum->data());
+  m.transform(n, function::scale_by_value<computed<element>, T>{factor.data()}, sum->data());
 }
 
+/// The type of a norm: wide enough for its sum of squares.
+template<class T>
+using number_of_norm = std::conditional_t<FloatingElement<T>, computed<T>, float>;
+
 template<class List>
-using norm_of = tensor<typename first_parameter<List>::type::element_type, typename first_parameter<List>::type::layout_type>;
+using norm_of = tensor<number_of_norm<typename first_parameter<List>::type::element_type>, typename first_parameter<List>::type::layout_type>;
 
 /// The machine of a list that has gradients.
 template<class List>

@@ -157,6 +157,8 @@ compared_value to_compare(T const& value) {
   };
   if constexpr (std::is_enum_v<T>) {
     return to_compare(static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (NarrowElement<T>) {
+    return to_compare(static_cast<computed<T>>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
     char words[64];
     std::snprintf(words, sizeof words, sizeof(T) == 8 ? "%.17g" : "%.9g", static_cast<double>(value));

@@ -21,6 +21,7 @@
 #include <boost/mpi/communicator.hpp>
 #include <boost/mpi/environment.hpp>
 
+#include <meshtf/core/elements.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/shard.hpp>
@@ -215,7 +216,7 @@ public:
     extent const piece = std::min({n, std::max(n / 8, extent{1 << 20} / extent{sizeof(T)}), detail::largest_count});
     bool const first   = comm.rank() == 0;
     if (first && n > 0) take(0, extent{0}, part, n);
-    std::vector<T> buffer(first && comm.size() > 1 ? static_cast<std::size_t>(piece) : 0);
+    detail::elements<T> buffer(first && comm.size() > 1 ? static_cast<std::size_t>(piece) : 0);
     auto const span = profile_ ? profile_->watch({.kind = "message", .bytes = n * extent{sizeof(T)}}, this->now()) : profile::span{};
     for (int from = 1; from < comm.size(); ++from)
       if (first || comm.rank() == from)
@@ -387,26 +388,31 @@ private:
     constexpr axis_set over = joining_axes<M> & ~split_over<typename X::layout_type, typename X::shape_type>;
     auto const& replicas    = along(over);
     std::span<T const> part{x.data(), static_cast<std::size_t>(x.size)};
-    std::vector<T> held;
+    detail::elements<T> held;
     if constexpr (is_uneven<typename X::layout_type, typename X::shape_type>) {  // padding may differ
-      for_each_run(placed_dims<typename X::layout_type, typename X::shape_type>, place(), this->counted(),
-                   [&](extent local, extent, extent n) { held.insert(held.end(), x.data() + local, x.data() + local + n); });
-      part = held;
+      held          = detail::elements<T>{part.size()};
+      std::size_t n = 0;
+      for_each_run(placed_dims<typename X::layout_type, typename X::shape_type>, place(), this->counted(), [&](extent local, extent, extent run) {
+        std::copy_n(x.data() + local, run, held.data() + n);
+        n += static_cast<std::size_t>(run);
+      });
+      part = {held.data(), n};
     }
     auto const bytes = std::string_view{reinterpret_cast<char const*>(part.data()), part.size_bytes()};
     detail::waiting const here{"agree"};
     std::exception_ptr caught;
     if (!detail::same_everywhere(replicas, (fnv1a{} << bytes).value())) {
-      std::vector<T> first(part.begin(), part.end());
+      detail::elements<T> first{part.size()};
+      std::copy(part.begin(), part.end(), first.data());
       std::int32_t its_rank = rank();
       meshtf::broadcast(replicas, first.data(), static_cast<extent>(first.size()), 0);
       meshtf::broadcast(replicas, &its_rank, 1, 0);
       std::size_t at = 0;
-      while (at < part.size() && std::memcmp(&part[at], &first[at], sizeof(T)) == 0) ++at;
+      while (at < part.size() && std::memcmp(&part[at], first.data() + at, sizeof(T)) == 0) ++at;
       if (at < part.size())
         caught = std::make_exception_ptr(software_error(
             "the processes hold the same part of " + std::string{name} + ", and it differs: element " + std::to_string(at) + " of the part is " +
-            detail::to_compare(first[at]).words + " on process " + std::to_string(its_rank) + " and " + detail::to_compare(part[at]).words +
+            detail::to_compare(first.data()[at]).words + " on process " + std::to_string(its_rank) + " and " + detail::to_compare(part[at]).words +
             " on process " + std::to_string(rank()) + ": give all the same values, from one seed or file"));
     }
     meshtf::agree(world_, caught);

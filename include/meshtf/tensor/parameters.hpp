@@ -46,6 +46,10 @@ void take_parameter(parameter<T, L, D...>&);
 template<class P>
 concept Parameter = requires(P& p) { detail::take_parameter(p); };
 
+/// A tensor that is not trained. It is kept in files with the parameters, under its name; optimizers pass it over.
+template<class X>
+concept Kept = !Parameter<X> && !std::is_const_v<X> && Tensor<X>;
+
 /// A model names its parameters in a member: `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`.
 template<class M>
 concept HasParameters = requires(M& m) { m.parameters(); };
@@ -58,7 +62,7 @@ concept Range = requires(R& r) { std::begin(r), std::end(r); };
 template<class Part>
 struct naming : std::type_identity<has_no_parameters<Part>> {};
 template<class Part>
-  requires(Parameter<Part> || HasParameters<Part> || Range<Part>)
+  requires(Parameter<Part> || Kept<Part> || HasParameters<Part> || Range<Part>)
 struct naming<Part> : std::type_identity<legal> {};
 template<class Part>
 struct naming<named_part<Part>> : naming<Part> {};
@@ -74,27 +78,31 @@ struct first_parameter {
   static_assert(accepted<typename naming<Part>::type>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
 };
 template<Range Part>
-  requires(!Parameter<Part> && !HasParameters<Part>)
+  requires(!Parameter<Part> && !Kept<Part> && !HasParameters<Part>)
 struct first_parameter<Part> : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
-template<Parameter Part>
+template<class Part>
+  requires(Parameter<Part> || Kept<Part>)
 struct first_parameter<Part> : std::type_identity<Part> {};
 template<class First, class... Rest>
 struct first_parameter<parameter_list<First, Rest...>> : first_parameter<First> {};
 template<HasParameters Part>
 struct first_parameter<Part> : first_parameter<decltype(std::declval<Part&>().parameters())> {};
 
-/// Calls `f` with each parameter in `part`: a parameter, a model, or a range of models.
-template<class Part, class F>
+/// Calls `f` with each parameter in `part`: a parameter, a model, or a range of models. With `All`, also with each tensor that is not trained.
+template<bool All, class Part, class F>
 constexpr void visit_parameters(Part& part, F const& f) {
   if constexpr (Parameter<Part>) {
     f(part);
+  } else if constexpr (Kept<Part>) {
+    if constexpr (All) f(part);
   } else if constexpr (HasParameters<Part>) {
-    part.parameters().for_each(f);
+    if constexpr (All) part.parameters().for_each_tensor(f);
+    else part.parameters().for_each(f);
   } else {
     using verdict = typename naming<Part>::type;
     static_assert(accepted<verdict>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
     if constexpr (accepted<verdict>)
-      for (auto& element : part) visit_parameters(element, f);
+      for (auto& element : part) visit_parameters<All>(element, f);
   }
 }
 
@@ -102,7 +110,7 @@ constexpr void visit_parameters(Part& part, F const& f) {
 /// number.
 template<class Part, class F>
 void visit_named(Part& part, std::string const& name, F const& f) {
-  if constexpr (Parameter<Part>) {
+  if constexpr (Parameter<Part> || Kept<Part>) {
     f(name, part);
   } else if constexpr (HasParameters<Part>) {
     part.parameters().for_each_named(f, name);
@@ -136,10 +144,15 @@ public:
   /// Calls `f` with each parameter, in order. A layer that a model has twelve times is compiled once.
   template<class F>
   constexpr void for_each(F const& f) const {
-    hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters(*p.part, f), ...); });
+    hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters<false>(*p.part, f), ...); });
+  }
+  /// The same, also with each tensor that is not trained.
+  template<class F>
+  constexpr void for_each_tensor(F const& f) const {
+    hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters<true>(*p.part, f), ...); });
   }
 
-  /// Calls `f` with the name and each parameter, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout. A model
+  /// Calls `f` with the name and each parameter, and each tensor that is not trained, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout. A model
   /// that stands alone without a name has no number either: `parameters(net)` has the names of `net.parameters()`.
   template<class F>
   void for_each_named(F const& f, std::string const& prefix = {}) const {
@@ -161,7 +174,8 @@ private:
 template<class... Part>
 parameter_list(named_part<Part> const&...) -> parameter_list<Part...>;
 
-/// Parameters, models (which have a member `parameters()`) and ranges of these, as one list; each may be `named("...", it)`.
+/// Parameters, models (which have a member `parameters()`) and ranges of these, as one list; each may be `named("...", it)`. A tensor that is not
+/// trained, of any element type, may stand in it to be saved and loaded: `save(parameters(named("net", net), named("mask", mask)), "net.safetensors")`.
 template<class... Part>
 constexpr auto parameters(Part&&... part)
   requires((std::is_lvalue_reference_v<Part> || detail::is_named<Part>) && ...)
@@ -178,7 +192,7 @@ namespace detail {
 template<class List>
 constexpr auto* machine_in(List const& list) {
   typename first_parameter<List>::type::machine_type* m = nullptr;
-  list.for_each([&m](auto& w) { m = &w.machine(); });
+  list.for_each_tensor([&m](auto& w) { m = &w.machine(); });
   return m;
 }
 
