@@ -364,6 +364,7 @@ void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_m
 template<reduction Op, class F, NarrowElement R, class... T, class... X>
   requires(sizeof...(X) == sizeof...(T) + 1)
 void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, X*... arrays) {
+  if (s.turns == 0) return kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
   std::tuple<X*...> const all{arrays...};
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     if (!s.reduces) return kernel::map_nest(s, task.f, z, static_cast<T const*>(std::get<K>(all))...);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 #include <meshtf/core/small_array.hpp>
@@ -30,19 +31,45 @@ struct contraction_steps {
   nest_steps batch{};         // over A, B and C: where each product begins
   packing x{}, y{}, z{};
   extent scratch = 0;         // elements that the buffers take
+  extent wide    = 0;         // elements of a wider type in which narrow ones are added up: see `narrow_scratch`
   extent flops   = 0;         // of the sum as written: 2 for each turn of the whole nest
   nest_steps nest{};
 
   /// The buffers shall also be enough for a process that works by `other` steps.
   constexpr void make_room_for(contraction_steps const& other) {
     if (other.scratch > scratch) scratch = other.scratch;
+    if (other.wide > wide) wide = other.wide;
   }
 
   /// Arrays: x, y, z.
   static constexpr contraction_steps plan(task_loops const& l, loop_extents const& e);
 };
 
+/// A piece of a matrix product that is computed in a wider type: rows, columns and summed elements of it.
+struct product_piece {
+  extent m = 1, n = 1, k = 1;
+
+  /// Elements of the pieces of A, B and C.
+  constexpr extent elements() const { return m * k + k * n + m * n; }
+};
+
+/// At most 480 each way, 2.6 MiB of floats: large enough for a product to be nearly as fast as a whole one. Rows of a power of two bytes are slower: they
+/// displace one another from the cache.
+constexpr product_piece piece_of(contraction_steps const& s) {
+  constexpr extent most = 480;
+  return {s.m < most ? s.m : most, s.n < most ? s.n : most, s.k < most ? s.k : most};
+}
+
 namespace detail {
+
+/// Elements of a wider type that narrow ones need: the pieces of a product, or a sum before it is rounded.
+constexpr extent wide_elements_of(contraction_steps const& s) {
+  if (!s.by_gemm) return s.nest.reduces ? span_of(s.nest, 2) : 0;
+  extent most = piece_of(s).elements();
+  for (packing const* p : {&s.x, &s.y, &s.z})
+    if (p->needed && p->walk.reduces && span_of(p->walk, 1) > most) most = span_of(p->walk, 1);
+  return most;
+}
 
 /// The role of a loop in a matrix product. `batch` has its own matrices for each turn; `x_only` and `y_only` are summed before the product.
 enum class loop_role : std::uint8_t { batch, row, column, inner, x_only, y_only };
@@ -69,7 +96,7 @@ struct gemm_choice {
 
 /// An einsum with its loops sorted by role. Loops of one turn are left out everywhere.
 struct sorted_einsum {
-  small_array<extent, max_rank> size{};    // turns
+  small_array<extent, max_rank> size{};  // turns
   small_array<extent, max_rank> stored{};  // elements that the arrays have room for
   int rank = 0;
   small_array<loop_role, max_rank> role{};
@@ -302,6 +329,7 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   std::array const memories{stored, stored, stored};
   steps.nest  = plan_nest(loops, operands, memories);
   steps.flops = 2 * turns;
+  steps.wide  = detail::wide_elements_of(steps);
   return steps;
 }
 /// The same for arrays that have room only for what is held.

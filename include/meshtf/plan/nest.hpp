@@ -116,5 +116,16 @@ constexpr undecided_steps<nest_steps> all_into_one(undecided_size const& n) {
   return steps;
 }
 
+namespace detail {
+
+/// Elements from the first that a nest touches of an operand to the last.
+constexpr extent span_of(nest_steps const& nest, std::size_t operand) {
+  extent n = 1;
+  for (int i = 0; i < nest.rank; ++i) n += (nest.size[i] - 1) * nest.stride[operand][i];
+  return n;
+}
+
+}  // namespace detail
+
 }  // namespace v0
 }  // namespace meshtf

@@ -63,13 +63,6 @@ constexpr extent elements_of(nest_steps const& nest, std::size_t operand) {
   return n;
 }
 
-/// Elements from the first that a nest touches of an operand to the last.
-constexpr extent span_of(nest_steps const& nest, std::size_t operand) {
-  extent n = 1;
-  for (int i = 0; i < nest.rank; ++i) n += (nest.size[i] - 1) * nest.stride[operand][i];
-  return n;
-}
-
 /// Bytes of all operands of a nest. `T...` are the operands' element types in order, the result's last.
 template<class... T>
 constexpr extent bytes_of_nest(nest_steps const& nest) {
