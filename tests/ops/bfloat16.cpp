@@ -14,6 +14,7 @@ namespace {
 using namespace zoo;
 
 struct two : dim<2> {};
+struct many : dim<5000> {};
 
 struct viewer {
   sights* seen               = nullptr;
@@ -121,6 +122,45 @@ struct products {
   }
 };
 
+template<class T>
+struct layers {
+  template<Layout L, class See>
+  constexpr void operator()(machine<L>& m, See const& see) const {
+    std::type_identity<L> const l;
+    auto x             = drawn_as<T, batch, length, hidden>(m, l, 1);
+    auto y             = drawn_as<T, batch, length, hidden>(m, l, 2);
+    auto scale         = drawn_as<T, hidden>(m, l, 3, 1, 0.25);
+    auto bias          = drawn_as<T, hidden>(m, l, 4);
+    auto logits        = drawn_as<T, batch, length, vocab>(m, l, 5);
+    auto table         = drawn_as<T, vocab, in>(m, l, 6);
+    auto q             = drawn_as<T, batch, heads, length, key>(m, l, 7);
+    auto k             = drawn_as<T, batch, heads, length, key>(m, l, 8);
+    auto v             = drawn_as<T, batch, heads, length, key>(m, l, 9);
+    auto const targets = cast<int>(random_uniform<float, L, batch, length>(m, {.seed = 10}, 0, vocab::size));
+    show<T, L>(see, 0, 2, [](auto const& a) { return softmax<hidden>(a); }, x);
+    show<T, L>(see, 0, 2, [](auto const& a) { return log_softmax<hidden>(a); }, x);
+    show<T, L>(see, 0, 2, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets); }, logits);
+    show<T, L>(see, 0, 2, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets, {.label_smoothing = 0.1, .z_loss = 1e-2}); }, logits);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& s, auto const& b) { return layer_norm<hidden>(a, s, b); }, x, scale, bias);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& s) { return rms_norm<hidden>(a, s); }, x, scale);
+    show<T, L>(
+        see, 3, 6, [](auto const& a, auto const& c, auto const& s, auto const& b) { return residual_layer_norm<hidden>(a, c, s, b).norm; }, x, y,
+        scale, bias);
+    show<T, L>(
+        see, 0, 3, [](auto const& a, auto const& c, auto const& d) { return attention<length, length, key>(a, c, d, {.causal = true}); }, q, k, v);
+    show<T, L>(see, 0, 4, [&](auto const& a) { return gather<vocab>(a, targets); }, table);
+    show<T, L>(see, 0, 0, [](auto const& a) { return dropout(a, 0.3, {.seed = 11}); }, x);
+    see(dropout(tensor<T, L, many>{m} + 1, 0.3, {.seed = 15}));  // more than one piece
+    see(argmax<vocab>(logits));
+    see(argmax<length>(logits));
+    see(sample<vocab>(logits, {.seed = 12}, 0.9));
+    see(one_hot<vocab, T>(targets));
+    see(random_uniform<T, L, batch, hidden>(m, {.seed = 13}, -1, 1));
+    see(random_normal<T, L, batch, hidden>(m, {.seed = 14}, 0.1, 0.02));
+    see(iota<T, L, hidden>(m));
+  }
+};
+
 template<class P>
 struct silent {
   template<Layout L>
@@ -185,5 +225,6 @@ void check_rounded() {
 }  // namespace
 
 TEST_CASE("pointwise operations round once") { check_rounded<pointwise>(); }
+TEST_CASE("normalisations, attention, look-ups and draws round once") { check_rounded<layers>(); }
 TEST_CASE("products round once") { check_rounded<products>(); }
 TEST_CASE("reductions and copies round once") { check_rounded<reductions>(); }

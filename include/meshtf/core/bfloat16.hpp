@@ -127,3 +127,17 @@ public:
   static constexpr number signaling_NaN() noexcept { return number::from_bits(0x7fa0); }
   static constexpr number denorm_min() noexcept { return number::from_bits(0x0001); }
 };
+
+namespace meshtf {
+inline namespace v0 {
+
+/// The neighbour of x in the direction of y, as std::nextafter of other types; x if they are equal.
+constexpr bfloat16 nextafter(bfloat16 x, bfloat16 y) {
+  if (!(x < y) && !(y < x)) return x == y ? y : std::numeric_limits<bfloat16>::quiet_NaN();
+  if (x == bfloat16{}) return bfloat16::from_bits(x < y ? 0x0001 : 0x8001);
+  bool const away = (x < y) == (bfloat16{} < x);  // from zero
+  return bfloat16::from_bits(static_cast<std::uint16_t>(away ? x.bits + 1 : x.bits - 1));
+}
+
+}  // namespace v0
+}  // namespace meshtf

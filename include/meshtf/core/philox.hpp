@@ -135,15 +135,17 @@ inline double normal_at(philox const& random, extent global_index) {
 
 /// z[k] = low + (high - low) * uniform_at(random, first + k), kept below `high` even after rounding.
 template<FloatingElement T>
-void fill_uniform(philox const& random, extent first, extent n, T low, T high, T* z) {
+void fill_uniform(philox const& random, extent first, extent n, computed<T> low, computed<T> high, T* z) {
+  using std::nextafter;
   double const from = static_cast<double>(low), width = static_cast<double>(high) - from;
-  T const last = low < high ? std::nextafter(high, low) : high;
+  auto const top = static_cast<T>(high);
+  T const last   = low < high ? nextafter(top, static_cast<T>(low)) : top;
   detail::draw_run<false>(random, first, n, [=](extent k, double u) { z[k] = std::min(static_cast<T>(from + width * u), last); });
 }
 
 /// z[k] = mean + stddev * normal_at(random, first + k).
 template<FloatingElement T>
-void fill_normal(philox const& random, extent first, extent n, T mean, T stddev, T* z) {
+void fill_normal(philox const& random, extent first, extent n, computed<T> mean, computed<T> stddev, T* z) {
   double const centre = static_cast<double>(mean), scale = static_cast<double>(stddev);
   detail::draw_run<true>(random, first, n, [=](extent k, double x) { z[k] = static_cast<T>(centre + scale * x); });
 }

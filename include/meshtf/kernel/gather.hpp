@@ -67,8 +67,10 @@ void gather_rows(gather_steps const& s, extent first, T const* table, std::int32
       for (extent o = 0; o < outer; ++o) {
         T const* const from = table + o * lines.outer_stride + at * lines.step;
         T* const to         = rows + o * lines.line_stride;
-        detail::for_each_batch<lanes<T, Arch>>(inner,
-                                               [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(from + k), to + k); });
+        if constexpr (lanes<T, Arch>::width == 1) std::copy_n(from, inner, to);
+        else
+          detail::for_each_batch<lanes<T, Arch>>(
+              inner, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(from + k), to + k); });
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include <meshtf/core/philox.hpp>
 #include <meshtf/core/shard.hpp>
+#include <meshtf/kernel/narrow.hpp>
 #include <meshtf/plan/random_plan.hpp>
 
 namespace meshtf {
@@ -18,6 +19,7 @@ namespace kernel {
 /// Sixteen consecutive counters give their 64 words to 64 indices: first the first words of all of them, then the second words, and so on. All four
 /// words are used, and loops over counters and over elements are SIMD code.
 template<FloatingElement T>
+  requires(!NarrowElement<T>)
 void drop(philox const& random, extent first, extent n, std::uint64_t threshold, T scale, T const* x, T* z) {
   constexpr std::size_t lanes = 16;
   constexpr extent block      = 4 * extent{lanes};
@@ -51,6 +53,19 @@ void for_each_held(shard_steps const& s, place_in_mesh const& here, F const& f) 
   for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), std::span{sizes}.first(static_cast<std::size_t>(s.rank)), f);
 }
 
+/// `drop` of narrow elements, in pieces that are widened.
+template<NarrowElement T>
+void drop(philox const& random, extent first, extent n, std::uint64_t threshold, computed<T> scale, T const* x, T* z) {
+  constexpr extent piece = 1024;
+  std::array<computed<T>, piece> wide;
+  for (extent at = 0; at < n; at += piece) {
+    extent const some = std::min(piece, n - at);
+    widen(some, x + at, wide.data());
+    drop(random, first + at, some, threshold, scale, static_cast<computed<T> const*>(wide.data()), wide.data());
+    narrow(some, wide.data(), z + at);
+  }
+}
+
 }  // namespace kernel
 
 namespace task {
@@ -59,21 +74,21 @@ template<Element T>
 void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
   kernel::for_each_held(s, here, [&](extent local, extent whole, extent n) {
-    fill_uniform(random, whole, n, static_cast<T>(task.distribution.low), static_cast<T>(task.distribution.high), z + local);
+    fill_uniform(random, whole, n, static_cast<computed<T>>(task.distribution.low), static_cast<computed<T>>(task.distribution.high), z + local);
   });
 }
 template<Element T>
 void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
   kernel::for_each_held(s, here, [&](extent local, extent whole, extent n) {
-    fill_normal(random, whole, n, static_cast<T>(task.distribution.mean), static_cast<T>(task.distribution.stddev), z + local);
+    fill_normal(random, whole, n, static_cast<computed<T>>(task.distribution.mean), static_cast<computed<T>>(task.distribution.stddev), z + local);
   });
 }
 template<Element T>
 void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& here, T const* x, T* z) {
   philox const random{task.key.seed, task.key.stream};
   auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
-  auto const scale     = static_cast<T>(1 / (1 - task.rate));
+  auto const scale     = static_cast<computed<T>>(1 / (1 - task.rate));
   kernel::for_each_held(s, here,
                         [&](extent local, extent whole, extent n) { kernel::drop(random, whole, n, threshold, scale, x + local, z + local); });
 }

@@ -41,9 +41,15 @@ constexpr auto gather(X const& operand, I const& ids, std::source_location at = 
     if constexpr (FloatingElement<T>)
       if (detail::wants_gradient(table))
         detail::record(z.value, [table = table.without_value(), ids = detail::keep(ids)](auto const& dz) {
-          detail::tensor_in<X> sums{dz.machine()};
-          dz.machine().run(task::scatter_rows<T>{}, plan::rows, sums.data(), ids.value().data(), dz.data());
-          detail::contribute(table, sums, plan::table_owes);
+          tensor_of<computed<T>, L, detail::shape_in<X>> sums{dz.machine()};
+          if constexpr (NarrowElement<T>) {  // the sum of many rows is rounded once
+            auto const wide = detail::each<computed<T>, typename plan::result>(function::identity{}, dz);
+            dz.machine().run(task::scatter_rows<computed<T>>{}, plan::rows, sums.data(), ids.value().data(), wide.data());
+            detail::contribute(table, detail::each<T, detail::shape_in<X>>(function::identity{}, sums), plan::table_owes);
+          } else {
+            dz.machine().run(task::scatter_rows<T>{}, plan::rows, sums.data(), ids.value().data(), dz.data());
+            detail::contribute(table, sums, plan::table_owes);
+          }
         });
     return detail::result_of<axes_of<L, V>, X>(std::move(z.value), detail::owed_by(operand) | z.owed);
   }

@@ -81,6 +81,10 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
   static_assert(accepted<verdict>, "meshtf: softmax_cross_entropy can't use these targets");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    auto const& logits = detail::entered(operand);
+    logits.machine().enter("softmax_cross_entropy", at);
+    return detail::in_elements<T>(softmax_cross_entropy<Class>(detail::widened(logits), targets, options, at));
   } else {
     auto const& logits = detail::entered(operand);
     auto& m            = logits.machine();

@@ -4,6 +4,8 @@
 #include <concepts>
 #include <utility>
 
+#include <meshtf/ops/pointwise/arithmetic.hpp>
+#include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/plan/norm_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
@@ -153,6 +155,12 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
   static_assert(accepted<verdict>, "meshtf: layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    auto const& x = detail::entered(operand);
+    x.machine().enter("layer_norm", at);
+    tensor<T, L, Along> const& by      = scale;  // of a parameter: its tensor
+    tensor<T, L, Along> const& shifted = bias;
+    return detail::in_elements<T>(layer_norm<Along>(detail::widened(x), detail::widened(by), detail::widened(shifted), epsilon, at));
   } else {
     auto const& x = detail::entered(operand);
     x.machine().enter("layer_norm", at);
@@ -176,6 +184,11 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
   static_assert(accepted<verdict>, "meshtf: rms_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    auto const& x = detail::entered(operand);
+    x.machine().enter("rms_norm", at);
+    tensor<T, L, Along> const& by = scale;  // of a parameter: its tensor
+    return detail::in_elements<T>(rms_norm<Along>(detail::widened(x), detail::widened(by), epsilon, at));
   } else {
     auto const& x = detail::entered(operand);
     auto& m       = x.machine();
@@ -212,6 +225,10 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   static_assert(accepted<verdict>, "meshtf: residual_layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    detail::tensor_in<X> sum = detail::entered(operand) + detail::entered(addend);
+    auto norm                = layer_norm<Along>(sum, scale, bias, epsilon, at);
+    return residual_norm<detail::tensor_in<X>>{std::move(sum), std::move(norm)};
   } else {
     auto const& x = detail::entered(operand);
     auto const& y = detail::entered(addend);

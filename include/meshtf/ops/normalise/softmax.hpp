@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/reduce/max.hpp>
 
 namespace meshtf {
@@ -53,6 +54,10 @@ constexpr auto softmax(X const& operand, std::source_location at = std::source_l
   static_assert(accepted<verdict>, "meshtf: softmax can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    auto const& x = detail::entered(operand);
+    x.machine().enter("softmax", at);
+    return detail::in_elements<T>(softmax<Along...>(detail::widened(x), at));
   } else {
     auto const& x = detail::entered(operand);
     using row     = without<in, shape<Along...>>;
@@ -87,6 +92,10 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
   static_assert(accepted<verdict>, "meshtf: log_softmax can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    auto const& x = detail::entered(operand);
+    x.machine().enter("log_softmax", at);
+    return detail::in_elements<T>(log_softmax<Along...>(detail::widened(x), at));
   } else {
     auto const& x = detail::entered(operand);
     using row     = without<in, shape<Along...>>;

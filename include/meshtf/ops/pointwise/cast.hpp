@@ -35,6 +35,22 @@ template<class To, class From>
 using conversion = std::conditional_t<(NarrowElement<To> || NarrowElement<From>) && std::is_same_v<computed<To>, computed<From>>, function::identity,
                                       function::converted<To>>;
 
+/// `x` in elements of type `To`, with its gradient, in the name of the current operation.
+template<class To, class T, class L, class... D>
+constexpr auto in_elements(tensor<T, L, D...> const& x) {
+  auto z = each<To, shape<D...>>(conversion<To, T>{}, x);
+  if constexpr (FloatingElement<To> && FloatingElement<T>)
+    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, each<T, shape<D...>>(conversion<T, To>{}, dz), owed); });
+  return z;
+}
+
+/// `x` as operations see it that have no kernel for narrow elements: in the type that is computed with. They round their result once, and the tape
+/// keeps what they keep in the wider type.
+template<class T, class L, class... D>
+constexpr auto widened(tensor<T, L, D...> const& x) {
+  return in_elements<computed<T>>(x);
+}
+
 }  // namespace detail
 
 /// `x` in elements of type `To`: float, double, bfloat16 (each rounded to the nearest), int, std::int64_t (rounded towards zero) or bool (whether it
@@ -47,7 +63,6 @@ using conversion = std::conditional_t<(NarrowElement<To> || NarrowElement<From>)
 template<Element To, detail::Operand X>
 constexpr auto cast(X const& operand, std::source_location at = std::source_location::current()) {
   using T                     = detail::element_in<X>;
-  using dims                  = detail::shape_in<X>;
   constexpr algebra::use used = detail::holds_all_of<To, T> ? algebra::use::widened : algebra::use::narrowed;
   using verdict               = detail::use_verdict<used, X>;
   static_assert(accepted<verdict>, "meshtf: this cast rounds addends: cast<...>(finish(x))");
@@ -56,12 +71,7 @@ constexpr auto cast(X const& operand, std::source_location at = std::source_loca
   } else {
     return detail::linearly<algebra::use::widened>(operand, [&](auto const& x) {
       x.machine().enter("cast", at);
-      auto z = detail::each<To, dims>(detail::conversion<To, T>{}, x);
-      if constexpr (FloatingElement<To> && FloatingElement<T>)
-        detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
-          detail::contribute(to, detail::each<T, dims>(detail::conversion<T, To>{}, dz), owed);
-        });
-      return z;
+      return detail::in_elements<To>(x);
     });
   }
 }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/plan/attention_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
@@ -56,6 +57,10 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
   static_assert(accepted<typename grouped::common>, "meshtf: attention can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    queries.machine().enter("attention", at);
+    return detail::in_elements<T>(attention<Query, Memory, Key>(detail::widened(detail::entered(queries)), detail::widened(detail::entered(keys)),
+                                                                detail::widened(detail::entered(values)), options, at));
   } else {
     using plan    = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type>;
     auto const& q = detail::entered(queries);

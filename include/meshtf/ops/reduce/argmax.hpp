@@ -25,6 +25,10 @@ constexpr auto argmax(X const& operand, std::source_location at = std::source_lo
   static_assert(accepted<verdict>, "meshtf: argmax can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
+  } else if constexpr (NarrowElement<T>) {
+    auto const& x = detail::entered(operand);
+    x.machine().enter("argmax", at);
+    return argmax<Along>(detail::each<computed<T>, detail::shape_in<X>>(function::identity{}, x), at);
   } else {
     using row     = typename plan::result;
     auto const& x = detail::entered(operand);
