@@ -98,7 +98,10 @@ struct layout {
 
   /// Whether the parts of `D` need not divide its size.
   template<class D>
-  static constexpr bool pads = ((std::is_same_v<D, typename Rules::dimension> && Rules::pads) || ...);
+  static constexpr bool pads = [] {
+    if constexpr ((Rules::pads || ...)) return ((Rules::pads && std::is_same_v<D, typename Rules::dimension>) || ...);
+    else return false;
+  }();
 };
 
 template<class L>

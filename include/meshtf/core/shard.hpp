@@ -41,8 +41,8 @@ constexpr std::array<extent, N> held_extents(std::array<placed, N> const& dims, 
 template<class F>
 void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> const& first, std::span<extent const> held,
                   std::span<extent const> sizes, F f) {
-  for (extent n : held)
-    if (n == 0) return;
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    if (held[d] == 0) return;
   // the innermost whole dimensions and the part of the next dimension out make one run
   extent run       = 1;
   std::size_t rank = dims.size();
@@ -70,9 +70,10 @@ void for_each_run(std::array<placed, N> const& dims, place_in_mesh const& here, 
 /// The same where there are as many elements as there is room for.
 template<class F>
 void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> const& first, F f) {
-  std::array<extent, max_rank> held{}, sizes{};
+  small_array<extent, max_rank> held{}, sizes{};
   for (std::size_t d = 0; d < dims.size(); ++d) held[d] = dims[d].held(first[d] / dims[d].room()), sizes[d] = dims[d].size;
-  for_each_run(dims, first, std::span{held}.first(dims.size()), std::span{sizes}.first(dims.size()), std::move(f));
+  auto const rank = static_cast<int>(dims.size());
+  for_each_run(dims, first, held.first(rank), sizes.first(rank), std::move(f));
 }
 /// The same for the process at `here`.
 template<class F>

@@ -48,9 +48,9 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
 /// on how many there are.
 template<class F>
 void for_each_held(shard_steps const& s, place_in_mesh const& here, F const& f) {
-  std::array<extent, max_rank> sizes{};
-  for (int d = 0; d < s.rank; ++d) sizes[static_cast<std::size_t>(d)] = s.dim[d].size;
-  for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), std::span{sizes}.first(static_cast<std::size_t>(s.rank)), f);
+  small_array<extent, max_rank> sizes{};
+  for (int d = 0; d < s.rank; ++d) sizes[d] = s.dim[d].size;
+  for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), sizes.first(s.rank), f);
 }
 
 /// `drop` of narrow elements, in pieces that are widened.

@@ -112,19 +112,35 @@ constexpr Steps plan_fullest(task_loops const& l, counts const& now = {}) {
 
 namespace detail {
 
-template<class L, class Steps, class Loops, bool = is_uneven<L, Loops>>
-struct steps_for : std::type_identity<Steps> {};
-template<class L, class Steps, class Loops>
-struct steps_for<L, Steps, Loops, true> : std::type_identity<uneven_steps<Steps>> {};
-template<class... D, class Steps, class Loops>
-struct steps_for<undecided_layout<D...>, Steps, Loops, false> : std::type_identity<undecided_steps<Steps>> {};
+enum class steps_are { alike, uneven, undecided };
+
+template<steps_are>
+struct steps_that_are {
+  template<class Steps>
+  using type = Steps;
+};
+template<>
+struct steps_that_are<steps_are::uneven> {
+  template<class Steps>
+  using type = uneven_steps<Steps>;
+};
+template<>
+struct steps_that_are<steps_are::undecided> {
+  template<class Steps>
+  using type = undecided_steps<Steps>;
+};
+
+template<class L, class Loops>
+inline constexpr steps_are steps_on = is_undecided<L>       ? steps_are::undecided
+                                      : is_uneven<L, Loops> ? steps_are::uneven
+                                                            : steps_are::alike;
 
 }  // namespace detail
 
 /// The type of a plan over the dimensions `Loops` under `L`: `Steps`, `uneven_steps` if processes hold unequally much, or `undecided_steps` for an
 /// undecided layout. It is not deduced, so asking for a verdict plans nothing.
 template<class L, class Steps, class Loops>
-using steps_under = typename detail::steps_for<L, Steps, Loops>::type;
+using steps_under = typename detail::steps_that_are<detail::steps_on<L, Loops>>::template type<Steps>;
 
 /// The shapes of a task's arrays.
 template<class... S>
@@ -132,20 +148,28 @@ struct arrays_of {};
 
 namespace detail {
 
-template<class L, class Loops, class... Along, class... S>
-constexpr auto loops_of(arrays_of<S...>) {
-  static_assert(sizeof...(S) <= max_operands && sizeof...(Along) <= 3);
-  std::conditional_t<is_undecided<L>, undecided_loops, task_loops> loops;
-  for (auto const& d : placed_dims<L, Loops>) loops.add_dim(d);
-  (loops.add_array(dims_within<Loops, S>), ...);
-  std::size_t asked = 0;
-  ((loops.along[asked++] = dims_within<Loops, shape<Along>>[0]), ...);
+/// `n` dimensions, arrays and loops that are asked for. (Pointers: a span that is made from an array costs the compiler more than all of this.)
+template<class Dim>
+constexpr loops_over<Dim> loops_of(Dim const* dims, int n, dim_list const* arrays, int array_count, int const* along, int along_count) {
+  loops_over<Dim> loops;
+  for (int i = 0; i < n; ++i) loops.add_dim(dims[i]);
+  for (int i = 0; i < array_count; ++i) loops.add_array(arrays[i]);
+  for (int i = 0; i < along_count; ++i) loops.along[i] = along[i];
   return loops;
 }
 
+/// The arrays of a task, and the loops that it asks for, as numbers of the dimensions `Loops`; each list ends with one that nobody uses.
+template<class Loops, class... S>
+inline constexpr dim_list arrays_within[]{dims_within<Loops, S>..., dim_list{}};
+template<class Loops, class... Along>
+inline constexpr int numbers_within[]{dims_within<Loops, shape<Along>>[0]..., 0};
+
 /// The loops of uneven steps, of which machines remember the address.
 template<class L, class Steps, class Loops, class Arrays, class... Along>
-inline constexpr task_loops kept_loops = loops_of<L, Loops, Along...>(Arrays{});
+inline constexpr task_loops kept_loops{};
+template<class L, class Steps, class Loops, class... S, class... Along>
+inline constexpr task_loops kept_loops<L, Steps, Loops, arrays_of<S...>, Along...> = loops_of(
+    placed_dims<L, Loops>.data(), Loops::rank, arrays_within<Loops, S...>, int{sizeof...(S)}, numbers_within<Loops, Along...>, int{sizeof...(Along)});
 
 }  // namespace detail
 
@@ -153,15 +177,17 @@ inline constexpr task_loops kept_loops = loops_of<L, Loops, Along...>(Arrays{});
 ///
 /// One function for each plan: every einsum and every nest of a program comes here.
 template<Layout L, class Steps, class Loops, class... Along, class... S>
-constexpr steps_under<L, Steps, Loops> plan_steps(arrays_of<S...> arrays) {
-  if constexpr (is_undecided<L>) {
-    return {detail::loops_of<L, Loops, Along...>(arrays)};
-  } else if constexpr (is_uneven<L, Loops>) {
+constexpr steps_under<L, Steps, Loops> plan_steps(arrays_of<S...>) {
+  static_assert(sizeof...(S) <= max_operands && sizeof...(Along) <= 3);
+  if constexpr (detail::steps_on<L, Loops> == detail::steps_are::uneven) {
     constexpr auto const& loops = detail::kept_loops<L, Steps, Loops, arrays_of<S...>, Along...>;
     return {&loops, plan_fullest<Steps>(loops)};
   } else {
-    auto const loops = detail::loops_of<L, Loops, Along...>(arrays);
-    return Steps::plan(loops, full_extents(loops));
+    dim_list const arrays[]{dims_within<Loops, S>..., dim_list{}};
+    int const along[]{dims_within<Loops, shape<Along>>[0]..., 0};
+    auto const loops = detail::loops_of(placed_dims<L, Loops>.data(), Loops::rank, arrays, int{sizeof...(S)}, along, int{sizeof...(Along)});
+    if constexpr (is_undecided<L>) return {loops};
+    else return Steps::plan(loops, full_extents(loops));
   }
 }
 

@@ -7,7 +7,6 @@
 
 #include <meshtf/core/counts.hpp>
 #include <meshtf/core/function.hpp>
-#include <meshtf/core/unchecked_vector.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 #include <meshtf/price/cost.hpp>
 
@@ -115,17 +114,22 @@ public:
 
   // ---- how many elements there are of counted dimensions
   /// Counts by number. Number 0: as many elements as there is room for. Equal counts have one number, so plans may be kept by it.
-  constexpr counts const& counted(unsigned number) const { return number == 0 ? all_full_ : counted_[number - 1]; }
+  constexpr counts const& counted(unsigned number) const {
+    if (number == 0) return all_full_;
+    known_counts const* k = known_;
+    while (k->number != number) k = k->before;
+    return k->what;
+  }
   constexpr counts const& counted() const { return counted(counted_now_); }
   constexpr unsigned counted_number() const { return counted_now_; }
   constexpr unsigned& number_of_counts() { return counted_now_; }
   /// From here on the counts are these; returns the number of those before.
   constexpr unsigned count(unsigned number) { return std::exchange(counted_now_, number); }
   constexpr unsigned count(counts const& c) {
-    unsigned number = 1;
-    while (number <= counted_.size() && !(counted_[number - 1] == c)) ++number;
-    if (number > counted_.size()) counted_.push_back(c);
-    return count(number);
+    known_counts const* k = known_;
+    while (k != nullptr && !(k->what == c)) k = k->before;
+    if (k == nullptr) k = known_ = new known_counts{c, known_ == nullptr ? 1 : known_->number + 1, known_};
+    return count(k->number);
   }
 
   // ---- memory, in bytes requested
@@ -187,7 +191,9 @@ public:
   constexpr bool tape_is_empty() const { return last_ == nullptr; }
 
 protected:
-  constexpr ~accounts() = default;
+  constexpr ~accounts() {
+    while (known_ != nullptr) delete std::exchange(known_, known_->before);
+  }
 
   constexpr void count_bytes(extent bytes) {
     live_ += bytes;
@@ -223,6 +229,11 @@ protected:
   }
 
 private:
+  struct known_counts {
+    counts what;
+    unsigned number;
+    known_counts* before;
+  };
   struct taken {
     tape_entry* entry;
     constexpr ~taken() { entry->leave(entry, false); }
@@ -241,7 +252,7 @@ private:
   bool records_gradients_       = true;
   unsigned counted_now_         = 0;
   counts all_full_              = {};
-  detail::unchecked_vector<counts> counted_{};
+  known_counts* known_          = nullptr;
 };
 
 }  // namespace v0

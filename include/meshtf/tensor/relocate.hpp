@@ -18,7 +18,7 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   using handle = typename Result::handle_type;
   auto& m      = x.machine();
   handle now   = x.handle();
-  if constexpr (has_counted_dims<tensor<T, L, D...>>) (void)x.data();  // looks whether all that is counted is there
+  if constexpr ((CountedDimension<D> || ...)) (void)x.data();  // looks whether all that is counted is there
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
     if (move.what == transfer_kind::all_reduce) {

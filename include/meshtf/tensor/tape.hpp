@@ -96,17 +96,12 @@ constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g
   if (to.why == nullptr) to.why = why;
 }
 
-template<class X>
-inline constexpr bool has_counted_dims = false;
-template<class T, class L, class... D>
-inline constexpr bool has_counted_dims<tensor<T, L, D...>> = (CountedDimension<D> || ...);
-
 /// Beyond the count under which an operation ran, its operand has no influence: the gradient is zero there, so gradients of different counts add up.
-template<class T, class Machine, Tensor G>
-  requires has_counted_dims<G>
-constexpr void contribute(shard<T, Machine> const& x, G const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
+template<class T, class Machine, class L, class... D>
+  requires(CountedDimension<D> || ...)
+constexpr void contribute(shard<T, Machine> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
   auto& m = x.machine();
-  m.run(task::clear_padding<T>{}, shard_plan<wet<typename G::layout_type>, typename G::shape_type>, g.handle()->data());
+  m.run(task::clear_padding<T>{}, shard_plan<wet<L>, shape<D...>>, g.handle()->data());
   contribute(x, static_cast<shard<T, Machine> const&>(g), owed, why);
   x.slot().sum->count_again(true);
 }

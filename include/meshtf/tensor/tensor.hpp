@@ -103,11 +103,18 @@ private:
   }
 };
 
+template<bool Counted>
+struct shard_if_counted {
+  template<class T, class Machine, class... D>
+  using type = shard<T, Machine>;
+};
+template<>
+struct shard_if_counted<true> {
+  template<class T, class Machine, class... D>
+  using type = counted_shard<T, Machine, D...>;
+};
 template<class T, class Machine, class... D>
-struct shard_of : std::type_identity<shard<T, Machine>> {};
-template<class T, class Machine, class... D>
-  requires(CountedDimension<D> || ...)
-struct shard_of<T, Machine, D...> : std::type_identity<counted_shard<T, Machine, D...>> {};
+using shard_of = typename shard_if_counted<(CountedDimension<D> || ...)>::template type<T, Machine, D...>;
 
 }  // namespace detail
 
@@ -116,11 +123,11 @@ struct shard_of<T, Machine, D...> : std::type_identity<counted_shard<T, Machine,
 /// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine, without storage. It must not
 /// outlive its machine. With dimensions that are counted at run time (`up_to`), it has values for as many elements as were counted when it was made.
 template<Element T, Layout L, Dimension... D>
-class tensor : public detail::shard_of<T, machine<L>, D...>::type {
+class tensor : public detail::shard_of<T, machine<L>, D...> {
   using aliased = detail::sentence<aliases_are_one_dim, detail::shown_placement<L, D...>>;
   static_assert(accepted<typename aliased::own>, "meshtf: two dims are aliases of one type: write struct length : meshtf::dim<64> {};");
   static_assert(accepted<typename aliased::common>, "meshtf: this layout cannot place a tensor of these dimensions");
-  using base = typename detail::shard_of<T, machine<L>, D...>::type;
+  using base = detail::shard_of<T, machine<L>, D...>;
 
 public:
   using element_type = T;

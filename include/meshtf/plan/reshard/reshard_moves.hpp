@@ -159,24 +159,27 @@ constexpr bool cuts_clash(placed const& from, placed const& to) { return from.pa
 constexpr reshard_move refitted(std::span<extent const> before, std::span<extent const> after) {
   reshard_move m{.what = transfer_kind::slice, .packs = true, .send = 1, .result = 1};
   small_array<extent, max_rank> both{};
-  dim_list all;
+  small_array<dim_list, max_operands> all{};
+  small_array<std::span<extent const>, max_operands> rooms{};
+  rooms[0] = before, rooms[1] = after;
   for (std::size_t d = 0; d < before.size(); ++d) {
     both[d] = before[d] < after[d] ? before[d] : after[d];
     m.send *= before[d], m.result *= after[d];
-    all.push_back(static_cast<int>(d));
+    all[0].push_back(static_cast<int>(d));
   }
-  m.pack = plan_nest({both.data(), before.size()}, std::array{all, all}, std::array{before, after});
+  all[1] = all[0];
+  m.pack = plan_nest(both.first(all[0].count), all.first(2), rooms.first(2));
   return m;
 }
 
 /// The rooms that shards have on the way between two placements whose cuts do not clash: as it is, as the first move wants it, as the last move leaves
 /// it, and as it shall be.
 struct rooms_on_the_way {
-  std::array<small_array<extent, max_rank>, 4> of{};
+  small_array<small_array<extent, max_rank>, 4> of{};
   int rank = 0;
 
-  constexpr std::span<extent const> operator[](std::size_t i) const { return of[i].first(rank); }
-  constexpr bool differ(std::size_t i, std::size_t j) const {
+  constexpr std::span<extent const> operator[](int i) const { return of[i].first(rank); }
+  constexpr bool differ(int i, int j) const {
     for (int d = 0; d < rank; ++d)
       if (of[i][d] != of[j][d]) return true;
     return false;
@@ -206,7 +209,7 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   using fault = reshard_fault;
   if (from.size() != to.size()) return {.fault = {fault::sizes_differ, static_cast<int>(from.size() < to.size() ? from.size() : to.size())}};
 
-  std::array<placed, max_rank> middle{};
+  small_array<placed, max_rank> middle{};
   bool clash = false;
   for (std::size_t d = 0; d < from.size(); ++d) {
     bool const clashes = from[d].size == to[d].size && detail::cuts_clash(from[d], to[d]);
@@ -214,9 +217,9 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
     clash |= clashes;
   }
   if (clash) {
-    std::span<placed const> const whole{middle.data(), from.size()};
-    reshard_steps steps      = plan_reshard(from, whole, owed, axes, riding);
-    reshard_steps const rest = plan_reshard(whole, to, 0, axes, riding);
+    std::span<placed const> const whole = middle.first(static_cast<int>(from.size()));
+    reshard_steps steps                 = plan_reshard(from, whole, owed, axes, riding);
+    reshard_steps const rest            = plan_reshard(whole, to, 0, axes, riding);
     if (steps.fault.what != fault::none) return steps;
     if (rest.fault.what != fault::none) return rest;
     if (steps.count + rest.count > max_moves) return {.fault = {fault::too_many_loops}};
@@ -254,7 +257,7 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   bool const widens = room.differ(0, 1), narrows = room.differ(2, 3);
   if (way.price.moves + int{widens} + int{narrows} > max_moves) return {.fault = {fault::too_many_loops}};
   reshard_steps steps{.shard = 1};
-  for (extent n : room[0]) steps.shard *= n;
+  for (int d = 0; d < problem.rank; ++d) steps.shard *= room.of[0][d];
   if (widens) steps.moves[steps.count++] = detail::refitted(room[0], room[1]);
   detail::move_maker maker{problem};
   detail::standing at = problem.start;
