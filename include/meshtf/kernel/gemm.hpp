@@ -1,4 +1,4 @@
-// Matrix products: the one place that calls BLAS and oneDNN.
+// Matrix products of float and double: the one place that calls BLAS and oneDNN, except for narrow_product.hpp.
 #pragma once
 
 #include <concepts>
