@@ -199,8 +199,8 @@ public:
       static_assert(record_type::most_rounds == 4);  // as the message says
       if (record_.round_count == record_type::most_rounds) throw "meshtf: this step sends gradients more often than a record holds (4 times)";
       record_.rounds[record_.round_count++] = {record_.send_count, live_};
-      before_send_                          = live_;
-      sends_                                = true;
+      taken_ = given_ = {};
+      sends_          = true;
     }
     static_assert(record_type::most_sends == 512);  // as the message says
     if (record_.send_count == record_type::most_sends) throw "meshtf: this program has more parameters than a record holds (512)";
@@ -238,27 +238,30 @@ private:
   constexpr void count_bytes(extent bytes, std::size_t kind) {
     if (bytes < 0) note_moment(-1);
     live_[kind] += bytes;
+    (bytes > 0 ? taken_[kind] : given_[kind]) += bytes > 0 ? bytes : -bytes;
     if (bytes > 0) fuller_ = true;
   }
 
   /// What was given back since the last gradient was sent belongs to that gradient, what was taken belongs to `next`. All of it has the same
-  /// dimensions.
+  /// dimensions. The two are kept apart: under a layout that packs these gradients, all is taken before anything is given back.
   constexpr void settle_send(recorded_send* next) {
-    for (std::size_t k = 0; k < record_.kind_count; ++k) {
-      extent const more = live_[k] - before_send_[k];
-      if (more == 0) continue;
-      recorded_send* const whose = more > 0 ? next : record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
+    recorded_send* const last = record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
+    auto const settle         = [this](std::size_t k, extent& bytes, recorded_send* whose, extent recorded_send::* to) {
+      if (bytes == 0) return;
       if (whose == nullptr || record_.kinds[k].if_.dims != 0 || !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[whose->kind].dims))
         throw "meshtf: this optimizer can't be recorded without a layout yet";
-      (more > 0 ? whose->made : whose->gone) += more > 0 ? more : -more;
+      whose->*to += std::exchange(bytes, 0);
+    };
+    for (std::size_t k = 0; k < record_.kind_count; ++k) {
+      settle(k, taken_[k], next, &recorded_send::made);
+      settle(k, given_[k], last, &recorded_send::gone);
     }
-    before_send_ = live_;
   }
 
   record_type record_{};
   std::array<extent, record_type::most_kinds> live_{}, parameters_{}, optimizer_{};
   undecided_condition now_if_{};
-  std::array<extent, record_type::most_kinds> before_send_{};
+  std::array<extent, record_type::most_kinds> taken_{}, given_{};  // since the last gradient was sent
   bool fuller_ = false, sends_ = false;
 };
 
