@@ -24,15 +24,21 @@ constexpr packed_layout packed(Numbers const& over) {
 }
 constexpr axis_set over_in(packed_layout p, int dim) { return static_cast<axis_set>(p >> shift_of_dim(dim) & 255); }
 
+/// The layout `p` of dimensions of these sizes, as numbers. Dimensions that its parts do not divide are padded.
 template<Mesh M>
-constexpr layout_numbers numbers_from(packed_layout p) {
+constexpr layout_numbers numbers_from(packed_layout p, std::span<extent const> sizes) {
   layout_numbers n = numbers_of_mesh<M>();
+  n.know(sizes);
   for (int d = 0; d < static_cast<int>(max_axes); ++d)
-    if (axis_set const over = over_in(p, d); over != 0) n.put(d, over);
+    if (axis_set const over = over_in(p, d); over != 0) {
+      n.put(d, over);
+      n.pads |= dim_set{n.is_uneven(d)} << d;
+    }
   return n;
 }
 
-/// All layouts that split `searched` over axes of `M` and under which every operation of the record can be placed.
+/// All layouts that split `searched` over axes of `M` and under which every operation of the record can be placed. Parts need not divide the dimensions
+/// in `pads`.
 ///
 /// The state of an axis is the set of dimensions it splits: none, or some that share no loop nest. Axes are alike if they have the same size and the
 /// same kind of link. Exchanging the states of alike axes changes no price, so one layout stands for all that follow from it in this way: for four
@@ -40,7 +46,10 @@ constexpr layout_numbers numbers_from(packed_layout p) {
 template<Mesh M, class Record>
 class alike_layouts {
 public:
-  constexpr alike_layouts(Record const& record, dim_set searched) : l_(numbers_of_mesh<M>()), states_(new state[std::size_t{1} << Record::dims]) {
+  constexpr alike_layouts(Record const& record, dim_set searched, dim_set pads)
+      : record_(record), l_(numbers_of_mesh<M>()), states_(new state[std::size_t{1} << Record::dims]) {
+    l_.know(Record::sizes);
+    l_.pads = pads;
     for (dim_set dims = 0;; dims = (dims - searched) & searched) {  // all subsets
       state s;
       bool can_be = true;
@@ -98,7 +107,10 @@ private:
   /// `before`, as do the last `same` axes of its kind.
   template<class F>
   constexpr void choose(int at, int before, int same, extent members, packed_layout so_far, F const& f) {
-    if (at == axis_count_) return f(l_, so_far, members);
+    if (at == axis_count_) {
+      if (l_.pads == 0 || cuts_fit(record_, l_)) f(l_, so_far, members);
+      return;
+    }
     int const axis       = axis_[at];
     int const place      = place_[at];
     axis_set const bit   = axis_set{1} << axis;
@@ -108,12 +120,12 @@ private:
     for (int i = place > 1 ? before : 0; i < state_count_; ++i) {
       state const& s = states_[i];
       int k          = 0;
-      while (k < s.count && Record::size_of(s.dim[k]) % (parts[s.dim[k]] * size) == 0) ++k;
+      while (k < s.count && (Record::size_of(s.dim[k]) % (parts[s.dim[k]] * size) == 0 || (l_.pads >> s.dim[k] & 1) != 0)) ++k;
       if (k < s.count) continue;
-      for (k = 0; k < s.count; ++k) over[s.dim[k]] |= bit, parts[s.dim[k]] *= size;
+      for (k = 0; k < s.count; ++k) over[s.dim[k]] |= bit, l_.cut(s.dim[k], parts[s.dim[k]] * size);
       int const now = place > 1 && i == before ? same + 1 : 1;
       choose(at + 1, i, now, members * place / now, so_far | s.packed << axis, f);
-      for (k = 0; k < s.count; ++k) over[s.dim[k]] &= ~bit, parts[s.dim[k]] /= size;
+      for (k = 0; k < s.count; ++k) over[s.dim[k]] &= ~bit, l_.cut(s.dim[k], parts[s.dim[k]] / size);
     }
   }
 
@@ -129,6 +141,7 @@ private:
     }
   }
 
+  Record const& record_;
   layout_numbers l_;
   state* states_;
   int state_count_ = 0;

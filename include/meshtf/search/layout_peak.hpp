@@ -37,15 +37,15 @@ public:
 
   /// The most bytes that live at any moment.
   constexpr extent operator()(layout_numbers const& l) {
-    extent parts[Record::most_kinds]{};  // 0 for what lives only under other layouts
-    for (int k = 0; k < kind_count_; ++k) parts[k] = kinds_[k].if_.holds(l) ? l.parts_of(kinds_[k].dims) : 0;
+    extent room[Record::most_kinds]{};  // 0 for what lives only under other layouts
+    for (int k = 0; k < kind_count_; ++k) room[k] = kinds_[k].if_.holds(l) ? l.room_of(kinds_[k].dims) : 0;
     extent most = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
     extent sums[Record::most_moments]{};
     for (int m = 0; m < moment_count_; ++m) {
       extent const* const bytes = moment_bytes_ + m * kind_count_;
       extent sum                = 0;
       for (int k = 0; k < kind_count_; ++k)
-        if (bytes[k] != 0 && parts[k] != 0) sum += bytes[k] / parts[k];
+        if (bytes[k] != 0 && room[k] != 0) sum += bytes[k] / whole_[k] * room[k];
       sums[m] = sum;
       if (sum > most) most = sum;
     }
@@ -99,6 +99,9 @@ private:
       if (to == kind_count_) kinds_[kind_count_++] = kind;
       kind_of_[k] = to;
     }
+    layout_numbers all;
+    all.know(Record::sizes);
+    for (int k = 0; k < kind_count_; ++k) whole_[k] = all.whole_of(kinds_[k].dims);
   }
   template<std::size_t N>
   constexpr void add_moment(std::array<extent, N> const& bytes, int call) {
@@ -138,6 +141,7 @@ private:
   bucket_member* waiting_;
   int* known_of_call_;  // the first one of each call in `known_`
   recorded_kind kinds_[Record::most_kinds]{};
+  extent whole_[Record::most_kinds]{};  // elements of the dimensions of each kind
   int kind_of_[Record::most_kinds]{};
   int kind_count_ = 0;
   extent* moment_bytes_;

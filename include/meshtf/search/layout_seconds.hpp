@@ -15,7 +15,7 @@ namespace detail {
 /// What a layout costs depends on few figures: the number of parts of each dimension, and the number of processes that a sum joins.
 ///
 /// * Flops and bytes touched are sums of products of local sizes. So the calls of the record are priced at a few points, which give the factors
-///   of the sum; a layout's price is a sum of few quotients.
+///   of the sum; a layout's price is a sum of few products.
 /// * What is sent is decided by sizes. Calls and gradients that depend on the same dimensions are a group, and each group remembers its price for
 ///   each list of figures that it has met.
 ///
@@ -44,7 +44,7 @@ public:
 
   constexpr double operator()(layout_numbers const& l) {
     axis_set const* const over = l.over.data();
-    extent const* const parts  = l.parts.data();
+    extent const* const room   = l.room.data();
     extent flops = 0, passes = 0;
     term const* const terms = terms_.data();
     int const term_count    = terms_.size();
@@ -56,9 +56,9 @@ public:
         if ((joined != 0) != t.if_.joined) continue;
       }
       extent by = 1;
-      for (int k = 0; k < t.by.count; ++k) by *= parts[t.by.dim[k]];
-      flops += t.flops / by;
-      passes += t.passes / by;
+      for (int k = 0; k < t.by.count; ++k) by *= room[t.by.dim[k]];
+      flops += t.flops * by;
+      passes += t.passes * by;
     }
     double messages = 0;
     sent by_optimizer;
@@ -113,7 +113,7 @@ public:
 private:
   static constexpr int chains = 64;
 
-  /// (flops, bytes) / (parts of these dimensions), under a condition.
+  /// (flops, bytes) * (elements of these dimensions in one process), under a condition.
   struct term {
     dim_set dims = 0;
     undecided_condition if_{};
@@ -224,8 +224,9 @@ private:
     auto* const at   = new done[static_cast<std::size_t>(points)];
     bool holds       = true;
     layout_numbers l = numbers_of_mesh<M>();
+    l.know(Record::sizes);
     for (int p = 0; p < points; ++p) {
-      for (int k = 0; k < of.size.count; ++k) l.parts[of.size.dim[k]] = (p >> k & 1) != 0 ? Record::size_of(of.size.dim[k]) : 1;
+      for (int k = 0; k < of.size.count; ++k) l.cut(of.size.dim[k], (p >> k & 1) != 0 ? Record::size_of(of.size.dim[k]) : 1);
       at[p] = done_by(of, l, false);
     }
     for (int k = 0; k < of.size.count; ++k) {
@@ -234,23 +235,23 @@ private:
         if ((p >> k & 1) != 0) continue;
         done &whole = at[p], &split = at[p | 1 << k];  // become what does not depend on this dimension, and the factor of what does
         holds = holds && (whole.flops - split.flops) % (n - 1) == 0 && (whole.passes - split.passes) % (n - 1) == 0;
-        split = {(whole.flops - split.flops) / (n - 1) * n, (whole.passes - split.passes) / (n - 1) * n};
-        whole = {whole.flops - split.flops, whole.passes - split.passes};
+        split = {(whole.flops - split.flops) / (n - 1), (whole.passes - split.passes) / (n - 1)};
+        whole = {whole.flops - split.flops * n, whole.passes - split.passes * n};
       }
     }
     for (int k = 0; k < of.size.count; ++k) {
-      extent const n  = Record::size_of(of.size.dim[k]);
-      extent smallest = 2;
-      while (smallest < n && n % smallest != 0) ++smallest;
-      l.parts[of.size.dim[k]] = n > 1 ? smallest : 1;
+      extent const n = Record::size_of(of.size.dim[k]);
+      extent least   = 2;
+      while (least < n && n % least != 0) ++least;
+      l.cut(of.size.dim[k], n == 1 ? 1 : least < n ? least : 2);
     }
     done sum;
     for (int p = 0; p < points; ++p) {
       extent by = 1;
       for (int k = 0; k < of.size.count; ++k)
-        if ((p >> k & 1) != 0) by *= l.parts[of.size.dim[k]];
-      sum.flops += at[p].flops / by;
-      sum.passes += at[p].passes / by;
+        if ((p >> k & 1) != 0) by *= l.room[of.size.dim[k]];
+      sum.flops += at[p].flops * by;
+      sum.passes += at[p].passes * by;
     }
     holds = holds && sum == done_by(of, l, true);
     for (int p = 0; holds && p < points; ++p) {
@@ -317,10 +318,10 @@ private:
     recorded_send_kind const& kind = record_.send_kinds[of.kind];
     axis_set const over            = l.split(kind.over);
     if (over == 0) return;
-    extent const parts = l.parts_of(kind.dims);
+    extent const whole = l.whole_of(kind.dims), room = l.room_of(kind.dims);
     for (int i = of.first; i >= 0; i = gradients_[i].next) {
       gradients const& s = gradients_[i];
-      extent const n = s.n / parts, bytes = n * bytes_of(of.type);
+      extent const n = s.n / whole * room, bytes = n * bytes_of(of.type);
       if (is_packed(bytes)) e.packed += s.times * bytes, e.packed_members += static_cast<int>(s.times);
       else
         for_each_message<M>(reduction::sum, of.type, n, over, {},

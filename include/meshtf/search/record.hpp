@@ -15,27 +15,29 @@ namespace meshtf {
 inline namespace v0 {
 
 /// A mesh and the axes over which a record's open dimensions are split, as numbers: the bits of `over[i]` are the axes that split the i-th dimension.
+/// Sizes follow once the dimensions are known (`know`).
 struct layout_numbers {
   small_array<extent, max_axes> sizes{};  // of the mesh's axes; 1 past the last
   axis_set joining = 0;  // the axes that join processes
   small_array<axis_set, max_axes> over{};
   small_array<extent, max_axes> parts{};
+  small_array<extent, max_axes> whole{}, room{};  // elements of each dimension: of all, and those that one process has room for
   dim_set out_of_order = 0;  // dimensions whose axes are not in the mesh's order
+  dim_set pads         = 0;  // dimensions whose parts need not divide them
 
-  constexpr layout_numbers() { parts.fill(1), sizes.fill(1); }
+  constexpr layout_numbers() { parts.fill(1), sizes.fill(1), whole.fill(1), room.fill(1); }
 
   constexpr extent processes(axis_set axes) const {
     extent n = 1;
     for (; axes != 0; axes &= axes - 1) n *= sizes[std::countr_zero(axes)];
     return n;
   }
-  constexpr extent local(undecided_dim const& d) const { return d.size / parts_of(d.open); }
-  constexpr extent parts_of(dim_set dims) const {
-    extent n = 1;
-    for (; dims != 0; dims &= dims - 1) n *= parts[std::countr_zero(dims)];
-    return n;
-  }
-  constexpr extent local(undecided_size const& n) const { return n.whole / parts_of(n.dims); }
+  constexpr extent local(undecided_dim const& d) const { return d.open == 0 ? d.size : room[std::countr_zero(d.open)]; }
+  constexpr extent parts_of(undecided_dim const& d) const { return d.open == 0 ? 1 : parts[std::countr_zero(d.open)]; }
+  constexpr extent whole_of(dim_set dims) const { return product(whole, dims); }
+  constexpr extent room_of(dim_set dims) const { return product(room, dims); }
+  /// Each dimension is rounded up by itself, so the size is divided by whole dimensions and multiplied by the rooms of one process.
+  constexpr extent local(undecided_size const& n) const { return n.whole / whole_of(n.dims) * room_of(n.dims); }
   /// The axes that join processes and split any of these dimensions.
   constexpr axis_set split(dim_set dims) const {
     if ((dims & every_axis) != 0) return joining;
@@ -44,8 +46,27 @@ struct layout_numbers {
     return axes;
   }
   constexpr void put(int dim, axis_set axes) {
-    over[dim]  = axes & joining;
-    parts[dim] = processes(axes);
+    over[dim] = axes & joining;
+    cut(dim, processes(axes));
+  }
+  constexpr void cut(int dim, extent into) {
+    parts[dim] = into;
+    room[dim]  = (whole[dim] + into - 1) / into;
+  }
+  /// The sizes of the dimensions.
+  constexpr void know(std::span<extent const> of_dims) {
+    for (std::size_t d = 0; d < of_dims.size(); ++d) {
+      whole[d] = of_dims[d];
+      cut(static_cast<int>(d), parts[d]);
+    }
+  }
+  constexpr bool is_uneven(int dim) const { return whole[dim] % parts[dim] != 0; }
+
+private:
+  static constexpr extent product(small_array<extent, max_axes> const& of, dim_set dims) {
+    extent n = 1;
+    for (; dims != 0; dims &= dims - 1) n *= of[std::countr_zero(dims)];
+    return n;
   }
 };
 
@@ -117,7 +138,7 @@ struct recorded_call {
   }
 };
 
-/// A kind of live bytes: all are divided by the parts of the same dimensions, and live under the same condition.
+/// A kind of live bytes: all are divided along the same dimensions, and live under the same condition.
 struct recorded_kind {
   dim_set dims = 0;
   undecided_condition if_{};
@@ -173,6 +194,7 @@ struct step_record {
   small_array<dim_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
   small_array<dim_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
   dim_set whole = 0;  // dimensions that an operation needs whole
+  dim_set even  = 0;  // dimensions that an operation needs in equal parts
 
   static constexpr int dims = int{sizeof...(D)};
   static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};
@@ -239,6 +261,7 @@ struct step_record {
     while (outer + 1 < parts.size() && parts[outer].size == 1) ++outer;
     for (std::size_t i = outer + 1; i < parts.size(); ++i) whole |= parts[i].open;
     dim_set const a = seen.open, b = parts[outer].open;
+    if (outer > 0) even |= a | b;  // unequal parts go to the first part, whatever its size
     if (a == 0 || b == 0) {
       whole |= a | b;
       return;
@@ -248,7 +271,7 @@ struct step_record {
     alike[std::countr_zero(b)] |= a;
   }
 
-  /// Whether dividing a size by the parts of `a` or by those of `b` gives the same, under every layout that can be priced.
+  /// Whether dividing a size along the dimensions `a` or along `b` gives the same, under every layout that can be priced.
   constexpr bool same_parts(dim_set a, dim_set b) const { return names_of(a) == names_of(b); }
 
   /// These dimensions share a loop nest.

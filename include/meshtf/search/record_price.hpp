@@ -41,10 +41,13 @@ template<class L, class... D>
 struct numbers_under<L, shape<D...>> {
   static constexpr layout_numbers value = [] {
     layout_numbers n = numbers_of_mesh<typename L::mesh_type>();
-    int dim          = 0;
+    n.know(std::array<extent, sizeof...(D)>{D::size...});
+    int dim = 0;
     (n.put(dim++, split_over<L, shape<D>>), ...);
     dim = 0;
     ((n.out_of_order |= (in_order(placing<L, D>.over, n.joining) ? dim_set{0} : dim_set{1}) << dim++), ...);
+    dim = 0;
+    ((n.pads |= dim_set{placing<L, D>.pads} << dim++), ...);
     return n;
   }();
 };
@@ -59,19 +62,33 @@ struct splits_undecided_dims<layout<M, Rules...>, Open>
 template<Mesh M, class... Rules>
 layout<M, Rules...> rules_of_layout(layout<M, Rules...> const&);
 
+/// Whether dimensions that hold the same elements are cut between the same ones, and those that must be cut into equal parts are.
+template<class Record>
+constexpr bool cuts_fit(Record const& record, layout_numbers const& l) {
+  for (int d = 0; d < Record::dims; ++d) {
+    if (l.over[d] == 0) continue;
+    if ((record.even >> d & 1) != 0 && l.is_uneven(d)) return false;
+    for (dim_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
+      int const e = std::countr_zero(alike);
+      if (l.room[d] * l.whole[e] != l.room[e] * l.whole[d]) return false;
+    }
+  }
+  return true;
+}
+
 /// Whether all operations of the record can be placed under this layout.
 template<class Record>
 constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
   for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d) {
     if (l.over[d] == 0) continue;
-    if ((record.whole >> d & 1) != 0 || Record::sizes[d] % l.parts[d] != 0) return false;
+    if ((record.whole >> d & 1) != 0 || (Record::sizes[d] % l.parts[d] != 0 && (l.pads >> d & 1) == 0)) return false;
     if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
     for (dim_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
       auto const e = static_cast<std::size_t>(std::countr_zero(alike));
       if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
     }
   }
-  return true;
+  return l.pads == 0 || cuts_fit(record, l);
 }
 
 /// Calls `f` with each MPI call of one all-reduce of n elements, as machines make them. Returns the bytes of scratch memory that it takes.
@@ -109,7 +126,7 @@ template<std::size_t N>
 constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recorded_kind const> kinds, layout_numbers const& l) {
   extent sum = 0;
   for (std::size_t k = 0; k < kinds.size(); ++k)
-    if (bytes[k] != 0 && kinds[k].if_.holds(l)) sum += bytes[k] / l.parts_of(kinds[k].dims);
+    if (bytes[k] != 0 && kinds[k].if_.holds(l)) sum += l.local(undecided_size{bytes[k], kinds[k].dims});
   return sum;
 }
 
@@ -121,10 +138,15 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
   extent peak                      = 0;
   recorded_send const* const sends = record.sends.data();
   struct {
-    extent parts;
+    extent whole, room;
     axis_set over;
+
+    constexpr extent local(extent n) const { return n / whole * room; }
   } kinds[Record::most_kinds];
-  for (std::size_t k = 0; k < record.send_kind_count; ++k) kinds[k] = {l.parts_of(record.send_kinds[k].dims), l.split(record.send_kinds[k].over)};
+  for (std::size_t k = 0; k < record.send_kind_count; ++k) {
+    recorded_send_kind const& kind = record.send_kinds[k];
+    kinds[k]                       = {l.whole_of(kind.dims), l.room_of(kind.dims), l.split(kind.over)};
+  }
   for (std::size_t r = 0; r < record.round_count; ++r) {
     std::size_t const last = r + 1 < record.round_count ? record.rounds[r + 1].first : record.send_count;
     extent live            = bytes_under(record.rounds[r].bytes, {record.kinds.data(), record.kind_count}, l);
@@ -132,17 +154,18 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
     extent left            = 0;  // bytes that the updates of waiting gradients give back
     auto const see         = [&peak](extent bytes) { peak = std::max(peak, bytes); };
     for (std::size_t i = record.rounds[r].first; i < last; ++i) {
-      recorded_send const& s   = sends[i];
-      auto const [parts, over] = kinds[s.kind];
-      extent const n = s.n / parts, bytes = n * bytes_of(s.type);
-      live += s.made / parts;
+      recorded_send const& s = sends[i];
+      auto const& kind       = kinds[s.kind];
+      axis_set const over    = kind.over;
+      extent const n = kind.local(s.n), bytes = n * bytes_of(s.type);
+      live += kind.local(s.made);
       see(live);
       if (!is_packed(bytes)) {
         if (over != 0) see(live + for_each_message<M>(reduction::sum, s.type, n, over, {}, on_message));
-        live -= s.gone / parts;
+        live -= kind.local(s.gone);
         continue;
       }
-      left += s.gone / parts;
+      left += kind.local(s.gone);
       if (over != 0) waiting[count++] = {.kind = collective::all_reduce, .type = s.type, .over = over, .owed = over, .bytes = bytes};
     }
     plan_buckets(std::span{waiting, count});
@@ -170,7 +193,8 @@ using record_verdict =
 /// What the recorded step costs under the layout `l` of mesh `M`. The `cost` has the same flops, bytes, peak and collectives as that of the dry run,
 /// except for the order of the collectives. Throws a text if some operation can't be placed under it.
 template<Mesh M, Dimension... D>
-constexpr cost<M> price(step_record<D...> const& record, layout_numbers const& l) {
+constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
+  l.know(record.sizes);
   if (!detail::can_be_placed(record, l)) throw "meshtf: under this layout some operation of the recorded step can't be placed";
   cost<M> sum;
   extent peak             = 0;

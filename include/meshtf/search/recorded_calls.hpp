@@ -17,7 +17,7 @@ constexpr call_figures price_of_task(recorded_call const& c, layout_numbers cons
   loops.operand  = c.loops.operand;
   loops.operands = c.loops.operands;
   loops.along    = c.loops.along;
-  for (int i = 0; i < loops.rank; ++i) loops.dim[i] = {.size = c.loops.dim[i].size, .parts = l.parts_of(c.loops.dim[i].open)};
+  for (int i = 0; i < loops.rank; ++i) loops.dim[i] = {.size = c.loops.dim[i].size, .parts = l.parts_of(c.loops.dim[i])};
   auto const steps = plan_fullest<typename K::steps_type>(loops);
   call_figures f;
   if constexpr (HasWishes<K>) f.does = K::with(c.wishes).work(steps);

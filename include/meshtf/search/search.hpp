@@ -24,8 +24,8 @@ struct is_layout<T, std::void_t<typename T::mesh_type, typename T::rules_verdict
 }  // namespace detail
 
 /// Which layouts a search looks at. `candidates<batch, heads, hidden>`: each of these dimensions whole or split over any axes of the mesh, in all
-/// combinations. `candidates<data_parallel, mixed>`: these layouts. The order of the axes that split one dimension changes no price, so they are in
-/// the mesh's order.
+/// combinations. `candidates<batch, padded<vocab>>`: so too, but vocab may be cut into parts that do not divide it. `candidates<data_parallel, mixed>`:
+/// these layouts. The order of the axes that split one dimension changes no price, so they are in the mesh's order.
 template<class... What>
 struct candidates {
   static constexpr bool are_layouts = sizeof...(What) > 0 && (detail::is_layout<What>::value && ...);
@@ -80,9 +80,11 @@ public:
   constexpr extent too_large() const { return too_large_; }
 
   /// The layout as numbers, for `price`.
-  constexpr layout_numbers numbers(std::size_t i) const { return detail::numbers_from<M>(detail::packed(layouts_[i].over)); }
+  constexpr layout_numbers numbers(std::size_t i) const {
+    return detail::numbers_from<M>(detail::packed(layouts_[i].over), std::array<extent, sizeof...(D)>{D::size...});
+  }
 
-  /// "batch: rows, hidden: cols".
+  /// "batch: rows, hidden: cols, vocab: rows (padded)".
   constexpr fixed_text<255> text(std::size_t i) const {
     constexpr std::array<std::string_view, sizeof...(D)> dims{name_of<D>()...};
     constexpr auto axis_names = []<class... A>(axes<A...>) {
@@ -99,6 +101,7 @@ public:
           text += ' ';
           text += axis_names[a];
         }
+      if (numbers(i).is_uneven(static_cast<int>(d))) text += " (padded)";
     }
     if (text.empty()) text += "nothing is split";
     return text;
@@ -125,16 +128,30 @@ private:
 
 namespace detail {
 
+/// What a search may do with a dimension that `candidates` names.
+template<class D>
+struct candidate {
+  using dimension            = D;
+  static constexpr bool pads = false;
+};
+template<class D>
+struct candidate<meshtf::padded<D>> {
+  using dimension            = D;
+  static constexpr bool pads = true;
+};
+
 /// A search over all layouts that split some dimensions.
 template<class Open, class C, bool AreLayouts = C::are_layouts>
 struct search_over;
 
 template<class... D, class... Wanted>
 struct search_over<shape<D...>, candidates<Wanted...>, false> {
-  using objection =
-      first_objection<std::conditional_t<shape<D...>::template has<Wanted>, legal, dim_is_not_undecided_in_record<Wanted, shape<D...>>>...>;
+  using objection = first_objection<std::conditional_t<shape<D...>::template has<typename candidate<Wanted>::dimension>, legal,
+                                                       dim_is_not_undecided_in_record<typename candidate<Wanted>::dimension, shape<D...>>>...>;
 
-  static constexpr dim_set searched = ((dim_set{1} << position_of<Wanted, D...>()) | ... | dim_set{0});
+  static constexpr dim_set searched = ((dim_set{1} << position_of<typename candidate<Wanted>::dimension, D...>()) | ... | dim_set{0});
+  static constexpr dim_set pads =
+      ((dim_set{candidate<Wanted>::pads} << position_of<typename candidate<Wanted>::dimension, D...>()) | ... | dim_set{0});
 
   template<Mesh M>
     requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)  // more can't be priced
@@ -143,12 +160,13 @@ struct search_over<shape<D...>, candidates<Wanted...>, false> {
   /// f(layout, the same packed, how many layouts it stands for, its number in a list) for layouts that together stand for all that can be placed.
   template<Mesh M, class Record, class F>
   static constexpr void for_each(Record const& record, F const& f) {
-    alike_layouts<M, Record>{record, searched}.for_each([&f](layout_numbers const& l, packed_layout p, extent members) { f(l, p, members, 0); });
+    alike_layouts<M, Record>{record, searched, pads}.for_each(
+        [&f](layout_numbers const& l, packed_layout p, extent members) { f(l, p, members, 0); });
   }
   /// f(packed layout) for all layouts that `p` stands for.
   template<Mesh M, class Record, class F>
   static constexpr void for_each_like(Record const& record, packed_layout p, F const& f) {
-    alike_layouts<M, Record>{record, searched}.for_each_like(p, f);
+    alike_layouts<M, Record>{record, searched, pads}.for_each_like(p, f);
   }
 };
 
@@ -238,7 +256,7 @@ constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& re
       for (int i = 0; i < found.size(); ++i) {
         detail::found_layouts f = found[order[i]];
         if (kept.size() >= int{Most} && f.seconds != kept[kept.size() - 1].seconds) break;
-        f.peak = peak_of(detail::numbers_from<M>(f.first));
+        f.peak = peak_of(detail::numbers_from<M>(f.first, record.sizes));
         if (f.peak > objective.memory) too_large += f.members;
         else
           search::template for_each_like<M>(record, f.first, [&](detail::packed_layout p) {
@@ -271,12 +289,14 @@ found_rules<A..., B...> operator+(found_rules<A...>, found_rules<B...>);
 template<class... A>
 struct axes_list {
   template<class D>
-  using rule = std::conditional_t<sizeof...(A) == 0, found_rules<>, found_rules<split<D, A...>>>;
+  using ruled = std::conditional_t<D::size % axes<A...>::size == 0, split<D, A...>, meshtf::padded<D, A...>>;
+  template<class D>
+  using rule = std::conditional_t<sizeof...(A) == 0, found_rules<>, found_rules<ruled<D>>>;
 };
 template<class... A, class... B>
 axes_list<A..., B...> operator+(axes_list<A...>, axes_list<B...>);
 
-/// The rule that splits `D` over a set of axes; none if the set is empty.
+/// The rule that splits `D` over a set of axes, or pads it if they do not divide it; none if the set is empty.
 template<class D, axis_set Set, class Axes>
 struct rule_of;
 template<class D, axis_set Set, class... A>
