@@ -223,7 +223,7 @@ static_assert(is(explain_placement<clash, batch, hidden>(), R"(
 tensor<float, clash, batch, hidden> is refused: rows splits both batch and hidden, so no process would hold a rectangular part
 )"));
 static_assert(is(explain_placement<clash, ragged>(), R"(
-tensor<float, clash, ragged> is refused: 30 elements of ragged can't be cut into 4 equal parts
+tensor<float, clash, ragged> is refused: 30 elements of ragged can't be cut into 4 equal parts; padded cuts them into unequal ones
 )"));
 static_assert(is(explain_placement<mixed, batch, batch>(), R"(
 tensor<float, mixed, batch, batch> is refused: batch is named twice; where a matrix has it on both sides, rename one

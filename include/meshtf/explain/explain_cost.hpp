@@ -198,15 +198,19 @@ constexpr void put_rule(Text& out, named_dims const& ruled, int rule, cost<M> co
   if (out.size() == before) out += "    changes nothing here\n";
 }
 
+/// Whose figures are told of a step: if processes hold unequally much, those of the one that holds the most.
+template<class L>
+inline constexpr std::string_view whose = is_uneven<L, typename ruled_dims<rule_list<L>>::type> ? "the fullest process" : "one process";
+
 template<class L>
 constexpr void put_head_of_step(page& out) {
-  put(out, "a step under ", name<L>, ", one process of ");
+  put(out, "a step under ", name<L>, ", ", whose<L>, " of ");
   put_mesh(out, named_mesh_of<typename L::mesh_type>);
 }
 
 template<class L>
 constexpr void put_head_of_rules(page& out) {
-  put(out, "the rules of ", name<L>, ", for one process of ");
+  put(out, "the rules of ", name<L>, ", for ", whose<L>, " of ");
   put_mesh(out, named_mesh_of<typename L::mesh_type>);
   if (std::tuple_size_v<rule_list<L>> == 0) out += "  there are none: every process does the whole step\n";
 }

@@ -24,7 +24,21 @@ struct ruled_dims;
 template<class... R>
 struct ruled_dims<std::tuple<R...>> : std::type_identity<shape<typename R::dimension...>> {};
 
-/// "batch   512 in 2 parts of 256 over rows", or "in 3 parts of at most 171" if they are uneven.
+/// "3 of 63 and one of 62": how many elements the parts of `d` hold, which differ.
+template<class Text>
+constexpr void put_uneven_parts(Text& out, placed const& d) {
+  extent const full = d.size / d.room(), rest = d.size % d.room(), empty = d.parts - full - (rest > 0 ? 1 : 0);
+  int const kinds  = 1 + (rest > 0 ? 1 : 0) + (empty > 0 ? 1 : 0);
+  int said         = 0;
+  auto const parts = [&](extent n, std::string_view of) {
+    if (n > 0) put(out, between(said++, kinds), n == 1 ? short_text{"one"} : short_text{number_text(n)}, " of ", of);
+  };
+  parts(full, number_text(d.room()));
+  parts(rest > 0 ? 1 : 0, number_text(rest));
+  parts(empty, "none");
+}
+
+/// "batch   512 in 2 parts of 256 over rows", "vocab   251 in 4 parts, 3 of 63 and one of 62, over cols".
 template<class Text>
 constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims, int d, std::size_t name_width) {
   out += "  ";
@@ -37,7 +51,14 @@ constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims,
     for (int i = 0; i < dims[d].over.count; ++i) put(out, i == 0 ? " (" : " and ", m.axis(dims[d].over[i]));
     if (dims[d].over.count > 0) out += dims[d].over.count == 1 ? " has one process)" : " have one process)";
   } else {
-    put(out, " in ", number_text(dims[d].parts), dims[d].uneven() ? " parts of at most " : " parts of ", number_text(dims[d].room()), " over ");
+    put(out, " in ", number_text(dims[d].parts));
+    if (dims[d].uneven()) {
+      out += " parts, ";
+      put_uneven_parts(out, dims[d]);
+      out += ", over ";
+    } else {
+      put(out, " parts of ", number_text(dims[d].room()), " over ");
+    }
     int i = 0;
     for (int axis : dims[d].over)
       if (m.size(axis) > 1) put(out, i++ == 0 ? "" : ", then ", m.axis(axis));
@@ -89,8 +110,8 @@ constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dim
   for (int d = 0; d < dims.count; ++d) mine *= dims[d].room(), all *= dims[d].size;
   axis_set const over = splitting_set(m, dims), equal = m.joining(m.all()) & ~over;
   bool uneven = false;
-  for (int d = 0; d < dims.count; ++d) uneven |= dims[d].uneven();
-  out += uneven ? "  a process has room for " : "  a process holds ";
+  for (int d = 0; d < dims.count; ++d) uneven = uneven || dims[d].uneven();
+  out += uneven ? "  every process has room for " : "  a process holds ";
   put_extents(out, dims);
   put(out, mine == 1 ? " element, " : " elements, ", bytes_text(mine * element_bytes));
   if (over != 0) put(out, " of ", bytes_text(all * element_bytes));

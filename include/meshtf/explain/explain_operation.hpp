@@ -35,24 +35,25 @@ constexpr void put_all_reduce(page& out, std::string_view what, reduction op, ex
   out += '\n';
 }
 
+/// The steps of a plan that are told: those of the fullest process.
+template<class Steps>
+constexpr Steps const& told(Steps const& s) {
+  return s;
+}
+template<class Steps>
+constexpr Steps const& told(uneven_steps<Steps> const& s) {
+  return s.fullest;
+}
+
+/// Who does what is told of an operation with these loops.
+template<class L, class Loops>
+inline constexpr std::string_view who = is_uneven<L, Loops> ? "  the fullest process" : "  a process";
+
 template<class Verdict>
 constexpr void put_refusal(page& out) {
   out += "  is refused: ";
   verdict_words<Verdict>::put(out);
   out += '\n';
-}
-
-/// Where processes hold unequally much, what is told of a process is what the fullest one does.
-template<class L, class Loops>
-inline constexpr std::string_view a_process = is_uneven<L, Loops> ? "  the fullest process " : "  a process ";
-
-template<class Steps>
-constexpr Steps const& steps_of_fullest(Steps const& steps) {
-  return steps;
-}
-template<class Steps>
-constexpr Steps const& steps_of_fullest(uneven_steps<Steps> const& steps) {
-  return steps.fullest;
 }
 
 constexpr std::string_view nothing_is_sent = "  nothing is sent: every process has all that its part takes\n";
@@ -79,7 +80,7 @@ constexpr void put_reduction(page& out, std::string_view what, std::string_view 
   using left  = without<S, Gone>;
   using plan  = nest_plan<L, left, S>;
   using loops = typename plan::loops;
-  put(out, a_process<L, S>, "sums its ");
+  put(out, who<L, loops>, " sums its ");
   put_extents(out, named_dims_of<L, S>);
   put(out, " of ", what, " to ");
   put_extents(out, named_dims_of<L, left>);
@@ -97,10 +98,10 @@ struct page_of_einsum {
   using product  = einsum_plan<L, Out, summed_x, summed_y>;
 
   static constexpr void put_product(page& out) {
-    contraction_steps const& s = steps_of_fullest(product::local);
-    out += a_process<L, typename product::loops>;
+    contraction_steps const& s = told(product::local);
+    out += who<L, typename product::loops>;
     if (s.by_gemm) {
-      out += "multiplies ";
+      out += " multiplies ";
       if (s.batch.turns > 1) put(out, number_text(s.batch.turns), " times ");
       put(out, number_text(s.swapped ? s.n : s.m), " x ", number_text(s.k), " by ", number_text(s.k), " x ", number_text(s.swapped ? s.m : s.n));
       if (s.x.needed || s.y.needed || s.z.needed) {
@@ -112,7 +113,7 @@ struct page_of_einsum {
         if (s.z.needed) put(out, between(i++, n), "z");
       }
     } else {
-      out += "multiplies and adds in one loop nest, ";
+      out += " multiplies and adds in one loop nest, ";
       put_extents(out, named_dims_of<L, typename product::loops>);
     }
     put(out, ": ", count_text(s.flops), " flops\n");
@@ -170,8 +171,8 @@ struct page_of_attention {
     if constexpr (!accepted<typename plan::verdict>) {
       put_refusal<typename plan::verdict>(out);
     } else {
-      constexpr attention_steps s = steps_of_fullest(plan::steps);
-      put(out, a_process<L, typename plan::loops>, "has ", thousands_text(s.pairs.turns), s.pairs.turns == 1 ? " pair" : " pairs",
+      constexpr attention_steps s = told(plan::steps);
+      put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.turns), s.pairs.turns == 1 ? " pair" : " pairs",
           " of sequence and head; in each, ");
       put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ", number_text(s.depth), " elements: ");
       put(out, count_text(2 * s.product_flops()), " flops\n");
@@ -194,8 +195,8 @@ struct page_of_gather {
       put_refusal<typename plan::verdict>(out);
     } else {
       constexpr placed along = placed_under<L, V>;
-      constexpr extent ids   = steps_of_fullest(plan::rows).ids;
-      put(out, a_process<L, typename plan::loops>, "looks ", thousands_text(ids), ids == 1 ? " id up in " : " ids up in ");
+      extent const ids       = told(plan::rows).ids;
+      put(out, who<L, typename plan::loops>, " looks ", thousands_text(ids), ids == 1 ? " id up in " : " ids up in ");
       if (split_over<L, shape<V>> != 0) put(out, "its ", thousands_text(along.room()), " of the ", thousands_text(along.size), " rows\n");
       else put(out, "all ", thousands_text(along.size), " rows\n");
       using result = typename plan::result;
@@ -230,9 +231,9 @@ struct page_of_reshard {
       if (steps.count == 0) out += "  every process has its part already: it is free\n";
       extent sent = 0;
       for (auto const& move : steps) {
-        if (move.over == 0) {  // to or from blocks of another size: see `plan_reshard`
-          put(out, "  copy within each process, ", bytes_text(move.send * extent{sizeof(T)}), " to ", bytes_text(move.result * extent{sizeof(T)}));
-          out += ": free\n    because the room for parts of unequal size changes\n";
+        if (move.over == 0) {
+          put(out, "  copy, ", bytes_text(move.send * extent{sizeof(T)}), " to ", bytes_text(move.result * extent{sizeof(T)}), ": free\n");
+          put(out, "    because ", move.send < move.result ? "padding is added" : "padding is removed", "\n");
           continue;
         }
         put(out, "  ", name_of_transfer(move), " over ");

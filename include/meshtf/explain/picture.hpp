@@ -18,19 +18,20 @@ constexpr extent part_at(placed const& d, named_mesh const& m, coordinates const
   return part;
 }
 
-/// "batch 0-255", or "batch none": the elements of dimension `d` that the process at `at` holds.
+/// "batch 0-255": the elements of dimension `d` that the process at `at` holds, or "nothing of batch".
 constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m, coordinates const& at) {
   extent const part  = part_at(dims[d], m, at);
   extent const first = part * dims[d].room();
-  extent const held  = dims[d].held(part);
+  extent const last  = first + dims[d].held(part) - 1;
   short_text text;
+  if (last < first) text += "nothing of ";
   text += dims.name(d).substr(0, 24);
+  if (last < first) return text;
   text += ' ';
-  if (held == 0) return text += "none";
   text += number_text(first);
-  if (held > 1) {
+  if (last != first) {
     text += '-';
-    text += number_text(first + held - 1);
+    text += number_text(last);
   }
   return text;
 }

@@ -198,7 +198,8 @@ template<class D, extent Size, extent Parts>
 struct verdict_words<parts_do_not_divide_dim<D, Size, Parts>> {
   template<class Text>
   static constexpr void put(Text& out) {
-    detail::put(out, number_text(Size), " elements of ", name<D>, " can't be cut into ", number_text(Parts), " equal parts");
+    detail::put(out, number_text(Size), " elements of ", name<D>, " can't be cut into ", number_text(Parts),
+                " equal parts; padded cuts them into unequal ones");
   }
 };
 
