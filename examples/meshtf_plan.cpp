@@ -33,21 +33,22 @@ struct pixels  : meshtf::dim<784>  {};
 struct hidden  : meshtf::dim<4096> {};
 struct classes : meshtf::dim<16>   {};
 
-struct length  : meshtf::dim<64>   {};
-struct vocab   : meshtf::dim<256>  {};
-struct model   : meshtf::dim<128>  {};
-struct heads   : meshtf::dim<4>    {};
-struct key     : meshtf::dim<32>   {};
+struct length  : meshtf::dim<64>    {};
+struct vocab   : meshtf::dim<50257> {};  // of GPT-2: four parts are not equal
+struct model   : meshtf::dim<128>   {};
+struct heads   : meshtf::dim<4>     {};
+struct key     : meshtf::dim<32>    {};
 
 struct rows : meshtf::axis<2> {};
 struct cols : meshtf::axis<4> {};
 struct grid : meshtf::mesh<rows, cols> {};
 
+using meshtf::padded;
 using meshtf::split;
 struct replicated     : meshtf::layout<grid> {};
 struct data_parallel  : meshtf::layout<grid, split<batch, rows>> {};
-struct model_parallel : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
-struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct model_parallel : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, padded<vocab, cols>> {};
+struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, padded<vocab, cols>> {};
 // clang-format on
 
 /// Two layers, trained by SGD.
