@@ -93,9 +93,8 @@ struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_al
 
   /// The place of a part in the result.
   template<class Part>
-  static constexpr steps_under<L, part_steps, united<typename base::result, Part>> place =
-      plan_steps<L, part_steps, united<typename base::result, Part>, Along, typename base::template own<Part>>(
-          arrays_of<typename base::result, Part>{});
+  static constexpr auto place = plan_steps<L, part_steps, united<typename base::result, Part>, Along, typename base::template own<Part>>(
+      arrays_of<typename base::result, Part>{});
 };
 
 /// `legal`, or the objection to `concat<Along>` of tensors of the shapes `X...`.
