@@ -12,13 +12,13 @@ namespace task {
 
 template<Element T>
 void compute(take_part<T> const& task, part_steps const& s, place_in_mesh const&, T const* whole, T* part) {
-  kernel::map_nest(s.copy, function::identity{}, part, whole + task.first * s.stride);
+  if (s.copy.turns != 0) kernel::map_nest(s.copy, function::identity{}, part, whole + task.first * s.stride);
 }
 template<Element T>
 void compute(put_part<T> const& task, part_steps const& s, place_in_mesh const&, T* whole, T const* part) {
   nest_steps back = s.copy;
   std::swap(back.stride[0], back.stride[1]);
-  kernel::map_nest(back, function::identity{}, whole + task.first * s.stride, part);
+  if (back.turns != 0) kernel::map_nest(back, function::identity{}, whole + task.first * s.stride, part);
 }
 
 }  // namespace task
