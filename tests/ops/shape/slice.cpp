@@ -17,6 +17,10 @@ constexpr auto slices = [](auto const& x, auto const& y) {
 
 TEST_CASE("slice to dimensions whole and split; a parameter's gradient stays open") { check_operation<shape<ten, hidden>, shape<in, ten>>(slices); }
 
+TEST_CASE("slice of rows of which a process may hold none") {
+  check_operation<shape<hidden, ten, in>>([](auto const& x) { return slice<ten, out>(x, 1); });
+}
+
 TEST_CASE("slice in single precision") {
   check_operation_in_float<shape<ten, hidden>>([](auto const& x) { return slice<ten, batch>(x, 2); });
 }
