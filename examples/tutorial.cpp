@@ -32,6 +32,10 @@ static_assert(meshtf::tensor<float, mixed, batch, hidden>::size == 4 * 8);  // o
 static_assert(meshtf::tensor<float, mixed, batch, in>::size == 4 * 4);      // of 8 * 4: a half, the same in both columns
 static_assert(meshtf::tensor<float, mixed, in, out>::size == 4 * 2);        // all of it, on every process
 
+struct people : meshtf::dim<10> {};
+struct uneven : meshtf::layout<grid, meshtf::padded<people, rows, cols>> {};
+static_assert(meshtf::tensor<float, uneven, people>::size == 3);  // room for 3 elements, on every process
+
 struct clash : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, rows>> {};
 static_assert(std::same_as<meshtf::placement_verdict<clash, batch, hidden>, meshtf::one_axis_splits_two_dims<rows, batch, hidden>>);
 
@@ -49,6 +53,17 @@ void tensors(meshtf::process_mesh<grid>& m) {
     std::printf("%s\n", placement_text(x).c_str());
     std::printf("first elements of the parts: %g %g %g %g\n", corners[0], corners[1], corners[2], corners[3]);
     std::printf("the last element of the whole: %g\n", whole(7, 15));
+  }
+
+  auto const ages        = meshtf::iota<float, uneven, people>(m);                  // 0 to 9, in parts of 3, 3, 3 and 1
+  auto const total       = sum(ages).value();                                      // adds up no padding
+  auto const mine_of_ten = meshtf::placed_under<uneven, people>.held(m.rank());  // ranks are in the order of the parts
+
+  std::vector<meshtf::extent> held;
+  boost::mpi::gather(m.world(), mine_of_ten, held, 0);
+  if (m.rank() == 0) {
+    std::printf("%s\n", placement_text(ages).c_str());
+    std::printf("parts of %ld, %ld, %ld and %ld; the sum is %g\n", long{held[0]}, long{held[1]}, long{held[2]}, long{held[3]}, total);
   }
 }
 

@@ -3,19 +3,16 @@
 #include <meshtf/planning.hpp>
 
 struct vocab : meshtf::dim<30> {};
-struct wide : meshtf::dim<32> {};
 
 struct cols : meshtf::axis<4> {};
 struct grid : meshtf::mesh<cols> {};
 
 #ifdef FIXED
-using choice = wide;
+struct model_parallel : meshtf::layout<grid, meshtf::padded<vocab, cols>> {};
 #else
-using choice = vocab;
+struct model_parallel : meshtf::layout<grid, meshtf::split<vocab, cols>> {};
 #endif
-
-struct model_parallel : meshtf::layout<grid, meshtf::split<choice, cols>> {};
 
 using L = meshtf::dry<model_parallel>;
 
-constexpr void look(meshtf::machine<L>& m) { auto x = meshtf::tensor<float, L, choice>{m}; }
+constexpr void look(meshtf::machine<L>& m) { auto x = meshtf::tensor<float, L, vocab>{m}; }
