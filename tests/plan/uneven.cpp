@@ -26,7 +26,7 @@ static_assert(std::same_as<decltype(over_in::local), nest_steps const> && over_i
 constexpr task_loops const& loops = *nest_plan<both, shape<few>, shape<batch, few>>::local.loops;
 constexpr loop_extents at(extent row, extent col) {
   std::array<extent, 2> const coordinates{row, col};
-  return extents_at(loops, {coordinates, {axis_sizes<grid>.data(), 2}});
+  return extents_at(loops, {coordinates, {axis_sizes<grid>.data(), 2}}, {});
 }
 constexpr int batch_loop = loops.dim[0].size == 10 ? 0 : 1, few_loop = 1 - batch_loop;
 static_assert(at(0, 0).held[batch_loop] == 3 && at(0, 0).held[few_loop] == 2);
@@ -44,7 +44,7 @@ constexpr task_loops three_over_four = [] {
   return l;
 }();
 constexpr std::array<extent, 2> last{0, 3};
-constexpr loop_extents nothing = extents_at(three_over_four, {last, {axis_sizes<grid>.data(), 2}});
+constexpr loop_extents nothing = extents_at(three_over_four, {last, {axis_sizes<grid>.data(), 2}}, {});
 static_assert(nothing.held[0] == 0 && nothing.stored[0] == 1 && nest_steps::plan(three_over_four, nothing).turns == 0);
 
 // Two summed loops are one where both are full. With fewer turns than storage they are not, so a smaller part goes through a buffer that the fullest does
