@@ -90,6 +90,7 @@ public:
     constexpr auto axis_names = []<class... A>(axes<A...>) {
       return std::array<std::string_view, sizeof...(A)>{name_of<A>()...};
     }(typename M::all_axes{});
+    layout_numbers const l = numbers(i);
     fixed_text<255> text;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       if (layouts_[i].over[d] == 0) continue;
@@ -101,7 +102,7 @@ public:
           text += ' ';
           text += axis_names[a];
         }
-      if (numbers(i).is_uneven(static_cast<int>(d))) text += " (padded)";
+      if (l.is_uneven(static_cast<int>(d))) text += " (padded)";
     }
     if (text.empty()) text += "nothing is split";
     return text;
