@@ -17,7 +17,7 @@ namespace {
 /// The bytes of the largest block that `new` has given since it was set to 0.
 std::atomic<std::size_t> largest_block = 0;
 
-void* counted(std::size_t n) {
+void* noted(std::size_t n) {
   for (auto seen = largest_block.load(); seen < n && !largest_block.compare_exchange_weak(seen, n);) {
   }
   if (void* const p = std::malloc(n == 0 ? 1 : n)) return p;
@@ -46,8 +46,8 @@ struct net {
 
 }  // namespace
 
-void* operator new(std::size_t n) { return counted(n); }
-void* operator new[](std::size_t n) { return counted(n); }
+void* operator new(std::size_t n) { return noted(n); }
+void* operator new[](std::size_t n) { return noted(n); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
