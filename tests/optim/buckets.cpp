@@ -103,7 +103,7 @@ TEST_CASE("a step sends the same bytes in fewer calls") {
     mixture<L> net{processes<typename L::mesh_type>()};
     auto const single = one_by_one(net);
     INFO(name_of<L>());
-    CHECK(std::abs(packed.bytes - single.bytes) < single.calls);  // each message of an all-reduce over 3 processes rounds its bytes
+    CHECK(std::abs(packed.bytes - single.bytes) <= single.calls);  // each message of an all-reduce over 3 processes rounds its bytes
     CHECK(packed.payload == single.payload);
     CHECK(of_adam.bytes == packed.bytes);
     CHECK(of_adam.calls == packed.calls);
@@ -177,6 +177,8 @@ TEST_CASE("a parameter that a list names twice is sent and stepped once") {
     }
     sgd{0.1}.step(parameters(w, w));
     sgd{0.1}.step(parameters(once));
-    for (extent k = 0; k < w.size; ++k) CHECK(std::as_const(w).data()[k] == std::as_const(once).data()[k]);
+    for_each_run(placed_dims<L, shape<hidden, out>>, m.place(), [&](extent at, extent, extent n) {
+      for (extent k = at; k < at + n; ++k) CHECK(std::as_const(w).data()[k] == std::as_const(once).data()[k]);
+    });
   });
 }
