@@ -7,6 +7,7 @@
 
 #include <meshtf/tensor/tensor.hpp>
 
+#include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/ops/shape/reshard.hpp>
 
@@ -15,7 +16,6 @@
 #include <meshtf/ops/normalise/cross_entropy.hpp>
 #include <meshtf/ops/normalise/norm.hpp>
 #include <meshtf/ops/normalise/softmax.hpp>
-#include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/ops/pointwise/bias_gelu.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>
