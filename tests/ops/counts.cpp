@@ -57,13 +57,18 @@ std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
   auto const losses  = softmax_cross_entropy<words>(logits, ids);
   auto const loss    = mean(losses);
   auto const longest = max<Place>(stop_gradient(logits));
-  auto const total   = loss + mean(square(sum<Place>(logits)));
+  auto const turned  = einsum<Batch, Key, width>(weights, normed);
+  auto const seen    = attention<Key, Key, width>(turned, turned, turned);
+  auto const nearest = argmax<Key>(weights);  // classes of which there are as many as are counted
+  auto const smooth  = softmax_cross_entropy<Key>(weights, nearest, {.label_smoothing = 0.1});
+  auto const total   = loss + mean(square(seen)) + mean(smooth) + mean(square(sum<Place>(logits)));
   backward(total);
 
   std::vector<values> shown{to_global(normed), to_global(weights), to_global(logits), to_global(loss), to_global(total), to_global(longest)};
   shown.push_back(to_global(argmax<words>(logits)));
   shown.push_back(to_global(argmax<Key>(weights)));
   shown.push_back(to_global(cumsum<Key>(weights)));
+  shown.push_back(to_global(seen)), shown.push_back(to_global(smooth));
   auto const show = [&](auto const& w) { shown.push_back(to_global(finish(gradient(w)))); };
   show(positions), show(memory), show(table), show(scale), show(bias);
   return shown;

@@ -1,4 +1,5 @@
 // If it compiles, it passes: the steps of processes that hold unequally much.
+#include <meshtf/core/function.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 
 namespace {
@@ -70,6 +71,35 @@ constexpr contraction_steps smaller = [] {
 }();
 static_assert(full.by_gemm && full.scratch == 0 && smaller.scratch > 0);
 static_assert(fullest.scratch == smaller.scratch && fullest.flops == full.flops && fullest.k == full.k);
+
+// no process works or needs more than is promised, wherever it is and however many elements are counted
+template<class K, class Plan>
+constexpr bool all_within(Plan const& plan, dim_identity counted, extent most) {
+  using steps_type = typename K::steps_type;
+  for (extent n = 0; n <= most; ++n) {
+    counts const now      = counts{}.with(counted, n);
+    auto const priced     = plan_fullest<steps_type>(*plan.loops, now);
+    meshtf::work const of = K::work(priced), promised = K::work(plan.fullest);
+    if (of.flops > promised.flops || of.elementwise > promised.elementwise) return false;
+    for (extent row = 0; row < 2; ++row)
+      for (extent col = 0; col < 4; ++col) {
+        std::array<extent, 2> const coordinates{row, col};
+        auto const own          = steps_type::plan(*plan.loops, extents_at(*plan.loops, {coordinates, {axis_sizes<grid>.data(), 2}}, now));
+        meshtf::work const does = K::work(own);
+        if (does.flops > of.flops || does.elementwise > of.elementwise || does.bytes > of.bytes) return false;
+        if constexpr (NeedsScratch<K>)
+          if (K::scratch(own) > K::scratch(priced)) return false;
+      }
+  }
+  return true;
+}
+struct lines : up_to<10> {};
+struct mixed : layout<grid, padded<lines, cols>, padded<few, rows>> {};
+constexpr dim_identity counted_lines = detail::identity_of<lines>;
+static_assert(all_within<task::contract<float>>(einsum_plan<mixed, shape<lines, few>, shape<lines, in>, shape<in, few>>::local, counted_lines, 10));
+static_assert(all_within<task::contract<float>>(einsum_plan<mixed, shape<in, few>, shape<in, lines>, shape<few, lines>>::local, counted_lines, 10));
+static_assert(all_within<task::reduce<reduction::sum, function::identity, float, float>>(nest_plan<mixed, shape<few>, shape<few, lines>>::local,
+                                                                                         counted_lines, 10));
 
 // room is made for the most that any needs, whichever comes first
 constexpr extent most_of(contraction_steps a, contraction_steps const& b) {
