@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/placed.hpp>
 
 namespace meshtf {
@@ -37,7 +38,7 @@ public:
     int i    = 0;
     while (i < c.size_ && c.all_[i].which != which) ++i;
     if (i == c.size_) {
-      if (c.size_ == max_counts) throw "meshtf: more than 8 dimensions are counted at the same time";
+      if (c.size_ == max_counts) throw software_error("8 dimensions are counted already, and no more can be at the same time: end a guard first");
       ++c.size_;
     }
     c.all_[i] = {which, n};

@@ -122,7 +122,8 @@ public:
   }
   constexpr counts const& counted() const { return counted(counted_now_); }
   constexpr unsigned counted_number() const { return counted_now_; }
-  constexpr unsigned& number_of_counts() { return counted_now_; }
+  /// For a guard, which does not know the type of its machine and puts the number back.
+  constexpr unsigned& place_of_counted_number() { return counted_now_; }
   /// From here on the counts are these; returns the number of those before.
   constexpr unsigned count(unsigned number) { return std::exchange(counted_now_, number); }
   constexpr unsigned count(counts const& c) {

@@ -54,6 +54,14 @@ inline std::string first_difference(std::vector<std::string> const& texts) {
   return "process 0 " + texts[0] + ", process " + std::to_string(other) + " " + texts[other];
 }
 
+/// "grid rows=2 x cols=2"
+template<class M, class... A>
+std::string shape_of_mesh(axes<A...>) {
+  std::string shape;
+  ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
+  return std::string{name_of<M>()} + (shape.empty() ? "" : " " + shape);
+}
+
 /// "all_reduce (sum) of 8 float over "rows" for einsum, mlp.cpp:12"
 template<Mesh M>
 std::string words_of(collective_call const& c) {

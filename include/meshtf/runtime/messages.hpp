@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
@@ -21,7 +20,6 @@
 #include <boost/mpi/communicator.hpp>
 #include <boost/mpi/environment.hpp>
 
-#include <meshtf/core/elements.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/shard.hpp>
@@ -33,6 +31,7 @@
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/profile.hpp>
+#include <meshtf/runtime/replicas.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -129,7 +128,7 @@ public:
   void agree(std::string_view name, Value const& value) const {
     compare_call("agree", name);
     if constexpr (requires { typename Value::shape_type; }) {
-      agree_on_replicas(name, value);
+      detail::agree_on_replicas(static_cast<Self const&>(*this), name, value);
     } else {
       detail::waiting const here{"agree"};
       agree_on_value(world_, name, value);
@@ -153,6 +152,13 @@ public:
     if (!check_) return;
     detail::waiting const here{"the comparison of calls"};
     check_->compare(fnv1a{} << operation, [&] { return "calls " + std::string{operation} + " of '" + std::string{object} + "'"; });
+  }
+
+  /// Where calls are compared, a process that counts another number of elements is named.
+  void expect_same_count(std::string_view dim, extent n) const {
+    if (!check_) return;
+    check_->compare(fnv1a{} << "counted" << dim << std::to_string(n),
+                    [&] { return "counts " + std::to_string(n) + " elements of " + std::string{dim}; });
   }
 
   // ---- collectives
@@ -277,9 +283,7 @@ protected:
     if (!boost::mpi::environment::initialized())
       throw software_error("MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
     if (given.size() != M::size) {
-      std::string shape;
-      ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
-      throw usage_error("compiled for " + std::string{name_of<M>()} + " " + shape + " = " + std::to_string(M::size) + " processes, started with " +
+      throw usage_error("compiled for " + detail::shape_of_mesh<M>(axes<A...>{}) + " = " + std::to_string(M::size) + " processes, started with " +
                         std::to_string(given.size()) + ": mpirun -n " + std::to_string(M::size) + " ...");
     }
     detail::waiting const here{"the making of a process_mesh"};
@@ -365,57 +369,7 @@ private:
   void compare_meshes() {
     fnv1a hash;
     ((hash << name_of<A>() << static_cast<std::uint64_t>(A::size)), ...);
-    check_->compare(hash, [] {
-      std::string shape;
-      ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
-      return "makes the mesh " + std::string{name_of<M>()} + " " + shape;
-    });
-  }
-
-public:
-  /// Where calls are compared, a process that counts another number of elements is named.
-  void expect_same_count(std::string_view dim, extent n) const {
-    if (!check_) return;
-    check_->compare(fnv1a{} << "counted" << dim << std::to_string(n),
-                    [&] { return "counts " + std::to_string(n) + " elements of " + std::string{dim}; });
-  }
-
-private:
-  /// The first replica's elements are sent only if some replicas differ.
-  template<class X>
-  void agree_on_replicas(std::string_view name, X const& x) const {
-    using T                 = typename X::element_type;
-    constexpr axis_set over = joining_axes<M> & ~split_over<typename X::layout_type, typename X::shape_type>;
-    auto const& replicas    = along(over);
-    std::span<T const> part{x.data(), static_cast<std::size_t>(x.size)};
-    detail::elements<T> held;
-    if constexpr (is_uneven<typename X::layout_type, typename X::shape_type>) {  // padding may differ
-      held          = detail::elements<T>{part.size()};
-      std::size_t n = 0;
-      for_each_run(placed_dims<typename X::layout_type, typename X::shape_type>, place(), this->counted(), [&](extent local, extent, extent run) {
-        std::copy_n(x.data() + local, run, held.data() + n);
-        n += static_cast<std::size_t>(run);
-      });
-      part = {held.data(), n};
-    }
-    auto const bytes = std::string_view{reinterpret_cast<char const*>(part.data()), part.size_bytes()};
-    detail::waiting const here{"agree"};
-    std::exception_ptr caught;
-    if (!detail::same_everywhere(replicas, (fnv1a{} << bytes).value())) {
-      detail::elements<T> first{part.size()};
-      std::copy(part.begin(), part.end(), first.data());
-      std::int32_t its_rank = rank();
-      meshtf::broadcast(replicas, first.data(), static_cast<extent>(first.size()), 0);
-      meshtf::broadcast(replicas, &its_rank, 1, 0);
-      std::size_t at = 0;
-      while (at < part.size() && std::memcmp(&part[at], first.data() + at, sizeof(T)) == 0) ++at;
-      if (at < part.size())
-        caught = std::make_exception_ptr(software_error(
-            "the processes hold the same part of " + std::string{name} + ", and it differs: element " + std::to_string(at) + " of the part is " +
-            detail::to_compare(first.data()[at]).words + " on process " + std::to_string(its_rank) + " and " + detail::to_compare(part[at]).words +
-            " on process " + std::to_string(rank()) + ": give all the same values, from one seed or file"));
-    }
-    meshtf::agree(world_, caught);
+    check_->compare(hash, [] { return "makes the mesh " + detail::shape_of_mesh<M>(axes<A...>{}); });
   }
 
   extent offset_of(reshard_move const& move) const {

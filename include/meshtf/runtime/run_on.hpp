@@ -27,13 +27,6 @@ struct one_mesh_of_each_size
 template<class Last>
 struct one_mesh_of_each_size<Last> : std::type_identity<legal> {};
 
-template<class M, class... A>
-std::string shape_of_mesh(axes<A...>) {
-  std::string shape;
-  ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
-  return std::string{name_of<M>()} + (shape.empty() ? "" : " " + shape);
-}
-
 template<class... M>
 [[noreturn]] void throw_no_mesh(int processes) {
   std::string table;

@@ -38,7 +38,7 @@ template<CountedDimension D>
 class counted {
 public:
   template<class Machine>
-  constexpr counted(Machine& m, extent n) : now_(&m.number_of_counts()), before_(*now_) {
+  constexpr counted(Machine& m, extent n) : now_(&m.place_of_counted_number()), before_(*now_) {
     if (n < 0 || n > D::size) detail::throw_count_outside(name_of<D>(), n, D::size);
     if constexpr (Machine::computes) m.expect_same_count(name_of<D>(), n);
     m.count(m.counted().with(detail::identity_of<D>, n));

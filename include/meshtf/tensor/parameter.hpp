@@ -1,7 +1,7 @@
 // Parameters: tensors that are trained.
 #pragma once
 
-#include <meshtf/price/counted.hpp>
+#include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/tensor.hpp>
 

@@ -39,7 +39,7 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
 
 /// Undoes a sequence of slices: puts each part in its place, with zeros around it.
 template<class Result, class T, class L, class... D>
-constexpr Result padded(tensor<T, L, D...> const& x, reshard_steps const& steps) {
+constexpr Result unsliced(tensor<T, L, D...> const& x, reshard_steps const& steps) {
   using handle = typename Result::handle_type;
   auto& m      = x.machine();
   handle now   = x.handle();
@@ -124,7 +124,7 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
       [x = x.without_value(), open, way = &steps](auto const& dz, axis_set dz_owes) {
         using operand = tensor<T, L, D...>;
         if (open && only_slices(*way)) {
-          contribute(x, padded<operand>(dz, *way), dz_owes | axes_of_moves(*way));
+          contribute(x, unsliced<operand>(dz, *way), dz_owes | axes_of_moves(*way));
           return;
         }
         dz.machine().because(&reason_to_move<wet<typename Result::layout_type>, typename Result::shape_type, wet<L>, shape<D...>>);
