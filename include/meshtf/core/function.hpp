@@ -1,17 +1,28 @@
 // Functions of elements: their common base, and those that many operations and kernels use.
 #pragma once
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/dim.hpp>
 
 namespace meshtf {
 inline namespace v0 {
+/// A functor is called with batches only if it says so: `static constexpr bool vectorised = true;`. A user's lambda is called with numbers, and the
+/// compiler vectorises the loop as well as it can.
+template<class F>
+concept Vectorised = requires { requires static_cast<bool>(F::vectorised); };
+
+/// A function whose kernels are in the compiled part, where the program has one.
+template<class F>
+concept LibraryFunction = requires { typename F::of_library; };
+
 namespace function {
 
-/// Base of functions that kernels may call with batches. `flops` is the number of arithmetic steps.
+/// Base of the library's own functions, which kernels may call with batches, and which its compiled part has kernels for. `flops` is the number of arithmetic steps.
 template<extent Flops>
 struct of_elements {
   static constexpr bool vectorised = true;
   static constexpr extent flops    = Flops;
+  using of_library                 = void;
 };
 
 /// A constant as a number or a batch of numbers, rounded if these are single precision.

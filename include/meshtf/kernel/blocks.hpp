@@ -9,6 +9,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/kernel/narrow.hpp>
+#include <meshtf/kernel/stored_rows.hpp>
 #include <meshtf/kernel/transposed.hpp>
 #include <meshtf/plan/nest.hpp>
 
@@ -220,13 +221,6 @@ template<class Lanes>
 constexpr bool in_squares(block const& b) {
   return b.rows > few && b.columns > few && b.rows * b.columns > Lanes::width * Lanes::width / 2;
 }
-
-/// An operand within a block: its first row, its stride from row to row, and whether it moves along the row (all bits set) or not (0).
-struct piece {
-  void const* at;
-  extent row;
-  extent moves;
-};
 
 /// Writes each of `rows` values `many` times, to be read as a batch. It stores whole batches, also where `many` is less.
 template<class Arch, class T>

@@ -5,9 +5,9 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include <meshtf/core/element.hpp>
+#include <meshtf/kernel/blas_kernel.hpp>
 
 // OpenBLAS declares a global `bfloat16`, which would be ambiguous in programs that say `using namespace meshtf`.
 #define bfloat16 blas_bfloat16
@@ -17,9 +17,6 @@
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
 #include <dnnl.h>
 #endif
-
-// Only OpenBLAS has this function; with any other BLAS its address is null.
-extern "C" char* openblas_get_corename() __attribute__((weak));
 
 namespace meshtf {
 inline namespace v0 {
@@ -58,30 +55,6 @@ void blas_gemv(bool transpose, extent m, extent n, T const* a, extent lda, T con
 }
 
 }  // namespace detail
-
-/// The kernels that BLAS chose for this processor, as OpenBLAS names them; empty if BLAS does not tell.
-inline std::string_view blas_kernel_name() {
-  if (!openblas_get_corename) return {};
-  return openblas_get_corename();
-}
-
-/// Whether BLAS runs kernels for processors without AVX2 on one that has it. OpenBLAS does so silently where it does not know the model, and is then
-/// 5 times slower; setting the environment variable OPENBLAS_CORETYPE to Haswell, Zen or SkylakeX cures it.
-inline bool blas_kernel_is_generic() {
-#if defined(__x86_64__) && defined(__GNUC__)
-  __builtin_cpu_init();  // for calls before main
-  if (!__builtin_cpu_supports("avx2")) return false;
-  constexpr std::string_view older =
-      " unknown generic katmai coppermine northwood prescott banias atom core2 penryn nehalem dunnington athlon opteron opteron_sse3 barcelona "
-      "bobcat bulldozer piledriver steamroller nano sandybridge ";
-  std::string name = " " + std::string{blas_kernel_name()} + " ";
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return older.find(name) != older.npos;
-#else
-  return false;
-#endif
-}
 
 /// C = A B + beta C, all row-major with `ld` elements from row to row. A is m by k, or k by m if
 /// `transpose_a`; B is k by n, or n by k if `transpose_b`.

@@ -5,11 +5,20 @@
 #include <cstdint>
 #include <cstring>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/element.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace kernel {
+
+/// wide[i] = x[i]; nothing is lost.
+void widen(extent n, bfloat16 const* x, float* wide);
+
+/// z[i] = wide[i], rounded as bfloat16's constructor does.
+void narrow(extent n, float const* wide, bfloat16* z);
+
+#if !MESHTF_DECLARES_KERNELS
 
 namespace detail {
 
@@ -20,8 +29,7 @@ using halves [[gnu::vector_size(2 * converted_at_once)]] = std::uint16_t;
 
 }  // namespace detail
 
-/// wide[i] = x[i]; nothing is lost.
-[[gnu::noinline]] inline void widen(extent n, bfloat16 const* x, float* wide) {
+[[gnu::noinline]] MESHTF_DEFINE void widen(extent n, bfloat16 const* x, float* wide) {
   constexpr auto together = extent{detail::converted_at_once};
   extent i                = 0;
   for (; i + together <= n; i += together) {
@@ -33,8 +41,7 @@ using halves [[gnu::vector_size(2 * converted_at_once)]] = std::uint16_t;
   for (; i < n; ++i) wide[i] = static_cast<float>(x[i]);
 }
 
-/// z[i] = wide[i], rounded as bfloat16's constructor does.
-[[gnu::noinline]] inline void narrow(extent n, float const* wide, bfloat16* z) {
+[[gnu::noinline]] MESHTF_DEFINE void narrow(extent n, float const* wide, bfloat16* z) {
   constexpr auto together = extent{detail::converted_at_once};
   extent i                = 0;
   for (; i + together <= n; i += together) {
@@ -49,6 +56,8 @@ using halves [[gnu::vector_size(2 * converted_at_once)]] = std::uint16_t;
   }
   for (; i < n; ++i) z[i] = bfloat16{wide[i]};
 }
+
+#endif
 
 }  // namespace kernel
 }  // namespace v0

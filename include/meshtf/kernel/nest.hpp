@@ -13,6 +13,8 @@
 #include <meshtf/kernel/blocks.hpp>
 #include <meshtf/kernel/rows.hpp>
 #include <meshtf/kernel/simd.hpp>
+#include <meshtf/kernel/stored_rows.hpp>
+#include <meshtf/kernel/whole_arrays.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf {
@@ -21,22 +23,6 @@ namespace kernel {
 
 namespace detail {
 
-/// Whether `F` gets batches: it declares so, and all elements have one floating-point type, or are widened to it.
-template<class F, class R, class... T>
-inline constexpr bool in_batches = Vectorised<F> && FloatingElement<R> && (std::same_as<computed<T>, computed<R>> && ...);
-
-/// Whether some of these element types are narrow.
-template<class... T>
-inline constexpr bool any_narrow = (NarrowElement<T> || ...);
-
-template<class F, class R, class... T>
-void plain_loop(F const& f, extent n, R* z, T const*... x) {
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC ivdep   // z may be one of x, element for element
-#endif
-  for (extent i = 0; i < n; ++i) z[i] = static_cast<R>(f(x[i]...));
-}
-
 /// Joins the rows of a block to z. If they all go to one row, it takes as many at a time as stay in the cache.
 template<reduction Op, class Lanes, class Rows, class R>
 [[gnu::always_inline]] inline void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride, bool fresh) {
@@ -44,15 +30,6 @@ template<reduction Op, class Lanes, class Rows, class R>
   extent const many       = z_stride != 0 ? 1 : count * n <= 4 * cached ? count : 1 + 4 * std::max<extent>(1, cached / n);
   for (extent r = 0; r < count; r += many)
     join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z + r * z_stride, fresh && (z_stride != 0 || r == 0));
-}
-
-/// Whether all operands are contiguous, as in most elementwise operations: then no blocks need planning, which is most of the work for a small
-/// tensor. A loop that a nest lacks has strides of 0.
-template<std::size_t Operands>
-constexpr bool is_one_row(nest_steps const& nest) {
-  extent other = 0;
-  for (std::size_t k = 0; k < Operands; ++k) other |= nest.stride[k][0] ^ nest.rank;
-  return nest.rank <= 1 && other == 0;
 }
 
 /// Whether a map only copies narrow elements, widens or rounds them.
@@ -84,37 +61,24 @@ struct widened_piece<T> {
 
 // ---- the loops around the rows: compiled once for each element type and used by all functors, through one virtual call for each block
 
-/// f of the rows of a block; `x` has one entry for each operand.
-template<class R>
-class stored_rows {
-public:
-  /// z = f of `count` rows of `n` elements; the rows of z are `z_stride` apart.
-  virtual void store(piece const* x, extent count, extent n, R* z, extent z_stride) const = 0;
-
-protected:
-  ~stored_rows() = default;
-};
-
-template<class Arch, class F, class R, class... T>
-class stored final : public stored_rows<R> {
+/// The rows of a function that takes batches.
+template<class Arch, class F, class R, std::size_t N>
+class batch_stored final : public stored_rows<R> {
   using lanes = kernel::lanes<R, Arch>;
 
 public:
-  explicit stored(F const& f) : f_{f} {}
+  explicit batch_stored(F const& f) : f_{f} {}
 
   void store(piece const* x, extent count, extent n, R* z, extent z_stride) const override {
-    if constexpr (in_batches<F, R, T...>) {
-      store_rows<lanes>(batch_rows<lanes, F, R, sizeof...(T)>{f_, x}, count, n, z, z_stride);
-    } else {
-      [&]<std::size_t... K>(std::index_sequence<K...>) {
-        for (extent r = 0; r < count; ++r) plain_loop(f_, n, z + r * z_stride, (static_cast<T const*>(x[K].at) + r * x[K].row)...);
-      }(std::index_sequence_for<T...>{});
-    }
+    store_rows<lanes>(batch_rows<lanes, F, R, N>{f_, x}, count, n, z, z_stride);
   }
 
 private:
   F const& f_;
 };
+
+template<class Arch, class F, class R, class... T>
+using stored = std::conditional_t<in_batches<F, R, T...>, batch_stored<Arch, F, R, sizeof...(T)>, plain_rows<Arch, F, R, T...>>;
 
 /// Where the rows of a block go, if each is joined to one element.
 template<reduction Op, class R>
@@ -276,6 +240,31 @@ template<reduction Op, class Arch, bool Narrow, class R>
   } while (plane.next());
 }
 
+/// The functions that copy operands of this type.
+template<class Arch>
+operand::type const& operand_type(element e) {
+  switch (e) {
+    case element::float32: return operand_of<Arch, float>;
+    case element::float64: return operand_of<Arch, double>;
+    case element::int32: return operand_of<Arch, std::int32_t>;
+    case element::bfloat16: return operand_of<Arch, bfloat16>;
+    case element::int64: return operand_of<Arch, std::int64_t>;
+    case element::boolean: return operand_of<Arch, bool>;
+  }
+  throw "meshtf: this is no element type";
+}
+
+inline std::array<operand, max_operands> operands_of(nest_steps const& steps, typed_operand const* x) {
+  std::array<operand, max_operands> all{};
+  for (std::size_t k = 0; k + 1 < static_cast<std::size_t>(steps.operands); ++k) all[k] = {x[k].start, &operand_type<default_arch>(x[k].type)};
+  return all;
+}
+
+template<Element R>
+void map_rows(nest_steps const& steps, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z) {
+  if (steps.turns != 0) store_blocks<default_arch, true>(steps, false, operands_of(steps, x).data(), rows, z);
+}
+
 }  // namespace detail
 
 /// z[i] = f(x[i]...) for i < n, for contiguous arrays; z may be one of x.
@@ -347,6 +336,19 @@ void fill_results(nest_steps const& steps, R value, R* z) {
   for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& at) { std::fill_n(z + at[0], run, value); });
 }
 
+namespace detail {
+
+template<reduction Op, Element R>
+void reduce_rows(nest_steps const& steps, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z, computed<R>* wide) {
+  using Arch = default_arch;
+  if (steps.turns == 0) return fill_results(steps, static_cast<R>(neutral<Op, R>), z);
+  if (!steps.reduces) return map_rows(steps, x, rows, z);
+  join_blocks<Op, Arch, true>(steps, false, false, operands_of(steps, x).data(), rows,
+                              joined<Op, Arch, function::identity, computed<R>, 1>{function::identity{}}, wide);
+  if constexpr (NarrowElement<R>) narrow(meshtf::detail::span_of(steps, static_cast<std::size_t>(steps.operands - 1)), wide, z);
+}
+
+}  // namespace detail
 }  // namespace kernel
 
 namespace task {
@@ -375,5 +377,51 @@ void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_m
 }
 
 }  // namespace task
+
+namespace kernel {
+
+template<Element T>
+void add(extent n, T const* x, T const* y, T* z) {
+  map_row(n, function::plus{}, z, x, y);
+}
+template<Element T>
+void fill(extent n, T value, T* z) {
+  std::fill_n(z, n, value);
+}
+template<Element T>
+void copy_nest(nest_steps const& steps, T* z, T const* x) {
+  map_nest(steps, function::identity{}, z, x);
+}
+
+// Narrow results have scratch memory where they are added up.
+#define MESHTF_REDUCTIONS(T)                                                                                                                 \
+  template void detail::reduce_rows<reduction::sum>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
+                                                    T*, computed<T>*);                                                                       \
+  template void detail::reduce_rows<reduction::max>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
+                                                    T*, computed<T>*);                                                                       \
+  template void detail::reduce_rows<reduction::min>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
+                                                    T*, computed<T>*);                                                                       \
+  template void add(extent, T const*, T const*, T*);
+MESHTF_COMPILE_NUMBERS(MESHTF_REDUCTIONS)
+#undef MESHTF_REDUCTIONS
+
+#define MESHTF_NESTS(T)                                                                                                                    \
+  template void detail::map_rows(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*);            \
+  template void fill(extent, T, T*);                                                                                                       \
+  template void copy_nest(nest_steps const&, T*, T const*);
+MESHTF_COMPILE_EACH(MESHTF_NESTS)
+#undef MESHTF_NESTS
+
+}  // namespace kernel
+
+MESHTF_COMPILE_MAP_AND_REDUCE(1, function::identity)
+MESHTF_COMPILE_CONVERSION(float, bfloat16)
+MESHTF_COMPILE_CONVERSION(bfloat16, float)
+MESHTF_COMPILE_MAP_AND_SUM(1, function::negated)
+MESHTF_COMPILE_MAP_AND_SUM_OF(1, function::scaled)
+MESHTF_COMPILE_MAP_AND_SUM(2, function::plus)
+MESHTF_COMPILE_MAP_AND_SUM(2, function::minus)
+MESHTF_COMPILE_MAP_AND_SUM(2, function::times)
+MESHTF_COMPILE_MAP_AND_SUM(2, function::over)
 }  // namespace v0
 }  // namespace meshtf

@@ -35,6 +35,11 @@ void compute(clear_padding<T> const&, shard_steps const& s, place_in_mesh const&
   kernel::clear_padding(s.dims(), s.extents(), z);
 }
 
+#define MESHTF_PADDING(T)                                                                       \
+  template void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T*);
+MESHTF_COMPILE_EACH(MESHTF_PADDING)
+#undef MESHTF_PADDING
+
 }  // namespace task
 }  // namespace v0
 }  // namespace meshtf

@@ -21,6 +21,12 @@ void compute(put_part<T> const& task, part_steps const& s, place_in_mesh const&,
   if (back.turns != 0) kernel::map_nest(back, function::identity{}, whole + task.first * s.stride, part);
 }
 
+#define MESHTF_PARTS(T)                                                                              \
+  template void compute(take_part<T> const&, part_steps const&, place_in_mesh const&, T const*, T*); \
+  template void compute(put_part<T> const&, part_steps const&, place_in_mesh const&, T*, T const*);
+MESHTF_COMPILE_EACH(MESHTF_PARTS)
+#undef MESHTF_PARTS
+
 }  // namespace task
 }  // namespace v0
 }  // namespace meshtf

@@ -98,6 +98,18 @@ void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* 
   for (extent i = 0; i < s.along; ++i) z[i] = static_cast<T>(first + i);
 }
 
+#define MESHTF_DRAWS(T)                                                                                      \
+  template void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T*); \
+  template void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*);  \
+  template void compute(drop<T> const&, shard_steps const&, place_in_mesh const&, T const*, T*);
+MESHTF_COMPILE_FLOATING(MESHTF_DRAWS)
+#undef MESHTF_DRAWS
+
+#define MESHTF_IOTA(T)                                                                \
+  template void compute(iota<T> const&, line_steps const&, place_in_mesh const&, T*);
+MESHTF_COMPILE_NUMBERS(MESHTF_IOTA)
+#undef MESHTF_IOTA
+
 }  // namespace task
 }  // namespace v0
 }  // namespace meshtf

@@ -73,11 +73,6 @@ using default_arch = no_simd;
 
 #endif
 
-/// A functor is called with batches only if it says so: `static constexpr bool vectorised = true;`. A user's lambda is called with numbers, and the
-/// compiler vectorises the loop as well as it can.
-template<class F>
-concept Vectorised = requires { requires static_cast<bool>(F::vectorised); };
-
 namespace detail {
 
 /// f(0), f(1), ..., f(N - 1), with each number as a type: arrays that it indexes can stay in registers at every level of optimisation.

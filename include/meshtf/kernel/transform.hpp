@@ -6,6 +6,7 @@
 
 #include <meshtf/kernel/blocks.hpp>
 #include <meshtf/kernel/simd.hpp>
+#include <meshtf/kernel/whole_arrays.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -77,9 +78,9 @@ void transform(extent n, F f, P* p, Q*... q) {
   }
 }
 
-template<Element T>
-void fill(extent n, T value, T* z) {
-  std::fill_n(z, n, value);
+template<class F, class... P>
+void update(extent n, F const& f, P*... p) {
+  transform(n, f, p...);
 }
 
 }  // namespace kernel

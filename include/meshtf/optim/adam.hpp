@@ -33,6 +33,11 @@ struct adam_update : of_elements<13> {
 
 }  // namespace function
 
+#define MESHTF_ADAM(T)                                                                                   \
+  template void kernel::update(extent, function::adam_update<computed<T>> const&, T*, T*, T*, T const*);
+MESHTF_COMPILE_FLOATING(MESHTF_ADAM)
+#undef MESHTF_ADAM
+
 /// w -= rate * m' / (sqrt(v') + epsilon), where m and v are running means of the gradient and of its square, and m' and v' are
 /// these means corrected for their start at 0. The two means of a parameter live on its machine and are placed as the parameter
 /// is; `step` makes them when it first meets it.
@@ -201,12 +206,13 @@ private:
   template<class T, class L, class... D, class Kept, class Sent>
   constexpr void update(parameter<T, L, D...>& w, state<T, L>& s, Kept const& kept, Sent& sent) {
     w.handle()->written();
-    function::adam_update<T> const f{static_cast<T>(kept(int{sizeof...(D)})),
-                                     static_cast<T>(rate / (1 - power1_)),
-                                     static_cast<T>(beta1),
-                                     static_cast<T>(beta2),
-                                     static_cast<T>(epsilon),
-                                     static_cast<T>(1 / (1 - power2_))};
+    using C = computed<T>;
+    function::adam_update<C> const f{static_cast<C>(kept(int{sizeof...(D)})),
+                                     static_cast<C>(rate / (1 - power1_)),
+                                     static_cast<C>(beta1),
+                                     static_cast<C>(beta2),
+                                     static_cast<C>(epsilon),
+                                     static_cast<C>(1 / (1 - power2_))};
     sent.gather(w.data(), s.parts, [&](T* part) {
       w.machine().transform(s.parts.part(), f, part, s.first->data(), s.second->data(), static_cast<T const*>(w.slot().sum->data()));
     });

@@ -28,13 +28,18 @@ struct step_down : of_elements<2> {
 
 }  // namespace function
 
+#define MESHTF_STEP_DOWN(T)                                                                    \
+  template void kernel::update(extent, function::step_down<computed<T>> const&, T*, T const*);
+MESHTF_COMPILE_FLOATING(MESHTF_STEP_DOWN)
+#undef MESHTF_STEP_DOWN
+
 /// w -= rate * g, for a finished gradient g.
 template<class T, class L, class... D, class Rate>
 constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rate rate, std::source_location at = std::source_location::current()) {
   w.machine().enter("update", at);
   detail::expect_one_mesh(w.machine(), g.machine());
   w.handle()->written();
-  w.machine().transform(w.size, function::step_down<T>{static_cast<T>(rate)}, w.data(), g.data());
+  w.machine().transform(w.size, function::step_down<computed<T>>{static_cast<computed<T>>(rate)}, w.data(), g.data());
 }
 
 template<class T, class L, class... D, class V, class Over, class Rate>

@@ -20,6 +20,8 @@ struct argmax {
             .bytes       = s.rows() * ((s.along + 1) * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
 };
+template<Element T>
+void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const* x, T* best, std::int32_t* where);
 
 /// Invalidates the index wherever a process's largest element is smaller than the peak of all processes. Arrays: the largest, the peak, the indices.
 template<Element T>
@@ -29,6 +31,8 @@ struct forget_smaller {
     return {.kind = "elementwise", .bytes = s.elements * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
 };
+template<Element T>
+void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const* best, T const* peak, std::int32_t* where);
 
 }  // namespace task
 

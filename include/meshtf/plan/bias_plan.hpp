@@ -55,6 +55,8 @@ struct map_rows_and_sum {
     return {.kind = "elementwise", .elementwise = n * (detail::flops_of<F> + 1), .bytes = (3 * n + 2 * s.room) * extent{sizeof(T)}};
   }
 };
+template<class F, Element T>
+void compute(map_rows_and_sum<F, T> const&, bias_steps const&, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z, T* total);
 
 }  // namespace task
 

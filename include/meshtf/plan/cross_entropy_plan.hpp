@@ -21,6 +21,8 @@ struct pick {
     return {.kind = "gather", .bytes = s.rows() * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
 };
+template<Element T>
+void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const* x, std::int32_t const* index, T* z);
 
 /// Adds `scale` times dz to the element of each line that the index names. Arrays: dz, index, dx.
 template<Element T>
@@ -32,6 +34,8 @@ struct pick_gradient {
     return {.kind = "gather", .elementwise = s.rows(), .bytes = s.rows() * (3 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
 };
+template<Element T>
+void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const* dz, std::int32_t const* index, T* dx);
 
 }  // namespace task
 

@@ -36,6 +36,8 @@ struct contract {
     else return s.scratch;
   }
 };
+template<Element T>
+void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const* x, T const* y, T* z, computed<T>* scratch);
 
 }  // namespace task
 

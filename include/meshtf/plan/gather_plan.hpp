@@ -59,6 +59,8 @@ struct gather_rows {
     return {.kind = "gather", .bytes = 2 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
   }
 };
+template<Element T>
+void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const* table, std::int32_t const* index, T* rows);
 
 /// Adds rows to the rows of the table that the ids name. The ids have passed `gather_rows`. Arrays: table, ids, rows.
 template<Element T>
@@ -68,6 +70,8 @@ struct scatter_rows {
     return {.kind = "gather", .elementwise = s.elements(), .bytes = 3 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
   }
 };
+template<Element T>
+void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, T* table, std::int32_t const* index, T const* rows);
 
 }  // namespace task
 

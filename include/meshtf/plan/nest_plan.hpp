@@ -33,6 +33,8 @@ struct map {
     return {.kind = "elementwise", .elementwise = s.turns * detail::flops_of<F>, .bytes = detail::bytes_of_nest<T..., R>(s)};
   }
 };
+template<class F, class R, class... T>
+void compute(map<F, R, T...> const&, nest_steps const&, place_in_mesh const&, R* z, T const*... x);
 
 /// z = the sum, maximum or minimum of f(x...) over the loops along which z stands still. Arrays: z, x...
 template<reduction Op, class F, class R, class... T>
@@ -52,6 +54,11 @@ struct reduce {
     return {.kind = "reduction", .elementwise = s.turns * (detail::flops_of<F> + 1), .bytes = detail::bytes_of_nest<T..., R>(s)};
   }
 };
+template<reduction Op, class F, class R, class... T>
+void compute(reduce<Op, F, R, T...> const&, nest_steps const&, place_in_mesh const&, R* z, T const*... x);
+template<reduction Op, class F, NarrowElement R, class... T, class... X>
+  requires(sizeof...(X) == sizeof...(T) + 1)
+void compute(reduce<Op, F, R, T...> const&, nest_steps const&, place_in_mesh const&, R* z, X*... arrays);
 
 }  // namespace task
 

@@ -97,6 +97,8 @@ struct normalise : of_norm_rows<normalise, T> {
             .bytes       = (s.elements() * (this->adds ? 4 : 2) + s.numbers()) * extent{sizeof(T)}};
   }
 };
+template<Element T>
+void compute(normalise<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays);
 
 /// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_arrays<T>`, the sums.
 template<class T>
@@ -108,6 +110,8 @@ struct row_moments : of_norm_rows<row_moments, T> {
             .bytes       = s.elements() * (this->adds ? 3 : 1) * extent{sizeof(T)} + s.numbers() * extent{sizeof(double)}};
   }
 };
+template<Element T>
+void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays, double* moments);
 
 /// Normalises parts of rows by the sums of all processes. Arrays: `norm_arrays<T>`, the sums.
 template<class T>
@@ -119,6 +123,8 @@ struct normalise_by : of_norm_rows<normalise_by, T> {
     return {.kind = "norm", .elementwise = normalising_flops(s), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
   }
 };
+template<Element T>
+void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays, double const* moments);
 
 /// The common part of the gradients: whether rows are centred, and which gradients are wanted.
 template<template<class> class Self, class T>
@@ -144,6 +150,8 @@ struct norm_gradient : of_norm_gradients<norm_gradient, T> {
             .bytes       = (passes * s.elements() + s.numbers()) * extent{sizeof(T)}};
   }
 };
+template<Element T>
+void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays);
 
 /// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_gradient_arrays<T>`, the sums.
 template<class T>
@@ -153,6 +161,8 @@ struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
     return {.kind = "norm", .elementwise = norm_sums_flops(s, this->wants), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
   }
 };
+template<Element T>
+void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T* sums);
 
 /// The gradients of parts of rows by the sums of all processes. Arrays: `norm_gradient_arrays<T>`, the sums.
 template<class T>
@@ -164,6 +174,8 @@ struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
             .bytes       = (this->wants.x ? (this->wants.adds ? 4 : 3) * s.elements() + s.numbers() : 0) * extent{sizeof(T)}};
   }
 };
+template<Element T>
+void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T const* sums);
 
 }  // namespace task
 

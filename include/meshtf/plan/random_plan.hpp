@@ -24,6 +24,10 @@ struct draw {
 
   static constexpr meshtf::work work(shard_steps const& s) { return {.kind = "random", .bytes = s.elements * extent{sizeof(T)}}; }
 };
+template<Element T>
+void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
+template<Element T>
+void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
 
 /// Drops each element with probability `rate`, and scales the others. Arrays: x, z.
 template<Element T>
@@ -36,6 +40,8 @@ struct drop {
     return {.kind = "elementwise", .elementwise = s.elements, .bytes = 2 * s.elements * extent{sizeof(T)}};
   }
 };
+template<Element T>
+void compute(drop<T> const&, shard_steps const&, place_in_mesh const&, T const* x, T* z);
 
 /// The global index of each element. Array: z.
 template<Element T>
@@ -43,6 +49,8 @@ struct iota {
   using steps_type = line_steps;
   static constexpr meshtf::work work(line_steps const& s) { return {.kind = "copy", .bytes = s.along * extent{sizeof(T)}}; }
 };
+template<Element T>
+void compute(iota<T> const&, line_steps const&, place_in_mesh const&, T* z);
 
 }  // namespace task
 

@@ -37,6 +37,8 @@ struct clear_padding {
   using steps_type = shard_steps;
   static constexpr meshtf::work work(shard_steps const&) { return {.kind = "copy"}; }
 };
+template<Element T>
+void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T* z);
 
 }  // namespace task
 

@@ -24,7 +24,7 @@
 #include <boost/mpi/environment.hpp>
 
 #include <meshtf/core/error.hpp>
-#include <meshtf/kernel/gemm.hpp>
+#include <meshtf/kernel/blas_kernel.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf {

@@ -23,7 +23,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/shard.hpp>
-#include <meshtf/kernel/nest.hpp>
+#include <meshtf/kernel/kernels.hpp>
 #include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
 #include <meshtf/price/machine.hpp>
@@ -234,7 +234,7 @@ public:
   template<class T>
   void move(reshard_move const& move, T const* x, T* z) {
     if (move.what == transfer_kind::slice) {
-      kernel::map_nest(move.pack, function::identity{}, z, x + offset_of(move));
+      kernel::copy_nest(move.pack, z, x + offset_of(move));
       return;
     }
     extent const extra = scratch_of(move, element_of<T>);
@@ -244,7 +244,7 @@ public:
     T* const buffer   = scratch.data();  // at the start, where it is aligned for wider elements
     T* const packed   = buffer + (move.what == transfer_kind::reduce_scatter ? exchange_scratch(move.block, element_of<T>) : 0);
     T* const received = packed + (move.packs ? move.send : 0);
-    if (move.packs) kernel::map_nest(move.pack, function::identity{}, packed, x);
+    if (move.packs) kernel::copy_nest(move.pack, packed, x);
     T const* const sent = move.packs ? packed : x;
     T* const arriving   = move.unpacks ? received : z;
     switch (move.what) {
@@ -258,14 +258,14 @@ public:
       }
       default: break;  // an all-reduce works in place: `all_reduce`
     }
-    if (move.unpacks) kernel::map_nest(move.unpack, function::identity{}, z, static_cast<T const*>(received));
+    if (move.unpacks) kernel::copy_nest(move.unpack, z, static_cast<T const*>(received));
   }
   /// Undoes a slice: copies the `move.result` elements of `x` to their place among the `move.send` of `z`.
   template<class T>
   void unslice(reshard_move const& move, T const* x, T* z) {
     nest_steps back = move.pack;
     std::swap(back.stride[0], back.stride[1]);
-    kernel::map_nest(back, function::identity{}, z + offset_of(move), x);
+    kernel::copy_nest(back, z + offset_of(move), x);
   }
 
 protected:

@@ -14,7 +14,6 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/kernels.hpp>
-#include <meshtf/kernel/transform.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/runtime/messages.hpp>
 #include <meshtf/runtime/pool.hpp>
@@ -111,13 +110,13 @@ public:
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
     auto const span = watched() ? does(work_of::transform<F, P...>(n)) : profile::span{};
-    kernel::transform(n, f, p...);
+    kernel::update(n, f, p...);
   }
   /// z = x + y, where each is added only if it counts. z may be x.
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
     auto const span = watched() ? does(work_of::add_up<T>(n)) : profile::span{};
-    if (x_counts && y_counts) kernel::map_row(n, function::plus{}, z, x, y);
+    if (x_counts && y_counts) kernel::add(n, x, y, z);
     else if (!x_counts && !y_counts) kernel::fill(n, T{}, z);
     else if (T const* const from = x_counts ? x : y; from != z) std::copy_n(from, n, z);
   }

@@ -42,6 +42,10 @@ struct cross_entropy_gradient : of_elements<3> {   // without the target's own t
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_OF(3, function::smoothed_cross_entropy)
+MESHTF_COMPILE_MAP_OF(3, function::smoothed_cross_entropy_gradient)
+MESHTF_COMPILE_MAP(3, function::cross_entropy_gradient)
+
 /// Terms that `softmax_cross_entropy` can add to the plain loss.
 struct cross_entropy_options {
   /// This share of the target's probability is spread evenly over all classes. Source: Szegedy et al., Rethinking the Inception Architecture (2016).

@@ -38,6 +38,11 @@ struct log_plus : of_elements<2> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_AND_SUM(2, function::exp_of_difference)
+MESHTF_COMPILE_MAP(3, function::softmax_gradient)
+MESHTF_COMPILE_MAP(3, function::log_softmax_gradient)
+MESHTF_COMPILE_MAP(2, function::log_plus)
+
 /// exp(x) / sum(exp(x)) along `Along...`, of the same shape and placement as `x`.
 ///
 /// Subtracting the maximum first keeps finite inputs from overflowing. Where a dimension in `Along...` is split, the maximum and the sum are finished

@@ -59,6 +59,13 @@ struct reciprocal_gradient : of_elements<3> {   // of c / x with respect to x, f
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_OF(1, function::shifted)
+MESHTF_COMPILE_MAP_OF(1, function::subtracted_from)
+MESHTF_COMPILE_MAP_OF(1, function::divided_by)
+MESHTF_COMPILE_MAP_OF(1, function::dividing)
+MESHTF_COMPILE_MAP_AND_SUM(3, function::quotient_gradient)
+MESHTF_COMPILE_MAP(3, function::reciprocal_gradient)
+
 namespace detail {
 
 /// Whether these two tensors can be joined element by element, also with operands of the shapes `More...` before them.

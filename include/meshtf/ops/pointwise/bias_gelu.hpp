@@ -20,6 +20,15 @@ struct gelu_of_sum_gradient : of_elements<gelu_gradient::flops + 1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_AND_SUM(2, function::gelu_of_sum)
+MESHTF_COMPILE_MAP_AND_SUM(3, function::gelu_of_sum_gradient)
+
+#define MESHTF_BIAS_GELU(T)                                                                                                           \
+  template void task::compute(task::map_rows_and_sum<function::gelu_of_sum_gradient, T> const&, bias_steps const&, place_in_mesh const&, \
+                              T const*, T const*, T const*, T*, T*);
+MESHTF_COMPILE_WIDE(MESHTF_BIAS_GELU)
+#undef MESHTF_BIAS_GELU
+
 /// gelu(x + bias), where the bias may lack some of x's dimensions. The tape keeps x, not the sum. If the bias has x's innermost dimensions, its
 /// gradient is summed in the pass that computes the gradient of x; it owes the axes of the dimensions that the bias lacks.
 template<detail::FloatingOperand XOperand, Tensor B>

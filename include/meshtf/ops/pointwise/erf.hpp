@@ -31,6 +31,9 @@ struct erf : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::erf)
+MESHTF_COMPILE_MAP(2, function::erf_gradient)
+
 /// 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x.
 template<detail::FloatingOperand X>
 constexpr auto erf(X const& x, std::source_location at = std::source_location::current()) {

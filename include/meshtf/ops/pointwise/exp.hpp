@@ -21,6 +21,8 @@ struct exp : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::exp)
+
 /// e to the power of x.
 template<detail::FloatingOperand X>
 constexpr auto exp(X const& x, std::source_location at = std::source_location::current()) {

@@ -43,6 +43,9 @@ struct gelu_gradient : of_elements<14> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::gelu)
+MESHTF_COMPILE_MAP(2, function::gelu_gradient)
+
 /// x times the normal cumulative distribution function, approximated with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
 template<detail::FloatingOperand X>
 constexpr auto gelu(X const& x, std::source_location at = std::source_location::current()) {

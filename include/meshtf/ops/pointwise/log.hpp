@@ -25,6 +25,9 @@ struct log : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::log)
+MESHTF_COMPILE_MAP(2, function::log_gradient)
+
 /// The natural logarithm.
 template<detail::FloatingOperand X>
 constexpr auto log(X const& x, std::source_location at = std::source_location::current()) {

@@ -30,6 +30,9 @@ struct relu : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::relu)
+MESHTF_COMPILE_MAP(2, function::relu_gradient)
+
 /// max(0, x); the gradient at 0 is 0.
 template<detail::FloatingOperand X>
 constexpr auto relu(X const& x, std::source_location at = std::source_location::current()) {

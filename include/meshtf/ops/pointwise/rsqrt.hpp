@@ -25,6 +25,9 @@ struct rsqrt : of_elements<2> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::rsqrt)
+MESHTF_COMPILE_MAP(2, function::rsqrt_gradient)
+
 /// 1 / sqrt(x)
 template<detail::FloatingOperand X>
 constexpr auto rsqrt(X const& x, std::source_location at = std::source_location::current()) {

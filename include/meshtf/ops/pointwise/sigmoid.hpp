@@ -30,6 +30,9 @@ struct sigmoid : of_elements<3> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::sigmoid)
+MESHTF_COMPILE_MAP(2, function::sigmoid_gradient)
+
 /// 1 / (1 + exp(-x))
 template<detail::FloatingOperand X>
 constexpr auto sigmoid(X const& x, std::source_location at = std::source_location::current()) {

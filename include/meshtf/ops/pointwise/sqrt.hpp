@@ -28,6 +28,9 @@ struct sqrt : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::sqrt)
+MESHTF_COMPILE_MAP(2, function::sqrt_gradient)
+
 /// The square root.
 template<detail::FloatingOperand X>
 constexpr auto sqrt(X const& x, std::source_location at = std::source_location::current()) {

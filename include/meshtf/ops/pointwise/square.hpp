@@ -25,6 +25,9 @@ struct square : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_AND_SUM(1, function::square)
+MESHTF_COMPILE_MAP(2, function::square_gradient)
+
 /// x * x
 template<detail::Operand X>
 constexpr auto square(X const& x, std::source_location at = std::source_location::current()) {

@@ -28,6 +28,9 @@ struct tanh : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::tanh)
+MESHTF_COMPILE_MAP(2, function::tanh_gradient)
+
 /// The hyperbolic tangent.
 template<detail::FloatingOperand X>
 constexpr auto tanh(X const& x, std::source_location at = std::source_location::current()) {

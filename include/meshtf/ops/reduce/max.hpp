@@ -21,6 +21,8 @@ struct where_equal : of_elements<1> {   // dz where x equals the maximum z
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(3, function::where_equal)
+
 namespace detail {
 
 /// The maximum over the dimensions that `Out` lacks, finished over the axes that split them.

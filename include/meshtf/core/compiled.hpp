@@ -1,0 +1,38 @@
+// The compiled mode: what a unit defines itself, and what it leaves to the part that is compiled once.
+//
+//   (nothing)              header-only: every unit compiles the kernels that it uses
+//   MESHTF_COMPILED        kernels are declared; another unit of the program, or the CMake target `meshtf::compiled`, has them
+//   MESHTF_COMPILED_PART   this unit has them; <meshtf/compiled.hpp> defines it
+//
+// A header that defines a kernel says at its end for which types it is compiled, and a header that defines a function of elements says so beside it:
+// so a new one is compiled too, and no list is edited.
+#pragma once
+
+#if defined(MESHTF_COMPILED) && !defined(MESHTF_COMPILED_PART)
+#define MESHTF_DECLARES_KERNELS 1  // and another unit defines them
+#else
+#define MESHTF_DECLARES_KERNELS 0
+#endif
+
+/// Before the definition of a function that is no template and that the compiled part holds for others.
+#ifdef MESHTF_COMPILED_PART
+#define MESHTF_DEFINE [[gnu::used]] inline
+#else
+#define MESHTF_DEFINE inline
+#endif
+
+#ifndef MESHTF_COMPILED_PART
+// X(T) for each floating-point element type that is not narrow, each floating-point element type, each type that can be added, each element type.
+#define MESHTF_COMPILE_WIDE(X)
+#define MESHTF_COMPILE_FLOATING(X)
+#define MESHTF_COMPILE_NUMBERS(X)
+#define MESHTF_COMPILE_EACH(X)
+// The nests of a function of N operands: those that store its results, and those that join them. With `_OF`, the function is a template of the type
+// that it computes with.
+#define MESHTF_COMPILE_MAP(N, F)
+#define MESHTF_COMPILE_MAP_OF(N, F)
+#define MESHTF_COMPILE_MAP_AND_SUM(N, F)
+#define MESHTF_COMPILE_MAP_AND_SUM_OF(N, F)
+#define MESHTF_COMPILE_MAP_AND_REDUCE(N, F)
+#define MESHTF_COMPILE_CONVERSION(To, From)
+#endif
