@@ -4,10 +4,12 @@
 #   find_package(meshtf 0.1 COMPONENTS runtime)   and meshtf::runtime, also named meshtf::meshtf: programs on the processes of a mesh
 #   find_package(meshtf 0.1)                      the same as runtime
 #
+# With runtime comes meshtf::compiled, whose kernels are compiled once: meshtf-compiled.cmake.
 # It also brings meshtf_precompile(PROGRAM [OTHER...]): meshtf-precompile.cmake.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/meshtf-dependencies.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/meshtf-precompile.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/meshtf-compiled.cmake)
 
 set(meshtf_wanted ${meshtf_FIND_COMPONENTS})
 if(NOT meshtf_wanted)
@@ -30,6 +32,7 @@ foreach(meshtf_component IN LISTS meshtf_wanted)
     if(meshtf_component STREQUAL "runtime" AND NOT TARGET meshtf::runtime)
       include(${CMAKE_CURRENT_LIST_DIR}/meshtf-runtime.cmake)
       add_library(meshtf::meshtf ALIAS meshtf::runtime)
+      meshtf_add_compiled()
     endif()
   else()
     set(meshtf_${meshtf_component}_FOUND FALSE)

@@ -9,9 +9,9 @@
 #pragma once
 
 #if defined(MESHTF_COMPILED) && !defined(MESHTF_COMPILED_PART)
-#define MESHTF_DECLARES_KERNELS 1  // and another unit defines them
+#define MESHTF_DECLARES_ONLY 1  // and another unit defines them
 #else
-#define MESHTF_DECLARES_KERNELS 0
+#define MESHTF_DECLARES_ONLY 0
 #endif
 
 /// Before the definition of a function that is no template and that the compiled part holds for others.

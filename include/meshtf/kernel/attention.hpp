@@ -315,20 +315,22 @@ void attention_gradient(attention_steps const& steps, double scale, attention_gr
 namespace task {
 
 template<Element T>
-void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const&, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {
+void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const&, T const* q, T const* k, T const* v, T* z, T* log_total,
+             T* scratch) {
   attention_steps s = steps;
   s.causal          = task.causal;
   kernel::attend(s, task.scale, q, k, v, z, log_total, scratch);
 }
 template<Element T>
-void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const&, attention_gradient_arrays<T> const& arrays, T* scratch) {
+void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const&, attention_gradient_arrays<T> const& arrays,
+             T* scratch) {
   attention_steps s = steps;
   s.causal          = task.causal;
   kernel::attention_gradient(s, task.scale, arrays, scratch);
 }
 
-#define MESHTF_ATTENTION(T)                                                                                                                   \
-  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T const*, T const*, T const*, T*, T*, T*);            \
+#define MESHTF_ATTENTION(T)                                                                                                        \
+  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T const*, T const*, T const*, T*, T*, T*); \
   template void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, attention_gradient_arrays<T> const&, T*);
 MESHTF_COMPILE_WIDE(MESHTF_ATTENTION)
 #undef MESHTF_ATTENTION

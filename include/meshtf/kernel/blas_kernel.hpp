@@ -20,7 +20,7 @@ std::string_view blas_kernel_name();
 /// 5 times slower; setting the environment variable OPENBLAS_CORETYPE to Haswell, Zen or SkylakeX cures it.
 bool blas_kernel_is_generic();
 
-#if !MESHTF_DECLARES_KERNELS
+#if !MESHTF_DECLARES_ONLY
 
 MESHTF_DEFINE std::string_view blas_kernel_name() {
   if (!openblas_get_corename) return {};
@@ -34,7 +34,8 @@ MESHTF_DEFINE bool blas_kernel_is_generic() {
   constexpr std::string_view older =
       " unknown generic katmai coppermine northwood prescott banias atom core2 penryn nehalem dunnington athlon opteron opteron_sse3 barcelona "
       "bobcat bulldozer piledriver steamroller nano sandybridge ";
-  std::string name = " " + std::string{blas_kernel_name()} + " ";
+  std::string name{" "};
+  (name += blas_kernel_name()) += " ";
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return older.find(name) != older.npos;

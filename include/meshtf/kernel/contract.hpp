@@ -79,7 +79,7 @@ void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const
   else kernel::fill_results(s.nest, T{}, z);
 }
 
-#define MESHTF_PRODUCTS(T)                                                                                                         \
+#define MESHTF_PRODUCTS(T) \
   template void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const*, T const*, T*, computed<T>*);
 MESHTF_COMPILE_NUMBERS(MESHTF_PRODUCTS)
 #undef MESHTF_PRODUCTS

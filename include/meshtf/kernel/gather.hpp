@@ -115,12 +115,11 @@ void compute(scatter_rows<T> const&, gather_steps const& s, place_in_mesh const&
   s.blocks.for_each([&](auto const& at) { kernel::scatter_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]); });
 }
 
-#define MESHTF_GATHERS(T)                                                                                                     \
-  template void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
+#define MESHTF_GATHERS(T) template void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
 MESHTF_COMPILE_EACH(MESHTF_GATHERS)
 #undef MESHTF_GATHERS
 
-#define MESHTF_SCATTERS(T)                                                                                                     \
+#define MESHTF_SCATTERS(T) \
   template void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, std::int32_t const*, T const*);
 MESHTF_COMPILE_WIDE(MESHTF_SCATTERS)
 #undef MESHTF_SCATTERS

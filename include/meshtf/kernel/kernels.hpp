@@ -5,7 +5,7 @@
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/kernel/whole_arrays.hpp>
 
-#if MESHTF_DECLARES_KERNELS
+#if MESHTF_DECLARES_ONLY
 #include <meshtf/kernel/users_function.hpp>
 #else
 #include <meshtf/kernel/attention.hpp>
@@ -19,4 +19,18 @@
 #include <meshtf/kernel/part.hpp>
 #include <meshtf/kernel/random.hpp>
 #include <meshtf/kernel/transform.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+
+/// Runs a task: the one way from a machine to a kernel.
+template<class K, class... A>
+void execute(K const& task, typename K::steps_type const& steps, place_in_mesh const& here, A const&... arrays) {
+  compute(task, steps, here, arrays...);
+}
+
+}  // namespace kernel
+}  // namespace v0
+}  // namespace meshtf
 #endif

@@ -175,19 +175,18 @@ void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const
     if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i])) where[i] = std::numeric_limits<std::int32_t>::max();
 }
 
-#define MESHTF_LINES(T)                                                                             \
-  template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_LINES(T) template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_LINES)
 #undef MESHTF_LINES
 
-#define MESHTF_PICKS(T)                                                                                                       \
-  template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);          \
+#define MESHTF_PICKS(T)                                                                                              \
+  template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*); \
   template void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
 MESHTF_COMPILE_WIDE(MESHTF_PICKS)
 #undef MESHTF_PICKS
 
-#define MESHTF_ARGMAX(T)                                                                                                        \
-  template void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const*, T*, std::int32_t*);                \
+#define MESHTF_ARGMAX(T)                                                                                         \
+  template void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const*, T*, std::int32_t*); \
   template void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const*, T const*, std::int32_t*);
 MESHTF_COMPILE_NUMBERS(MESHTF_ARGMAX)
 #undef MESHTF_ARGMAX

@@ -18,7 +18,7 @@ void widen(extent n, bfloat16 const* x, float* wide);
 /// z[i] = wide[i], rounded as bfloat16's constructor does.
 void narrow(extent n, float const* wide, bfloat16* z);
 
-#if !MESHTF_DECLARES_KERNELS
+#if !MESHTF_DECLARES_ONLY
 
 namespace detail {
 

@@ -394,20 +394,20 @@ void copy_nest(nest_steps const& steps, T* z, T const* x) {
 }
 
 // Narrow results have scratch memory where they are added up.
-#define MESHTF_REDUCTIONS(T)                                                                                                                 \
-  template void detail::reduce_rows<reduction::sum>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
-                                                    T*, computed<T>*);                                                                       \
-  template void detail::reduce_rows<reduction::max>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
-                                                    T*, computed<T>*);                                                                       \
-  template void detail::reduce_rows<reduction::min>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
-                                                    T*, computed<T>*);                                                                       \
+#define MESHTF_REDUCTIONS(T)                                                                                                                      \
+  template void detail::reduce_rows<reduction::sum>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*, \
+                                                    computed<T>*);                                                                                \
+  template void detail::reduce_rows<reduction::max>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*, \
+                                                    computed<T>*);                                                                                \
+  template void detail::reduce_rows<reduction::min>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*, \
+                                                    computed<T>*);                                                                                \
   template void add(extent, T const*, T const*, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_REDUCTIONS)
 #undef MESHTF_REDUCTIONS
 
-#define MESHTF_NESTS(T)                                                                                                                    \
-  template void detail::map_rows(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*);            \
-  template void fill(extent, T, T*);                                                                                                       \
+#define MESHTF_NESTS(T)                                                                                                         \
+  template void detail::map_rows(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*); \
+  template void fill(extent, T, T*);                                                                                            \
   template void copy_nest(nest_steps const&, T*, T const*);
 MESHTF_COMPILE_EACH(MESHTF_NESTS)
 #undef MESHTF_NESTS

@@ -35,8 +35,7 @@ void compute(clear_padding<T> const&, shard_steps const& s, place_in_mesh const&
   kernel::clear_padding(s.dims(), s.extents(), z);
 }
 
-#define MESHTF_PADDING(T)                                                                       \
-  template void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T*);
+#define MESHTF_PADDING(T) template void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T*);
 MESHTF_COMPILE_EACH(MESHTF_PADDING)
 #undef MESHTF_PADDING
 

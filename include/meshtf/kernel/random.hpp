@@ -105,8 +105,7 @@ void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* 
 MESHTF_COMPILE_FLOATING(MESHTF_DRAWS)
 #undef MESHTF_DRAWS
 
-#define MESHTF_IOTA(T)                                                                \
-  template void compute(iota<T> const&, line_steps const&, place_in_mesh const&, T*);
+#define MESHTF_IOTA(T) template void compute(iota<T> const&, line_steps const&, place_in_mesh const&, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_IOTA)
 #undef MESHTF_IOTA
 

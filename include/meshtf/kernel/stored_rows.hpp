@@ -8,6 +8,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/function.hpp>
+#include <meshtf/plan/collective.hpp>
 #include <meshtf/plan/nest.hpp>
 
 namespace meshtf {

@@ -25,17 +25,18 @@ inline constexpr bool map_in_compiled_part = in_compiled_part<F, R, T...>;
 template<class R, class T>
 inline constexpr bool map_in_compiled_part<function::identity, R, T> = FloatingElement<R> && std::same_as<computed<R>, computed<T>>;
 
+/// Whether the compiled part has the kernel of a task.
+template<class K>
+inline constexpr bool is_compiled = true;
+template<class F, class R, class... T>
+inline constexpr bool is_compiled<task::map<F, R, T...>> = map_in_compiled_part<F, R, T...>;
+template<reduction Op, class F, class R, class... T>
+inline constexpr bool is_compiled<task::reduce<Op, F, R, T...>> = in_compiled_part<F, R, T...>;
+
 struct users_arch;
 
-}  // namespace detail
-}  // namespace kernel
-
-namespace task {
-
 template<class F, class R, class... T>
-  requires(!kernel::detail::map_in_compiled_part<F, R, T...>)
-void compute(map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
-  using namespace kernel::detail;
+void compute_here(task::map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
   if (s.turns == 0) return;
   if constexpr (!any_narrow<R, T...>)
     if (is_one_row<sizeof...(T) + 1>(s)) return plain_loop(task.f, s.turns, z, x...);
@@ -44,16 +45,13 @@ void compute(map<F, R, T...> const& task, nest_steps const& s, place_in_mesh con
 }
 
 template<reduction Op, class F, class R, class... T>
-  requires(!kernel::detail::in_compiled_part<F, R, T...>)
-void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
-  using namespace kernel::detail;
+void compute_here(task::reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
   std::array const operands{typed_operand{x, element_of<T>}...};
   reduce_rows<Op>(s, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z, z);
 }
 template<reduction Op, class F, NarrowElement R, class... T, class... X>
-  requires(sizeof...(X) == sizeof...(T) + 1 && !kernel::detail::in_compiled_part<F, R, T...>)
-void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, X*... arrays) {
-  using namespace kernel::detail;
+  requires(sizeof...(X) == sizeof...(T) + 1)
+void compute_here(task::reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, X*... arrays) {
   std::tuple<X*...> const all{arrays...};
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     std::array const operands{typed_operand{std::get<K>(all), element_of<T>}...};
@@ -61,6 +59,15 @@ void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_m
   }(std::index_sequence_for<T...>{});
 }
 
-}  // namespace task
+}  // namespace detail
+
+/// Runs a task with the kernel of the compiled part, or, if it has a function of the user's, with one that is compiled here.
+template<class K, class... A>
+void execute(K const& task, typename K::steps_type const& steps, place_in_mesh const& here, A const&... arrays) {
+  if constexpr (detail::is_compiled<K>) compute(task, steps, here, arrays...);
+  else detail::compute_here(task, steps, here, arrays...);
+}
+
+}  // namespace kernel
 }  // namespace v0
 }  // namespace meshtf

@@ -33,8 +33,7 @@ struct adam_update : of_elements<13> {
 
 }  // namespace function
 
-#define MESHTF_ADAM(T)                                                                                   \
-  template void kernel::update(extent, function::adam_update<computed<T>> const&, T*, T*, T*, T const*);
+#define MESHTF_ADAM(T) template void kernel::update(extent, function::adam_update<computed<T>> const&, T*, T*, T*, T const*);
 MESHTF_COMPILE_FLOATING(MESHTF_ADAM)
 #undef MESHTF_ADAM
 

@@ -50,13 +50,13 @@ struct scale_by_value : of_elements<1> {
 
 }  // namespace function
 
-#define MESHTF_CLIP(T)                                              \
+#define MESHTF_CLIP(T)                                                  \
   template void kernel::update(extent, function::into_root const&, T*); \
   template void kernel::update(extent, function::into_clip<T> const&, T*);
 MESHTF_COMPILE_WIDE(MESHTF_CLIP)
 #undef MESHTF_CLIP
 
-#define MESHTF_SCALE(T)                                                                         \
+#define MESHTF_SCALE(T)                                                                          \
   template void kernel::update(extent, function::scale_by_value<computed<T>, float> const&, T*); \
   template void kernel::update(extent, function::scale_by_value<computed<T>, double> const&, T*);
 MESHTF_COMPILE_FLOATING(MESHTF_SCALE)

@@ -16,6 +16,7 @@
 #include <meshtf/kernel/kernels.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/runtime/messages.hpp>
+#include <meshtf/runtime/one_program.hpp>
 #include <meshtf/runtime/pool.hpp>
 
 namespace meshtf {
@@ -148,9 +149,9 @@ private:
     auto const span = watched() ? does(task.work(priced)) : profile::span{};
     if constexpr (NeedsScratch<K>) {
       detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, K::scratch(priced)};
-      compute(task, own, this->place(), arrays..., scratch.data());
+      kernel::execute(task, own, this->place(), arrays..., scratch.data());
     } else {
-      compute(task, own, this->place(), arrays...);
+      kernel::execute(task, own, this->place(), arrays...);
     }
   }
 
