@@ -57,10 +57,10 @@ answer const& on_one_process() {
   return known;
 }
 
-/// Loss and gradients of the first step, relative to the largest entry of all gradients.
-template<template<meshtf::Layout> class Program, meshtf::Layout L>
+/// Loss and gradients of the first step, relative to the largest entry of all gradients, are those of `Truth` on one process.
+template<template<meshtf::Layout> class Program, meshtf::Layout L, template<meshtf::Layout> class Truth = Program>
 void has_the_answer_of_one_process(double tolerance) {
-  auto const& expected = on_one_process<Program>();
+  auto const& expected = on_one_process<Truth>();
   meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   Program<L> program{m};
   auto const loss = program.loss();

@@ -27,11 +27,12 @@ constexpr void fill_ids(meshtf::tensor<int, L, D...>& x, int shift, meshtf::exte
   }
 }
 
-template<class T, class Dims, class Optimizer, meshtf::Layout L>
+/// Its weights are `T`s; `Activation` is what it computes in.
+template<class T, class Dims, class Optimizer, meshtf::Layout L, class Activation = T>
 struct language_model {
   static constexpr bool prepared = requires { Optimizer::prepared; };
 
-  meshtf::nn::transformer<T, L, Dims> net;
+  meshtf::nn::transformer<T, L, Dims, Activation> net;
   meshtf::tensor<int, L, batch, typename Dims::length> ids, targets;
   Optimizer optimizer{1e-3};
 

@@ -20,9 +20,9 @@ struct feed_forward {
       : up{m, normal{seeds.next(), stddev}}, down{m, normal{seeds.next(), output_stddev}} {}
 
   template<class X>
-  constexpr auto operator()(X const& x) const {
+  constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
     auto const y = up.without_bias(x);
-    auto const h = bias_gelu(y, up.bias);
+    auto const h = bias_gelu(y, detail::weight_for<X>(up.bias, at));
     return down(h);
   }
   constexpr auto parameters() { return meshtf::parameters(named("up", up), named("down", down)); }

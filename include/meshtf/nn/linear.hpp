@@ -1,6 +1,7 @@
 // Linear layers: a product with a trained matrix, with and without a bias.
 #pragma once
 
+#include <meshtf/nn/weight.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/ops/product/einsum.hpp>
 #include <meshtf/tensor/initialiser.hpp>
@@ -11,8 +12,6 @@ inline namespace v0 {
 namespace nn {
 
 namespace detail {
-
-using namespace meshtf::detail;
 
 /// `shape<D>` of a dimension; a shape itself.
 template<class D>
@@ -40,6 +39,9 @@ constexpr auto product(shape<Out...>, X const& x, W const& w, std::source_locati
 /// x times a matrix: the dimensions `In` of x are summed, and the result ends with `Out`. Each is a dimension or a `shape` of several.
 ///
 /// Where `In` is split, one all-reduce over its axes finishes the result; where `Out` is split, one over its axes finishes the gradient of x.
+///
+/// All layers compute in the elements of x. In mixed precision x has another type than the weights: each weight is cast where it is used, and its
+/// gradient arrives in its own type.
 template<FloatingElement T, Layout L, class In, class Out>
 struct projection {
   using in  = detail::shape_of<In>;
@@ -53,7 +55,7 @@ struct projection {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
+    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, detail::weight_for<X>(weight, at), at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("weight", weight)); }
 };
@@ -73,12 +75,12 @@ struct linear {
   /// The product alone, for callers that add the bias in a pass with something else.
   template<class X>
   constexpr auto without_bias(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
+    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, detail::weight_for<X>(weight, at), at);
   }
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
     auto const y = without_bias(x, at);
-    return y + bias;
+    return y + detail::weight_for<X>(bias, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("weight", weight), named("bias", bias)); }
 };

@@ -1,6 +1,7 @@
 // Normalisation layers.
 #pragma once
 
+#include <meshtf/nn/weight.hpp>
 #include <meshtf/ops/normalise/norm.hpp>
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -20,12 +21,12 @@ struct layer_norm {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return meshtf::layer_norm<Along>(x, scale, bias, epsilon, at);
+    return meshtf::layer_norm<Along>(x, detail::weight_for<X>(scale, at), detail::weight_for<X>(bias, at), epsilon, at);
   }
   /// `auto [sum, normed] = norm(x, y)`: x + y and its norm, in one pass.
   template<class X>
   constexpr auto operator()(X const& x, X const& y, std::source_location at = std::source_location::current()) const {
-    return residual_layer_norm<Along>(x, y, scale, bias, epsilon, at);
+    return residual_layer_norm<Along>(x, y, detail::weight_for<X>(scale, at), detail::weight_for<X>(bias, at), epsilon, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("scale", scale), named("bias", bias)); }
 };
@@ -40,7 +41,7 @@ struct rms_norm {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return meshtf::rms_norm<Along>(x, scale, epsilon, at);
+    return meshtf::rms_norm<Along>(x, detail::weight_for<X>(scale, at), epsilon, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("scale", scale)); }
 };

@@ -106,10 +106,12 @@ constexpr std::array<Block, sizeof...(I)> stack(std::index_sequence<I...>, A&...
 /// `net(ids)` takes integer ids with `length` and any batch dimensions and returns scores with `vocab` as the last dimension. One source serves every
 /// layout: split the batch for data parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay
 /// whole. All layers of a model have one type, so compile time does not depend on their number.
+/// In mixed precision, `transformer<float, L, dims, bfloat16>`, all that is computed has elements of type `Activation`: each weight is cast where it
+/// is used, and its gradient arrives in the weight's own type.
 /// Initial values as in GPT-2: normal with `Dims::stddev`, divided by sqrt(2 layers) where a branch joins the stream.
 /// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al.,
 /// Mesh-TensorFlow (2018), section 4, for the layouts.
-template<FloatingElement T, Layout L, class Dims>
+template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
 struct transformer {
   using length = typename Dims::length;
   using vocab  = typename Dims::vocab;
@@ -132,8 +134,8 @@ struct transformer {
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
-    auto const found = tokens(ids);
-    auto const x     = found + positions;
+    auto const found = looked_up(ids);
+    auto const x     = found + detail::weight_for<std::remove_const_t<decltype(found)>>(positions, std::source_location::current());
     auto r           = blocks[0](x);
     for (std::size_t i = 1; i < blocks.size(); ++i) r = blocks[i](r);
     auto const last = norm(r.stream, r.branch);
@@ -150,6 +152,12 @@ struct transformer {
   }
 
 private:
+  template<class Ids>
+  constexpr auto looked_up(Ids const& ids) const {
+    if constexpr (std::is_same_v<Activation, T>) return tokens(ids);
+    else return cast<Activation>(tokens(ids));
+  }
+
   static constexpr double stddev        = Dims::stddev;
   static constexpr double output_stddev = [] {  // stddev / sqrt(2 layers), by Newton's method: std::sqrt is not constexpr in C++20
     double const n = 2.0 * Dims::layers;
