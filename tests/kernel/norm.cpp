@@ -30,7 +30,7 @@ void near(std::vector<T> const& found, std::vector<double> const& expected) {
     worst = std::max(worst, std::abs(static_cast<double>(found[i]) - expected[i]));
     scale = std::max(scale, std::abs(expected[i]));
   }
-  CHECK(worst <= (std::is_same_v<T, float> ? 1e-5 : 1e-13) * scale);
+  CHECK(worst <= (NarrowElement<T> ? 0x1p-8 : std::is_same_v<T, float> ? 1e-5 : 1e-13) * scale);
 }
 
 /// The truth, in double.
@@ -38,18 +38,12 @@ struct norm_by_loops {
   std::vector<double> sum, mean, rstd, z, dx, dscale, dbias;
 
   template<class T>
-  norm_by_loops(norm_steps const& s, double epsilon, std::vector<T> const& x, std::vector<T> const& added, std::vector<T> const& scale,
-                std::vector<T> const& bias, std::vector<T> const& dz, std::vector<T> const& before)
-      : sum(x.begin(), x.end()),
-        mean(static_cast<std::size_t>(s.rows())),
-        rstd(mean),
-        z(x.size()),
-        dx(x.size()),
-        dscale(scale.size()),
-        dbias(scale.size()) {
+  norm_by_loops(norm_steps const& s, double epsilon, std::vector<T> const& x, std::vector<T> const& added, std::vector<computed<T>> const& scale,
+                std::vector<computed<T>> const& bias, std::vector<T> const& dz, std::vector<T> const& before)
+      : sum(x.size()), mean(static_cast<std::size_t>(s.rows())), rstd(mean), z(x.size()), dx(x.size()), dscale(scale.size()), dbias(scale.size()) {
     extent const n = s.lines.along, inner = s.lines.inner;
     auto const size = static_cast<double>(n);
-    for (std::size_t i = 0; i < added.size(); ++i) sum[i] = static_cast<double>(x[i] + added[i]);
+    for (std::size_t i = 0; i < x.size(); ++i) sum[i] = static_cast<double>(added.empty() ? x[i] : x[i] + added[i]);
     for (extent r = 0; r < s.rows(); ++r) {
       auto const row = static_cast<std::size_t>(r);
       auto const at  = [&](extent i) { return static_cast<std::size_t>((r / inner * n + i) * inner + r % inner); };
@@ -77,13 +71,15 @@ template<class T>
 void check_norm(norm_steps const& s, bool adds) {
   INFO("rows " << s.lines.outer << " x " << s.lines.inner << ", length " << s.lines.along << (s.centred ? ", centred" : "")
                << (adds ? ", adds" : ""));
+  using C        = computed<T>;
   extent const n = s.lines.along;
   auto const x = drawn<T>(s.elements(), 1, 3), added = drawn<T>(adds ? s.elements() : 0, 2);
-  auto const scale = drawn<T>(n, 3, 1), bias = drawn<T>(n, 4);
+  auto const scale = drawn<C>(n, 3, 1), bias = drawn<C>(n, 4);
   auto const dz = drawn<T>(s.elements(), 5), before = drawn<T>(s.elements(), 6);
   norm_by_loops const truth{s, 1e-5, x, added, scale, bias, dz, before};
 
-  std::vector<T> sum(x), mean(static_cast<std::size_t>(s.rows())), rstd(mean), z(x.size()), dx(before), dscale(scale.size()), dbias(scale.size());
+  std::vector<T> sum(x), z(x.size()), dx(before);
+  std::vector<C> mean(static_cast<std::size_t>(s.rows())), rstd(mean), dscale(scale.size()), dbias(scale.size());
   norm_arrays<T> arrays{.x = x.data(), .scale = scale.data(), .bias = bias.data(), .mean = mean.data(), .rstd = rstd.data(), .z = z.data()};
   if (adds) arrays.added = added.data(), arrays.sum = sum.data();
   norm_gradient_arrays<T> gradient{.x      = sum.data(),
@@ -96,7 +92,7 @@ void check_norm(norm_steps const& s, bool adds) {
                                    .dscale = dscale.data(),
                                    .dbias  = dbias.data()};
   norm_wishes const wants{true, true, true, true};
-  std::vector<T> const none(scale.size());
+  std::vector<C> const none(scale.size());
   auto const check = [&] {
     near(sum, truth.sum), near(z, truth.z), near(rstd, truth.rstd), near(dx, truth.dx), near(dscale, truth.dscale), near(dbias, truth.dbias);
     if (s.centred) near(mean, truth.mean);
@@ -109,7 +105,7 @@ void check_norm(norm_steps const& s, bool adds) {
   // the same in the two steps between which parts of rows are added up
   dx = before, dscale = dbias = none;
   std::vector<double> moments(static_cast<std::size_t>(s.numbers()));
-  std::vector<T> sums(moments.size());
+  std::vector<C> sums(moments.size());
   kernel::row_moments(s, arrays, moments.data());
   kernel::normalise_by(s, 1e-5, moments.data(), arrays);
   kernel::norm_gradient_sums(s, wants, gradient, sums.data());
@@ -119,7 +115,7 @@ void check_norm(norm_steps const& s, bool adds) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("norms of rows of every length", "", float, double) {
+TEMPLATE_TEST_CASE("norms of rows of every length", "", float, double, bfloat16) {
   for (extent const n : {6, 7, 16, 33, 64, 100, 271})
     for (extent const inner : {1, 3})
       for (bool const centred : {true, false}) check_norm<TestType>({contiguous_lines(5, n, inner), centred}, n % 2 == 0);

@@ -27,33 +27,42 @@ inline constexpr std::size_t converted_at_once           = 16;
 using words [[gnu::vector_size(4 * converted_at_once)]]  = std::uint32_t;
 using halves [[gnu::vector_size(2 * converted_at_once)]] = std::uint16_t;
 
+/// The first `N` of them; what is not used, compilers leave out.
+template<std::size_t N>
+[[gnu::always_inline]] inline void widen_some(bfloat16 const* from, void* to) {
+  static_assert(N <= converted_at_once);
+  halves x{};
+  std::memcpy(&x, from, N * sizeof(bfloat16));
+  words const wide = __builtin_convertvector(x, words) << 16;
+  std::memcpy(to, &wide, N * sizeof(float));
+}
+/// Rounds as bfloat16's constructor does.
+template<std::size_t N>
+[[gnu::always_inline]] inline void narrow_some(void const* from, bfloat16* to) {
+  static_assert(N <= converted_at_once);
+  words x{};
+  std::memcpy(&x, from, N * sizeof(float));
+  words const upper       = x >> 16;
+  words const nearest     = (x + 0x7fffU + (upper & 1U)) >> 16;
+  auto const not_a_number = reinterpret_cast<words>((x & 0x7fffffffU) > 0x7f800000U);
+  words const rounded     = (nearest & ~not_a_number) | ((upper | 0x40U) & not_a_number);
+  auto const half         = __builtin_convertvector(rounded, halves);
+  std::memcpy(static_cast<void*>(to), &half, N * sizeof(bfloat16));
+}
+
 }  // namespace detail
 
 [[gnu::noinline]] MESHTF_DEFINE void widen(extent n, bfloat16 const* x, float* wide) {
   constexpr auto together = extent{detail::converted_at_once};
   extent i                = 0;
-  for (; i + together <= n; i += together) {
-    detail::halves from;
-    std::memcpy(&from, x + i, sizeof from);
-    detail::words const to = __builtin_convertvector(from, detail::words) << 16;
-    std::memcpy(wide + i, &to, sizeof to);
-  }
+  for (; i + together <= n; i += together) detail::widen_some<detail::converted_at_once>(x + i, wide + i);
   for (; i < n; ++i) wide[i] = static_cast<float>(x[i]);
 }
 
 [[gnu::noinline]] MESHTF_DEFINE void narrow(extent n, float const* wide, bfloat16* z) {
   constexpr auto together = extent{detail::converted_at_once};
   extent i                = 0;
-  for (; i + together <= n; i += together) {
-    detail::words from;
-    std::memcpy(&from, wide + i, sizeof from);
-    detail::words const upper   = from >> 16;
-    detail::words const nearest = (from + 0x7fffU + (upper & 1U)) >> 16;
-    auto const not_a_number     = reinterpret_cast<detail::words>((from & 0x7fffffffU) > 0x7f800000U);
-    detail::words const rounded = (nearest & ~not_a_number) | ((upper | 0x40U) & not_a_number);
-    auto const to               = __builtin_convertvector(rounded, detail::halves);
-    std::memcpy(static_cast<void*>(z + i), &to, sizeof to);
-  }
+  for (; i + together <= n; i += together) detail::narrow_some<detail::converted_at_once>(wide + i, z + i);
   for (; i < n; ++i) z[i] = bfloat16{wide[i]};
 }
 

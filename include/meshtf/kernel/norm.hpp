@@ -57,30 +57,33 @@ struct spread {
 /// rounding left of the mean. Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance (1983), "corrected two-pass".
 template<bool Centred, class Lanes, class T, class Step>
 spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
+  using C = computed<T>;
   if constexpr (Centred && Lanes::width > 1)
     if (n <= Lanes::width) {  // a batch holds the row
       auto v = load_first<Lanes>(x, n);
       if (added != nullptr) {
         v = v + load_first<Lanes>(added, n);
         store_first<Lanes>(v, sum, n);
+        if constexpr (NarrowElement<T>) v = load_first<Lanes>(static_cast<T const*>(sum), n);  // what is normalised is rounded
       }
-      T const pivot = Lanes::sum(first_or<Lanes>(v, n, T{})) / static_cast<T>(n);
-      auto const d  = first_or<Lanes>(v - typename Lanes::batch(pivot), n, T{});
+      C const pivot = Lanes::sum(first_or<Lanes>(v, n, C{})) / static_cast<C>(n);
+      auto const d  = first_or<Lanes>(v - typename Lanes::batch(pivot), n, C{});
       return {static_cast<double>(pivot), static_cast<double>(Lanes::sum(d)), static_cast<double>(Lanes::sum(d * d))};
     }
-  row_sum<Lanes, T> total, first, second;
+  row_sum<Lanes, C> total, first, second;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
     auto v = lanes.load(x + i * step);
     if (added != nullptr) {
       v = v + lanes.load(added + i * step);
       lanes.store(v, sum + i * step);
+      if constexpr (NarrowElement<T> && !Centred) v = lanes.load(static_cast<T const*>(sum) + i * step);
     }
     if constexpr (Centred) total.add(lanes, v, k);
     else second.add(lanes, v * v, k);
   });
   if constexpr (!Centred) return {0, 0, static_cast<double>(second.total())};
   T const* const from = added != nullptr ? sum : x;
-  T const pivot       = total.total() / static_cast<T>(n);
+  C const pivot       = total.total() / static_cast<C>(n);
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
     auto const d = lanes.load(from + i * step) - typename Lanes::batch(pivot);
     first.add(lanes, d, k), second.add(lanes, d * d, k);
@@ -89,7 +92,7 @@ spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
 }
 
 template<bool Centred, class Lanes, class T, class Step>
-void normalise_row(extent n, Step step, T const* x, T mean, T rstd, T const* scale, T const* bias, T* z) {
+void normalise_row(extent n, Step step, T const* x, computed<T> mean, computed<T> rstd, computed<T> const* scale, computed<T> const* bias, T* z) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
     using wide = typename Lanes::batch;
     auto v     = lanes.load(x + i * step);
@@ -106,8 +109,9 @@ struct gradient_sums {
 
 /// In the same pass it adds the row to the gradients of scale and bias, where they are not null.
 template<bool Centred, class Lanes, class T, class Step>
-gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, T* dscale, T* dbias) {
-  row_sum<Lanes, T> of_g, of_product;
+gradient_sums<computed<T>> sums_of_row(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd, computed<T> const* scale,
+                                       computed<T>* dscale, computed<T>* dbias) {
+  row_sum<Lanes, computed<T>> of_g, of_product;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
     using wide = typename Lanes::batch;
     auto y     = lanes.load(x + i * step);
@@ -125,7 +129,8 @@ gradient_sums<T> sums_of_row(extent n, Step step, T const* x, T const* dz, T mea
 
 /// dx = before + rstd * (g - mean of g - y * mean of g * y), where y is the normalised x and `means` holds the two means.
 template<bool Centred, class Lanes, class T, class Step>
-void gradient_of_row(extent n, Step step, T const* x, T const* dz, T mean, T rstd, T const* scale, gradient_sums<T> means, T const* before, T* dx) {
+void gradient_of_row(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd, computed<T> const* scale,
+                     gradient_sums<computed<T>> means, T const* before, T* dx) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
     using wide = typename Lanes::batch;
     auto y     = lanes.load(x + i * step);
@@ -145,10 +150,11 @@ template<class T, class Arch, class F>
 void for_each_row(norm_steps const& s, extent begin, extent end, F const& f) {
   line_steps const& lines = s.lines;
   extent const inner = lines.inner, step = lines.step;
+  using C        = computed<T>;
   auto const all = [&](auto centred) {
     for (extent r = begin; r < end; ++r)
-      if (step == 1) f(centred, kernel::lanes<T, Arch>{}, std::integral_constant<extent, 1>{}, r * lines.line_stride, r * lines.outer_stride);
-      else f(centred, kernel::lanes<T, no_simd>{}, step, r / inner * lines.line_stride + r % inner, r / inner * lines.outer_stride + r % inner);
+      if (step == 1) f(centred, kernel::lanes<C, Arch>{}, std::integral_constant<extent, 1>{}, r * lines.line_stride, r * lines.outer_stride);
+      else f(centred, kernel::lanes<C, no_simd>{}, step, r / inner * lines.line_stride + r % inner, r / inner * lines.outer_stride + r % inner);
   };
   if (s.centred) all(std::true_type{});
   else all(std::false_type{});
@@ -171,6 +177,7 @@ P* at(P* p, extent offset) {
 /// that no row waits for the root of the one before.
 template<class Arch = default_arch, class T>
 void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
+  using C           = computed<T>;
   extent const n    = s.lines.along;
   double const part = 1 / static_cast<double>(n);
   T const* const x  = a.added != nullptr ? a.sum : a.x;
@@ -185,8 +192,8 @@ void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
     statistics = found.data();
     detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
       auto const& sums = *statistics++;
-      T const mean     = static_cast<T>(sums.pivot + sums.first * part);
-      T const rstd     = detail::reciprocal_deviation<T>((sums.second - sums.first * sums.first * part) * part, epsilon);
+      C const mean     = static_cast<C>(sums.pivot + sums.first * part);
+      C const rstd     = detail::reciprocal_deviation<C>((sums.second - sums.first * sums.first * part) * part, epsilon);
       detail::normalise_row<centred, decltype(lanes)>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
       if constexpr (centred) a.mean[row] = mean;
       a.rstd[row] = rstd;
@@ -215,14 +222,15 @@ void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) 
 /// The result for parts of rows, once `moments` holds the sums over all parts.
 template<class Arch = default_arch, class T>
 void normalise_by(norm_steps const& s, double epsilon, double const* moments, norm_arrays<T> const& a) {
+  using C          = computed<T>;
   auto const size  = static_cast<double>(s.lines.whole);
   T const* const x = a.added != nullptr ? a.sum : a.x;
   detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     double const mean    = centred ? moments[row] / size : 0;
     double const squares = moments[row + (centred ? s.lines.stored_lines : 0)] / size;
-    T const rstd         = detail::reciprocal_deviation<T>(squares - mean * mean, epsilon);
-    detail::normalise_row<centred, decltype(lanes)>(s.lines.along, step, x + offset, static_cast<T>(mean), rstd, a.scale, a.bias, a.z + offset);
-    if constexpr (centred) a.mean[row] = static_cast<T>(mean);
+    C const rstd         = detail::reciprocal_deviation<C>(squares - mean * mean, epsilon);
+    detail::normalise_row<centred, decltype(lanes)>(s.lines.along, step, x + offset, static_cast<C>(mean), rstd, a.scale, a.bias, a.z + offset);
+    if constexpr (centred) a.mean[row] = static_cast<C>(mean);
     a.rstd[row] = rstd;
   });
 }
@@ -230,9 +238,9 @@ void normalise_by(norm_steps const& s, double epsilon, double const* moments, no
 /// Parts of rows: the sums of each that the gradient of x needs (the first only if they are centred). The gradients of scale and bias are added to
 /// what `dscale` and `dbias` hold.
 template<class Arch = default_arch, class T>
-void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, T* sums) {
+void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, computed<T>* sums) {
   detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-    T const mean     = centred ? a.mean[row] : T{};
+    computed<T> const mean = centred ? a.mean[row] : computed<T>{};
     auto const found = detail::sums_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale,
                                                                      a.dscale, a.dbias);
     if (!wants.x) return;
@@ -243,11 +251,12 @@ void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_grad
 
 /// The gradient of x for parts of rows, once `sums` holds the sums over all parts.
 template<class Arch = default_arch, class T>
-void norm_gradient_by(norm_steps const& s, T const* sums, norm_gradient_arrays<T> const& a) {
-  T const part = T(1) / static_cast<T>(s.lines.whole);
+void norm_gradient_by(norm_steps const& s, computed<T> const* sums, norm_gradient_arrays<T> const& a) {
+  using C      = computed<T>;
+  C const part = C(1) / static_cast<C>(s.lines.whole);
   detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-    T const mean = centred ? a.mean[row] : T{};
-    detail::gradient_sums<T> const means{centred ? sums[row] * part : T{}, sums[row + (centred ? s.lines.stored_lines : 0)] * part};
+    C const mean = centred ? a.mean[row] : C{};
+    detail::gradient_sums<C> const means{centred ? sums[row] * part : C{}, sums[row + (centred ? s.lines.stored_lines : 0)] * part};
     detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, means,
                                                       detail::at(a.before, offset), a.dx + offset);
   });
@@ -256,15 +265,16 @@ void norm_gradient_by(norm_steps const& s, T const* sums, norm_gradient_arrays<T
 /// Whole rows: both steps while a row is in the cache. The gradients of scale and bias are added to what `dscale` and `dbias` hold.
 template<class Arch = default_arch, class T>
 void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
-  T const part = T(1) / static_cast<T>(s.lines.along);
+  using C      = computed<T>;
+  C const part = C(1) / static_cast<C>(s.lines.along);
   detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-    using lane       = decltype(lanes);
-    T const mean     = centred ? a.mean[row] : T{};
-    T const rstd     = a.rstd[row];
+    using lane             = decltype(lanes);
+    computed<T> const mean = centred ? a.mean[row] : computed<T>{};
+    C const rstd           = a.rstd[row];
     auto const found = detail::sums_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale, a.dscale, a.dbias);
     if (wants.x)
       detail::gradient_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale,
-                                             detail::gradient_sums<T>{found.of_g * part, found.of_product * part}, detail::at(a.before, offset),
+                                             detail::gradient_sums<C>{found.of_g * part, found.of_product * part}, detail::at(a.before, offset),
                                              a.dx + offset);
   });
 }
@@ -288,8 +298,8 @@ norm_gradient_arrays<T> moved(norm_gradient_arrays<T> a, std::array<extent, 3> c
 /// The gradients of scale and bias before anything is added to them.
 template<class T>
 void begin_sums(line_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
-  if (wants.scale) std::fill_n(a.dscale, s.along, T{});
-  if (wants.bias) std::fill_n(a.dbias, s.along, T{});
+  if (wants.scale) std::fill_n(a.dscale, s.along, computed<T>{});
+  if (wants.bias) std::fill_n(a.dbias, s.along, computed<T>{});
 }
 
 }  // namespace detail
@@ -316,13 +326,14 @@ void compute(norm_gradient<T> const& task, line_steps const& s, place_in_mesh co
   s.blocks.for_each([&](auto const& at) { kernel::norm_gradient({s, task.centred}, task.wants, kernel::detail::moved(arrays, at)); });
 }
 template<Element T>
-void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T* sums) {
+void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, computed<T>* sums) {
   kernel::detail::begin_sums(s, task.wants, arrays);
   s.blocks.for_each(
       [&](auto const& at) { kernel::norm_gradient_sums({s, task.centred}, task.wants, kernel::detail::moved(arrays, at), sums + at[1]); });
 }
 template<Element T>
-void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T const* sums) {
+void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays,
+             computed<T> const* sums) {
   s.blocks.for_each([&](auto const& at) { kernel::norm_gradient_by({s, task.centred}, sums + at[1], kernel::detail::moved(arrays, at)); });
 }
 

@@ -11,6 +11,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/math.hpp>
+#include <meshtf/kernel/narrow.hpp>
 
 #if __has_include(<xsimd/xsimd.hpp>)
 #if defined(__GNUC__) && !defined(__clang__)
@@ -31,7 +32,8 @@ namespace kernel {
 /// An architecture on which one element is processed at a time: where there is no xsimd, and for elements that are not contiguous.
 struct no_simd {};
 
-/// Elements of type `T` that are processed at once on architecture `Arch`; here one element.
+/// Elements of type `T` that are processed at once on architecture `Arch`; here one element. Narrow elements that are computed with as `T` are
+/// widened when they are loaded, and rounded when they are stored.
 ///
 /// Kernels have the architecture as a template argument, so that two translation units compiled for two processors have two different functions.
 template<Element T, class Arch>
@@ -40,6 +42,16 @@ struct lanes {
   static constexpr int width = 1;
   static constexpr T load(T const* from) { return *from; }
   static constexpr void store(T const& x, T* to) { *to = x; }
+  static constexpr T load(bfloat16 const* from)
+    requires std::same_as<T, float>
+  {
+    return static_cast<T>(*from);
+  }
+  static constexpr void store(T const& x, bfloat16* to)
+    requires std::same_as<T, float>
+  {
+    *to = static_cast<bfloat16>(x);
+  }
   static constexpr T sum(T const& x) { return x; }
 };
 
@@ -61,6 +73,18 @@ struct lanes<T, Arch> {
   static constexpr int width = static_cast<int>(batch::size);
   static batch load(T const* from) { return batch::load_unaligned(from); }
   static void store(batch const& x, T* to) { x.store_unaligned(to); }
+  static batch load(bfloat16 const* from)
+    requires std::same_as<T, float>
+  {
+    batch x;
+    detail::widen_some<static_cast<std::size_t>(width)>(from, &x);
+    return x;
+  }
+  static void store(batch const& x, bfloat16* to)
+    requires std::same_as<T, float>
+  {
+    detail::narrow_some<static_cast<std::size_t>(width)>(&x, to);
+  }
   static T sum(batch const& x) {
     if constexpr (requires { reduce_add(x); }) return reduce_add(x);   // since xsimd 9
     else return hadd(x);

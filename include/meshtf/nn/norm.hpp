@@ -9,6 +9,16 @@
 namespace meshtf {
 inline namespace v0 {
 namespace nn {
+namespace detail {
+
+/// A scale or bias as it is where the norm of `X` takes it so, otherwise cast.
+template<Operand X, Tensor W>
+constexpr decltype(auto) vector_for(W const& w, std::source_location at) {
+  if constexpr (std::is_same_v<computed<element_in<X>>, typename W::element_type>) return (w);
+  else return weight_for<X>(w, at);
+}
+
+}  // namespace detail
 
 /// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and a trained bias, which starts at 0.
 template<FloatingElement T, Layout L, Dimension Along>
@@ -21,12 +31,12 @@ struct layer_norm {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return meshtf::layer_norm<Along>(x, detail::weight_for<X>(scale, at), detail::weight_for<X>(bias, at), epsilon, at);
+    return meshtf::layer_norm<Along>(x, detail::vector_for<X>(scale, at), detail::vector_for<X>(bias, at), epsilon, at);
   }
   /// `auto [sum, normed] = norm(x, y)`: x + y and its norm, in one pass.
   template<class X>
   constexpr auto operator()(X const& x, X const& y, std::source_location at = std::source_location::current()) const {
-    return residual_layer_norm<Along>(x, y, detail::weight_for<X>(scale, at), detail::weight_for<X>(bias, at), epsilon, at);
+    return residual_layer_norm<Along>(x, y, detail::vector_for<X>(scale, at), detail::vector_for<X>(bias, at), epsilon, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("scale", scale), named("bias", bias)); }
 };
@@ -41,7 +51,7 @@ struct rms_norm {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return meshtf::rms_norm<Along>(x, detail::weight_for<X>(scale, at), epsilon, at);
+    return meshtf::rms_norm<Along>(x, detail::vector_for<X>(scale, at), epsilon, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("scale", scale)); }
 };

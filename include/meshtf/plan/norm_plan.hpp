@@ -27,17 +27,18 @@ struct norm_steps {
   constexpr extent numbers() const { return (centred ? 2 : 1) * rows(); }
 };
 
-/// The arrays that a normalisation reads and writes. `mean` is used only if rows are centred, `added` and `sum` only if a tensor is added first.
+/// The arrays that a normalisation reads and writes. `mean` is used only if rows are centred, `added` and `sum` only if a tensor is added first. If
+/// elements are narrow, what belongs to a whole row or column is in the type that is computed with.
 template<class T>
 struct norm_arrays {
-  T const* x     = nullptr;
-  T const* added = nullptr;
-  T* sum         = nullptr;   // x + added, which is normalised
-  T const* scale = nullptr;
-  T const* bias  = nullptr;
-  T* mean        = nullptr;
-  T* rstd        = nullptr;   // 1 / standard deviation, of each row
-  T* z           = nullptr;
+  T const* x               = nullptr;
+  T const* added           = nullptr;
+  T* sum                   = nullptr;   // x + added, which is normalised
+  computed<T> const* scale = nullptr;
+  computed<T> const* bias  = nullptr;
+  computed<T>* mean        = nullptr;
+  computed<T>* rstd        = nullptr;   // 1 / standard deviation, of each row
+  T* z                     = nullptr;
 };
 
 /// Which gradients of a normalisation are wanted. `adds`: the gradient of x is added to another.
@@ -50,15 +51,15 @@ struct norm_wishes {
 
 template<class T>
 struct norm_gradient_arrays {
-  T const* x      = nullptr;
-  T const* mean   = nullptr;
-  T const* rstd   = nullptr;
-  T const* scale  = nullptr;
-  T const* dz     = nullptr;
-  T const* before = nullptr;   // added to dx, and may be dx
-  T* dx           = nullptr;
-  T* dscale       = nullptr;
-  T* dbias        = nullptr;
+  T const* x               = nullptr;
+  computed<T> const* mean  = nullptr;
+  computed<T> const* rstd  = nullptr;
+  computed<T> const* scale = nullptr;
+  T const* dz              = nullptr;
+  T const* before          = nullptr;   // added to dx, and may be dx
+  T* dx                    = nullptr;
+  computed<T>* dscale      = nullptr;
+  computed<T>* dbias       = nullptr;
 };
 
 // Arithmetic steps, counted the same in the compiler and in a process.
@@ -94,7 +95,7 @@ struct normalise : of_norm_rows<normalise, T> {
     norm_steps const s{lines, this->centred};
     return {.kind        = "norm",
             .elementwise = moments_flops(s, this->adds) + normalising_flops(s),
-            .bytes       = (s.elements() * (this->adds ? 4 : 2) + s.numbers()) * extent{sizeof(T)}};
+            .bytes       = s.elements() * (this->adds ? 4 : 2) * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
 };
 template<Element T>
@@ -120,7 +121,9 @@ struct normalise_by : of_norm_rows<normalise_by, T> {
 
   constexpr meshtf::work work(line_steps const& lines) const {
     norm_steps const s{lines, this->centred};
-    return {.kind = "norm", .elementwise = normalising_flops(s), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
+    return {.kind        = "norm",
+            .elementwise = normalising_flops(s),
+            .bytes       = 2 * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
 };
 template<Element T>
@@ -147,7 +150,7 @@ struct norm_gradient : of_norm_gradients<norm_gradient, T> {
     extent const passes = 2 + int{this->wants.x} + int{this->wants.x && this->wants.adds};
     return {.kind        = "norm",
             .elementwise = norm_sums_flops(s, this->wants) + norm_gradient_flops(s, this->wants),
-            .bytes       = (passes * s.elements() + s.numbers()) * extent{sizeof(T)}};
+            .bytes       = passes * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
 };
 template<Element T>
@@ -158,7 +161,9 @@ template<class T>
 struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
   constexpr meshtf::work work(line_steps const& lines) const {
     norm_steps const s{lines, this->centred};
-    return {.kind = "norm", .elementwise = norm_sums_flops(s, this->wants), .bytes = (2 * s.elements() + s.numbers()) * extent{sizeof(T)}};
+    return {.kind        = "norm",
+            .elementwise = norm_sums_flops(s, this->wants),
+            .bytes       = 2 * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
 };
 template<Element T>
@@ -171,7 +176,7 @@ struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
     norm_steps const s{lines, this->centred};
     return {.kind        = "norm",
             .elementwise = norm_gradient_flops(s, this->wants),
-            .bytes       = (this->wants.x ? (this->wants.adds ? 4 : 3) * s.elements() + s.numbers() : 0) * extent{sizeof(T)}};
+            .bytes = this->wants.x ? (this->wants.adds ? 4 : 3) * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)} : 0};
   }
 };
 template<Element T>

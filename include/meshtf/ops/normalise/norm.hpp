@@ -21,11 +21,22 @@ struct residual_norm {
 
 namespace detail {
 
+/// The element type that a vector must have to scale rows of `T`s, or be added to them: theirs, or the one that they are computed in.
+template<class T, class Vector>
+using element_beside = std::conditional_t<std::same_as<typename Vector::element_type, computed<T>>, T, typename Vector::element_type>;
+
 /// `legal`, or the objection to a normalisation of `X` along `Along` with these vectors.
 template<Operand X, class Along, Tensor... Vector>
 using vectors_verdict =
-    first_objection<fit_verdict<tensor<element_in<X>, layout_in<X>>, tensor<typename Vector::element_type, typename Vector::layout_type>>...,
+    first_objection<fit_verdict<tensor<element_in<X>, layout_in<X>>, tensor<element_beside<element_in<X>, Vector>, typename Vector::layout_type>>...,
                     norm_verdict<wet<layout_in<X>>, shape_in<X>, Along, typename Vector::shape_type...>>;
+
+/// A scale or a bias as the kernels read it, in the type that is computed with. Of a parameter: its tensor.
+template<class T, class L, class Along>
+constexpr decltype(auto) wide_vector(tensor<T, L, Along> const& v) {
+  if constexpr (NarrowElement<T>) return widened(v);
+  else return (v);
+}
 
 /// Statistics and result. Where rows are split, the processes first exchange two numbers a row (RMS norm: one) in double.
 template<class Plan, bool Centred, class T, class M>
@@ -49,11 +60,11 @@ constexpr void run_norm_gradient(M& m, norm_wishes const& wants, norm_gradient_a
       [&] {
         auto n = Plan::template numbers<Centred>;
         if (!wants.x) n = 0;
-        storage<T, M> sums{m, n};
+        storage<computed<T>, M> sums{m, n};
         m.run(task::norm_gradient_sums<T>{{Centred, wants}}, Plan::lines, arrays, sums.data());
         if (!wants.x) return;
         m.all_reduce(reduction::sum, sums.data(), n, Plan::finished_over);
-        m.run(task::norm_gradient_by<T>{{Centred, wants}}, Plan::lines, arrays, static_cast<T const*>(sums.data()));
+        m.run(task::norm_gradient_by<T>{{Centred, wants}}, Plan::lines, arrays, static_cast<computed<T> const*>(sums.data()));
       },
       [&] { m.run(task::norm_gradient<T>{{Centred, wants}}, Plan::lines, arrays); });
 }
@@ -119,8 +130,8 @@ constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd
 template<class Plan, class T, class L, class... X, class S>
 constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon, bool adds) {
   auto& m   = of.machine();
-  auto mean = tensor_of<T, L, typename Plan::row>::uninitialised(m);
-  auto rstd = tensor_of<T, L, typename Plan::row>::uninitialised(m);
+  auto mean = tensor_of<computed<T>, L, typename Plan::row>::uninitialised(m);
+  auto rstd = tensor_of<computed<T>, L, typename Plan::row>::uninitialised(m);
   auto z    = tensor<T, L, X...>::uninitialised(m);
   norm_arrays<T> arrays{.x = x, .scale = scale.data(), .bias = bias.data(), .mean = mean.data(), .rstd = rstd.data(), .z = z.data()};
   if (adds) arrays.added = y, arrays.sum = of.data();
@@ -141,7 +152,8 @@ constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S co
 /// One pass over memory where `Along` is whole and innermost. Where it is split, two passes: in between, one all-reduce joins the sum and the sum of
 /// squares of each part of a row. It is in double, so the variance of float rows is right even where the mean is a million times the deviation (for
 /// double rows, the error is 1e-16 times the square of that ratio). The gradient sends one all-reduce of two numbers a row. The tape keeps x, and the
-/// mean and deviation of each row. The gradient of x owes nothing; those of scale and bias owe the axes that split the rows.
+/// mean and deviation of each row. The gradient of x owes nothing; those of scale and bias owe the axes that split the rows. Rows of bfloat16 are
+/// widened and rounded in the same pass; their scale and bias may be float.
 /// Source: Ba, Kiros, Hinton, Layer Normalization (2016).
 template<Dimension Along, detail::FloatingOperand X, Tensor S, Tensor B>
 constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, double epsilon = 1e-5,
@@ -155,18 +167,12 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
   static_assert(accepted<verdict>, "meshtf: layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
-  } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("layer_norm", at);
-    tensor<T, L, Along> const& by      = scale;  // of a parameter: its tensor
-    tensor<T, L, Along> const& shifted = bias;
-    return detail::in_elements<T>(layer_norm<Along>(detail::widened(x), detail::widened(by), detail::widened(shifted), epsilon, at));
   } else {
     auto const& x = detail::entered(operand);
     x.machine().enter("layer_norm", at);
-    auto of                            = x;
-    tensor<T, L, Along> const& by      = scale;  // of a parameter: its tensor
-    tensor<T, L, Along> const& shifted = bias;
+    auto of             = x;
+    auto const& by      = detail::wide_vector(scale);
+    auto const& shifted = detail::wide_vector(bias);
     return detail::centred_norm<plan>(of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon, false);
   }
 }
@@ -184,25 +190,21 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
   static_assert(accepted<verdict>, "meshtf: rms_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
-  } else if constexpr (NarrowElement<T>) {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("rms_norm", at);
-    tensor<T, L, Along> const& by = scale;  // of a parameter: its tensor
-    return detail::in_elements<T>(rms_norm<Along>(detail::widened(x), detail::widened(by), epsilon, at));
   } else {
     auto const& x = detail::entered(operand);
     auto& m       = x.machine();
     m.enter("rms_norm", at);
-    using row                     = tensor_of<T, L, typename plan::row>;
-    tensor<T, L, Along> const& by = scale;
-    auto rstd                     = row::uninitialised(m);
-    auto z                        = detail::tensor_in<X>::uninitialised(m);
+    using vector   = tensor<computed<T>, L, Along>;
+    using row      = tensor_of<computed<T>, L, typename plan::row>;
+    auto const& by = detail::wide_vector(scale);
+    auto rstd      = row::uninitialised(m);
+    auto z         = detail::tensor_in<X>::uninitialised(m);
     m.because(&detail::reason_to_sum<wet<L>, detail::shape_in<X>>);
     detail::run_norm<plan, false>(m, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()}, false);
 
     if (detail::wants_gradient(x, by))
       detail::record(z, [x = detail::keep(x), rstd, scale = detail::keep(by)](auto const& dz) {
-        detail::pull_back_norm<plan, false>(x, static_cast<row const*>(nullptr), rstd, scale, static_cast<tensor<T, L, Along> const*>(nullptr), dz);
+        detail::pull_back_norm<plan, false>(x, static_cast<row const*>(nullptr), rstd, scale, static_cast<vector const*>(nullptr), dz);
       });
     return z;
   }
@@ -225,10 +227,6 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   static_assert(accepted<verdict>, "meshtf: residual_layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
-  } else if constexpr (NarrowElement<T>) {
-    detail::tensor_in<X> sum = detail::entered(operand) + detail::entered(addend);
-    auto norm                = layer_norm<Along>(sum, scale, bias, epsilon, at);
-    return residual_norm<detail::tensor_in<X>>{std::move(sum), std::move(norm)};
   } else {
     auto const& x = detail::entered(operand);
     auto const& y = detail::entered(addend);
@@ -240,9 +238,9 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
         if (x.needs_gradient()) detail::contribute(x, dz);
         if (y.needs_gradient()) detail::contribute(y, dz);
       });
-    tensor<T, L, Along> const& by      = scale;
-    tensor<T, L, Along> const& shifted = bias;
-    auto norm                          = detail::centred_norm<plan>(sum, x.data(), y.data(), by, shifted, epsilon, true);
+    auto const& by      = detail::wide_vector(scale);
+    auto const& shifted = detail::wide_vector(bias);
+    auto norm           = detail::centred_norm<plan>(sum, x.data(), y.data(), by, shifted, epsilon, true);
     return residual_norm<detail::tensor_in<X>>{std::move(sum), std::move(norm)};
   }
 }
