@@ -28,25 +28,26 @@ static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0
 template<class T, class Arch>
 class attention_work : attention_rows<T, Arch> {
   using rows_of = attention_rows<T, Arch>;
+  using C       = computed<T>;
 
 public:
-  attention_work(attention_steps const& steps, double scale, T* scratch)
-      : rows_of{steps, scratch}, factor_{static_cast<T>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
+  attention_work(attention_steps const& steps, double scale, C* scratch)
+      : rows_of{steps, scratch}, factor_{static_cast<C>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
 
-  void forward(T const* q, T const* k, T const* v, T* z, T* log_total) {
+  void forward(T const* q, T const* k, T const* v, T* z, C* log_total) {
     using enum attention_steps::operand;
-    T* const keys      = take(memories_ * depth_);
-    T* const values    = take(memories_ * depth_);
-    T* const queries   = take(depth_ * columns_);  // transposed
-    T* const sums      = take(columns_ * depth_);
-    T* const weights   = take(std::min(attention_span, memories_) * columns_);
-    T* const most      = take(columns_);
-    T* const total     = take(columns_);
-    T* const shrinking = take(columns_);
+    C* const keys      = take(memories_ * depth_);
+    C* const values    = take(memories_ * depth_);
+    C* const queries   = take(depth_ * columns_);  // transposed
+    C* const sums      = take(columns_ * depth_);
+    C* const weights   = take(std::min(attention_span, memories_) * columns_);
+    C* const most      = take(columns_);
+    C* const total     = take(columns_);
+    C* const shrinking = take(columns_);
 
     for_each_index<5>(s_.pairs.sizes(), s_.pairs.stride, {}, [&](auto const& at) {  // where each operand of a pair begins
-      pack(s_.memories, part(k, key, at), T(1), keys);
-      pack(s_.memories, part(v, value, at), T(1), values);
+      pack(s_.memories, part(k, key, at), C(1), keys);
+      pack(s_.memories, part(v, value, at), C(1), values);
       bool const finite = is_finite(s_.memories, values);
       for (extent first = 0; first < s_.queries; first += attention_block) {
         extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
@@ -71,33 +72,33 @@ public:
     using enum attention_steps::operand;
     bool const of_scores = a.dquery != nullptr || a.dkey != nullptr;
     extent const tile    = std::min(attention_block, memories_);
-    T* const keys        = take(memories_ * depth_);
-    T* const values      = take(memories_ * depth_);
-    T* const dkeys       = take(memories_ * depth_);
-    T* const dvalues     = take(memories_ * depth_);
-    T* const queries     = take(columns_ * depth_);
-    T* const queries_t   = take(depth_ * columns_);
-    T* const dresults    = take(columns_ * depth_);
-    T* const dresults_t  = take(depth_ * columns_);
-    T* const dqueries    = take(columns_ * depth_);
-    T* const weights     = take(tile * columns_);
-    T* const dscores     = take(tile * columns_);
-    T* const shift       = take(columns_);
-    T* const mean        = take(columns_);
+    C* const keys        = take(memories_ * depth_);
+    C* const values      = take(memories_ * depth_);
+    C* const dkeys       = take(memories_ * depth_);
+    C* const dvalues     = take(memories_ * depth_);
+    C* const queries     = take(columns_ * depth_);
+    C* const queries_t   = take(depth_ * columns_);
+    C* const dresults    = take(columns_ * depth_);
+    C* const dresults_t  = take(depth_ * columns_);
+    C* const dqueries    = take(columns_ * depth_);
+    C* const weights     = take(tile * columns_);
+    C* const dscores     = take(tile * columns_);
+    C* const shift       = take(columns_);
+    C* const mean        = take(columns_);
 
     for_each_index<5>(s_.pairs.sizes(), s_.pairs.stride, {}, [&](auto const& at) {  // where each operand of a pair begins
-      pack(s_.memories, part(a.key, key, at), T(1), keys);
-      if (of_scores) pack(s_.memories, part(a.value, value, at), T(1), values);
+      pack(s_.memories, part(a.key, key, at), C(1), keys);
+      if (of_scores) pack(s_.memories, part(a.value, value, at), C(1), values);
       bool const finite_keys = is_finite(s_.memories, keys);
       for (extent first = 0; first < s_.queries; first += attention_block) {
         extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
         auto const q = part(a.query, query, at).from(first), dz = part(a.dresult, result, at).from(first);
         pack_transposed(rows, q, factor_, queries_t);
-        pack(rows, dz, T(1), dresults);
+        pack(rows, dz, C(1), dresults);
         fetch(rows, part(a.log_total, row, at).from(first), shift);
         if (of_scores) {
           pack(rows, q, factor_, queries);
-          pack_transposed(rows, dz, T(1), dresults_t);
+          pack_transposed(rows, dz, C(1), dresults_t);
           products_of_rows(rows, dresults, part(a.result, result, at).from(first), mean);
         }
         bool const finite_queries = !of_scores || is_finite(rows, queries), finite_results = is_finite(rows, dresults);
@@ -151,47 +152,47 @@ private:
   // Products of packed matrices. On the diagonal, row j of the weights is used from column j on only.
 
   /// weights[j, i] = keys[j] . queries[i], from transposed `queries`.
-  void scores(extent count, bool diagonal, T const* keys, T const* queries, T* weights) const {
+  void scores(extent count, bool diagonal, C const* keys, C const* queries, C* weights) const {
     for_each_strip(diagonal, count, [&](extent j, extent n) {
-      small_product<lanes>(attention_padded(n), columns_ - j, s_.depth, left_matrix<T>{keys + j * depth_, depth_, 1},
-                           row_matrix<T const>{queries + j, columns_}, row_matrix<T>{weights + j * columns_ + j, columns_}, false);
+      small_product<lanes>(attention_padded(n), columns_ - j, s_.depth, left_matrix<C>{keys + j * depth_, depth_, 1},
+                           row_matrix<C const>{queries + j, columns_}, row_matrix<C>{weights + j * columns_ + j, columns_}, false);
     });
   }
 
   /// sums[i] (+)= sum over j of weights[j, i] * values[j].
-  void mix(extent rows, extent count, bool diagonal, bool finite, T const* weights, T const* values, T* sums, bool add) const {
+  void mix(extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* values, C* sums, bool add) const {
     if (count == 0) return;
     for_each_strip(diagonal, rows, [&](extent i, extent n) {
       extent const whole = diagonal ? std::min(count, finite ? i + n : i) : count;
-      small_product<lanes>(attention_padded(n), depth_, whole, left_matrix<T>{weights + i, 1, columns_}, row_matrix<T const>{values, depth_},
-                           row_matrix<T>{sums + i * depth_, depth_}, add);
+      small_product<lanes>(attention_padded(n), depth_, whole, left_matrix<C>{weights + i, 1, columns_}, row_matrix<C const>{values, depth_},
+                           row_matrix<C>{sums + i * depth_, depth_}, add);
       for (extent j = whole; diagonal && j < std::min(count, i + n); ++j)
         for (extent seen = j; seen < std::min(rows, i + n); ++seen) add_row(weights[j * columns_ + seen], values + j * depth_, sums + seen * depth_);
     });
   }
 
   /// sums[j] (+)= sum over i of weights[j, i] * from[i].
-  void collect(extent rows, extent count, bool diagonal, bool finite, T const* weights, T const* from, T* sums, bool add) const {
+  void collect(extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* from, C* sums, bool add) const {
     for_each_strip(diagonal, count, [&](extent j, extent n) {
       extent const first = diagonal && !finite ? std::min(rows, j + n) : j;
-      small_product<lanes>(attention_padded(n), depth_, rows - first, left_matrix<T>{weights + j * columns_ + first, columns_, 1},
-                           row_matrix<T const>{from + first * depth_, depth_}, row_matrix<T>{sums + j * depth_, depth_}, add);
+      small_product<lanes>(attention_padded(n), depth_, rows - first, left_matrix<C>{weights + j * columns_ + first, columns_, 1},
+                           row_matrix<C const>{from + first * depth_, depth_}, row_matrix<C>{sums + j * depth_, depth_}, add);
       for (extent i = j; i < first; ++i)
         for (extent seen = j; seen <= std::min(i, j + n - 1); ++seen) add_row(weights[seen * columns_ + i], from + i * depth_, sums + seen * depth_);
     });
   }
 
   /// sum += weight * row.
-  void add_row(T weight, T const* row, T* sum) const {
+  void add_row(C weight, C const* row, C* sum) const {
     for (extent e = 0; e < depth_; e += width) lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
   }
 
   /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: on the diagonal they are left out, row by row.
-  bool is_finite(extent rows, T const* packed) const {
-    batch sum(T{});
+  bool is_finite(extent rows, C const* packed) const {
+    batch sum(C{});
     if (s_.causal)
-      for (extent i = 0; i < rows * depth_; i += width) sum = sum + lanes::load(packed + i) * batch(T{});
-    return lanes::sum(sum) == T{};
+      for (extent i = 0; i < rows * depth_; i += width) sum = sum + lanes::load(packed + i) * batch(C{});
+    return lanes::sum(sum) == C{};
   }
 
   // Passes over the weights: one batch of columns after the other, down all rows.
@@ -202,25 +203,25 @@ private:
   [[gnu::always_inline]] static void for_each_diagonal_row(extent c, extent count, F const& f) {
     using math::select;
     static constexpr auto numbers = [] {
-      std::array<T, tile_grain> n{};
-      for (std::size_t i = 0; i < n.size(); ++i) n[i] = static_cast<T>(i);
+      std::array<C, tile_grain> n{};
+      for (std::size_t i = 0; i < n.size(); ++i) n[i] = static_cast<C>(i);
       return n;
     }();
     extent const whole = std::min(count, c + 1), end = std::min(count, c / tile_grain * tile_grain + tile_grain);
     batch const lane = lanes::load(numbers.data());
     for (extent r = 0; r < whole; ++r) f(r, [](batch const& x, batch const&) { return x; });
-    for (extent r = whole; r < end; ++r) f(r, [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<T>(r - c)), x, y); });
+    for (extent r = whole; r < end; ++r) f(r, [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<C>(r - c)), x, y); });
   }
 
   /// Turns scores into weights, exp(score - maximum), and sums them: first `open` rows that all columns see, then `count` rows of the
   /// diagonal. Unless this piece of the memory `begins`, `most` and `total` hold the maxima and sums of earlier pieces; `shrinking` gets the
   /// factor by which those pieces must now be multiplied.
-  [[gnu::noinline]] void weigh(extent open, extent count, bool begins, T* weights, T* most, T* total, T* shrinking) const {
+  [[gnu::noinline]] void weigh(extent open, extent count, bool begins, C* weights, C* most, C* total, C* shrinking) const {
     using math::exp, math::max, math::select;
     for (extent c = 0; c < columns_; c += width) {
-      T* const top       = weights + c;
-      T* const diagonal  = top + open * columns_;
-      batch const before = begins ? batch(-std::numeric_limits<T>::infinity()) : lanes::load(most + c);
+      C* const top       = weights + c;
+      C* const diagonal  = top + open * columns_;
+      batch const before = begins ? batch(-std::numeric_limits<C>::infinity()) : lanes::load(most + c);
       std::array<batch, 4> high{before, before, before, before};
       extent r = 0;
       for (; r + 4 <= open; r += 4)
@@ -231,10 +232,10 @@ private:
                             [&](extent d, auto const& hides) { high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0])); });
       batch const now = max(max(high[0], high[1]), max(high[2], high[3]));
       // if all scores so far are -infinity, all weights are 0, but a later piece may have larger scores
-      batch const from = select(now == batch(-std::numeric_limits<T>::infinity()), batch(T{}), now);
+      batch const from = select(now == batch(-std::numeric_limits<C>::infinity()), batch(C{}), now);
 
-      std::array<batch, 4> sum{batch(T{}), batch(T{}), batch(T{}), batch(T{})};
-      auto const weight = [&](T* at, std::size_t n) __attribute__((always_inline)) {
+      std::array<batch, 4> sum{batch(C{}), batch(C{}), batch(C{}), batch(C{})};
+      auto const weight = [&](C* at, std::size_t n) __attribute__((always_inline)) {
         batch const w = exp(lanes::load(at) - from);
         sum[n]        = sum[n] + w;
         lanes::store(w, at);
@@ -243,8 +244,8 @@ private:
         unrolled<4>([&](auto n) __attribute__((always_inline)) { weight(top + (r + static_cast<extent>(n())) * columns_, n); });
       for (; r < open; ++r) weight(top + r * columns_, 0);
       for_each_diagonal_row(c, count, [&](extent d, auto const& hides) {
-        T* const at   = diagonal + d * columns_;
-        batch const w = hides(exp(lanes::load(at) - from), batch(T{}));
+        C* const at   = diagonal + d * columns_;
+        batch const w = hides(exp(lanes::load(at) - from), batch(C{}));
         sum[0]        = sum[0] + w;
         lanes::store(w, at);
       });
@@ -260,16 +261,16 @@ private:
   }
 
   /// Turns scores into weights again, and `dscores` from the gradients of the weights into the gradients of the scores.
-  [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, T const* shift, T const* mean, T* weights, T* dscores) const {
+  [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, C const* shift, C const* mean, C* weights, C* dscores) const {
     using math::exp;
     for (extent c = 0; c < columns_; c += width) {
-      batch const by = lanes::load(shift + c), middle = of_scores ? lanes::load(mean + c) : batch(T{});
+      batch const by = lanes::load(shift + c), middle = of_scores ? lanes::load(mean + c) : batch(C{});
       auto const weight = [&](extent r, auto const& hides) __attribute__((always_inline)) {
-        T* const at   = weights + r * columns_ + c;
-        T* const d    = dscores + r * columns_ + c;
-        batch const w = hides(exp(lanes::load(at) - by), batch(T{}));
+        C* const at   = weights + r * columns_ + c;
+        C* const d    = dscores + r * columns_ + c;
+        batch const w = hides(exp(lanes::load(at) - by), batch(C{}));
         lanes::store(w, at);
-        if (of_scores) lanes::store(hides(w * (lanes::load(d) - middle), batch(T{})), d);
+        if (of_scores) lanes::store(hides(w * (lanes::load(d) - middle), batch(C{})), d);
       };
       if (diagonal) for_each_diagonal_row(c, count, weight);
       else
@@ -278,18 +279,18 @@ private:
   }
 
   /// Stores the logarithms of the totals; the totals become the factors of the sums.
-  void finish(extent rows, T const* most, T* total, positions<T> const& to) const {
+  void finish(extent rows, C const* most, C* total, positions<C> const& to) const {
     using math::log;
     for (extent c = 0; c < columns_; c += width) {
       batch const all = lanes::load(total + c);
-      std::array<T, lanes::width> found;
+      std::array<C, lanes::width> found;
       lanes::store(lanes::load(most + c) + log(all), found.data());
-      lanes::store(batch(T(1)) / all, total + c);
+      lanes::store(batch(C(1)) / all, total + c);
       for (extent i = c; i < std::min(rows, c + width); ++i) to.at[i * to.position] = found[static_cast<std::size_t>(i - c)];
     }
   }
 
-  T factor_;
+  C factor_;
 };
 
 }  // namespace detail
@@ -300,13 +301,13 @@ private:
 /// Sums run in a fixed order: the same operands give the same bits. A NaN in a key or value does not reach the queries from which the mask hides it.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
-void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch) {
+void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, computed<T>* log_total, computed<T>* scratch) {
   detail::attention_work<T, Arch>(steps, scale, scratch).forward(q, k, v, z, log_total);
 }
 
 /// The gradients of q, k and v that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements.
 template<class Arch = default_arch, class T>
-void attention_gradient(attention_steps const& steps, double scale, attention_gradient_arrays<T> const& arrays, T* scratch) {
+void attention_gradient(attention_steps const& steps, double scale, attention_gradient_arrays<T> const& arrays, computed<T>* scratch) {
   detail::attention_work<T, Arch>(steps, scale, scratch).backward(arrays);
 }
 
@@ -315,15 +316,15 @@ void attention_gradient(attention_steps const& steps, double scale, attention_gr
 namespace task {
 
 template<Element T>
-void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const&, T const* q, T const* k, T const* v, T* z, T* log_total,
-             T* scratch) {
+void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const&, T const* q, T const* k, T const* v, T* z,
+             computed<T>* log_total, computed<T>* scratch) {
   attention_steps s = steps;
   s.causal          = task.causal;
   kernel::attend(s, task.scale, q, k, v, z, log_total, scratch);
 }
 template<Element T>
 void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const&, attention_gradient_arrays<T> const& arrays,
-             T* scratch) {
+             computed<T>* scratch) {
   attention_steps s = steps;
   s.causal          = task.causal;
   kernel::attention_gradient(s, task.scale, arrays, scratch);

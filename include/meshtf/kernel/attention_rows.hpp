@@ -22,24 +22,25 @@ struct positions {
   positions from(extent i) const { return {at + i * position, position, element}; }
 };
 
-/// Packed rows of `depth_` elements: contiguous, and padded with zeros so that products need no edges; or transposed, with `columns_` queries a row.
+/// Packed rows of `depth_` elements, widened if those in memory are narrow: contiguous, and padded with zeros so that products need no edges; or transposed, with `columns_` queries a row.
 template<class T, class Arch>
 class attention_rows {
 protected:
-  using lanes                   = kernel::lanes<T, Arch>;
+  using C                       = computed<T>;
+  using lanes                   = kernel::lanes<C, Arch>;
   using batch                   = typename lanes::batch;
   static constexpr extent width = lanes::width;
   static constexpr extent ahead = 16;  // rows are prefetched so many rows ahead
 
-  attention_rows(attention_steps const& steps, T* scratch)
+  attention_rows(attention_steps const& steps, C* scratch)
       : s_{steps},
         depth_{attention_padded(steps.depth)},
         memories_{attention_padded(steps.memories)},
         columns_{std::min(attention_block, attention_padded(steps.queries))},
         free_{scratch} {}
 
-  T* take(extent n) {
-    T* const p = free_;
+  C* take(extent n) {
+    C* const p = free_;
     free_ += n;
     return p;
   }
@@ -56,70 +57,71 @@ protected:
   }
 
   /// to[e] = from[e] * factor for `n` elements, with strides `from_step` and `to_step`.
-  static void copy_row(extent n, T const* from, extent from_step, T factor, T* to, extent to_step) {
+  template<class From, class To>
+  static void copy_row(extent n, From const* from, extent from_step, C factor, To* to, extent to_step) {
     extent e = 0;
     if (from_step == 1 && to_step == 1)
       for (; e + width <= n; e += width) lanes::store(lanes::load(from + e) * batch(factor), to + e);
-    for (; e < n; ++e) to[e * to_step] = from[e * from_step] * factor;
+    for (; e < n; ++e) to[e * to_step] = static_cast<To>(static_cast<C>(from[e * from_step]) * factor);
   }
 
   /// Packs rows of `depth_` elements, padded to whole tiles.
-  [[gnu::noinline]] void pack(extent count, positions<T const> const& from, T factor, T* to) const {
+  [[gnu::noinline]] void pack(extent count, positions<T const> const& from, C factor, C* to) const {
     for (extent i = 0; i < count; ++i) {
       if (i + ahead < count) expect<false>(from.from(i + ahead));
       copy_row(s_.depth, from.at + i * from.position, from.element, factor, to + i * depth_, 1);
-      std::fill_n(to + i * depth_ + s_.depth, depth_ - s_.depth, T{});
+      std::fill_n(to + i * depth_ + s_.depth, depth_ - s_.depth, C{});
     }
-    std::fill_n(to + count * depth_, (attention_padded(count) - count) * depth_, T{});
+    std::fill_n(to + count * depth_, (attention_padded(count) - count) * depth_, C{});
   }
 
-  [[gnu::noinline]] void pack_transposed(extent count, positions<T const> const& from, T factor, T* to) const {
+  [[gnu::noinline]] void pack_transposed(extent count, positions<T const> const& from, C factor, C* to) const {
     for (extent i = 0; i < count; i += width)
       for (extent e = 0; e < s_.depth; e += width) {
         T const* const x = from.at + i * from.position + e * from.element;
-        T* const y       = to + e * columns_ + i;
+        C* const y       = to + e * columns_ + i;
 
         if (from.element == 1 && i + width <= count && e + width <= s_.depth) {
-          transpose_tile<lanes>(row_matrix<T const>{x, from.position}, factor, row_matrix<T>{y, columns_});
+          transpose_tile<lanes>(row_matrix<T const>{x, from.position}, factor, row_matrix<C>{y, columns_});
           continue;
         }
         for (extent n = 0; n < std::min(width, count - i); ++n)
           copy_row(std::min(width, s_.depth - e), x + n * from.position, from.element, factor, y + n, columns_);
       }
     if (count < columns_)
-      for (extent e = 0; e < s_.depth; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, T{});
+      for (extent e = 0; e < s_.depth; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, C{});
   }
 
   /// Copies one number for each query.
-  void fetch(extent count, positions<T const> const& from, T* to) const {
+  void fetch(extent count, positions<C const> const& from, C* to) const {
     for (extent i = 0; i < count; ++i) to[i] = from.at[i * from.position];
-    std::fill_n(to + count, columns_ - count, T{});
+    std::fill_n(to + count, columns_ - count, C{});
   }
 
   /// Copies packed rows to memory, the i-th times factor(i).
   template<class F>
-  void unpack(extent count, T const* from, F const& factor, positions<T> const& to) const {
+  void unpack(extent count, C const* from, F const& factor, positions<T> const& to) const {
     for (extent i = 0; i < count; ++i) expect<true>(to.from(i));
     for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factor(i), to.at + i * to.position, to.element);
   }
 
   /// Copies the gradient of a memory of which queries see the first `seen` positions; the rest is 0.
-  [[gnu::noinline]] void unpack_memory(extent seen, T const* from, positions<T> const& to) const {
-    unpack(seen, from, [](extent) { return T(1); }, to);
+  [[gnu::noinline]] void unpack_memory(extent seen, C const* from, positions<T> const& to) const {
+    unpack(seen, from, [](extent) { return C(1); }, to);
     for (extent j = seen; j < s_.memories; ++j)
       for (extent e = 0; e < s_.depth; ++e) to.at[j * to.position + e * to.element] = T{};
   }
 
-  void scale_rows(extent rows, T const* factors, T* sums) const {
+  void scale_rows(extent rows, C const* factors, C* sums) const {
     for (extent i = 0; i < rows; ++i) copy_row(depth_, sums + i * depth_, 1, factors[i], sums + i * depth_, 1);
   }
 
   /// to[i] = packed[i] . y[i].
-  [[gnu::noinline]] void products_of_rows(extent count, T const* packed, positions<T const> const& y, T* to) const {
+  [[gnu::noinline]] void products_of_rows(extent count, C const* packed, positions<T const> const& y, C* to) const {
     for (extent i = 0; i < count; ++i) {
-      T const* const a = packed + i * depth_;
+      C const* const a = packed + i * depth_;
       T const* const b = y.at + i * y.position;
-      std::array<batch, 2> sum{batch(T{}), batch(T{})};
+      std::array<batch, 2> sum{batch(C{}), batch(C{})};
       extent e = 0;
       if (y.element == 1) {
         for (; e + 2 * width <= s_.depth; e += 2 * width)
@@ -128,18 +130,18 @@ protected:
             sum[n]          = times_plus(lanes::load(a + at), lanes::load(b + at), sum[n]);
           });
       }
-      T total = lanes::sum(sum[0] + sum[1]);
-      for (; e < s_.depth; ++e) total += a[e] * b[e * y.element];
+      C total = lanes::sum(sum[0] + sum[1]);
+      for (; e < s_.depth; ++e) total += a[e] * static_cast<C>(b[e * y.element]);
       to[i] = total;
     }
-    std::fill_n(to + count, columns_ - count, T{});
+    std::fill_n(to + count, columns_ - count, C{});
   }
 
   attention_steps const& s_;
   extent depth_, memories_, columns_;  // padded; `columns_`: the columns of a block of queries
 
 private:
-  T* free_;
+  C* free_;
 };
 
 }  // namespace detail

@@ -91,14 +91,15 @@ template<class Lanes, class T>
       for (extent i = 0; i < m; i += down) product_tile<rows, 1, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
 }
 
-/// `to` = the transpose of a square tile `from`, with as many rows as a batch has lanes, times a factor.
-template<class Lanes, class T>
-[[gnu::noinline]] void transpose_tile(row_matrix<T const> const& from, T factor, row_matrix<T> const& to) {
+/// `to` = the transpose of a square tile `from`, with as many rows as a batch has lanes, times a factor. Narrow
+/// elements are widened.
+template<class Lanes, class T, class U>
+[[gnu::noinline]] void transpose_tile(row_matrix<T const> const& from, U factor, row_matrix<U> const& to) {
   constexpr std::size_t n = Lanes::width;
   std::array<typename Lanes::batch, n> rows;
   unrolled<n>([&](auto i)
                   __attribute__((always_inline)) { rows[i] = Lanes::load(from.from(static_cast<extent>(i())).at) * typename Lanes::batch(factor); });
-  transpose_square<Lanes, T>(rows);
+  transpose_square<Lanes, U>(rows);
   unrolled<n>([&](auto i) __attribute__((always_inline)) { Lanes::store(rows[i], to.from(static_cast<extent>(i())).at); });
 }
 

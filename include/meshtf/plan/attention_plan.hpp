@@ -54,7 +54,9 @@ struct attention_wishes {
 
 template<class T>
 struct attention_gradient_arrays {
-  T const *query, *key, *value, *result, *log_total, *dresult;
+  T const *query, *key, *value, *result;
+  computed<T> const* log_total;
+  T const* dresult;
   T *dquery, *dkey, *dvalue;  // null if not wanted
 };
 
@@ -108,7 +110,7 @@ namespace task {
 template<Element T>
 struct attend {
   using steps_type   = attention_steps;
-  using scratch_type = T;
+  using scratch_type = computed<T>;
   bool causal        = false;
   double scale       = 0;  // 0 means 1 / sqrt(depth)
 
@@ -117,7 +119,7 @@ struct attend {
     return {.kind        = "attention",
             .flops       = 2 * s.product_flops(),
             .elementwise = s.softmax_flops(),
-            .bytes       = ((2 * rows + 2 * s.pairs.turns * s.memories) * s.depth + rows) * extent{sizeof(T)}};
+            .bytes       = (2 * rows + 2 * s.pairs.turns * s.memories) * s.depth * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_scratch(s); }
 };
@@ -128,7 +130,7 @@ void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T c
 template<Element T>
 struct attention_gradient {
   using steps_type   = attention_steps;
-  using scratch_type = T;
+  using scratch_type = computed<T>;
   attention_wishes wants{};
   bool causal  = false;
   double scale = 0;
@@ -142,7 +144,7 @@ struct attention_gradient {
     return {.kind        = "attention",
             .flops       = attention_gradient_flops(s, wants),
             .elementwise = s.softmax_flops(),
-            .bytes       = ((3 * rows + 2 * memories + written) * s.depth + rows) * extent{sizeof(T)}};
+            .bytes       = (3 * rows + 2 * memories + written) * s.depth * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_gradient_scratch(s); }
 };

@@ -57,10 +57,6 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
   static_assert(accepted<typename grouped::common>, "meshtf: attention can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
-  } else if constexpr (NarrowElement<T>) {
-    queries.machine().enter("attention", at);
-    return detail::in_elements<T>(attention<Query, Memory, Key>(detail::widened(detail::entered(queries)), detail::widened(detail::entered(keys)),
-                                                                detail::widened(detail::entered(values)), options, at));
   } else {
     using plan    = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type>;
     auto const& q = detail::entered(queries);
@@ -69,7 +65,7 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
     auto& m       = q.machine();
     m.enter("attention", at);
     auto z         = Q::uninitialised(m);
-    auto log_total = tensor_of<T, L, typename plan::row>::uninitialised(m);
+    auto log_total = tensor_of<computed<T>, L, typename plan::row>::uninitialised(m);
     m.run(task::attend<T>{options.causal, options.scale}, plan::steps, q.data(), k.data(), v.data(), z.data(), log_total.data());
 
     if (detail::wants_gradient(q, k, v))
