@@ -121,15 +121,17 @@ TEMPLATE_TEST_CASE("norms of rows of every length", "", float, double, bfloat16)
       for (bool const centred : {true, false}) check_norm<TestType>({contiguous_lines(5, n, inner), centred}, n % 2 == 0);
 }
 
-TEMPLATE_TEST_CASE("rows that share a bias, and their sum", "", float, double) {
+TEMPLATE_TEST_CASE("rows that share a bias, and their sum", "", float, double, bfloat16) {
   auto const f = [](auto const& dz, auto const& x, auto const& b) { return dz * (x + b); };
   for (extent const rows : {1, 4, 6, 9})
     for (extent const n : {1, 8, 37}) {
       auto const dz = drawn<TestType>(rows * n, 1), x = drawn<TestType>(rows * n, 2), b = drawn<TestType>(n, 3);
-      std::vector<TestType> z(x.size()), total(b.size());
+      std::vector<TestType> z(x.size());
+      std::vector<computed<TestType>> total(b.size());
       kernel::map_rows_and_sum(rows, n, n, f, dz.data(), x.data(), b.data(), z.data(), total.data());
       std::vector<double> all(x.size()), sum(b.size());
-      for (std::size_t i = 0; i < x.size(); ++i) sum[i % b.size()] += all[i] = static_cast<double>(f(dz[i], x[i], b[i % b.size()]));
+      auto const wide = [](TestType v) { return static_cast<computed<TestType>>(v); };
+      for (std::size_t i = 0; i < x.size(); ++i) sum[i % b.size()] += all[i] = static_cast<double>(f(wide(dz[i]), wide(x[i]), wide(b[i % b.size()])));
       near(z, all), near(total, sum);
     }
 }

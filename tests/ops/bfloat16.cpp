@@ -45,8 +45,8 @@ constexpr void show(See const& see, double slack, double slack_of_gradients, F c
   (w.zero_gradient(), ...);
   auto const z = f(w...);
   see(z, slack);
-  [&]<class... D>(tensor<T, L, D...> const& value) {
-    auto const probe = cast<T>(random_normal<bfloat16, L, D...>(value.machine(), {.seed = 99}));
+  [&]<class R, class... D>(tensor<R, L, D...> const& value) {
+    auto const probe = cast<R>(random_normal<bfloat16, L, D...>(value.machine(), {.seed = 99}));
     backward(sum(value * probe));
   }(z);
   (see(finish(gradient(w)), slack_of_gradients), ...);
@@ -139,8 +139,8 @@ struct layers {
     auto const targets = cast<int>(random_uniform<float, L, batch, length>(m, {.seed = 10}, 0, vocab::size));
     show<T, L>(see, 0, 2, [](auto const& a) { return softmax<hidden>(a); }, x);
     show<T, L>(see, 0, 2, [](auto const& a) { return log_softmax<hidden>(a); }, x);
-    show<T, L>(see, 0, 2, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets); }, logits);
-    show<T, L>(see, 0, 2, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets, {.label_smoothing = 0.1, .z_loss = 1e-2}); }, logits);
+    show<T, L>(see, 0, 0, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets); }, logits);
+    show<T, L>(see, 0, 0, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets, {.label_smoothing = 0.1, .z_loss = 1e-2}); }, logits);
     show<T, L>(see, 0, 4, [](auto const& a, auto const& s, auto const& b) { return layer_norm<hidden>(a, s, b); }, x, scale, bias);
     show<T, L>(see, 0, 4, [](auto const& a, auto const& s) { return rms_norm<hidden>(a, s); }, x, scale);
     show<T, L>(

@@ -15,8 +15,8 @@ namespace kernel {
 /// Four rows are summed at a time: `total` is read and written once for each four rows, and its rounding
 /// error grows with a quarter of the number of rows.
 template<class Arch = default_arch, class F, class T>
-void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
-  using lanes = kernel::lanes<T, Arch>;
+void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, computed<T>* total) {
+  using lanes = kernel::lanes<computed<T>, Arch>;
   for (extent r = 0; r < rows; r += 4) {
     extent const count    = std::min<extent>(4, rows - r);
     T const *const from_z = dz + r * stride, *const from_x = x + r * stride;
@@ -40,8 +40,9 @@ void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const*
 namespace task {
 
 template<class F, Element T>
-void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z, T* total) {
-  std::fill_n(total, s.room, T{});
+void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z,
+             computed<T>* total) {
+  std::fill_n(total, s.room, computed<T>{});
   s.blocks.for_each([&](auto const& at) {
     auto const [to, row, unused] = at;
     kernel::map_rows_and_sum(s.rows, s.elements, s.stride, task.f, dz + to, x + to, b + row, z + to, total + row);

@@ -22,15 +22,15 @@ namespace kernel {
 
 /// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. With `all_here`, every index is in range.
 template<Element T>
-void pick(line_steps const& s, extent first, T const* x, std::int32_t const* index, T* z, bool all_here = false) {
+void pick(line_steps const& s, extent first, T const* x, std::int32_t const* index, computed<T>* z, bool all_here = false) {
   if (s.inner == 1 && s.line_stride == 1 && all_here) {
-    for (extent o = 0; o < s.outer; ++o) z[o] = x[o * s.outer_stride + index[o] - first];
+    for (extent o = 0; o < s.outer; ++o) z[o] = static_cast<computed<T>>(x[o * s.outer_stride + index[o] - first]);
     return;
   }
   for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, index += s.line_stride, z += s.line_stride)
     for (extent i = 0; i < s.inner; ++i) {
       extent const at = index[i] - first;
-      z[i]            = at >= 0 && at < s.along ? x[at * s.step + i] : T{};
+      z[i]            = at >= 0 && at < s.along ? static_cast<computed<T>>(x[at * s.step + i]) : computed<T>{};
     }
 }
 
@@ -47,6 +47,17 @@ void pick_gradient(line_steps const& s, extent first, T scale, T const* dz, std:
     for (extent i = 0; i < s.inner; ++i) {
       extent const at = index[i] - first;
       if (at >= 0 && at < along) dx[at * s.step + i] += scale * dz[i];
+    }
+}
+
+/// dx[o][index[o][i] - first][i] = f(x there, y[o][i], dz[o][i]) + scale * dz[o][i] where that is in range.
+template<class F, NarrowElement T>
+void set_picked(line_steps const& s, extent first, F const& f, computed<T> scale, T const* x, computed<T> const* y, computed<T> const* dz,
+                std::int32_t const* index, T* dx) {
+  for (extent o = 0; o < s.outer; ++o)
+    for (extent i = 0; i < s.inner; ++i) {
+      extent const line = o * s.line_stride + i, at = index[line] - first, to = o * s.outer_stride + at * s.step + i;
+      if (at >= 0 && at < s.along) dx[to] = static_cast<T>(f(static_cast<computed<T>>(x[to]), y[line], dz[line]) + scale * dz[line]);
     }
 }
 
@@ -150,7 +161,7 @@ void compute(cumsum<T> const& task, cumsum_steps const& s, place_in_mesh const&,
 }
 
 template<Element T>
-void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, T* z) {
+void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, computed<T>* z) {
   s.blocks.for_each([&](auto const& at) {
     kernel::expect_inside({s.outer, s.inner, s.line_stride}, at[1], index, s.whole, {"target", "a class", "labels"});
     kernel::pick(s, s.first(here), x + at[0], index + at[1], z + at[1], s.along == s.whole);
@@ -159,6 +170,12 @@ void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T c
 template<Element T>
 void compute(pick_gradient<T> const& task, line_steps const& s, place_in_mesh const& here, T const* dz, std::int32_t const* index, T* dx) {
   s.blocks.for_each([&](auto const& at) { kernel::pick_gradient(s, s.first(here), task.scale, dz + at[1], index + at[1], dx + at[0]); });
+}
+template<class F, NarrowElement T>
+void compute(set_picked<F, T> const& task, line_steps const& s, place_in_mesh const& here, T const* x, computed<T> const* y, computed<T> const* dz,
+             std::int32_t const* index, T* dx) {
+  s.blocks.for_each(
+      [&](auto const& at) { kernel::set_picked(s, s.first(here), task.f, task.scale, x + at[0], y + at[1], dz + at[1], index + at[1], dx + at[0]); });
 }
 template<Element T>
 void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, T* best, std::int32_t* where) {

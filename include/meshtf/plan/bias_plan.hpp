@@ -44,7 +44,7 @@ constexpr bias_steps contiguous_rows(extent rows, extent elements) {
 
 namespace task {
 
-/// z = f(dz, x, bias), and the sum of z over the rows. Arrays: dz, x, bias, z, the sum.
+/// z = f(dz, x, bias), and the sum of z over the rows, in the type that is computed with. Arrays: dz, x, bias, z, the sum.
 template<class F, Element T>
 struct map_rows_and_sum {
   using steps_type = bias_steps;
@@ -52,7 +52,9 @@ struct map_rows_and_sum {
 
   static constexpr meshtf::work work(bias_steps const& s) {
     extent const n = s.all();
-    return {.kind = "elementwise", .elementwise = n * (detail::flops_of<F> + 1), .bytes = (3 * n + 2 * s.room) * extent{sizeof(T)}};
+    return {.kind        = "elementwise",
+            .elementwise = n * (detail::flops_of<F> + 1),
+            .bytes       = (3 * n + s.room) * extent{sizeof(T)} + s.room * extent{sizeof(computed<T>)}};
   }
 };
 template<class F, Element T>

@@ -13,12 +13,12 @@ struct targets_have_other_dims {};
 
 namespace task {
 
-/// z = the element of each line that the index names, 0 if another process holds it. Arrays: x, index, z.
+/// z = the element of each line that the index names, in the type that is computed with; 0 if another process holds it. Arrays: x, index, z.
 template<Element T>
 struct pick {
   using steps_type = line_steps;
   static constexpr meshtf::work work(line_steps const& s) {
-    return {.kind = "gather", .bytes = s.rows() * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
+    return {.kind = "gather", .bytes = s.rows() * (extent{sizeof(T)} + extent{sizeof(computed<T>)} + extent{sizeof(std::int32_t)})};
   }
 };
 template<Element T>
@@ -36,6 +36,21 @@ struct pick_gradient {
 };
 template<Element T>
 void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const* dz, std::int32_t const* index, T* dx);
+
+/// Sets the element of each line that the index names to f(x, y, dz) + `scale` * dz, where y and dz are one number a line: for narrow elements, to
+/// which nothing can be added without rounding twice. Arrays: x, y, dz, index, dx.
+template<class F, NarrowElement T>
+struct set_picked {
+  using steps_type = line_steps;
+  F f;
+  computed<T> scale{};
+
+  static constexpr meshtf::work work(line_steps const& s) {
+    return {.kind        = "gather",
+            .elementwise = s.rows() * (1 + detail::flops_of<F>),
+            .bytes       = s.rows() * (2 * extent{sizeof(T)} + 2 * extent{sizeof(computed<T>)} + extent{sizeof(std::int32_t)})};
+  }
+};
 
 }  // namespace task
 

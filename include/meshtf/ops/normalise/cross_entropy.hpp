@@ -67,7 +67,8 @@ struct cross_entropy_options {
 /// with a message that says where it stands. Where `Class` is split, no logits travel: one all-reduce joins the maxima, another the sums and the
 /// targets' logits together. The probabilities are not stored: the gradient is dlogits = (exp(logits - log total) - [target]) * dz; it sends nothing
 /// and owes nothing. With label smoothing the second all-reduce also carries the sum of the logits:
-/// `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`.
+/// `softmax_cross_entropy<vocab>(logits, targets, {.label_smoothing = 0.1, .z_loss = 1e-4})`. Of bfloat16 logits the losses are float: a mean of
+/// many would round away what a step gains.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 template<Dimension Class, detail::FloatingOperand X, Tensor Y>
 constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_entropy_options options = {},
@@ -78,6 +79,7 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
   using U       = typename Y::element_type;
   using plan    = cross_entropy_plan<wet<L>, in, Class, typename Y::shape_type>;
   using row     = typename plan::result;
+  using C       = computed<T>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal, operands_have_different_elements<std::int32_t, U>>;
   using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, typename Y::layout_type>>, number, typename plan::verdict>;
@@ -85,10 +87,6 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
   static_assert(accepted<verdict>, "meshtf: softmax_cross_entropy can't use these targets");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
-  } else if constexpr (NarrowElement<T>) {
-    auto const& logits = detail::entered(operand);
-    logits.machine().enter("softmax_cross_entropy", at);
-    return detail::in_elements<T>(softmax_cross_entropy<Class>(detail::widened(logits), targets, options, at));
   } else {
     auto const& logits = detail::entered(operand);
     auto& m            = logits.machine();
@@ -96,45 +94,48 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
     detail::expect_one_mesh(m, targets.machine());
 
     auto const peak     = detail::maximum<row>(logits);
-    constexpr auto n    = tensor_of<T, L, row>::size;
+    constexpr auto n    = tensor_of<C, L, row>::size;
     constexpr auto sums = nest_plan<wet<L>, row, in, row>::local;
     // one message carries the sum, the target's logit and, for smoothing, the sum of the logits
     auto const numbers = extent{options.label_smoothing == 0 ? 2 : 3} * n;
-    detail::storage<T, machine<L>> both{m, numbers};
+    detail::storage<C, machine<L>> both{m, numbers};
     detail::run_reduce<reduction::sum>(m, sums, function::exp_of_difference{}, both.data(), logits.data(), peak.data());
-    T* const picked = detail::offset<L>(both.data(), n);
+    C* const picked = detail::offset<L>(both.data(), n);
     m.run(task::pick<T>{}, plan::lines, logits.data(), targets.data(), picked);
-    T* const total = options.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
+    C* const total = options.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
     if (options.label_smoothing != 0)
       detail::run_reduce<reduction::sum>(m, nest_plan<wet<L>, row, in>::local, function::identity{}, total, logits.data());
     m.because(&detail::reason_to_sum<wet<L>, in>);
     m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
 
-    auto log_total      = tensor_of<T, L, row>::uninitialised(m);
-    auto z              = tensor_of<T, L, row>::uninitialised(m);
+    auto log_total      = tensor_of<C, L, row>::uninitialised(m);
+    auto z              = tensor_of<C, L, row>::uninitialised(m);
     constexpr auto rows = nest_plan<wet<L>, row, row, row>::local;
     detail::run_map(m, rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
     if (options.plain()) {
       detail::run_map(m, rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
     } else {
       constexpr auto all = nest_plan<wet<L>, row, row, row, row>::local;
-      function::smoothed_cross_entropy<T> const loss{options.smoothing_of_each<T>(m.counted().template of<Class>()), static_cast<T>(options.z_loss),
-                                                     static_cast<T>(1 - options.label_smoothing)};
-      detail::run_map(m, all, loss, z.data(), std::as_const(log_total).data(), static_cast<T const*>(picked), static_cast<T const*>(total));
+      function::smoothed_cross_entropy<C> const loss{options.smoothing_of_each<C>(m.counted().template of<Class>()), static_cast<C>(options.z_loss),
+                                                     static_cast<C>(1 - options.label_smoothing)};
+      detail::run_map(m, all, loss, z.data(), std::as_const(log_total).data(), static_cast<C const*>(picked), static_cast<C const*>(total));
     }
 
     if (detail::wants_gradient(logits))
       detail::record(z, [logits = detail::keep(logits), targets = detail::keep(targets), log_total, options](auto const& dz) {
         auto const pull = [&](auto const& slope) {
-          auto dx = detail::each<T, in>(slope, logits.value(), log_total, dz);
-          dx.machine().run(task::pick_gradient<T>{static_cast<T>(options.label_smoothing - 1)}, plan::lines, dz.data(), targets.value().data(),
-                           dx.data());
+          auto dx          = detail::each<T, in>(slope, logits.value(), log_total, dz);
+          auto const share = static_cast<computed<T>>(options.label_smoothing - 1);
+          if constexpr (NarrowElement<T>)
+            dx.machine().run(task::set_picked<std::remove_cvref_t<decltype(slope)>, T>{slope, share}, plan::lines, logits.value().data(),
+                             log_total.data(), dz.data(), targets.value().data(), dx.data());
+          else dx.machine().run(task::pick_gradient<T>{share}, plan::lines, dz.data(), targets.value().data(), dx.data());
           detail::contribute(logits.target(), dx);
         };
         if (options.plain()) pull(function::cross_entropy_gradient{});
         else
-          pull(function::smoothed_cross_entropy_gradient<T>{options.smoothing_of_each<T>(dz.machine().counted().template of<Class>()),
-                                                            static_cast<T>(options.z_loss)});
+          pull(function::smoothed_cross_entropy_gradient<computed<T>>{
+              options.smoothing_of_each<computed<T>>(dz.machine().counted().template of<Class>()), static_cast<computed<T>>(options.z_loss)});
       });
     return z;
   }

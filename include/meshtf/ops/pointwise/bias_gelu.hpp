@@ -51,14 +51,16 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias, std::source_loc
     if (detail::wants_gradient(x, detail::entered(bias)))
       detail::record(z, [x = detail::keep(x), b = detail::keep(bias)](auto const& dz) {
         constexpr function::gelu_of_sum_gradient slope{};
-        if constexpr (plan::innermost && !NarrowElement<T>)
+        if constexpr (plan::innermost)
           if (x.needs_gradient() && b.needs_gradient()) {
             auto dx = tensor_of<T, L, X>::uninitialised(dz.machine());
-            auto db = tensor_of<T, L, typename B::shape_type>::uninitialised(dz.machine());
+            auto db = tensor_of<computed<T>, L, typename B::shape_type>::uninitialised(dz.machine());
             dz.machine().run(task::map_rows_and_sum<function::gelu_of_sum_gradient, T>{slope}, plan::rows, dz.data(), x.value().data(),
                              b.value().data(), dx.data(), db.data());
             detail::contribute(x.target(), dx);
-            detail::contribute(b.target(), db, plan::owed);
+            if constexpr (NarrowElement<T>)
+              detail::contribute(b.target(), detail::each<T, typename B::shape_type>(function::identity{}, db), plan::owed);
+            else detail::contribute(b.target(), db, plan::owed);
             return;
           }
         if (x.needs_gradient()) detail::contribute(x.target(), detail::each<T, X>(slope, dz, x.value(), b.value()));
