@@ -1,7 +1,8 @@
 // The training step of a Transformer language model, as a share of the cores' sgemm rate in the same run, and the memory it takes.
 //
 // 6 layers of 384, 6 heads, length 256, batch 8, bytes, AdamW: 10.84 million parameters. Alone on one process; on two, split by the batch or by heads, hidden
-// units and vocabulary. One layout a run, so that the resident memory is its own.
+// units and vocabulary. One layout a run, so that the resident memory is its own. With `--only mixed` the step in float and in mixed precision, side by
+// side: weights, gradients of weights and optimizer in float, activations and products in bfloat16.
 #include "setting.hpp"
 #include "timing.hpp"
 
@@ -31,13 +32,13 @@ struct base : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hid
   static constexpr int layers = 6;
 };
 
-template<meshtf::Layout L>
-struct training {
-  meshtf::nn::transformer<float, L, base> net;
+template<meshtf::Layout L, class Activation>
+struct training_with {
+  meshtf::nn::transformer<float, L, base, Activation> net;
   meshtf::adamw opt{3e-4, 0.1};
   meshtf::tensor<int, L, batch, length> ids, targets;
 
-  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+  constexpr explicit training_with(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
     opt.shard_state = true;
     opt.prepare(parameters(net));
     ids     = random_ids(m, 2);
@@ -55,6 +56,11 @@ struct training {
     return loss;
   }
 };
+
+template<meshtf::Layout L>
+using training = training_with<L, float>;
+template<meshtf::Layout L>
+using training_in_mixed_precision = training_with<L, meshtf::bfloat16>;
 
 /// One product of 1024^3 by the library that the step uses: what a core can do.
 class product {
@@ -120,12 +126,37 @@ void measure(bench::options const& options, std::string const& what) {
   report.write(options.json);
 }
 
+/// The two steps in turn.
+template<meshtf::Layout L>
+void compare_precisions(bench::options const& options, std::string const& what) {
+  static constexpr auto price = meshtf::dry_run<training, L>(), mixed_price = meshtf::dry_run<training_in_mixed_precision, L>();
+  meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
+  bench::report report{MPI_COMM_WORLD};
+  {
+    training<L> in_float{m};
+    training_in_mixed_precision<L> mixed{m};
+    for (int i = 0; i < 3; ++i) in_float.step(), mixed.step();
+    auto const timings = bench::interleave(
+        MPI_COMM_WORLD, {{"meshtf, float", [&] { in_float.step(); }, true}, {"meshtf, mixed precision", [&] { mixed.step(); }, false}},
+        options.rounds, 1);
+    report.add(what, timings, [&](bench::timing const& t) {
+      auto const& its = t.raw ? price : mixed_price;
+      return bench::report::extras{{"promised_peak_MB", static_cast<double>(its.peak_bytes()) / 1e6},
+                                   {"activations_MB", static_cast<double>(its.at_peak()[meshtf::held_for::activation]) / 1e6},
+                                   {"sent_MB", static_cast<double>(its.bytes_sent()) / 1e6}};
+    });
+  }
+  report.write(options.json);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};
   auto const options = bench::read(argc, argv);
-  if (env.world().size() == 1) measure<alone>(options, "language model step, 1 process");
+  if (options.only == "mixed" && env.world().size() == 1) compare_precisions<alone>(options, "mixed precision step, 1 process");
+  else if (options.only == "mixed") compare_precisions<data_parallel>(options, "mixed precision step, data parallel");
+  else if (env.world().size() == 1) measure<alone>(options, "language model step, 1 process");
   else if (options.only == "tensor") measure<tensor_parallel>(options, "language model step, tensor parallel");
   else measure<data_parallel>(options, "language model step, data parallel");
 }

@@ -15,6 +15,7 @@ SMALL = (8, 64, 256, 64)
 MLP_RATE = 0.01
 
 LANGUAGE_MODEL_STEP = "language model step"
+MIXED_STEP = "mixed precision step"
 MLP_STEP = "MLP step"
 SMALL_FORWARD = "small forward"
 

@@ -76,13 +76,14 @@ def ours(cycle_rows):
     """Our rows as the peers' are: what, split, cores."""
     for r in cycle_rows:
         what = r["what"]
-        if r["raw"] and r["variant"] != "by hand":
+        mixed = what.startswith(common.MIXED_STEP)
+        if r["raw"] and r["variant"] != "by hand" and not mixed:
             continue
         split = "data" if "data parallel" in what else "tensor" if "tensor parallel" in what or what.startswith("small forward") else "nothing"
-        name = next((n for start, n in (("language model", common.LANGUAGE_MODEL_STEP), ("small forward", common.SMALL_FORWARD),
+        name = next((n for start, n in (("language model", common.LANGUAGE_MODEL_STEP), ("mixed precision", common.MIXED_STEP), ("small forward", common.SMALL_FORWARD),
                                         ("data parallel", common.MLP_STEP), ("tensor parallel", common.MLP_STEP)) if what.startswith(start)), None)
         if name:
-            words = "meshtf" if r["variant"] == "meshtf" else "raw MPI by hand"
+            words = r["variant"] if r["variant"].startswith("meshtf") else "raw MPI by hand"
             cores = 1 if "1 process" in what else 2
             yield r | {"what": name, "split": split, "cores": cores, "variant": words + (", 1 process" if cores == 1 else ", 2 processes")}
 
@@ -100,6 +101,7 @@ splits = {"data": "the batch", "tensor": "hidden units", "nothing": "nothing"}
 
 def beside_the_peers(entries):
     for what, title, unit, scale, digits in ((common.LANGUAGE_MODEL_STEP, "A training step of a Transformer", "ms", 1e3, 0),
+                                             (common.MIXED_STEP, "The same in mixed precision", "ms", 1e3, 0),
                                              (common.MLP_STEP, "A training step of a perceptron", "ms", 1e3, 2),
                                              (common.SMALL_FORWARD, "A small forward pass", "µs", 1e6, 1)):
         here = [e for w, e in entries if w == what]
@@ -138,6 +140,9 @@ explanations = {
         "attention counted in full. The same shapes, biases, initial spread, optimizer and tied softmax everywhere; random ids, so every program\n"
         "starts near the logarithm of 256. Memory is the most that the processes ever had resident, with their libraries and, for meshtf, 12 MB a\n"
         "process of the product that it is compared with.",
+    common.MIXED_STEP:
+        "Weights, their gradients and the optimizer in float, activations and products in bfloat16; PyTorch's autocast(bfloat16), and our step in\n"
+        "float in the same run. What it gains depends on the processor: one without instructions for bfloat16 multiplies floats.",
     common.MLP_STEP:
         "256 x 512 -> 2048 -> 512, relu, softmax cross entropy, plain gradient descent. By hand: the same step in raw MPI with the same GEMM\n"
         "library (`examples/by_hand/mlp_mpi.hpp`).",

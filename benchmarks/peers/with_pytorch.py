@@ -1,4 +1,4 @@
-"""The steps in PyTorch on the CPU. Cases: `one` process with all threads it may have; `data`, two processes, DistributedDataParallel over gloo;
+"""The steps in PyTorch on the CPU. Cases: `one` process with all threads it may have; `mixed`, the same under autocast(bfloat16); `data`, two processes, DistributedDataParallel over gloo;
 `tensor`, two processes, DTensor over gloo; for the MLP also `by_hand`: two processes, the sums as all_reduce of torch.distributed."""
 import os
 import socket
@@ -16,7 +16,7 @@ import common
 from common import BATCH, DECAY, HIDDEN, KEY, LAYERS, LENGTH, MODEL, RATE, STDDEV, VOCAB
 
 options = common.arguments()
-case, together = options.case, options.case != "one"
+case, together = options.case, options.case not in ("one", "mixed")
 name = f"PyTorch {torch.__version__.split('+')[0]}"
 torch.set_flush_denormal(True)  # as meshtf does
 torch.manual_seed(0)
@@ -117,7 +117,8 @@ def language_model():
     def step():
         for o in optimizers:
             o.zero_grad(set_to_none=True)
-        loss = net(ids, targets)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=case == "mixed"):
+            loss = net(ids, targets)
         loss.backward()
         for o in optimizers:
             o.step()
@@ -127,8 +128,10 @@ def language_model():
     ready = time.perf_counter() - start
     seconds = common.samples(step, options.rounds, warm=1, before=wait)
     first = of_all(losses[0]) / processes
-    words = {"one": f"{cores} threads" if cores > 1 else "1 thread", "data": "DistributedDataParallel, gloo", "tensor": "DTensor, gloo"}[case]
-    say(common.LANGUAGE_MODEL_STEP, {"one": "nothing"}.get(case, case), words, seconds, parameters=count, first_loss=first, until_first_step_s=ready)
+    threads = f"{cores} threads" if cores > 1 else "1 thread"
+    words = {"one": threads, "mixed": f"autocast(bfloat16), {threads}", "data": "DistributedDataParallel, gloo", "tensor": "DTensor, gloo"}[case]
+    what = common.MIXED_STEP if case == "mixed" else common.LANGUAGE_MODEL_STEP
+    say(what, {"one": "nothing", "mixed": "nothing"}.get(case, case), words, seconds, parameters=count, first_loss=first, until_first_step_s=ready)
 
 
 class Perceptron(nn.Module):
