@@ -1,0 +1,44 @@
+// How this thread's processor rounds, and whether it takes denormal numbers for zeros.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+
+#if defined(__SSE2__)
+
+inline constexpr std::uint64_t flushes_denormals = 0x8040;  // FTZ and DAZ
+
+/// Rounding and denormals, without the notes about exceptions that have happened.
+inline std::uint64_t float_control() { return _mm_getcsr() & ~0x3fU; }
+inline void set_float_control(std::uint64_t wished) { _mm_setcsr((_mm_getcsr() & 0x3fU) | static_cast<unsigned>(wished)); }
+
+#elif defined(__aarch64__)
+
+inline constexpr std::uint64_t flushes_denormals = std::uint64_t{1} << 24;
+
+inline std::uint64_t float_control() {
+  std::uint64_t now;
+  asm volatile("mrs %0, fpcr" : "=r"(now));
+  return now;
+}
+inline void set_float_control(std::uint64_t wished) { asm volatile("msr fpcr, %0" : : "r"(wished)); }
+
+#else
+
+inline constexpr std::uint64_t flushes_denormals = 0;
+
+inline std::uint64_t float_control() { return 0; }
+inline void set_float_control(std::uint64_t) {}
+
+#endif
+
+}  // namespace kernel
+}  // namespace v0
+}  // namespace meshtf
