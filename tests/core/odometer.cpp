@@ -31,4 +31,23 @@ static_assert(walks<0>({}, {}, {{100, 0}}));
 static_assert(walks<2>({2, 0}, two{{{3, 1}, {1, 2}}}, {}));
 static_assert(walks<2>({0, 2}, two{{{3, 1}, {1, 2}}}, {}));
 
+/// The combinations from each number on are those that `for_each_index` finds there.
+template<std::size_t Rank>
+constexpr bool begins_anywhere(std::array<extent, Rank> const& sizes, std::array<std::array<extent, Rank>, 2> const& strides) {
+  std::array<std::array<extent, 2>, 64> all{};
+  extent count = 0;
+  for_each_index<2>(sizes, strides, {}, [&](auto const& at) { all[static_cast<std::size_t>(count++)] = at; });
+  bool same = true;
+  for (extent begin = 0; begin <= count; ++begin)
+    for (extent end = begin; end <= count; ++end) {
+      extent next = begin;
+      for_some_indices<2>(sizes, strides, begin, end, [&](auto const& at) { same = same && at == all[static_cast<std::size_t>(next++)]; });
+      same = same && next == end;
+    }
+  return same;
+}
+static_assert(begins_anywhere<2>({2, 3}, two{{{3, 1}, {1, 2}}}));
+static_assert(begins_anywhere<3>({3, 1, 4}, {{{0, 7, 1}, {-5, 0, 2}}}));
+static_assert(begins_anywhere<0>({}, {}));
+
 }  // namespace

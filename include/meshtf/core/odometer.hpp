@@ -30,5 +30,28 @@ constexpr void for_each_index(std::span<extent const> sizes, Strides const& stri
   }
 }
 
+/// The same from 0 for the combinations number `begin`, ..., `end` - 1.
+template<std::size_t N, class Strides, class F>
+constexpr void for_some_indices(std::span<extent const> sizes, Strides const& strides, extent begin, extent end, F const& f) {
+  if (begin >= end) return;
+  std::array<extent, max_rank> index{};
+  std::array<extent, N> at{};
+  extent rest = begin;
+  for (std::size_t i = sizes.size(); i-- > 0; rest /= sizes[i]) {
+    index[i] = rest % sizes[i];
+    for (std::size_t k = 0; k < N; ++k) at[k] += strides[k][i] * index[i];
+  }
+  for (;;) {
+    f(at);
+    if (++begin == end) return;
+    for (std::size_t i = sizes.size(); i-- > 0;) {
+      bool const wraps = ++index[i] == sizes[i];
+      for (std::size_t k = 0; k < N; ++k) at[k] += wraps ? strides[k][i] * (1 - sizes[i]) : strides[k][i];
+      if (!wraps) break;
+      index[i] = 0;
+    }
+  }
+}
+
 }  // namespace v0
 }  // namespace meshtf

@@ -15,6 +15,18 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
+namespace detail {
+
+/// f(at) for each product, where at[0], at[1] and at[2] are where its A, B and C begin. Threads share the products, or each product if it is large.
+template<class F>
+void for_each_product(contraction_steps const& s, F const& f) {
+  constexpr extent for_an_element = 64;  // multiplications that take as long as one element of a sum
+  extent const work               = strips_of(s.m, s.n, s.k) == 1 ? s.batch.turns * (s.m * s.n * s.k / for_an_element) : 0;
+  parallel_for(s.batch.turns, 1, work, [&](extent begin, extent end) { for_some_indices<3>(s.batch.sizes(), s.batch.stride, begin, end, f); });
+}
+
+}  // namespace detail
+
 /// z = the sum of x * y over what z lacks. `scratch` holds `steps.scratch` elements, none for integers; z must not overlap x or y.
 template<Element T>
   requires(!NarrowElement<T>)
@@ -30,7 +42,7 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
       T const* b = packed(steps.y, y);
       T* const c = steps.z.needed ? scratch + steps.z.at : z;
       if (steps.swapped) std::swap(a, b);
-      for_each_index<3>(steps.batch.sizes(), steps.batch.stride, {}, [&](auto const& at) {
+      detail::for_each_product(steps, [&](auto const& at) {
         gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at[0], steps.lda, b + at[1], steps.ldb, T{0}, c + at[2], steps.ldc);
       });
       if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, function::identity{}, z, static_cast<T const*>(c));

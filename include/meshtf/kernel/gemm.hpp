@@ -1,13 +1,17 @@
 // Matrix products of float and double: the one place that calls BLAS and oneDNN, except for narrow_product.hpp.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/kernel/blas_kernel.hpp>
+#include <meshtf/kernel/parallel.hpp>
 
 // OpenBLAS declares a global `bfloat16`, which would be ambiguous in programs that say `using namespace meshtf`.
 #define bfloat16 blas_bfloat16
@@ -56,11 +60,22 @@ void blas_gemv(bool transpose, extent m, extent n, T const* a, extent lda, T con
 
 }  // namespace detail
 
-/// C = A B + beta C, all row-major with `ld` elements from row to row. A is m by k, or k by m if
-/// `transpose_a`; B is k by n, or n by k if `transpose_b`.
+/// The numbers of strips of rows that a product is cut into; they are shared by the threads. Strips depend on the shape alone: the libraries choose their
+/// blocks by the size of a product, so an element of another strip, or of the whole, may be rounded otherwise, and libraries' own threads may round
+/// otherwise at each number of them. Each strip packs all of B again, so it has at least 96 rows: then two to eight strips take 1 to 3 % more time than
+/// the whole.
+constexpr extent strips_of(extent m, extent n, extent k) {
+  constexpr extent worth_it = extent{1} << 21, least_rows = 96;  // 2^21 multiplications take some 40 us
+  if (m < 2 * least_rows || m * n * k < worth_it) return 1;
+  return std::min<extent>(m < 4096 ? 8 : most_parts, static_cast<extent>(std::bit_floor(static_cast<std::uint64_t>(m / least_rows))));
+}
+
+namespace detail {
+
+/// `gemm` on the thread that calls it.
 template<FloatingElement T>
-void gemm(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T const* a, extent lda, T const* b, extent ldb, T beta, T* c,
-          extent ldc) {
+void gemm_of_strip(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T const* a, extent lda, T const* b, extent ldb, T beta, T* c,
+                   extent ldc) {
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN
   if constexpr (std::same_as<T, float>) {
     // A call of oneDNN has an overhead of 0.4 us, BLAS with the right kernels one of 0.05 us; both do 48x48x48 in 2 us.
@@ -74,19 +89,34 @@ void gemm(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T co
 #endif
   extent const step_a = transpose_a ? lda : 1, step_b = transpose_b ? 1 : ldb;
   if (m == 1 && n == 1) {
-    T const sum = detail::blas_dot(k, a, step_a, b, step_b);
+    T const sum = blas_dot(k, a, step_a, b, step_b);
     *c          = beta == T{0} ? sum : sum + beta * *c;
   } else if (m == 1) {
-    detail::blas_gemv(!transpose_b, transpose_b ? n : k, transpose_b ? k : n, b, ldb, a, step_a, beta, c, extent{1});
+    blas_gemv(!transpose_b, transpose_b ? n : k, transpose_b ? k : n, b, ldb, a, step_a, beta, c, extent{1});
   } else if (n == 1) {
-    detail::blas_gemv(transpose_a, transpose_a ? k : m, transpose_a ? m : k, a, lda, b, step_b, beta, c, ldc);
+    blas_gemv(transpose_a, transpose_a ? k : m, transpose_a ? m : k, a, lda, b, step_b, beta, c, ldc);
   } else {
-    using detail::blas_int, detail::blas_transpose;
     auto const rows = blas_int(m), columns = blas_int(n), inner = blas_int(k), row_a = blas_int(lda), row_b = blas_int(ldb), row_c = blas_int(ldc);
     auto const ta = blas_transpose(transpose_a), tb = blas_transpose(transpose_b);
     if constexpr (std::same_as<T, float>) cblas_sgemm(CblasRowMajor, ta, tb, rows, columns, inner, 1, a, row_a, b, row_b, beta, c, row_c);
     else cblas_dgemm(CblasRowMajor, ta, tb, rows, columns, inner, 1, a, row_a, b, row_b, beta, c, row_c);
   }
+}
+
+}  // namespace detail
+
+/// C = A B + beta C, all row-major with `ld` elements from row to row. A is m by k, or k by m if
+/// `transpose_a`; B is k by n, or n by k if `transpose_b`. The bits do not depend on the number of threads.
+template<FloatingElement T>
+void gemm(bool transpose_a, bool transpose_b, extent m, extent n, extent k, T const* a, extent lda, T const* b, extent ldb, T beta, T* c,
+          extent ldc) {
+  constexpr extent grain = 16;  // rows of a tile of the libraries' kernels
+  extent const strips    = strips_of(m, n, k);
+  if (strips == 1) return detail::gemm_of_strip(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+  parallel_parts(strips, [&](extent part, int) {
+    auto const [begin, end] = range_of_part(m, grain, strips, part);
+    detail::gemm_of_strip(transpose_a, transpose_b, end - begin, n, k, a + begin * (transpose_a ? 1 : lda), lda, b, ldb, beta, c + begin * ldc, ldc);
+  });
 }
 
 }  // namespace kernel

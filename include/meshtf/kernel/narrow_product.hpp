@@ -148,7 +148,15 @@ inline void multiply_widened(product_shape const& s, product_piece const& piece,
 /// C = A B.
 inline void multiply(product_shape const& s, product_piece const& piece, bfloat16 const* a, bfloat16 const* b, bfloat16* c, float* wide) {
 #if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN && DNNL_VERSION_MAJOR == 2
-  if (multiplies_narrow()) return detail::multiply_prepared(s, a, b, c);
+  if (multiplies_narrow()) {
+    extent const strips = strips_of(s.m, s.n, s.k);
+    return parallel_parts(strips, [&](extent part, int) {
+      auto const [begin, end] = range_of_part(s.m, extent{16}, strips, part);
+      auto strip              = s;
+      strip.m                 = end - begin;
+      detail::multiply_prepared(strip, a + begin * (s.transpose_a ? 1 : s.lda), b, c + begin * s.ldc);
+    });
+  }
 #endif
   multiply_widened(s, piece, a, b, c, wide);
 }
