@@ -11,16 +11,23 @@ inline namespace v0 {
 template<class F>
 concept Vectorised = requires { requires static_cast<bool>(F::vectorised); };
 
+/// A functor of elements whose calls may run on several threads at once: `static constexpr bool parallel = true;`. The library's own are; a user's
+/// lambda may count, or draw random numbers, so it runs on one thread.
+template<class F>
+concept ParallelFunction = requires { requires static_cast<bool>(F::parallel); };
+
 /// A function whose kernels are in the compiled part, where the program has one.
 template<class F>
 concept LibraryFunction = requires { typename F::of_library; };
 
 namespace function {
 
-/// Base of the library's own functions, which kernels may call with batches, and which its compiled part has kernels for. `flops` is the number of arithmetic steps.
+/// Base of the library's own functions: kernels may call them with batches and on several threads, and the compiled part has the kernels. `flops` is
+/// the number of arithmetic steps.
 template<extent Flops>
 struct of_elements {
   static constexpr bool vectorised = true;
+  static constexpr bool parallel   = true;
   static constexpr extent flops    = Flops;
   using of_library                 = void;
 };

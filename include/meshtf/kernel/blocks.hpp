@@ -18,9 +18,6 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// The most elements in one operand's copy of a block; the copies of all operands fit in the first-level cache.
-inline constexpr extent block_elements = 1024;
-
 /// Where an operand is read across its rows, rows of its copy begin at multiples of this, so that they are whole batches.
 inline constexpr extent block_grain = 16;
 

@@ -11,6 +11,7 @@
 #include <meshtf/core/function.hpp>
 #include <meshtf/core/odometer.hpp>
 #include <meshtf/kernel/blocks.hpp>
+#include <meshtf/kernel/nest_parts.hpp>
 #include <meshtf/kernel/rows.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/kernel/stored_rows.hpp>
@@ -240,6 +241,49 @@ template<reduction Op, class Arch, bool Narrow, class R>
   } while (plane.next());
 }
 
+/// `store_blocks` on all threads, unless the functor must stay on one. An element's bits do not depend on the part that it is in.
+template<class Arch, bool Narrow, class R>
+[[gnu::noinline]] void store_nest(nest_steps const& steps, bool parallel, bool batches, operand const* x, stored_rows<computed<R>> const& rows,
+                                  R* z) {
+  nest_division const how = parallel && threads() > 1 ? division_of(steps) : nest_division{};
+  if (how.parts == 1) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
+  parallel_parts(how.parts, [&](extent number, int) {
+    auto const part = part_of(steps, how, number);
+    store_blocks<Arch, Narrow>(part.steps, batches, moved(x, part).data(), rows, z + part.at[static_cast<std::size_t>(steps.operands - 1)]);
+  });
+}
+
+/// `join_blocks` on all threads, unless the functor must stay on one. The parts are the same whatever the number of threads, since the bits of a sum
+/// depend on its parts.
+template<reduction Op, class Arch, bool Narrow, class R>
+[[gnu::noinline]] void join_nest(nest_steps const& steps, bool parallel, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
+                                 joined_rows<Op, R> const& joined, R* z) {
+  nest_division const how = parallel ? division_of(steps) : nest_division{};
+  if (how.parts == 1) return join_blocks<Op, Arch, Narrow>(steps, batches, accumulate, x, rows, joined, z);
+  auto const result = static_cast<std::size_t>(steps.operands - 1);
+  if (!how.joins)
+    return parallel_parts(how.parts, [&](extent number, int) {
+      auto const part = part_of(steps, how, number);
+      join_blocks<Op, Arch, Narrow>(part.steps, batches, accumulate, moved(x, part).data(), rows, joined, z + part.at[result]);
+    });
+
+  std::array<R, most_parts * few_results> partial;
+  parallel_parts(how.parts, [&](extent number, int) {
+    auto const part = part_of(steps, how, number);
+    join_blocks<Op, Arch, Narrow>(part.steps, batches, false, moved(x, part).data(), rows, joined, partial.data() + number * few_results);
+  });
+  small_array<extent, max_rank> size{}, stride{};
+  int rank = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(steps.rank); ++i)
+    if (steps.stride[result][i] != 0) size[rank] = steps.size[i], stride[rank++] = steps.stride[result][i];
+  for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& at) {
+    auto total = total_of<Op, R>{partial[static_cast<std::size_t>(at[0])]};
+    for (extent part = 1; part < how.parts; ++part)
+      total = join<Op>(total, total_of<Op, R>{partial[static_cast<std::size_t>(part * few_results + at[0])]});
+    z[at[0]] = accumulate ? join<Op>(z[at[0]], static_cast<R>(total)) : static_cast<R>(total);
+  });
+}
+
 /// The functions that copy operands of this type.
 template<class Arch>
 operand::type const& operand_type(element e) {
@@ -261,8 +305,36 @@ inline std::array<operand, max_operands> operands_of(nest_steps const& steps, ty
 }
 
 template<Element R>
-void map_rows(nest_steps const& steps, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z) {
-  if (steps.turns != 0) store_blocks<default_arch, true>(steps, false, operands_of(steps, x).data(), rows, z);
+void map_rows(nest_steps const& steps, bool parallel, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z) {
+  if (steps.turns != 0) store_nest<default_arch, true>(steps, parallel, false, operands_of(steps, x).data(), rows, z);
+}
+
+/// `z[i] = f(x[i]...)` for i < n, on the thread that calls it.
+template<class Arch, class F, class R, class... T>
+void map_some(extent n, F const& f, R* z, T const*... x) {
+  if constexpr (only_converts<F, R, T...>) {
+    convert_row(n, z, x...);
+  } else if constexpr (any_narrow<R, T...>) {
+    std::tuple<widened_piece<T>...> pieces;
+    block_buffer<computed<R>> values;
+    for (extent at = 0; at < n; at += block_elements) {
+      extent const some = std::min(n - at, block_elements);
+      std::apply(
+          [&](widened_piece<T>&... piece) {
+            if constexpr (NarrowElement<R>) map_some<Arch>(some, f, values.element.data(), piece(some, x + at)...);
+            else map_some<Arch>(some, f, z + at, piece(some, x + at)...);
+          },
+          pieces);
+      if constexpr (NarrowElement<R>) narrow(some, values.element.data(), z + at);
+    }
+  } else if constexpr (in_batches<F, R, T...>) {
+    using lanes = kernel::lanes<R, Arch>;
+    extent i    = 0;
+    for (; i + lanes::width <= n; i += lanes::width) lanes::store(f(lanes::load(x + i)...), z + i);
+    if (i < n) store_first<lanes>(f(load_first<lanes>(x + i, n - i)...), z + i, n - i);
+  } else {
+    plain_loop(f, n, z, x...);
+  }
 }
 
 }  // namespace detail
@@ -270,29 +342,11 @@ void map_rows(nest_steps const& steps, typed_operand const* x, stored_rows<compu
 /// z[i] = f(x[i]...) for i < n, for contiguous arrays; z may be one of x.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_row(extent n, F const& f, R* z, T const*... x) {
-  if constexpr (detail::only_converts<F, R, T...>) {
-    detail::convert_row(n, z, x...);
-  } else if constexpr (detail::any_narrow<R, T...>) {
-    std::tuple<detail::widened_piece<T>...> pieces;
-    detail::block_buffer<computed<R>> values;
-    for (extent at = 0; at < n; at += detail::block_elements) {
-      extent const some = std::min(n - at, detail::block_elements);
-      std::apply(
-          [&](detail::widened_piece<T>&... piece) {
-            if constexpr (NarrowElement<R>) map_row<Arch>(some, f, values.element.data(), piece(some, x + at)...);
-            else map_row<Arch>(some, f, z + at, piece(some, x + at)...);
-          },
-          pieces);
-      if constexpr (NarrowElement<R>) narrow(some, values.element.data(), z + at);
-    }
-  } else if constexpr (detail::in_batches<F, R, T...>) {
-    using lanes = kernel::lanes<R, Arch>;
-    extent i    = 0;
-    for (; i + lanes::width <= n; i += lanes::width) lanes::store(f(lanes::load(x + i)...), z + i);
-    if (i < n) detail::store_first<lanes>(f(detail::load_first<lanes>(x + i, n - i)...), z + i, n - i);
-  } else {
-    detail::plain_loop(f, n, z, x...);
-  }
+  if constexpr (ParallelFunction<F>)
+    if (threads() > 1)
+      return parallel_for(n, detail::block_elements, n,
+                          [&](extent begin, extent end) { detail::map_some<Arch>(end - begin, f, z + begin, (x + begin)...); });
+  detail::map_some<Arch>(n, f, z, x...);
 }
 
 /// z[...] = f(x...) for each iteration of a nest without a reduction. Its operands are x... and z, in this order.
@@ -304,8 +358,8 @@ template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.turns, f, z, x...);
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
-  detail::store_blocks<Arch, detail::any_narrow<R, T...>>(steps, detail::in_batches<F, R, T...>, operands.data(),
-                                                          detail::stored<Arch, F, computed<R>, computed<T>...>{f}, z);
+  detail::store_nest<Arch, detail::any_narrow<R, T...>>(steps, ParallelFunction<F>, detail::in_batches<F, R, T...>, operands.data(),
+                                                        detail::stored<Arch, F, computed<R>, computed<T>...>{f}, z);
 }
 
 /// z = f(x...) joined by `Op` over the loops in which z does not move; with `Accumulate`, joined to what z holds. Sums of floats stay accurate
@@ -316,11 +370,11 @@ void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
   detail::stored<Arch, F, R, computed<T>...> const rows{f};
   if constexpr (detail::in_batches<F, R, T...>)
-    detail::join_blocks<Op, Arch, detail::any_narrow<T...>>(steps, true, Accumulate, operands.data(), rows,
-                                                            detail::joined<Op, Arch, F, R, sizeof...(T)>{f}, z);
+    detail::join_nest<Op, Arch, detail::any_narrow<T...>>(steps, ParallelFunction<F>, true, Accumulate, operands.data(), rows,
+                                                          detail::joined<Op, Arch, F, R, sizeof...(T)>{f}, z);
   else
-    detail::join_blocks<Op, Arch, detail::any_narrow<T...>>(steps, false, Accumulate, operands.data(), rows,
-                                                            detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}}, z);
+    detail::join_nest<Op, Arch, detail::any_narrow<T...>>(steps, ParallelFunction<F>, false, Accumulate, operands.data(), rows,
+                                                          detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}}, z);
 }
 
 /// z = `value` wherever a nest writes, even if it has no turns: its loops along which z stands still may be empty.
@@ -339,12 +393,12 @@ void fill_results(nest_steps const& steps, R value, R* z) {
 namespace detail {
 
 template<reduction Op, Element R>
-void reduce_rows(nest_steps const& steps, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z, computed<R>* wide) {
+void reduce_rows(nest_steps const& steps, bool parallel, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z, computed<R>* wide) {
   using Arch = default_arch;
   if (steps.turns == 0) return fill_results(steps, static_cast<R>(neutral<Op, R>), z);
-  if (!steps.reduces) return map_rows(steps, x, rows, z);
-  join_blocks<Op, Arch, true>(steps, false, false, operands_of(steps, x).data(), rows,
-                              joined<Op, Arch, function::identity, computed<R>, 1>{function::identity{}}, wide);
+  if (!steps.reduces) return map_rows(steps, parallel, x, rows, z);
+  join_nest<Op, Arch, true>(steps, parallel, false, false, operands_of(steps, x).data(), rows,
+                            joined<Op, Arch, function::identity, computed<R>, 1>{function::identity{}}, wide);
   if constexpr (NarrowElement<R>) narrow(meshtf::detail::span_of(steps, static_cast<std::size_t>(steps.operands - 1)), wide, z);
 }
 
@@ -394,20 +448,20 @@ void copy_nest(nest_steps const& steps, T* z, T const* x) {
 }
 
 // Narrow results have scratch memory where they are added up.
-#define MESHTF_REDUCTIONS(T)                                                                                                                      \
-  template void detail::reduce_rows<reduction::sum>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*, \
-                                                    computed<T>*);                                                                                \
-  template void detail::reduce_rows<reduction::max>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*, \
-                                                    computed<T>*);                                                                                \
-  template void detail::reduce_rows<reduction::min>(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*, \
-                                                    computed<T>*);                                                                                \
+#define MESHTF_REDUCTIONS(T)                                                                                                                        \
+  template void detail::reduce_rows<reduction::sum>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
+                                                    T*, computed<T>*);                                                                              \
+  template void detail::reduce_rows<reduction::max>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
+                                                    T*, computed<T>*);                                                                              \
+  template void detail::reduce_rows<reduction::min>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
+                                                    T*, computed<T>*);                                                                              \
   template void add(extent, T const*, T const*, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_REDUCTIONS)
 #undef MESHTF_REDUCTIONS
 
-#define MESHTF_NESTS(T)                                                                                                         \
-  template void detail::map_rows(nest_steps const&, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*); \
-  template void fill(extent, T, T*);                                                                                            \
+#define MESHTF_NESTS(T)                                                                                                               \
+  template void detail::map_rows(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*); \
+  template void fill(extent, T, T*);                                                                                                  \
   template void copy_nest(nest_steps const&, T*, T const*);
 MESHTF_COMPILE_EACH(MESHTF_NESTS)
 #undef MESHTF_NESTS

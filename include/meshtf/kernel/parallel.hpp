@@ -23,11 +23,6 @@ inline constexpr extent worth_dividing = extent{1} << 15;
 /// The most parts of a piece of work. More of them would share it more evenly, but each has a cost of its own.
 inline constexpr extent most_parts = 16;
 
-/// A functor of elements whose calls may run on several threads at once: `static constexpr bool parallel = true;`. The library's own are; a user's
-/// lambda may count, or draw random numbers, so it runs on one thread.
-template<class F>
-concept ParallelFunction = requires { requires static_cast<bool>(F::parallel); };
-
 /// The number of parts into which `n` things are divided, which are `work` elements, and of which `grain` stay together.
 constexpr extent parts_of(extent n, extent grain, extent work) {
   if (work < worth_dividing || n <= grain) return 1;

@@ -16,6 +16,9 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
+/// The most elements in one operand's copy of a block; the copies of all operands fit in the first-level cache.
+inline constexpr extent block_elements = 1024;
+
 /// Whether `F` gets batches: it declares so, and all elements have one floating-point type, or are widened to it.
 template<class F, class R, class... T>
 inline constexpr bool in_batches = Vectorised<F> && FloatingElement<R> && (std::same_as<computed<T>, computed<R>> && ...);
@@ -81,13 +84,13 @@ struct typed_operand {
   element type;
 };
 
-/// z = the rows of all blocks of a nest. `rows` take numbers.
+/// z = the rows of all blocks of a nest, on one thread unless it is `parallel`. `rows` take numbers.
 template<Element R>
-void map_rows(nest_steps const& steps, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z);
+void map_rows(nest_steps const& steps, bool parallel, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z);
 
 /// The same, joined over the loops in which z stands still. Narrow results are joined at `wide` first; for others, that is z.
 template<reduction Op, Element R>
-void reduce_rows(nest_steps const& steps, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z, computed<R>* wide);
+void reduce_rows(nest_steps const& steps, bool parallel, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z, computed<R>* wide);
 
 }  // namespace detail
 }  // namespace kernel

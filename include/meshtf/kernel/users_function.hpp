@@ -39,15 +39,15 @@ template<class F, class R, class... T>
 void compute_here(task::map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
   if (s.turns == 0) return;
   if constexpr (!any_narrow<R, T...>)
-    if (is_one_row<sizeof...(T) + 1>(s)) return plain_loop(task.f, s.turns, z, x...);
+    if (is_one_row<sizeof...(T) + 1>(s) && (!ParallelFunction<F> || s.turns <= block_elements)) return plain_loop(task.f, s.turns, z, x...);
   std::array const operands{typed_operand{x, element_of<T>}...};
-  map_rows(s, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z);
+  map_rows(s, ParallelFunction<F>, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z);
 }
 
 template<reduction Op, class F, class R, class... T>
 void compute_here(task::reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
   std::array const operands{typed_operand{x, element_of<T>}...};
-  reduce_rows<Op>(s, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z, z);
+  reduce_rows<Op>(s, ParallelFunction<F>, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z, z);
 }
 template<reduction Op, class F, NarrowElement R, class... T, class... X>
   requires(sizeof...(X) == sizeof...(T) + 1)
@@ -55,7 +55,7 @@ void compute_here(task::reduce<Op, F, R, T...> const& task, nest_steps const& s,
   std::tuple<X*...> const all{arrays...};
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     std::array const operands{typed_operand{std::get<K>(all), element_of<T>}...};
-    reduce_rows<Op>(s, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z, std::get<sizeof...(T)>(all));
+    reduce_rows<Op>(s, ParallelFunction<F>, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z, std::get<sizeof...(T)>(all));
   }(std::index_sequence_for<T...>{});
 }
 

@@ -13,7 +13,8 @@ namespace function {
 
 template<class T>
 struct is_same_index {
-  static constexpr extent flops = 1;
+  static constexpr bool parallel = true;
+  static constexpr extent flops  = 1;
   constexpr T operator()(std::int32_t x, std::int32_t y) const { return x == y ? T{1} : T{0}; }
 };
 

@@ -13,7 +13,8 @@ namespace function {
 
 template<class To>
 struct converted {
-  static constexpr extent flops = 0;
+  static constexpr bool parallel = true;
+  static constexpr extent flops  = 0;
   template<class From>
   constexpr To operator()(From x) const {
     return static_cast<To>(x);

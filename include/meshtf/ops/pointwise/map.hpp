@@ -25,7 +25,8 @@ using count_verdict = std::conditional_t<(Given <= max_mapped), legal, too_many_
 /// dz times the derivative of f by its K-th argument.
 template<std::size_t K, class DF>
 struct chained {
-  static constexpr extent flops = 2;
+  static constexpr bool parallel = ParallelFunction<DF>;
+  static constexpr extent flops  = 2;
   DF df;
 
   template<class T, class... X>
@@ -50,6 +51,9 @@ constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x)
 
 /// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df` returns the derivative, or, for several
 /// operands, an array with one derivative for each. Local; a gradient owes the axes of the dimensions that its operand lacks.
+///
+/// A function of yours is called by one thread. If it may be called by several at once, make it a class that says so (`ParallelFunction`):
+/// `static constexpr bool parallel = true;`.
 ///
 ///     auto swish = map([](auto v) { return v / (1 + std::exp(-v)); },
 ///                      [](auto v) { auto s = 1 / (1 + std::exp(-v)); return s + v * s * (1 - s); }, x);

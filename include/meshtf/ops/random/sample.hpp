@@ -25,7 +25,8 @@ namespace function {
 /// It computes one number at a time, in double. A library's result for a batch may differ in the last bit from its result for one number, and where
 /// two scores are that close, different layouts would draw different ids.
 struct gumbel_score {
-  static constexpr extent flops = 6;
+  static constexpr bool parallel = true;
+  static constexpr extent flops  = 6;
   double temperature;
 
   double operator()(auto const& logit, double u) const {

@@ -1,0 +1,75 @@
+// The parts of a nest: which of its loops threads divide, and the nest that each part is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <meshtf/kernel/blocks.hpp>
+#include <meshtf/kernel/parallel.hpp>
+#include <meshtf/plan/nest.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+namespace detail {
+
+/// Results that are so few that each part may have its own.
+inline constexpr extent few_results = 64;
+
+/// How a nest is divided. It follows from the nest alone.
+struct nest_division {
+  std::size_t loop = 0;
+  extent parts     = 1;
+  extent grain     = 1;
+  bool joins       = false;  // the parts have the same results, which must be joined
+};
+
+/// The loop along which the result moves that makes the most parts, outer loops first. If that is not enough, and the results are few, a loop along which
+/// it stands still: each part then reduces to results of its own. A loop that is contiguous in some array is divided between cache lines.
+[[gnu::noinline]] inline nest_division division_of(nest_steps const& nest) {
+  constexpr extent enough = 4;
+  if (nest.turns < worth_dividing) return {};
+  auto const result    = static_cast<std::size_t>(nest.operands - 1);
+  auto const best_loop = [&](bool still, extent contiguous_grain) {
+    nest_division best;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(nest.rank); ++i) {
+      if ((nest.stride[result][i] == 0) != still) continue;
+      bool contiguous = false;
+      for (std::size_t k = 0; k <= result; ++k) contiguous |= nest.stride[k][i] == 1;
+      extent const grain = contiguous ? contiguous_grain : 1, parts = parts_of(nest.size[i], grain, nest.turns);
+      if (parts > best.parts) best = {i, parts, grain, still};
+    }
+    return best;
+  };
+  auto const moving = best_loop(false, 64);
+  if (moving.parts >= enough || !nest.reduces || meshtf::detail::span_of(nest, result) > few_results) return moving;
+  auto const joined = best_loop(true, 1024);
+  return joined.parts > moving.parts ? joined : moving;
+}
+
+/// One part: a nest of its own, and where it begins in each operand.
+struct nest_part {
+  nest_steps steps;
+  small_array<extent, max_operands> at{};
+};
+[[gnu::noinline]] inline nest_part part_of(nest_steps const& nest, nest_division const& how, extent part) {
+  auto const [begin, end] = range_of_part(nest.size[how.loop], how.grain, how.parts, part);
+  nest_part one{nest};
+  one.steps.size[how.loop] = end - begin;
+  one.steps                = collapsed(one.steps);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(nest.operands); ++k) one.at[k] = begin * nest.stride[k][how.loop];
+  return one;
+}
+
+/// The operands of a part, from those of the whole.
+inline std::array<operand, max_operands> moved(operand const* x, nest_part const& part) {
+  std::array<operand, max_operands> there{};
+  for (std::size_t k = 0; k + 1 < static_cast<std::size_t>(part.steps.operands); ++k)
+    there[k] = {static_cast<std::byte const*>(x[k].start) + part.at[k] * x[k].of->size, x[k].of};
+  return there;
+}
+
+}  // namespace detail
+}  // namespace kernel
+}  // namespace v0
+}  // namespace meshtf
