@@ -34,7 +34,7 @@ struct with_threads {
 TEST_CASE("every part runs once, whatever the number of threads") {
   for (int n : {1, 2, 3, 4, 7}) {
     with_threads const some{n};
-    REQUIRE(threads() == n);
+    REQUIRE(thread_count() == n);
     std::vector<std::atomic<int>> count(16);
     for (int round = 0; round < 2000; ++round) {
       extent const parts = round % 17;
@@ -139,7 +139,7 @@ TEST_CASE("a process that is forked does its work alone") {
   if (child == 0) {
     std::atomic<int> ran = 0;
     parallel_parts(16, [&](extent, int) { ++ran; });
-    _exit(ran == 16 && threads() == 1 ? 0 : 1);
+    _exit(ran == 16 && thread_count() == 1 ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -9,6 +9,7 @@
 #include <meshtf/core/math.hpp>
 #include <meshtf/core/odometer.hpp>
 #include <meshtf/kernel/attention_rows.hpp>
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/kernel/small_gemm.hpp>
 #include <meshtf/plan/attention_plan.hpp>
@@ -34,7 +35,8 @@ public:
   attention_work(attention_steps const& steps, double scale, C* scratch)
       : rows_of{steps, scratch}, factor_{static_cast<C>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
 
-  void forward(T const* q, T const* k, T const* v, T* z, C* log_total) {
+  /// Pairs number `begin`, ..., `end` - 1.
+  void forward(extent begin, extent end, T const* q, T const* k, T const* v, T* z, C* log_total) {
     using enum attention_steps::operand;
     C* const keys      = take(memories_ * depth_);
     C* const values    = take(memories_ * depth_);
@@ -45,7 +47,7 @@ public:
     C* const total     = take(columns_);
     C* const shrinking = take(columns_);
 
-    for_each_index<5>(s_.pairs.sizes(), s_.pairs.stride, {}, [&](auto const& at) {  // where each operand of a pair begins
+    for_some_indices<5>(s_.pairs.sizes(), s_.pairs.stride, begin, end, [&](auto const& at) {  // where each operand of a pair begins
       pack(s_.memories, part(k, key, at), C(1), keys);
       pack(s_.memories, part(v, value, at), C(1), values);
       bool const finite = is_finite(s_.memories, values);
@@ -68,7 +70,7 @@ public:
     });
   }
 
-  void backward(attention_gradient_arrays<T> const& a) {
+  void backward(extent begin, extent end, attention_gradient_arrays<T> const& a) {
     using enum attention_steps::operand;
     bool const of_scores = a.dquery != nullptr || a.dkey != nullptr;
     extent const tile    = std::min(attention_block, memories_);
@@ -86,7 +88,7 @@ public:
     C* const shift       = take(columns_);
     C* const mean        = take(columns_);
 
-    for_each_index<5>(s_.pairs.sizes(), s_.pairs.stride, {}, [&](auto const& at) {  // where each operand of a pair begins
+    for_some_indices<5>(s_.pairs.sizes(), s_.pairs.stride, begin, end, [&](auto const& at) {  // where each operand of a pair begins
       pack(s_.memories, part(a.key, key, at), C(1), keys);
       if (of_scores) pack(s_.memories, part(a.value, value, at), C(1), values);
       bool const finite_keys = is_finite(s_.memories, keys);
@@ -296,19 +298,26 @@ private:
 }  // namespace detail
 
 /// z = softmax(scale * q k) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0 means 1 /
-/// sqrt(depth). `scratch` holds `attention_scratch(steps)` elements; z and log_total overlap nothing.
+/// sqrt(depth). `scratch` holds `attention_scratch(steps)` elements for each thread; z and log_total overlap nothing. Threads share the pairs.
 ///
 /// Sums run in a fixed order: the same operands give the same bits. A NaN in a key or value does not reach the queries from which the mask hides it.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
 void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, computed<T>* log_total, computed<T>* scratch) {
-  detail::attention_work<T, Arch>(steps, scale, scratch).forward(q, k, v, z, log_total);
+  extent const pairs = steps.pairs.turns, each = attention_scratch(steps);
+  parallel_for(pairs, 1, pairs * steps.queries * steps.memories, [&](extent begin, extent end, int thread) {
+    detail::attention_work<T, Arch>(steps, scale, scratch + thread * each).forward(begin, end, q, k, v, z, log_total);
+  });
 }
 
-/// The gradients of q, k and v that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements.
+/// The gradients of q, k and v that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements for
+/// each thread.
 template<class Arch = default_arch, class T>
 void attention_gradient(attention_steps const& steps, double scale, attention_gradient_arrays<T> const& arrays, computed<T>* scratch) {
-  detail::attention_work<T, Arch>(steps, scale, scratch).backward(arrays);
+  extent const pairs = steps.pairs.turns, each = attention_gradient_scratch(steps);
+  parallel_for(pairs, 1, pairs * steps.queries * steps.memories, [&](extent begin, extent end, int thread) {
+    detail::attention_work<T, Arch>(steps, scale, scratch + thread * each).backward(begin, end, arrays);
+  });
 }
 
 }  // namespace kernel

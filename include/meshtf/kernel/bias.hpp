@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <meshtf/core/function.hpp>
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/bias_plan.hpp>
 
@@ -10,18 +12,17 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// z[r][i] = f(dz[r][i], x[r][i], b[i]), and the sum over r of z[r][i] is added to total[i]. `f` also takes batches. Rows are `stride` apart.
-///
-/// Four rows are summed at a time: `total` is read and written once for each four rows, and its rounding
-/// error grows with a quarter of the number of rows.
-template<class Arch = default_arch, class F, class T>
-void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, computed<T>* total) {
+namespace detail {
+
+/// `map_rows_and_sum` on the thread that calls it.
+template<class Arch, class F, class T>
+void map_some_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, computed<T>* total) {
   using lanes = kernel::lanes<computed<T>, Arch>;
   for (extent r = 0; r < rows; r += 4) {
     extent const count    = std::min<extent>(4, rows - r);
     T const *const from_z = dz + r * stride, *const from_x = x + r * stride;
     T* const to = z + r * stride;
-    detail::for_each_batch<lanes>(n, [&](auto some, extent i) __attribute__((always_inline)) {
+    for_each_batch<lanes>(n, [&](auto some, extent i) __attribute__((always_inline)) {
       auto const bias = some.load(b + i);
       auto const row  = [&](extent k) __attribute__((always_inline)) {
         auto const y = f(some.load(from_z + k * stride + i), some.load(from_x + k * stride + i), bias);
@@ -33,6 +34,19 @@ void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const*
       some.store(some.load(total + i) + sum, total + i);
     });
   }
+}
+
+}  // namespace detail
+
+/// z[r][i] = f(dz[r][i], x[r][i], b[i]), and the sum over r of z[r][i] is added to total[i]. `f` also takes batches. Rows are `stride` apart.
+///
+/// Four rows are summed at a time: `total` is read and written once for each four rows, and its rounding
+/// error grows with a quarter of the number of rows. Threads share the columns, if the functor may be called by several.
+template<class Arch = default_arch, class F, class T>
+void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
+  parallel_for(n, 64, ParallelFunction<F> ? rows * n : 0, [&](extent begin, extent end) {
+    detail::map_some_and_sum<Arch>(rows, end - begin, stride, f, dz + begin, x + begin, b + begin, z + begin, total + begin);
+  });
 }
 
 }  // namespace kernel

@@ -9,6 +9,7 @@
 #include <string>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/gather_plan.hpp>
 
@@ -99,6 +100,29 @@ void scatter_rows(gather_steps const& s, extent first, T const* rows, std::int32
   }
 }
 
+/// `gather_rows` on all threads, which share the ids.
+template<Element T>
+void gather_all_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
+  parallel_for(s.block_ids, 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
+    auto part      = s;
+    part.block_ids = end - begin;
+    gather_rows(part, first, table, index + begin, rows + begin * s.id_stride);
+  });
+}
+
+/// `scatter_rows` on all threads, which share the elements of a row: each of them adds in the order of the rows.
+template<Element T>
+void scatter_all_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
+  bool const columns = s.lines.inner >= s.lines.outer;
+  extent const n     = columns ? s.lines.inner : s.lines.outer;
+  parallel_for(n, columns ? 64 : 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
+    auto part                                       = s;
+    (columns ? part.lines.inner : part.lines.outer) = end - begin;
+    extent const in_rows = columns ? 1 : s.lines.line_stride, in_table = columns ? 1 : s.lines.outer_stride;
+    scatter_rows(part, first, rows + begin * in_rows, index, table + begin * in_table);
+  });
+}
+
 }  // namespace kernel
 
 namespace task {
@@ -107,12 +131,12 @@ template<Element T>
 void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table, std::int32_t const* index, T* rows) {
   s.blocks.for_each([&](auto const& at) {
     kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
-    kernel::gather_rows(s, s.lines.first(here), table + at[1], index + at[0], rows + at[2]);
+    kernel::gather_all_rows(s, s.lines.first(here), table + at[1], index + at[0], rows + at[2]);
   });
 }
 template<Element T>
 void compute(scatter_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
-  s.blocks.for_each([&](auto const& at) { kernel::scatter_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]); });
+  s.blocks.for_each([&](auto const& at) { kernel::scatter_all_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]); });
 }
 
 #define MESHTF_GATHERS(T) template void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include <meshtf/kernel/gather.hpp>
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/rows.hpp>
 #include <meshtf/plan/argmax_plan.hpp>
 #include <meshtf/plan/cross_entropy_plan.hpp>
@@ -151,13 +152,28 @@ void running_sums(line_steps const& s, bool reverse, T const* x, T* z) {
     }
 }
 
+/// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the numbers of the part's lines begin.
+template<class F>
+void for_some_lines(line_steps const& s, F const& f) {
+  bool const columns = s.inner >= s.outer;
+  parallel_for(columns ? s.inner : s.outer, columns ? 64 : 1, s.outer * s.along * s.inner, [&](extent begin, extent end) {
+    auto part                           = s;
+    (columns ? part.inner : part.outer) = end - begin;
+    f(part, begin * (columns ? 1 : s.outer_stride), begin * (columns ? 1 : s.line_stride));
+  });
+}
+
 }  // namespace kernel
 
 namespace task {
 
 template<Element T>
 void compute(cumsum<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
-  s.lines.blocks.for_each([&](auto const& at) { kernel::running_sums(s.lines, task.reverse, x + at[0], z + at[0]); });
+  s.lines.blocks.for_each([&](auto const& at) {
+    kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
+      kernel::running_sums(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
+    });
+  });
 }
 
 template<Element T>
@@ -184,7 +200,11 @@ void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T
     std::fill_n(where, s.stored_lines, std::numeric_limits<std::int32_t>::max());
     return;
   }
-  s.blocks.for_each([&](auto const& at) { kernel::argmax(s, s.first(here), x + at[0], best + at[1], where + at[1]); });
+  s.blocks.for_each([&](auto const& at) {
+    kernel::for_some_lines(s, [&](line_steps const& some, extent offset, extent number) {
+      kernel::argmax(some, s.first(here), x + at[0] + offset, best + at[1] + number, where + at[1] + number);
+    });
+  });
 }
 template<Element T>
 void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const&, T const* best, T const* peak, std::int32_t* where) {

@@ -245,7 +245,7 @@ template<reduction Op, class Arch, bool Narrow, class R>
 template<class Arch, bool Narrow, class R>
 [[gnu::noinline]] void store_nest(nest_steps const& steps, bool parallel, bool batches, operand const* x, stored_rows<computed<R>> const& rows,
                                   R* z) {
-  nest_division const how = parallel && threads() > 1 ? division_of(steps) : nest_division{};
+  nest_division const how = parallel && thread_count() > 1 ? division_of(steps) : nest_division{};
   if (how.parts == 1) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
   parallel_parts(how.parts, [&](extent number, int) {
     auto const part = part_of(steps, how, number);
@@ -343,7 +343,7 @@ void map_some(extent n, F const& f, R* z, T const*... x) {
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_row(extent n, F const& f, R* z, T const*... x) {
   if constexpr (ParallelFunction<F>)
-    if (threads() > 1)
+    if (thread_count() > 1)
       return parallel_for(n, detail::block_elements, n,
                           [&](extent begin, extent end) { detail::map_some<Arch>(end - begin, f, z + begin, (x + begin)...); });
   detail::map_some<Arch>(n, f, z, x...);
@@ -440,7 +440,11 @@ void add(extent n, T const* x, T const* y, T* z) {
 }
 template<Element T>
 void fill(extent n, T value, T* z) {
-  std::fill_n(z, n, value);
+  parallel_for(n, detail::block_elements, n, [&](extent begin, extent end) { std::fill_n(z + begin, end - begin, value); });
+}
+template<Element T>
+void copy(extent n, T const* x, T* z) {
+  parallel_for(n, detail::block_elements, n, [&](extent begin, extent end) { std::copy_n(x + begin, end - begin, z + begin); });
 }
 template<Element T>
 void copy_nest(nest_steps const& steps, T* z, T const* x) {
@@ -462,6 +466,7 @@ MESHTF_COMPILE_NUMBERS(MESHTF_REDUCTIONS)
 #define MESHTF_NESTS(T)                                                                                                               \
   template void detail::map_rows(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*); \
   template void fill(extent, T, T*);                                                                                                  \
+  template void copy(extent, T const*, T*);                                                                                           \
   template void copy_nest(nest_steps const&, T*, T const*);
 MESHTF_COMPILE_EACH(MESHTF_NESTS)
 #undef MESHTF_NESTS

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <type_traits>
 
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/simd.hpp>
+#include <meshtf/kernel/small_gemm.hpp>
 #include <meshtf/plan/norm_plan.hpp>
 
 namespace meshtf {
@@ -107,6 +109,13 @@ struct gradient_sums {
   T of_g{}, of_product{};
 };
 
+/// Adds elements of a row to the gradients of scale and bias, where these are not null. Every pass that does so has the same bits.
+template<class Some, class T, class V>
+[[gnu::always_inline]] inline void add_to_sums(Some lanes, extent i, V const& d, V const& y, T* dscale, T* dbias) {
+  if (dscale != nullptr) lanes.store(times_plus(d, y, lanes.load(dscale + i)), dscale + i);
+  if (dbias != nullptr) lanes.store(lanes.load(dbias + i) + d, dbias + i);
+}
+
 /// In the same pass it adds the row to the gradients of scale and bias, where they are not null.
 template<bool Centred, class Lanes, class T, class Step>
 gradient_sums<computed<T>> sums_of_row(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd, computed<T> const* scale,
@@ -121,10 +130,21 @@ gradient_sums<computed<T>> sums_of_row(extent n, Step step, T const* x, T const*
     auto const g = d * lanes.load(scale + i);
     if constexpr (Centred) of_g.add(lanes, g, k);
     of_product.add(lanes, g * y, k);
-    if (dscale != nullptr) lanes.store(lanes.load(dscale + i) + d * y, dscale + i);
-    if (dbias != nullptr) lanes.store(lanes.load(dbias + i) + d, dbias + i);
+    add_to_sums(lanes, i, d, y, dscale, dbias);
   });
   return {of_g.total(), of_product.total()};
+}
+
+/// Adds a row to the gradients of scale and bias.
+template<bool Centred, class Lanes, class T, class Step>
+void add_row_to_sums(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd, computed<T>* dscale, computed<T>* dbias) {
+  sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
+    using wide = typename Lanes::batch;
+    auto y     = lanes.load(x + i * step);
+    if constexpr (Centred) y = y - wide(mean);
+    y = y * wide(rstd);
+    add_to_sums(lanes, i, lanes.load(dz + i * step), y, dscale, dbias);
+  });
 }
 
 /// dx = before + rstd * (g - mean of g - y * mean of g * y), where y is the normalised x and `means` holds the two means.
@@ -171,6 +191,36 @@ P* at(P* p, extent offset) {
   return p == nullptr ? p : p + offset;
 }
 
+/// `for_each_row` for all rows of a block; threads share them.
+template<class T, class Arch, class F>
+void for_all_rows(norm_steps const& s, F const& f) {
+  extent const rows = s.block_rows();
+  parallel_for(rows, 1, rows * s.lines.along, [&](extent begin, extent end) { for_each_row<T, Arch>(s, begin, end, f); });
+}
+
+/// f(centred, lanes, step, row, offset, dscale, dbias) for all rows of a block, where `f` adds the row to the gradients of scale and bias, unless they are
+/// null. Threads can't share rows and these sums at once: they share the rows first, and then the columns, whose sums run over the rows in their order. So
+/// the sums are those of one thread, which does both at once. `rows_matter`: `f` does something else, too.
+template<class T, class Arch, class F>
+void for_all_rows_and_sums(norm_steps const& s, bool rows_matter, norm_gradient_arrays<T> const& a, F const& f) {
+  extent const rows = s.block_rows(), n = s.lines.along;
+  computed<T>* const none = nullptr;
+  if (thread_count() == 1 || parts_of(rows, 1, rows * n) == 1)
+    return for_each_row<T, Arch>(
+        s, 0, rows, [&](auto centred, auto lanes, auto step, extent row, extent offset) { f(centred, lanes, step, row, offset, a.dscale, a.dbias); });
+  if (rows_matter)
+    for_all_rows<T, Arch>(s,
+                          [&](auto centred, auto lanes, auto step, extent row, extent offset) { f(centred, lanes, step, row, offset, none, none); });
+  if (a.dscale == nullptr && a.dbias == nullptr) return;
+  parallel_for(n, 64, rows * n, [&](extent begin, extent end) {
+    for_each_row<T, Arch>(s, 0, rows, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+      extent const from = offset + begin * step;
+      add_row_to_sums<centred, decltype(lanes)>(end - begin, step, a.x + from, a.dz + from, centred ? a.mean[row] : computed<T>{}, a.rstd[row],
+                                                at(a.dscale, begin), at(a.dbias, begin));
+    });
+  });
+}
+
 }  // namespace detail
 
 /// Whole rows: statistics and result. It processes as many rows at a time as fit in the first-level cache, so
@@ -181,31 +231,34 @@ void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
   extent const n    = s.lines.along;
   double const part = 1 / static_cast<double>(n);
   T const* const x  = a.added != nullptr ? a.sum : a.x;
-  std::array<detail::spread, 16> found;
   extent const many = std::clamp<extent>(2048 / n, 1, 16);
-  for (extent begin = 0; begin < s.block_rows(); begin += many) {
-    extent const end = std::min(begin + many, s.block_rows());
-    auto* statistics = found.data();
-    detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent, extent offset) {
-      *statistics++ = detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
-    });
-    statistics = found.data();
-    detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-      auto const& sums = *statistics++;
-      C const mean     = static_cast<C>(sums.pivot + sums.first * part);
-      C const rstd     = detail::reciprocal_deviation<C>((sums.second - sums.first * sums.first * part) * part, epsilon);
-      detail::normalise_row<centred, decltype(lanes)>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
-      if constexpr (centred) a.mean[row] = mean;
-      a.rstd[row] = rstd;
-    });
-  }
+  parallel_for(s.block_rows(), many, s.block_rows() * n, [&](extent first, extent last) {
+    std::array<detail::spread, 16> found;
+    for (extent begin = first; begin < last; begin += many) {
+      extent const end = std::min(begin + many, last);
+      auto* statistics = found.data();
+      detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent, extent offset) {
+        *statistics++ =
+            detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
+      });
+      statistics = found.data();
+      detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+        auto const& sums = *statistics++;
+        C const mean     = static_cast<C>(sums.pivot + sums.first * part);
+        C const rstd     = detail::reciprocal_deviation<C>((sums.second - sums.first * sums.first * part) * part, epsilon);
+        detail::normalise_row<centred, decltype(lanes)>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
+        if constexpr (centred) a.mean[row] = mean;
+        a.rstd[row] = rstd;
+      });
+    }
+  });
 }
 
 /// Parts of rows: the sum of each if they are centred, and the sum of squares. In double: in the elements' own precision, a sum of squares about 0
 /// would lose the variance of float rows with a large mean.
 template<class Arch = default_arch, class T>
 void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) {
-  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     extent const n = s.lines.along;
     if (n == 0) {  // the row is elsewhere
       if constexpr (centred) moments[row] = 0;
@@ -225,7 +278,7 @@ void normalise_by(norm_steps const& s, double epsilon, double const* moments, no
   using C          = computed<T>;
   auto const size  = static_cast<double>(s.lines.whole);
   T const* const x = a.added != nullptr ? a.sum : a.x;
-  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     double const mean    = centred ? moments[row] / size : 0;
     double const squares = moments[row + (centred ? s.lines.stored_lines : 0)] / size;
     C const rstd         = detail::reciprocal_deviation<C>(squares - mean * mean, epsilon);
@@ -239,14 +292,15 @@ void normalise_by(norm_steps const& s, double epsilon, double const* moments, no
 /// what `dscale` and `dbias` hold.
 template<class Arch = default_arch, class T>
 void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, computed<T>* sums) {
-  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-    computed<T> const mean = centred ? a.mean[row] : computed<T>{};
-    auto const found = detail::sums_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale,
-                                                                     a.dscale, a.dbias);
-    if (!wants.x) return;
-    if constexpr (centred) sums[row] = found.of_g;
-    sums[row + (centred ? s.lines.stored_lines : 0)] = found.of_product;
-  });
+  detail::for_all_rows_and_sums<T, Arch>(
+      s, wants.x, a, [&](auto centred, auto lanes, auto step, extent row, extent offset, computed<T>* dscale, computed<T>* dbias) {
+        computed<T> const mean = centred ? a.mean[row] : computed<T>{};
+        auto const found = detail::sums_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale,
+                                                                         dscale, dbias);
+        if (!wants.x) return;
+        if constexpr (centred) sums[row] = found.of_g;
+        sums[row + (centred ? s.lines.stored_lines : 0)] = found.of_product;
+      });
 }
 
 /// The gradient of x for parts of rows, once `sums` holds the sums over all parts.
@@ -254,7 +308,7 @@ template<class Arch = default_arch, class T>
 void norm_gradient_by(norm_steps const& s, computed<T> const* sums, norm_gradient_arrays<T> const& a) {
   using C      = computed<T>;
   C const part = C(1) / static_cast<C>(s.lines.whole);
-  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+  detail::for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     C const mean = centred ? a.mean[row] : C{};
     detail::gradient_sums<C> const means{centred ? sums[row] * part : C{}, sums[row + (centred ? s.lines.stored_lines : 0)] * part};
     detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, means,
@@ -267,11 +321,11 @@ template<class Arch = default_arch, class T>
 void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
   using C      = computed<T>;
   C const part = C(1) / static_cast<C>(s.lines.along);
-  detail::for_each_row<T, Arch>(s, 0, s.block_rows(), [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-    using lane             = decltype(lanes);
-    computed<T> const mean = centred ? a.mean[row] : computed<T>{};
-    C const rstd           = a.rstd[row];
-    auto const found = detail::sums_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale, a.dscale, a.dbias);
+  detail::for_all_rows_and_sums<T, Arch>(s, wants.x, a, [&](auto centred, auto lanes, auto step, extent row, extent offset, C* dscale, C* dbias) {
+    using lane       = decltype(lanes);
+    C const mean     = centred ? a.mean[row] : C{};
+    C const rstd     = a.rstd[row];
+    auto const found = detail::sums_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale, dscale, dbias);
     if (wants.x)
       detail::gradient_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale,
                                              detail::gradient_sums<C>{found.of_g * part, found.of_product * part}, detail::at(a.before, offset),

@@ -12,7 +12,7 @@ inline namespace v0 {
 namespace kernel {
 
 /// The threads that share the work of this process.
-inline int threads() { return team.threads(); }
+inline int thread_count() { return team.threads(); }
 
 /// From now on `n` threads share the work. `environment` calls this; tests and benchmarks may.
 inline void use_threads(int n) { team.resize(n); }

@@ -8,6 +8,7 @@
 #include <meshtf/core/philox.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/kernel/narrow.hpp>
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/plan/random_plan.hpp>
 
 namespace meshtf {
@@ -45,12 +46,14 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
 }
 
 /// `for_each_run` over what the process holds. Offsets in the whole count all elements for which there is room, so an element's index does not depend
-/// on how many there are.
+/// on how many there are. Threads share long runs; `cost`: the elements of a sum that take as long as one of these.
 template<class F>
-void for_each_held(shard_steps const& s, place_in_mesh const& here, F const& f) {
+void for_each_held(shard_steps const& s, place_in_mesh const& here, extent cost, F const& f) {
   small_array<extent, max_rank> sizes{};
   for (int d = 0; d < s.rank; ++d) sizes[d] = s.dim[d].size;
-  for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), sizes.first(s.rank), f);
+  for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), sizes.first(s.rank), [&](extent local, extent whole, extent n) {
+    parallel_for(n, 1024, cost * n, [&](extent begin, extent end) { f(local + begin, whole + begin, end - begin); });
+  });
 }
 
 /// `drop` of narrow elements, in pieces that are widened.
@@ -73,14 +76,14 @@ namespace task {
 template<Element T>
 void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
-  kernel::for_each_held(s, here, [&](extent local, extent whole, extent n) {
+  kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
     fill_uniform(random, whole, n, static_cast<computed<T>>(task.distribution.low), static_cast<computed<T>>(task.distribution.high), z + local);
   });
 }
 template<Element T>
 void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
-  kernel::for_each_held(s, here, [&](extent local, extent whole, extent n) {
+  kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
     fill_normal(random, whole, n, static_cast<computed<T>>(task.distribution.mean), static_cast<computed<T>>(task.distribution.stddev), z + local);
   });
 }
@@ -89,7 +92,7 @@ void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& her
   philox const random{task.key.seed, task.key.stream};
   auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
   auto const scale     = static_cast<computed<T>>(1 / (1 - task.rate));
-  kernel::for_each_held(s, here,
+  kernel::for_each_held(s, here, 1,
                         [&](extent local, extent whole, extent n) { kernel::drop(random, whole, n, threshold, scale, x + local, z + local); });
 }
 template<Element T>

@@ -4,7 +4,9 @@
 #include <tuple>
 #include <type_traits>
 
+#include <meshtf/core/function.hpp>
 #include <meshtf/kernel/blocks.hpp>
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/kernel/whole_arrays.hpp>
 
@@ -35,20 +37,16 @@ public:
   }
 };
 
-}  // namespace detail
-
-/// Calls f(a, b, ...) with references to the i-th elements of `p...`, for i < n; elements of const arrays are read-only. With
-/// `F::vectorised` they are batches. Arrays may not overlap.
-template<class Arch = default_arch, class F, class P, class... Q>
-  requires(std::same_as<std::remove_const_t<P>, std::remove_const_t<Q>> && ...)
-void transform(extent n, F f, P* p, Q*... q) {
+/// `transform` on the thread that calls it.
+template<class Arch, class F, class P, class... Q>
+void transform_some(extent n, F f, P* p, Q*... q) {
   if constexpr (NarrowElement<std::remove_const_t<P>>) {
-    std::tuple<detail::widened_array<P>, detail::widened_array<Q>...> pieces;
-    for (extent at = 0; at < n; at += detail::block_elements) {
-      extent const some = std::min(n - at, detail::block_elements);
+    std::tuple<widened_array<P>, widened_array<Q>...> pieces;
+    for (extent at = 0; at < n; at += block_elements) {
+      extent const some = std::min(n - at, block_elements);
       std::apply(
           [&](auto& first, auto&... more) {
-            transform<Arch>(some, f, first.fetch(some, p + at), more.fetch(some, q + at)...);
+            transform_some<Arch>(some, f, first.fetch(some, p + at), more.fetch(some, q + at)...);
             first.store(some, p + at), (more.store(some, q + at), ...);
           },
           pieces);
@@ -59,23 +57,36 @@ void transform(extent n, F f, P* p, Q*... q) {
     auto const store       = []<class X>(auto const& batch, X* to, extent count) {
       if constexpr (!std::is_const_v<X>) {
         if (count == width) lanes::store(batch, to);
-        else detail::store_first<lanes>(batch, to, count);
+        else store_first<lanes>(batch, to, count);
       }
     };
     extent i = 0;
     for (; i + width <= n; i += width)
-      [&](detail::batch_of<lanes, P> x, detail::batch_of<lanes, Q>... y) {
+      [&](batch_of<lanes, P> x, batch_of<lanes, Q>... y) {
         f(x, y...);
         store(x, p + i, width), (store(y, q + i, width), ...);
       }(lanes::load(p + i), lanes::load(q + i)...);
     if (extent const left = n - i; left > 0)
-      [&](detail::batch_of<lanes, P> x, detail::batch_of<lanes, Q>... y) {
+      [&](batch_of<lanes, P> x, batch_of<lanes, Q>... y) {
         f(x, y...);
         store(x, p + i, left), (store(y, q + i, left), ...);
-      }(detail::load_first<lanes>(p + i, left), detail::load_first<lanes>(q + i, left)...);
+      }(load_first<lanes>(p + i, left), load_first<lanes>(q + i, left)...);
   } else {
     for (extent i = 0; i < n; ++i) f(p[i], q[i]...);
   }
+}
+
+}  // namespace detail
+
+/// Calls f(a, b, ...) with references to the i-th elements of `p...`, for i < n; elements of const arrays are read-only. With
+/// `F::vectorised` they are batches. Arrays may not overlap. Threads share the elements, if the functor may be called by several.
+template<class Arch = default_arch, class F, class P, class... Q>
+  requires(std::same_as<std::remove_const_t<P>, std::remove_const_t<Q>> && ...)
+void transform(extent n, F f, P* p, Q*... q) {
+  if constexpr (ParallelFunction<F>)
+    parallel_for(n, detail::block_elements, n,
+                 [&](extent begin, extent end) { detail::transform_some<Arch>(end - begin, f, p + begin, (q + begin)...); });
+  else detail::transform_some<Arch>(n, f, p, q...);
 }
 
 template<class F, class... P>

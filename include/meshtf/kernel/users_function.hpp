@@ -55,7 +55,8 @@ void compute_here(task::reduce<Op, F, R, T...> const& task, nest_steps const& s,
   std::tuple<X*...> const all{arrays...};
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     std::array const operands{typed_operand{std::get<K>(all), element_of<T>}...};
-    reduce_rows<Op>(s, ParallelFunction<F>, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z, std::get<sizeof...(T)>(all));
+    reduce_rows<Op>(s, ParallelFunction<F>, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z,
+                    std::get<sizeof...(T)>(all));
   }(std::index_sequence_for<T...>{});
 }
 

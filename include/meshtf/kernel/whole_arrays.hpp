@@ -21,6 +21,10 @@ void add(extent n, T const* x, T const* y, T* z);
 template<Element T>
 void fill(extent n, T value, T* z);
 
+/// z = x, which does not overlap it.
+template<Element T>
+void copy(extent n, T const* x, T* z);
+
 /// Copies x to z over a nest of two operands.
 template<Element T>
 void copy_nest(nest_steps const& steps, T* z, T const* x);
