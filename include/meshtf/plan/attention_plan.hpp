@@ -109,10 +109,11 @@ namespace task {
 /// z = the mean of the values, weighted for each query; log_total = the logarithm of the sum of each query's weights. Arrays: q, k, v, z, log_total.
 template<Element T>
 struct attend {
-  using steps_type   = attention_steps;
-  using scratch_type = computed<T>;
-  bool causal        = false;
-  double scale       = 0;  // 0 means 1 / sqrt(depth)
+  using steps_type                        = attention_steps;
+  using scratch_type                      = computed<T>;
+  static constexpr bool scratch_by_thread = true;
+  bool causal                             = false;
+  double scale                            = 0;  // 0 means 1 / sqrt(depth)
 
   static constexpr meshtf::work work(attention_steps const& s) {
     extent const rows = s.pairs.turns * s.queries;
@@ -129,8 +130,9 @@ void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T c
 /// The gradients that are wanted. Arrays: `attention_gradient_arrays<T>`.
 template<Element T>
 struct attention_gradient {
-  using steps_type   = attention_steps;
-  using scratch_type = computed<T>;
+  using steps_type                        = attention_steps;
+  using scratch_type                      = computed<T>;
+  static constexpr bool scratch_by_thread = true;
   attention_wishes wants{};
   bool causal  = false;
   double scale = 0;

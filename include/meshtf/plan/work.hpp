@@ -31,6 +31,10 @@ concept NeedsScratch = Task<K> && requires(typename K::steps_type const& steps) 
   { K::scratch(steps) } -> std::same_as<extent>;
 };
 
+/// A task whose threads each need that memory: `static constexpr bool scratch_by_thread = true;`.
+template<class K>
+concept NeedsScratchByThread = NeedsScratch<K> && requires { requires K::scratch_by_thread; };
+
 /// A task whose price depends on wishes known only at run time.
 template<class K>
 concept HasWishes = Task<K> && requires(K const& task) {
@@ -38,6 +42,12 @@ concept HasWishes = Task<K> && requires(K const& task) {
 };
 
 namespace detail {
+
+/// Elements of scratch memory of a task that so many threads share.
+template<NeedsScratch K>
+constexpr extent scratch_elements(typename K::steps_type const& steps, int threads) {
+  return K::scratch(steps) * (NeedsScratchByThread<K> ? threads : 1);
+}
 
 /// Wishes as bits, the first in the lowest bit, and back.
 template<class... Wish>

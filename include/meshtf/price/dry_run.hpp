@@ -42,11 +42,13 @@ constexpr auto result_of_step(Program& program) {
 ///
 /// This is the real program, with its control flow, run on the ledger instead of processes. clang counts the steps of constant evaluation and stops a
 /// long program at about 40 Transformer layers: pass -fconstexpr-steps=100000000 (the CMake target does).
+///
+/// `threads{n}` behind `f` (or before the constructor's arguments) prices a process with n threads: it needs scratch memory for each.
 template<Layout L, class F>
-consteval auto dry_run(F f) {
+consteval auto dry_run(F f, threads t = {}) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
   static_assert(is_template, "meshtf: dry_run takes []<meshtf::Layout L>(meshtf::machine<L>& m) { ... }");
-  ledger<typename L::mesh_type> m;
+  ledger<typename L::mesh_type> m{t};
   if constexpr (is_template) f.template operator()<dry<wet<L>>>(m);
   m.unwind_tape(false);
   if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();  // some value is kept in a place that outlives f
@@ -56,9 +58,9 @@ consteval auto dry_run(F f) {
 /// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds counts in the bytes; the constructor's
 /// flops and collectives do not count.
 template<template<Layout> class Program, Layout L, class... A>
-consteval auto dry_run(A... arguments) {
+consteval auto dry_run(threads t, A... arguments) {
   using layout = dry<wet<L>>;
-  ledger<typename L::mesh_type> m;
+  ledger<typename L::mesh_type> m{t};
   cost<typename L::mesh_type> step;
   {
     Program<layout> program{m, arguments...};
@@ -71,6 +73,11 @@ consteval auto dry_run(A... arguments) {
   }
   if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
   return step;
+}
+
+template<template<Layout> class Program, Layout L, class... A>
+consteval auto dry_run(A... arguments) {
+  return dry_run<Program, L>(threads{}, arguments...);
 }
 
 /// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has its layout.

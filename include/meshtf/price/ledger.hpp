@@ -1,6 +1,7 @@
 // The ledger: the machine of a dry layout. It stores, computes and sends nothing; it notes what that would cost.
 #pragma once
 
+#include <meshtf/core/threads.hpp>
 #include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/reshard/reshard_plan.hpp>
 #include <meshtf/plan/work.hpp>
@@ -17,7 +18,8 @@ class ledger : public accounts<ledger<M>, M> {
 public:
   static constexpr bool computes = false;
 
-  constexpr ledger() { this->begin_notes(&cost_); }
+  /// The process has so many threads.
+  constexpr explicit ledger(threads t = {}) : threads_{t.number} { this->begin_notes(&cost_); }
   constexpr ~ledger() { this->unwind_tape(false); }
 
   /// The cost noted so far.
@@ -98,7 +100,7 @@ public:
   constexpr void run(K const& task, typename K::steps_type const& steps, A const&...) {
     this->note(task.work(steps));
     if constexpr (NeedsScratch<K>) {
-      extent const n      = K::scratch(steps);
+      extent const n      = detail::scratch_elements<K>(steps, threads_);
       auto* const scratch = take<typename K::scratch_type>(n);
       give(scratch, n);
     }
@@ -167,6 +169,7 @@ public:
 
 private:
   cost<M> cost_{};
+  int threads_ = 1;
   held_list held_{};
 };
 

@@ -148,7 +148,7 @@ private:
   void do_task(K const& task, typename K::steps_type const& priced, typename K::steps_type const& own, A const&... arrays) {
     auto const span = watched() ? does(task.work(priced)) : profile::span{};
     if constexpr (NeedsScratch<K>) {
-      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, K::scratch(priced)};
+      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, detail::scratch_elements<K>(priced, kernel::thread_count())};
       kernel::execute(task, own, this->place(), arrays..., scratch.data());
     } else {
       kernel::execute(task, own, this->place(), arrays...);
