@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include <dlfcn.h>
 #include <time.h>
 #if __has_include(<malloc.h>)
 #include <malloc.h>
@@ -24,7 +24,10 @@
 #include <boost/mpi/environment.hpp>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/core/threads.hpp>
 #include <meshtf/kernel/blas_kernel.hpp>
+#include <meshtf/kernel/parallel.hpp>
+#include <meshtf/runtime/thread_number.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf {
@@ -33,7 +36,7 @@ inline namespace v0 {
 /// The settings that `environment` changes for the whole process.
 struct environment_settings {
   bool flush_denormals = true;   // treat numbers below the smallest normal one as 0: arithmetic on them is up to 100 times slower
-  bool one_gemm_thread = true;   // OpenMP and OpenBLAS start no threads of their own: each core already has a process
+  bool one_gemm_thread = true;   // OpenMP and OpenBLAS start no threads of their own: each core already has a process, or a thread of the library
   bool keep_memory     = true;   // malloc keeps freed memory, so that libraries' buffers cause no page faults in every step
   bool report_kernels  = true;   // report once, at the start, what makes this build slow on this machine
   bool report_waiting  = true;   // a process that waits ten seconds for others says so; MESHTF_PATIENCE sets another number of seconds, 0: never
@@ -135,12 +138,6 @@ inline void flush_denormals() {
 #endif
 }
 
-/// For whichever of these libraries the program is linked with; none is linked for this.
-inline void use_one_thread() {
-  for (char const* const name : {"omp_set_num_threads", "openblas_set_num_threads"})
-    if (void* const f = dlsym(RTLD_DEFAULT, name)) reinterpret_cast<void (*)(int)>(f)(1);
-}
-
 inline void keep_memory() {
 #if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -177,23 +174,36 @@ inline void report_kernels() {
 /// for exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to an outer handler, since MPI could
 /// wait for the other processes forever: handle it inside. With one process nobody waits, and the outer handler runs.
 ///
+/// The work of the process is shared by one thread, itself, unless the environment variable MESHTF_THREADS, or else the program
+/// (`meshtf::environment env{argc, argv, meshtf::threads{4}};`), asks for more. The results have the same bits. Functions of the program (in `map`) run
+/// on one thread unless they are marked. The other threads end with the environment.
+/// Errors: `usage_error` if that is not a positive number, or more than the cores that the process may use.
+///
 /// If the source that constructs it is compiled without NDEBUG, the processes of every mesh compare each
 /// call (`call_check`), unless MESHTF_CHECK is 0.
 class environment {
 public:
-  environment(int& argc, char**& argv, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions)
+  environment(int& argc, char**& argv, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions,
+              threads wished = {})
       : mpi_{argc, argv, boost::mpi::threading::funneled, false}, previous_{std::set_terminate(terminate)}, exceptions_{std::uncaught_exceptions()} {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
     MPI_Comm_set_name(detail::failures, "failures");
     if (settings.flush_denormals) detail::flush_denormals();
-    if (settings.one_gemm_thread) detail::use_one_thread();
+    int const number = detail::thread_number(wished);
+    if (settings.one_gemm_thread || number > 1) kernel::use_one_library_thread();
+    kernel::use_threads(number);
     if (settings.keep_memory) detail::keep_memory();
     if (settings.report_kernels && world().rank() == 0) detail::report_kernels();
     detail::compares_calls_by_default = compare_calls;
     if (double const patience = detail::watchdog::patience(); settings.report_waiting && patience > 0 && world().size() > 1)
       watchdog_.start(world().rank(), world().size(), patience);
   }
+
+  /// The same with more threads. A template, so that `{}` is settings.
+  template<std::same_as<threads> Threads>
+  environment(int& argc, char**& argv, Threads wished, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions)
+      : environment{argc, argv, settings, compare_calls, wished} {}
 
   environment(environment const&)            = delete;
   environment& operator=(environment const&) = delete;
@@ -203,6 +213,7 @@ public:
       auto const& [text, status] = error::latest();
       detail::end_job({text.empty() ? "an exception left the scope of meshtf::environment" : text, status});
     }
+    kernel::use_threads(1);
     std::set_terminate(previous_);
     detail::compares_calls_by_default = false;
     end_.emplace("the end of the program (MPI_Finalize)");
