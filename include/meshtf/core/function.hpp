@@ -32,6 +32,13 @@ struct of_elements {
   using of_library                 = void;
 };
 
+/// Base of functions that kernels call with single numbers, because no library has them for batches or those that exist are wrong somewhere.
+template<extent Flops>
+struct of_numbers {
+  static constexpr bool vectorised = false;
+  static constexpr extent flops    = Flops;
+};
+
 /// A constant as a number or a batch of numbers, rounded if these are single precision.
 template<class V>
 constexpr V rounded(double c) {

@@ -62,6 +62,47 @@ constexpr T tanh(T x) {
   return std::tanh(x);
 }
 
+template<std::floating_point T>
+constexpr T sin(T x) {
+  return std::sin(x);
+}
+
+template<std::floating_point T>
+constexpr T cos(T x) {
+  return std::cos(x);
+}
+
+template<std::floating_point T>
+constexpr T log1p(T x) {
+  return std::log1p(x);
+}
+
+template<std::floating_point T>
+constexpr T expm1(T x) {
+  return std::expm1(x);
+}
+
+template<std::floating_point T>
+constexpr T erfc(T x) {
+  return std::erfc(x);
+}
+
+template<std::floating_point T>
+constexpr T floor(T x) {
+  return std::floor(x);
+}
+
+template<std::floating_point T>
+constexpr T ceil(T x) {
+  return std::ceil(x);
+}
+
+/// The nearest integer; of two, the even one.
+template<std::floating_point T>
+constexpr T nearbyint(T x) {
+  return std::nearbyint(x);
+}
+
 template<class T>
   requires std::is_arithmetic_v<T>
 constexpr T abs(T x) {

@@ -1,19 +1,34 @@
 // Pointwise operations: each element by itself.
 #pragma once
 
+#include <meshtf/ops/pointwise/abs.hpp>
 #include <meshtf/ops/pointwise/arithmetic.hpp>
 #include <meshtf/ops/pointwise/bias_gelu.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
+#include <meshtf/ops/pointwise/clamp.hpp>
 #include <meshtf/ops/pointwise/compare.hpp>
+#include <meshtf/ops/pointwise/elu.hpp>
 #include <meshtf/ops/pointwise/erf.hpp>
 #include <meshtf/ops/pointwise/exp.hpp>
+#include <meshtf/ops/pointwise/expm1.hpp>
 #include <meshtf/ops/pointwise/gelu.hpp>
+#include <meshtf/ops/pointwise/gelu_erf.hpp>
+#include <meshtf/ops/pointwise/is_nan.hpp>
+#include <meshtf/ops/pointwise/leaky_relu.hpp>
 #include <meshtf/ops/pointwise/log.hpp>
+#include <meshtf/ops/pointwise/log1p.hpp>
 #include <meshtf/ops/pointwise/map.hpp>
 #include <meshtf/ops/pointwise/pointwise_function.hpp>
+#include <meshtf/ops/pointwise/reciprocal.hpp>
 #include <meshtf/ops/pointwise/relu.hpp>
+#include <meshtf/ops/pointwise/rounding.hpp>
 #include <meshtf/ops/pointwise/rsqrt.hpp>
+#include <meshtf/ops/pointwise/selu.hpp>
 #include <meshtf/ops/pointwise/sigmoid.hpp>
+#include <meshtf/ops/pointwise/sign.hpp>
+#include <meshtf/ops/pointwise/silu.hpp>
+#include <meshtf/ops/pointwise/sin_cos.hpp>
+#include <meshtf/ops/pointwise/softplus.hpp>
 #include <meshtf/ops/pointwise/sqrt.hpp>
 #include <meshtf/ops/pointwise/square.hpp>
 #include <meshtf/ops/pointwise/tanh.hpp>

@@ -54,6 +54,12 @@ template<class X>
 concept FloatingOperand = Operand<X> && FloatingElement<element_in<X>>;
 
 template<class X>
+concept NumberOperand = Operand<X> && NumberElement<element_in<X>>;
+
+template<class X>
+concept IntegerOperand = NumberOperand<X> && !FloatingElement<element_in<X>>;
+
+template<class X>
 struct axes_owed : std::type_identity<axes<>> {};
 template<class V, class Over>
 struct axes_owed<partial<V, Over>> : std::type_identity<Over> {};

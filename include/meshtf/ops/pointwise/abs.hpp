@@ -1,0 +1,41 @@
+// abs: the absolute value; the gradient at 0 is 0.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+struct abs_gradient : of_elements<1> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x) const {
+    using math::select;
+    return select(x > V(0), dz, select(x < V(0), -dz, V(0)));
+  }
+};
+
+struct abs : of_elements<1> {
+  static constexpr char const* name  = "abs";
+  static constexpr algebra::use used = algebra::use::bent;
+  using gradient                     = by_operand<abs_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::abs;
+    return abs(x);
+  }
+};
+
+}  // namespace function
+
+/// The absolute value; the gradient at 0 is 0.
+template<detail::NumberOperand X>
+constexpr auto abs(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::abs::used, X>>, "meshtf: abs is not linear: abs(finish(x))");
+  return detail::pointwise<function::abs>(x, at);
+}
+
+}  // namespace v0
+}  // namespace meshtf

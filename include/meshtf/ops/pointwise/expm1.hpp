@@ -1,0 +1,41 @@
+// expm1: exp(x) - 1, exact also for small x.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+struct expm1_gradient : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return dz * (z + V(1));
+  }
+};
+
+struct expm1 : of_elements<2> {
+  static constexpr char const* name  = "expm1";
+  static constexpr algebra::use used = algebra::use::grown;
+  using gradient                     = by_result<expm1_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::expm1;
+    using math::select;
+    return select(x == V(0), x, expm1(x));   // of -0 xsimd makes 0
+  }
+};
+
+}  // namespace function
+
+/// exp(x) - 1, exact also for small x.
+template<detail::FloatingOperand X>
+constexpr auto expm1(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::expm1::used, X>>, "meshtf: expm1 is not linear: expm1(finish(x))");
+  return detail::pointwise<function::expm1>(x, at);
+}
+
+}  // namespace v0
+}  // namespace meshtf

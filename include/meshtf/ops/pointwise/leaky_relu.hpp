@@ -1,0 +1,52 @@
+// leaky_relu: x where x > 0, else a part of it.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+template<class T>
+struct leaky_relu_gradient;
+
+template<class T>
+struct leaky_relu : of_elements<1> {
+  static constexpr char const* name  = "leaky_relu";
+  static constexpr algebra::use used = algebra::use::bent;  // it rises if the slope is not negative, which nobody knows here
+  using gradient                     = by_operand<leaky_relu_gradient<T>>;
+
+  T slope;
+  constexpr explicit leaky_relu(T s) : slope(s) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::select;
+    return select(x > V(0), x, V(slope) * x);
+  }
+};
+
+template<class T>
+struct leaky_relu_gradient : of_elements<1> {
+  T slope;
+  constexpr explicit leaky_relu_gradient(leaky_relu<T> const& f) : slope(f.slope) {}
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x) const {
+    using math::select;
+    return select(x > V(0), dz, V(slope) * dz);
+  }
+};
+
+}  // namespace function
+
+/// x where x > 0, else slope * x; the gradient at 0 is `slope`. The slope is 0.01 unless it is given, as in PyTorch and JAX; in Mesh TensorFlow it is
+/// 0.2. Source: Maas, Hannun, Ng, Rectifier Nonlinearities (2013).
+template<detail::FloatingOperand X, Number N = double>
+constexpr auto leaky_relu(X const& x, N slope = 0.01, std::source_location at = std::source_location::current()) {
+  using T = computed<detail::element_in<X>>;
+  static_assert(accepted<detail::use_verdict<function::leaky_relu<T>::used, X>>, "meshtf: leaky_relu is not linear: leaky_relu(finish(x))");
+  return detail::pointwise(function::leaky_relu<T>{static_cast<T>(slope)}, x, at);
+}
+
+}  // namespace v0
+}  // namespace meshtf

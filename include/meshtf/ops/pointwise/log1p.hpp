@@ -1,0 +1,41 @@
+// log1p: log(1 + x), exact also for small x.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+struct log1p_gradient : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x) const {
+    return dz / (V(1) + x);
+  }
+};
+
+struct log1p : of_elements<2> {
+  static constexpr char const* name  = "log1p";
+  static constexpr algebra::use used = algebra::use::grown;
+  using gradient                     = by_operand<log1p_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::log1p;
+    using math::select;
+    return select(x == V(0), x, log1p(x));   // of -0 xsimd makes 0
+  }
+};
+
+}  // namespace function
+
+/// log(1 + x), exact also for small x.
+template<detail::FloatingOperand X>
+constexpr auto log1p(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::log1p::used, X>>, "meshtf: log1p is not linear: log1p(finish(x))");
+  return detail::pointwise<function::log1p>(x, at);
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,39 @@
+// reciprocal: 1 / x
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+struct result_squared_gradient : of_elements<3> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& z) const {
+    return -(dz * z * z);
+  }
+};
+
+struct reciprocal : of_elements<1> {
+  static constexpr char const* name  = "reciprocal";
+  static constexpr algebra::use used = algebra::use::divisor;
+  using gradient                     = by_result<result_squared_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return V(1) / x;
+  }
+};
+
+}  // namespace function
+
+/// 1 / x
+template<detail::FloatingOperand X>
+constexpr auto reciprocal(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::reciprocal::used, X>>, "meshtf: reciprocal is not linear: reciprocal(finish(x))");
+  return detail::pointwise<function::reciprocal>(x, at);
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,71 @@
+// sin and cos, of angles in radians.
+#pragma once
+
+#include <meshtf/ops/pointwise/pointwise_function.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+struct sin_gradient;
+struct cos_gradient;
+
+struct sin : of_elements<1> {
+  static constexpr char const* name  = "sin";
+  static constexpr algebra::use used = algebra::use::bent;
+  using gradient                     = by_operand<sin_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::sin;
+    return sin(x);
+  }
+};
+
+struct cos : of_elements<1> {
+  static constexpr char const* name  = "cos";
+  static constexpr algebra::use used = algebra::use::bent;
+  using gradient                     = by_operand<cos_gradient>;
+
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    using math::cos;
+    return cos(x);
+  }
+};
+
+struct sin_gradient : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x) const {
+    using math::cos;
+    return dz * cos(x);
+  }
+};
+
+struct cos_gradient : of_elements<3> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x) const {
+    using math::sin;
+    return -(dz * sin(x));
+  }
+};
+
+}  // namespace function
+
+/// The sine of an angle in radians.
+template<detail::FloatingOperand X>
+constexpr auto sin(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::sin::used, X>>, "meshtf: sin is not linear: sin(finish(x))");
+  return detail::pointwise<function::sin>(x, at);
+}
+
+/// The cosine of an angle in radians.
+template<detail::FloatingOperand X>
+constexpr auto cos(X const& x, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::use_verdict<function::cos::used, X>>, "meshtf: cos is not linear: cos(finish(x))");
+  return detail::pointwise<function::cos>(x, at);
+}
+
+}  // namespace v0
+}  // namespace meshtf
