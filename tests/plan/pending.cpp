@@ -89,11 +89,12 @@ struct practice {
 
 std::vector<practice> practices() {
   using namespace meshtf::function;
-  unary const swap  = [](value v) { return value{v[1], v[0]}; };  // transpose
-  unary const first = [](value v) { return value{v[0], v[0]}; };  // slice and broadcast
-  unary const total = [](value v) { return value{v[0] + v[1], v[0] + v[1]}; };
-  unary const most  = [](value v) { return value{std::max(v[0], v[1]), std::max(v[0], v[1])}; };
-  unary const share = [](value v) {  // softmax
+  unary const swap     = [](value v) { return value{v[1], v[0]}; };  // transpose
+  unary const first    = [](value v) { return value{v[0], v[0]}; };  // slice and broadcast
+  unary const total    = [](value v) { return value{v[0] + v[1], v[0] + v[1]}; };
+  unary const most     = [](value v) { return value{std::max(v[0], v[1]), std::max(v[0], v[1])}; };
+  unary const least_of = [](value v) { return value{std::min(v[0], v[1]), std::min(v[0], v[1])}; };
+  unary const share    = [](value v) {  // softmax
     double const a = std::exp(v[0]), b = std::exp(v[1]);
     return value{a / (a + b), b / (a + b)};
   };
@@ -111,18 +112,30 @@ std::vector<practice> practices() {
       {use::shifted, "shifted", {each(shifted<double>{1}), each(shifted<double>{-2})}},
       {use::subtracted, "subtracted", {each(subtracted_from<double>{1}), each(subtracted_from<double>{0.5})}},
       {use::divisor, "divisor", {each(dividing<double>{1}), each(dividing<double>{-1})}, 1},
-      {use::grown, "grown", {each(function::exp{}), each(function::tanh{}), each(function::sigmoid{}), each(function::relu{})}},
-      {use::grown, "grown, of positive numbers", {each(function::log{}), each(function::sqrt{})}, 1},
+      {use::grown,
+       "grown",
+       {each(function::exp{}), each(function::tanh{}), each(function::sigmoid{}), each(function::relu{}), each(function::expm1{}),
+        each(function::softplus{}), each(function::selu{}), each(function::sign{}), each([](double x) { return function::floor{}(x / 2); }),
+        each([](double x) { return function::ceil{}(x / 2); }), each([](double x) { return function::round{}(x / 2); }),
+        each(function::clamp<double>{-1, 1}), each(function::with_number_right<function::maximum, double>{1}),
+        each(function::with_number_left<function::minimum, double>{1})}},
+      {use::grown, "grown, of positive numbers", {each(function::log{}), each(function::sqrt{}), each(function::log1p{})}, 1},
       {use::rsqrt, "rsqrt", {each(function::rsqrt{})}, 1},
-      {use::bent, "bent", {each(function::square{}), each(function::gelu{})}},
+      {use::bent,
+       "bent",
+       {each(function::square{}), each(function::gelu{}), each(function::gelu_erf{}), each(function::silu{}), each(function::sin{}),
+        each(function::cos{}), each(function::abs{}), each(function::elu<double>{-1}), each(function::leaky_relu<double>{-0.5}),
+        [](value v) { return value{v[0] * v[1], v[0] * v[1]}; }}},  // product
       {use::maximum, "maximum", {most}},
+      {use::minimum, "minimum", {least_of}},
       {use::normalised,
        "normalised",
        {share, [](value v) { return value{v[0] - (v[0] + v[1]) / 2, v[1] - (v[0] + v[1]) / 2}; },
         [](value v) { return value{v[0] / (std::abs(v[0]) + std::abs(v[1]) + 1), 0}; }}},
       {use::compared,
        "compared",
-       {each([](double x) { return x < 1 ? 1.0 : 0.0; }), each([](double x) { return x == 1 ? 1.0 : 0.0; }),
+       {each([](double x) { return x < 1 ? 1.0 : 0.0; }), each([](double x) { return x == 1 ? 1.0 : 0.0; }), each(function::logical_not{}),
+        [](value v) { return v[0] != 0 || v[1] != 0 ? value{1, 1} : value{0, 0}; },  // any
         [](value v) { return v[0] < v[1] ? value{1, 1} : value{0, 0}; }}},
       {use::update, "update", {each([](double g) { return 5 - g; }), each([](double g) { return 5 + g; })}},
   };
@@ -195,9 +208,12 @@ TEST_CASE("two pending values that meet: what is claimed holds, what is refused 
       {meeting::minus, {both(function::minus{})}},
       {meeting::times, {both(function::times{})}},
       {meeting::over, {both(function::over{}), both([](double a, double b) { return a / -b; })}, 1},  // nobody knows the sign of what divides
-      {meeting::larger, {both([](double a, double b) { return std::max(a, b); })}},
-      {meeting::smaller, {both([](double a, double b) { return std::min(a, b); })}},
+      {meeting::larger, {both(function::maximum{})}},
+      {meeting::smaller, {both(function::minimum{})}},
       {meeting::alongside, {[](value x, value y) { return value{x[0], y[1]}; }}},
+      {meeting::bent,
+       {both([](double a, double b) { return std::pow(a, b); }), both(function::logaddexp{}), both(function::sigmoid_cross_entropy{})}},
+      {meeting::compared, {both(function::less{}), both(function::greater{}), both(function::logical_and{}), both(function::logical_or{})}},
   };
   for (auto const& c : cases)
     for (pending const x : kinds)

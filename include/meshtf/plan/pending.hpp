@@ -31,11 +31,12 @@ enum class use : std::uint8_t {
   shifted,          // plus a number
   subtracted,       // a number minus it
   divisor,          // a number divided by it
-  grown,            // exp, log, sqrt, tanh, sigmoid, relu: the result grows with the value
+  grown,            // exp, log, sqrt, tanh, sigmoid, relu, floor, clamp: the result grows with the value, or stays
   rsqrt,
-  bent,             // square, gelu, a function of the user's own
+  bent,             // square, gelu, sin, abs, product, a function of the user's own
   maximum,          // max along another dimension
-  normalised,       // softmax, norms, losses, attention: a result depends on other elements too
+  minimum,          // min along another dimension
+  normalised,       // softmax, logsumexp, variance, norms, losses, attention: a result depends on other elements too
   compared,         // less ... not_equal, argmax, sample, the condition of `where`
   update,           // the gradient in w -= rate * g: every process would take a different step
 };
@@ -46,6 +47,7 @@ struct conduct {
   bool rising       = false;  // f(max(a, b)) = max(f(a), f(b)), and the same for min
   bool falling      = false;  // f(max(a, b)) = min(f(a), f(b)), and the other way round
   bool joins_maxima = false;  // f(max(a, b)) = max(f(a), f(b)), for max only
+  bool joins_minima = false;  // f(min(a, b)) = min(f(a), f(b)), for min only
 };
 
 constexpr conduct conduct_of(use u) {
@@ -63,6 +65,7 @@ constexpr conduct conduct_of(use u) {
     case use::subtracted:
     case use::rsqrt: return {.falling = true};
     case use::maximum: return {.joins_maxima = true};
+    case use::minimum: return {.joins_minima = true};
     case use::divisor:
     case use::bent:
     case use::normalised:
@@ -97,7 +100,7 @@ constexpr pending_after after(use u, pending p) {
     case pending::nothing: return {};
     case pending::sum: return f.linear ? pending_after{p} : refused;
     case pending::max: return f.rising || f.joins_maxima ? pending_after{p} : f.falling ? pending_after{pending::min} : refused;
-    case pending::min: return f.rising ? pending_after{p} : f.falling ? pending_after{pending::max} : refused;
+    case pending::min: return f.rising || f.joins_minima ? pending_after{p} : f.falling ? pending_after{pending::max} : refused;
   }
   return refused;
 }
@@ -111,6 +114,8 @@ enum class meeting : std::uint8_t {
   larger,     // the larger of the two
   smaller,
   alongside,  // concat; `where` with a whole condition
+  bent,       // pow, logaddexp, a cross entropy: some other function of both
+  compared,   // less ... not_equal, logical_and, division of integers: the result has steps
 };
 
 /// How f(p, q) is pending if they meet as `m` says. A maximum or minimum may meet itself or a whole value any number of times; a sum counts each
@@ -140,6 +145,8 @@ constexpr pending_after after(meeting m, pending p, pending q) {
       if (p == q) return {p};
       if (sums) return whole_p || whole_q ? count_once : refused;
       return whole_q ? pending_after{p} : whole_p ? pending_after{q} : refused;
+    case meeting::bent:
+    case meeting::compared: return refused;
   }
   return refused;
 }

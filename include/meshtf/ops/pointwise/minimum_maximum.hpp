@@ -1,0 +1,75 @@
+// minimum and maximum of two values, element by element.
+#pragma once
+
+#include <meshtf/ops/pointwise/function_of_two.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+/// dz where x is greater or less than y; where they are equal, half of it.
+struct where_greater : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x, V const& y) const {
+    using math::select;
+    return select(x > y, dz, select(x == y, V(0.5) * dz, V(0)));
+  }
+};
+struct where_less : of_elements<2> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& x, V const& y) const {
+    return where_greater{}(dz, y, x);
+  }
+};
+
+struct minimum : of_elements<1> {
+  static constexpr char const* name       = "minimum";
+  static constexpr algebra::meeting meets = algebra::meeting::smaller;
+  static constexpr algebra::use used      = algebra::use::grown;
+  using gradient                          = by_operands<where_less, where_greater>;
+
+  template<class V>
+  constexpr V operator()(V const& x, V const& y) const {
+    using math::select;
+    return select(x < y, x, select(y == y, select(x == x, y, x), y));
+  }
+};
+
+struct maximum : of_elements<1> {
+  static constexpr char const* name       = "maximum";
+  static constexpr algebra::meeting meets = algebra::meeting::larger;
+  static constexpr algebra::use used      = algebra::use::grown;
+  using gradient                          = by_operands<where_greater, where_less>;
+
+  template<class V>
+  constexpr V operator()(V const& x, V const& y) const {
+    using math::select;
+    return select(x > y, x, select(y == y, select(x == x, y, x), y));
+  }
+};
+
+}  // namespace function
+
+// The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. NaN if either is NaN. Nothing is
+// sent. Gradient: dz goes to the operand that was chosen. Where both are equal each gets half of it, as in PyTorch and JAX, also where the other is a
+// number; where one is NaN neither gets any. It owes the axes of the dimensions that its operand lacks.
+
+/// The smaller of the two.
+template<class X, class Y>
+  requires detail::NumberAndOther<X, Y>
+constexpr auto minimum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::of_two_verdict<function::minimum, X, Y>>, "meshtf: minimum is not linear: minimum(finish(x), y)");
+  return detail::pointwise<function::minimum>(x, y, at);
+}
+
+/// The larger of the two.
+template<class X, class Y>
+  requires detail::NumberAndOther<X, Y>
+constexpr auto maximum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
+  static_assert(accepted<detail::of_two_verdict<function::maximum, X, Y>>, "meshtf: maximum is not linear: maximum(finish(x), y)");
+  return detail::pointwise<function::maximum>(x, y, at);
+}
+
+}  // namespace v0
+}  // namespace meshtf
