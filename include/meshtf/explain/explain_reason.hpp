@@ -74,6 +74,7 @@ constexpr void put_reason(Text& out, collective_reason const& why, named_mesh co
       if (said++ == 0) {
         put(out, why.loops.name(d), " is ");
         if (op == reduction::sum) out += why.done;
+        else if (op == reduction::product) out += "multiplied";
         else put(out, "searched for its ", op == reduction::max ? "maximum" : "minimum");
         out += " and split over ";
       } else {

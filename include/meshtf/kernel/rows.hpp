@@ -24,6 +24,7 @@ template<reduction Op, class X>
 X join(X const& a, X const& b) {
   using math::select;
   if constexpr (Op == reduction::sum) return a + b;
+  else if constexpr (Op == reduction::product) return a * b;
   else if constexpr (Op == reduction::max) return select(a == a, select(a > b, a, b), a);
   else return select(a == a, select(a < b, a, b), a);
 }
@@ -110,6 +111,7 @@ template<reduction Op, class T>
 inline constexpr T neutral = [] {
   using limits = std::numeric_limits<T>;
   if (Op == reduction::sum) return T{};
+  if (Op == reduction::product) return static_cast<T>(1);
   if (Op == reduction::max) return limits::has_infinity ? static_cast<T>(-limits::infinity()) : limits::lowest();
   return limits::has_infinity ? limits::infinity() : limits::max();
 }();
@@ -208,9 +210,9 @@ template<reduction Op, class Lanes, class T>
   Lanes::store(rows[0], z);
 }
 
-/// The type in which the parts of a long row are added up: double for sums of floats, so that the error does not grow with the length.
+/// The type in which the parts of a long row are added up or multiplied: double for floats, so that the error does not grow with the length.
 template<reduction Op, class T>
-using total_of = std::conditional_t<Op == reduction::sum, typename element_traits<T>::sums_in, T>;
+using total_of = std::conditional_t<Op == reduction::sum || Op == reduction::product, typename element_traits<T>::sums_in, T>;
 
 /// Joins a long row to one element, `often` elements at a time.
 template<reduction Op, class Lanes, class T, class Row>

@@ -2,5 +2,6 @@
 #pragma once
 
 #include <meshtf/ops/normalise/cross_entropy.hpp>
+#include <meshtf/ops/normalise/extra_logit.hpp>
 #include <meshtf/ops/normalise/norm.hpp>
 #include <meshtf/ops/normalise/softmax.hpp>

@@ -1,7 +1,14 @@
 // Reductions: operations that join elements along dimensions.
 #pragma once
 
+#include <meshtf/ops/reduce/any_all.hpp>
 #include <meshtf/ops/reduce/argmax.hpp>
 #include <meshtf/ops/reduce/cumsum.hpp>
+#include <meshtf/ops/reduce/l2_norm.hpp>
+#include <meshtf/ops/reduce/logsumexp.hpp>
 #include <meshtf/ops/reduce/max.hpp>
+#include <meshtf/ops/reduce/max_and_argmax.hpp>
+#include <meshtf/ops/reduce/min.hpp>
+#include <meshtf/ops/reduce/product.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
+#include <meshtf/ops/reduce/variance.hpp>

@@ -13,7 +13,7 @@ inline namespace v0 {
 enum class collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, permute };
 
 /// How a collective, or a reduction within a process, joins two values.
-enum class reduction : std::uint8_t { sum, max, min };
+enum class reduction : std::uint8_t { sum, max, min, product };
 
 constexpr std::string_view to_string(collective c) {
   switch (c) {
@@ -27,7 +27,15 @@ constexpr std::string_view to_string(collective c) {
   return "?";
 }
 
-constexpr std::string_view to_string(reduction r) { return r == reduction::sum ? "sum" : r == reduction::max ? "max" : "min"; }
+constexpr std::string_view to_string(reduction r) {
+  switch (r) {
+    case reduction::sum: return "sum";
+    case reduction::max: return "max";
+    case reduction::min: return "min";
+    case reduction::product: return "product";
+  }
+  return "?";
+}
 
 /// Bytes of the send buffer that one of `processes` hands to MPI. `bytes` is what the process holds before the call: the whole value of an all-reduce
 /// or a reduce-scatter, its shard for an all-gather or an all-to-all.

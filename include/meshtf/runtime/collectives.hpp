@@ -73,6 +73,10 @@ void join(reduction r, T const* x, T const* y, extent n, T* z) {
     case reduction::min:
       for (extent k = 0; k < n; ++k) z[k] = y[k] < x[k] || y[k] != y[k] ? y[k] : x[k];
       break;
+    case reduction::product:
+      if constexpr (NumberElement<T>)
+        for (extent k = 0; k < n; ++k) z[k] = x[k] * y[k];
+      break;
   }
 }
 
@@ -105,6 +109,8 @@ MPI_Op operation_of(reduction r) {
   if constexpr (NarrowElement<T>)
     if (r == reduction::sum) return joining_op<T, reduction::sum>();  // it rounds at each hop, so machines call it for maxima alone
   if (r == reduction::sum) return MPI_SUM;
+  if constexpr (NumberElement<T> && !NarrowElement<T>)
+    if (r == reduction::product) return MPI_PROD;
   if constexpr (FloatingElement<T>) return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
   else if constexpr (!NumberElement<T>) return r == reduction::max ? MPI_LOR : MPI_LAND;
   else return r == reduction::max ? MPI_MAX : MPI_MIN;

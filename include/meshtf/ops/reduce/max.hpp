@@ -25,18 +25,36 @@ MESHTF_COMPILE_MAP(3, function::where_equal)
 
 namespace detail {
 
+/// f(x), joined by `Op` over the dimensions that `Out` lacks and over the axes that split them.
+template<reduction Op, class Out, class F, class T, class L, class... X>
+constexpr auto joined(F const& f, tensor<T, L, X...> const& x) {
+  auto part = reduced<Op, Out>(f, x);
+  x.machine().because(part.why);
+  x.machine().all_reduce(Op, part.value.data(), part.value.size, part.owed);
+  return std::move(part.value);
+}
+
 /// The maximum over the dimensions that `Out` lacks, finished over the axes that split them.
 template<class Out, class T, class L, class... X>
 constexpr auto maximum(tensor<T, L, X...> const& x) {
-  auto part = reduced<reduction::max, Out>(function::identity{}, x);
-  x.machine().because(part.why);
-  x.machine().all_reduce(reduction::max, part.value.data(), part.value.size, part.owed);
-  return std::move(part.value);
+  return joined<reduction::max, Out>(function::identity{}, x);
+}
+
+/// The largest or smallest element over the dimensions that `Out` lacks, with its gradient.
+template<reduction Op, class Out, class T, class L, class... X>
+constexpr auto extreme(char const* name, std::source_location at, tensor<T, L, X...> const& x) {
+  x.machine().enter(name, at);
+  auto z = joined<Op, Out>(function::identity{}, x);
+  if (wants_gradient(x))
+    record(z, [x = keep(x), z = keep(z)](auto const& dz) {
+      contribute(x.target(), each<T, shape<X...>>(function::where_equal{}, dz, x.value(), z.value()));
+    });
+  return z;
 }
 
 }  // namespace detail
 
-/// The largest element over `Along...`; over all dimensions if none is named.
+/// The largest element over `Along...`; over all dimensions if none is named. NaN if one is NaN.
 ///
 /// Where one of them is split, an all-reduce of the result over its axes joins the processes' maxima. Gradient: dz goes to every element that equals
 /// the maximum, as in Mesh TensorFlow; it owes nothing.
@@ -47,18 +65,8 @@ constexpr auto max(X const& operand, std::source_location at = std::source_locat
   using verdict = reduce_verdict<wet<detail::layout_in<X>>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: max is not linear: max<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max can't work along these dimensions");
-  if constexpr (!accepted<first_objection<whole, verdict>>) {
-    return detail::rejected{};
-  } else {
-    auto const& x = detail::entered(operand);
-    x.machine().enter("max", at);
-    auto z = detail::maximum<without<in, detail::worked_along<in, Along...>>>(x);
-    if (detail::wants_gradient(x))
-      detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
-        detail::contribute(x.target(), detail::each<detail::element_in<X>, in>(function::where_equal{}, dz, x.value(), z.value()));
-      });
-    return z;
-  }
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  else return detail::extreme<reduction::max, without<in, detail::worked_along<in, Along...>>>("max", at, detail::entered(operand));
 }
 
 }  // namespace v0

@@ -1,0 +1,25 @@
+// min over dimensions.
+#pragma once
+
+#include <meshtf/ops/reduce/max.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// The smallest element over `Along...`; over all dimensions if none is named. NaN if one is NaN.
+///
+/// Where one of them is split, an all-reduce of the result over its axes joins the processes' minima. Gradient: dz goes to every element that equals
+/// the minimum, as in Mesh TensorFlow; it owes nothing.
+template<Dimension... Along, detail::Operand X>
+constexpr auto min(X const& operand, std::source_location at = std::source_location::current()) {
+  using in      = detail::shape_in<X>;
+  using whole   = detail::use_verdict<algebra::use::minimum, X>;
+  using verdict = reduce_verdict<wet<detail::layout_in<X>>, in, Along...>;
+  static_assert(accepted<whole>, "meshtf: min is not linear: min<...>(finish(x))");
+  static_assert(accepted<verdict>, "meshtf: min can't work along these dimensions");
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  else return detail::extreme<reduction::min, without<in, detail::worked_along<in, Along...>>>("min", at, detail::entered(operand));
+}
+
+}  // namespace v0
+}  // namespace meshtf
