@@ -25,7 +25,8 @@
 #endif
 
 #define MESHTF_COMPILE_WIDE(X) MESHTF_FOR_FLOAT(X(float)) MESHTF_FOR_DOUBLE(X(double))
-#define MESHTF_COMPILE_FLOATING(X) MESHTF_COMPILE_WIDE(X) MESHTF_FOR_BFLOAT16(X(bfloat16))
+#define MESHTF_COMPILE_NARROW(X) MESHTF_FOR_BFLOAT16(X(bfloat16))
+#define MESHTF_COMPILE_FLOATING(X) MESHTF_COMPILE_WIDE(X) MESHTF_COMPILE_NARROW(X)
 #define MESHTF_COMPILE_NUMBERS(X) MESHTF_COMPILE_FLOATING(X) MESHTF_FOR_FLOAT(X(std::int32_t) X(std::int64_t))
 #define MESHTF_COMPILE_EACH(X) MESHTF_COMPILE_NUMBERS(X) MESHTF_FOR_FLOAT(X(bool))
 
@@ -58,7 +59,12 @@
   MESHTF_FOR_DOUBLE(MESHTF_REDUCE(N, Op, double, F<double>)) MESHTF_FOR_BFLOAT16(MESHTF_REDUCE_NARROW(N, Op, bfloat16, F<float>))
 #define MESHTF_COMPILE_MAP_AND_SUM(N, F) MESHTF_COMPILE_MAP(N, F) MESHTF_COMPILE_REDUCE(N, sum, F)
 #define MESHTF_COMPILE_MAP_AND_SUM_OF(N, F) MESHTF_COMPILE_MAP_OF(N, F) MESHTF_COMPILE_REDUCE_OF(N, sum, F)
-#define MESHTF_COMPILE_MAP_AND_REDUCE(N, F) MESHTF_COMPILE_MAP_AND_SUM(N, F) MESHTF_COMPILE_REDUCE(N, max, F) MESHTF_COMPILE_REDUCE(N, min, F)
+#define MESHTF_COMPILE_MIXED_MAP(F, R, A, B, C) \
+  MESHTF_FOR_BFLOAT16(                          \
+      template void task::compute(task::map<F, R, A, B, C> const&, nest_steps const&, place_in_mesh const&, R*, A const*, B const*, C const*);)
+#define MESHTF_COMPILE_MIXED_SUM(F, R, A, B)                                                                                                    \
+  MESHTF_FOR_BFLOAT16(template void task::compute(task::reduce<reduction::sum, F, R, A, B> const&, nest_steps const&, place_in_mesh const&, R*, \
+                                                  A const*, B const*);)
 #define MESHTF_COMPILE_CONVERSION(To, From) MESHTF_FOR_BFLOAT16(MESHTF_CONVERSION(To, From))
 #define MESHTF_CONVERSION(To, From) \
   template void task::compute(task::map<function::identity, To, From> const&, nest_steps const&, place_in_mesh const&, To*, From const*);

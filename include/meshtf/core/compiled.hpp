@@ -21,18 +21,53 @@
 #define MESHTF_DEFINE inline
 #endif
 
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+
+/// Whether the compiled part has the nests that store the results of a function of elements, and those that add them up. Where it has none, the
+/// function is compiled where it is used, and called with numbers.
+template<class F>
+inline constexpr bool has_compiled_maps = false;
+template<class F>
+inline constexpr bool has_compiled_sums = false;
+/// The same for a task whose operands have different types.
+template<class K>
+inline constexpr bool has_compiled_task = false;
+
+}  // namespace kernel
+}  // namespace v0
+}  // namespace meshtf
+
 #ifndef MESHTF_COMPILED_PART
-// X(T) for each floating-point element type that is not narrow, each floating-point element type, each type that can be added, each element type.
+// X(T) for each floating-point element type that is not narrow, each that is, each floating-point element type, each type that can be added, each element type.
 #define MESHTF_COMPILE_WIDE(X)
+#define MESHTF_COMPILE_NARROW(X)
 #define MESHTF_COMPILE_FLOATING(X)
 #define MESHTF_COMPILE_NUMBERS(X)
 #define MESHTF_COMPILE_EACH(X)
+#define MESHTF_COMPILE_CONVERSION(To, From)
 // The nests of a function of N operands: those that store its results, and those that join them. With `_OF`, the function is a template of the type
 // that it computes with.
-#define MESHTF_COMPILE_MAP(N, F)
-#define MESHTF_COMPILE_MAP_OF(N, F)
-#define MESHTF_COMPILE_MAP_AND_SUM(N, F)
-#define MESHTF_COMPILE_MAP_AND_SUM_OF(N, F)
-#define MESHTF_COMPILE_MAP_AND_REDUCE(N, F)
-#define MESHTF_COMPILE_CONVERSION(To, From)
+#define MESHTF_COMPILE_MAP(N, F) \
+  template<>                     \
+  inline constexpr bool kernel::has_compiled_maps<F> = true;
+#define MESHTF_COMPILE_MAP_OF(N, F) \
+  template<class T>                 \
+  inline constexpr bool kernel::has_compiled_maps<F<T>> = true;
+// A map of three operands, or a sum of two, whose elements have different types.
+#define MESHTF_COMPILE_MIXED_MAP(F, R, A, B, C) \
+  template<>                                    \
+  inline constexpr bool kernel::has_compiled_task<task::map<F, R, A, B, C>> = true;
+#define MESHTF_COMPILE_MIXED_SUM(F, R, A, B) \
+  template<>                                 \
+  inline constexpr bool kernel::has_compiled_task<task::reduce<reduction::sum, F, R, A, B>> = true;
+#define MESHTF_COMPILE_MAP_AND_SUM(N, F) \
+  MESHTF_COMPILE_MAP(N, F)               \
+  template<>                             \
+  inline constexpr bool kernel::has_compiled_sums<F> = true;
+#define MESHTF_COMPILE_MAP_AND_SUM_OF(N, F) \
+  MESHTF_COMPILE_MAP_OF(N, F)               \
+  template<class T>                         \
+  inline constexpr bool kernel::has_compiled_sums<F<T>> = true;
 #endif

@@ -16,20 +16,14 @@ concept Vectorised = requires { requires static_cast<bool>(F::vectorised); };
 template<class F>
 concept ParallelFunction = requires { requires static_cast<bool>(F::parallel); };
 
-/// A function whose kernels are in the compiled part, where the program has one.
-template<class F>
-concept LibraryFunction = requires { typename F::of_library; };
-
 namespace function {
 
-/// Base of the library's own functions: kernels may call them with batches and on several threads, and the compiled part has the kernels. `flops` is
-/// the number of arithmetic steps.
+/// Base of functions that kernels may call with batches, and on several threads. `flops` is the number of arithmetic steps.
 template<extent Flops>
 struct of_elements {
   static constexpr bool vectorised = true;
   static constexpr bool parallel   = true;
   static constexpr extent flops    = Flops;
-  using of_library                 = void;
 };
 
 /// Base of functions that kernels call with single numbers, because no library has them for batches or those that exist are wrong somewhere.
@@ -76,5 +70,18 @@ struct scaled : of_elements<1> {
 };
 
 }  // namespace function
+
+// The compiled part meets these before the kernels are defined, so there kernel/nest.hpp says it.
+#define MESHTF_BASIC_FUNCTIONS                       \
+  MESHTF_COMPILE_MAP_AND_SUM(1, function::identity)  \
+  MESHTF_COMPILE_MAP_AND_SUM(1, function::negated)   \
+  MESHTF_COMPILE_MAP_AND_SUM_OF(1, function::scaled) \
+  MESHTF_COMPILE_MAP_AND_SUM(2, function::plus)      \
+  MESHTF_COMPILE_MAP_AND_SUM(2, function::minus)     \
+  MESHTF_COMPILE_MAP_AND_SUM(2, function::times)     \
+  MESHTF_COMPILE_MAP_AND_SUM(2, function::over)
+#ifndef MESHTF_COMPILED_PART
+MESHTF_BASIC_FUNCTIONS
+#endif
 }  // namespace v0
 }  // namespace meshtf

@@ -339,10 +339,12 @@ void compute(attention_gradient<T> const& task, attention_steps const& steps, pl
   kernel::attention_gradient(s, task.scale, arrays, scratch);
 }
 
-#define MESHTF_ATTENTION(T)                                                                                                        \
-  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T const*, T const*, T const*, T*, T*, T*); \
-  template void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, attention_gradient_arrays<T> const&, T*);
-MESHTF_COMPILE_WIDE(MESHTF_ATTENTION)
+#define MESHTF_ATTENTION(T)                                                                                                              \
+  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T const*, T const*, T const*, T*, computed<T>*,  \
+                        computed<T>*);                                                                                                   \
+  template void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, attention_gradient_arrays<T> const&, \
+                        computed<T>*);
+MESHTF_COMPILE_FLOATING(MESHTF_ATTENTION)
 #undef MESHTF_ATTENTION
 
 }  // namespace task

@@ -43,7 +43,7 @@ void map_some_and_sum(extent rows, extent n, extent stride, F const& f, T const*
 /// Four rows are summed at a time: `total` is read and written once for each four rows, and its rounding
 /// error grows with a quarter of the number of rows. Threads share the columns, if the functor may be called by several.
 template<class Arch = default_arch, class F, class T>
-void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, T* total) {
+void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, computed<T>* total) {
   parallel_for(n, 64, ParallelFunction<F> ? rows * n : 0, [&](extent begin, extent end) {
     detail::map_some_and_sum<Arch>(rows, end - begin, stride, f, dz + begin, x + begin, b + begin, z + begin, total + begin);
   });

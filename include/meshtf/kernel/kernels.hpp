@@ -6,6 +6,7 @@
 #include <meshtf/kernel/whole_arrays.hpp>
 
 #if MESHTF_DECLARES_ONLY
+#include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/users_function.hpp>
 #else
 #include <meshtf/kernel/attention.hpp>

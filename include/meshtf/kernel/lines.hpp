@@ -216,11 +216,13 @@ void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const
 MESHTF_COMPILE_NUMBERS(MESHTF_LINES)
 #undef MESHTF_LINES
 
-#define MESHTF_PICKS(T)                                                                                              \
-  template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*); \
+#define MESHTF_PICK(T) template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, computed<T>*);
+MESHTF_COMPILE_FLOATING(MESHTF_PICK)
+#undef MESHTF_PICK
+#define MESHTF_PICK_GRADIENT(T) \
   template void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
-MESHTF_COMPILE_WIDE(MESHTF_PICKS)
-#undef MESHTF_PICKS
+MESHTF_COMPILE_WIDE(MESHTF_PICK_GRADIENT)
+#undef MESHTF_PICK_GRADIENT
 
 #define MESHTF_ARGMAX(T)                                                                                         \
   template void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const*, T*, std::int32_t*); \

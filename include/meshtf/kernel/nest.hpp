@@ -452,13 +452,19 @@ void copy_nest(nest_steps const& steps, T* z, T const* x) {
 }
 
 // Narrow results have scratch memory where they are added up.
-#define MESHTF_REDUCTIONS(T)                                                                                                                        \
-  template void detail::reduce_rows<reduction::sum>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
-                                                    T*, computed<T>*);                                                                              \
+#define MESHTF_EXTREMES(T)                                                                                                                          \
   template void detail::reduce_rows<reduction::max>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
                                                     T*, computed<T>*);                                                                              \
   template void detail::reduce_rows<reduction::min>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
+                                                    T*, computed<T>*);
+MESHTF_COMPILE_EACH(MESHTF_EXTREMES)
+#undef MESHTF_EXTREMES
+
+#define MESHTF_REDUCTIONS(T)                                                                                                                        \
+  template void detail::reduce_rows<reduction::sum>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
                                                     T*, computed<T>*);                                                                              \
+  template void detail::reduce_rows<reduction::product>(nest_steps const&, bool, detail::typed_operand const*,                                      \
+                                                        detail::stored_rows<computed<T>> const&, T*, computed<T>*);                                 \
   template void add(extent, T const*, T const*, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_REDUCTIONS)
 #undef MESHTF_REDUCTIONS
@@ -473,14 +479,12 @@ MESHTF_COMPILE_EACH(MESHTF_NESTS)
 
 }  // namespace kernel
 
-MESHTF_COMPILE_MAP_AND_REDUCE(1, function::identity)
+#ifdef MESHTF_COMPILED_PART
+MESHTF_BASIC_FUNCTIONS
+MESHTF_COMPILE_REDUCE(1, max, function::identity)
+MESHTF_COMPILE_REDUCE(1, min, function::identity)
 MESHTF_COMPILE_CONVERSION(float, bfloat16)
 MESHTF_COMPILE_CONVERSION(bfloat16, float)
-MESHTF_COMPILE_MAP_AND_SUM(1, function::negated)
-MESHTF_COMPILE_MAP_AND_SUM_OF(1, function::scaled)
-MESHTF_COMPILE_MAP_AND_SUM(2, function::plus)
-MESHTF_COMPILE_MAP_AND_SUM(2, function::minus)
-MESHTF_COMPILE_MAP_AND_SUM(2, function::times)
-MESHTF_COMPILE_MAP_AND_SUM(2, function::over)
+#endif
 }  // namespace v0
 }  // namespace meshtf

@@ -391,14 +391,14 @@ void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh
   s.blocks.for_each([&](auto const& at) { kernel::norm_gradient_by({s, task.centred}, sums + at[1], kernel::detail::moved(arrays, at)); });
 }
 
-#define MESHTF_NORMS(T)                                                                                                             \
-  template void compute(normalise<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&);                       \
-  template void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&, double*);            \
-  template void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&, double const*);     \
-  template void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&);          \
-  template void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&, T*); \
-  template void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&, T const*);
-MESHTF_COMPILE_WIDE(MESHTF_NORMS)
+#define MESHTF_NORMS(T)                                                                                                                       \
+  template void compute(normalise<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&);                                 \
+  template void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&, double*);                      \
+  template void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&, double const*);               \
+  template void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&);                    \
+  template void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&, computed<T>*); \
+  template void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&, computed<T> const*);
+MESHTF_COMPILE_FLOATING(MESHTF_NORMS)
 #undef MESHTF_NORMS
 
 }  // namespace task

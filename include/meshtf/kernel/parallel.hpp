@@ -5,6 +5,7 @@
 #include <concepts>
 
 #include <meshtf/core/dim.hpp>
+#include <meshtf/core/function.hpp>
 #include <meshtf/kernel/thread_team.hpp>
 
 namespace meshtf {

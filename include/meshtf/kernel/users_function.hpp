@@ -16,22 +16,23 @@ namespace kernel {
 
 namespace detail {
 
-/// Whether the compiled part has the nests of a function: one of the library's, of operands that are all stored as the result is, or a conversion.
-template<class F, class R, class... T>
-inline constexpr bool in_compiled_part = LibraryFunction<F> && in_batches<F, R, T...> && (std::same_as<R, T> && ...);
-
-template<class F, class R, class... T>
-inline constexpr bool map_in_compiled_part = in_compiled_part<F, R, T...>;
-template<class R, class T>
-inline constexpr bool map_in_compiled_part<function::identity, R, T> = FloatingElement<R> && std::same_as<computed<R>, computed<T>>;
-
-/// Whether the compiled part has the kernel of a task.
+/// Whether the compiled part has the kernel of a task. Of functions it has those of operands that are all stored as the result is, and conversions.
 template<class K>
 inline constexpr bool is_compiled = true;
 template<class F, class R, class... T>
-inline constexpr bool is_compiled<task::map<F, R, T...>> = map_in_compiled_part<F, R, T...>;
+inline constexpr bool is_compiled<task::map<F, R, T...>> =
+    has_compiled_task<task::map<F, R, T...>> || (has_compiled_maps<F> && in_batches<F, R, T...> && (std::same_as<R, T> && ...));
+template<class R, class T>
+inline constexpr bool is_compiled<task::map<function::identity, R, T>> = FloatingElement<R> && std::same_as<computed<R>, computed<T>>;
+template<class F, class R, class... T>
+inline constexpr bool is_compiled<task::reduce<reduction::sum, F, R, T...>> =
+    has_compiled_task<task::reduce<reduction::sum, F, R, T...>> || (has_compiled_sums<F> && in_batches<F, R, T...> && (std::same_as<R, T> && ...));
 template<reduction Op, class F, class R, class... T>
-inline constexpr bool is_compiled<task::reduce<Op, F, R, T...>> = in_compiled_part<F, R, T...>;
+inline constexpr bool is_compiled<task::reduce<Op, F, R, T...>> = false;
+template<class R>
+inline constexpr bool is_compiled<task::reduce<reduction::max, function::identity, R, R>> = FloatingElement<R>;
+template<class R>
+inline constexpr bool is_compiled<task::reduce<reduction::min, function::identity, R, R>> = FloatingElement<R>;
 
 struct users_arch;
 

@@ -125,7 +125,8 @@ struct attend {
   static constexpr extent scratch(attention_steps const& s) { return attention_scratch(s); }
 };
 template<Element T>
-void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T const* q, T const* k, T const* v, T* z, T* log_total, T* scratch);
+void compute(attend<T> const&, attention_steps const& steps, place_in_mesh const&, T const* q, T const* k, T const* v, T* z, computed<T>* log_total,
+             computed<T>* scratch);
 
 /// The gradients that are wanted. Arrays: `attention_gradient_arrays<T>`.
 template<Element T>
@@ -151,7 +152,8 @@ struct attention_gradient {
   static constexpr extent scratch(attention_steps const& s) { return attention_gradient_scratch(s); }
 };
 template<Element T>
-void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, attention_gradient_arrays<T> const& arrays, T* scratch);
+void compute(attention_gradient<T> const&, attention_steps const& steps, place_in_mesh const&, attention_gradient_arrays<T> const& arrays,
+             computed<T>* scratch);
 
 }  // namespace task
 

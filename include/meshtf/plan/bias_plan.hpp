@@ -58,7 +58,7 @@ struct map_rows_and_sum {
   }
 };
 template<class F, Element T>
-void compute(map_rows_and_sum<F, T> const&, bias_steps const&, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z, T* total);
+void compute(map_rows_and_sum<F, T> const&, bias_steps const&, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z, computed<T>* total);
 
 }  // namespace task
 

@@ -22,7 +22,7 @@ struct pick {
   }
 };
 template<Element T>
-void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const* x, std::int32_t const* index, T* z);
+void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const* x, std::int32_t const* index, computed<T>* z);
 
 /// Adds `scale` times dz to the element of each line that the index names. Arrays: dz, index, dx.
 template<Element T>
@@ -51,6 +51,9 @@ struct set_picked {
             .bytes       = s.rows() * (2 * extent{sizeof(T)} + 2 * extent{sizeof(computed<T>)} + extent{sizeof(std::int32_t)})};
   }
 };
+template<class F, NarrowElement T>
+void compute(set_picked<F, T> const&, line_steps const&, place_in_mesh const&, T const* x, computed<T> const* y, computed<T> const* dz,
+             std::int32_t const* index, T* dx);
 
 }  // namespace task
 

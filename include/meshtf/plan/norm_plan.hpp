@@ -167,7 +167,7 @@ struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
   }
 };
 template<Element T>
-void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T* sums);
+void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, computed<T>* sums);
 
 /// The gradients of parts of rows by the sums of all processes. Arrays: `norm_gradient_arrays<T>`, the sums.
 template<class T>
@@ -180,7 +180,7 @@ struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
   }
 };
 template<Element T>
-void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, T const* sums);
+void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, computed<T> const* sums);
 
 }  // namespace task
 

@@ -30,6 +30,9 @@ struct abs : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::abs)
+MESHTF_COMPILE_MAP(2, function::abs_gradient)
+
 /// The absolute value; the gradient at 0 is 0.
 template<detail::NumberOperand X>
 constexpr auto abs(X const& x, std::source_location at = std::source_location::current()) {

@@ -25,8 +25,8 @@ MESHTF_COMPILE_MAP_AND_SUM(3, function::gelu_of_sum_gradient)
 
 #define MESHTF_BIAS_GELU(T)                                                                                                                        \
   template void task::compute(task::map_rows_and_sum<function::gelu_of_sum_gradient, T> const&, bias_steps const&, place_in_mesh const&, T const*, \
-                              T const*, T const*, T*, T*);
-MESHTF_COMPILE_WIDE(MESHTF_BIAS_GELU)
+                              T const*, T const*, T*, computed<T>*);
+MESHTF_COMPILE_FLOATING(MESHTF_BIAS_GELU)
 #undef MESHTF_BIAS_GELU
 
 /// gelu(x + bias), where the bias may lack some of x's dimensions. The tape keeps x, not the sum. If the bias has x's innermost dimensions, its

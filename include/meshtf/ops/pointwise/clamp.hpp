@@ -40,6 +40,9 @@ struct clamp_gradient : of_elements<2> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_OF(1, function::clamp)
+MESHTF_COMPILE_MAP_OF(2, function::clamp_gradient)
+
 /// `low` where x is less, `high` where x is greater, else x; NaN stays NaN. `low` is at most `high`. The gradient is dz where low <= x <= high, as in
 /// PyTorch, else 0.
 template<detail::NumberOperand X, Number A, Number B>

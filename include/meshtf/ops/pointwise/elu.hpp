@@ -40,6 +40,9 @@ struct elu_gradient : of_elements<3> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_OF(1, function::elu)
+MESHTF_COMPILE_MAP_OF(2, function::elu_gradient)
+
 /// x where x > 0, else alpha * (exp(x) - 1). Source: Clevert, Unterthiner, Hochreiter, Exponential Linear Units (2015).
 template<detail::FloatingOperand X, Number N = double>
 constexpr auto elu(X const& x, N alpha = 1, std::source_location at = std::source_location::current()) {

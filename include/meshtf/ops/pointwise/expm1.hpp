@@ -30,6 +30,9 @@ struct expm1 : of_elements<2> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::expm1)
+MESHTF_COMPILE_MAP(2, function::expm1_gradient)
+
 /// exp(x) - 1, exact also for small x.
 template<detail::FloatingOperand X>
 constexpr auto expm1(X const& x, std::source_location at = std::source_location::current()) {

@@ -33,6 +33,9 @@ struct gelu_erf : of_elements<4> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::gelu_erf)
+MESHTF_COMPILE_MAP(2, function::gelu_erf_gradient)
+
 /// x times the normal cumulative distribution function, computed with the error function; `gelu` approximates it with tanh. Source: Hendrycks,
 /// Gimpel, Gaussian Error Linear Units (2016); the name is oneDNN's.
 template<detail::FloatingOperand X>

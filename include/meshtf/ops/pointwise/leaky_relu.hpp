@@ -39,6 +39,9 @@ struct leaky_relu_gradient : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_OF(1, function::leaky_relu)
+MESHTF_COMPILE_MAP_OF(2, function::leaky_relu_gradient)
+
 /// x where x > 0, else slope * x; the gradient at 0 is `slope`. The slope is 0.01 unless it is given, as in PyTorch and JAX; in Mesh TensorFlow it is
 /// 0.2. Source: Maas, Hannun, Ng, Rectifier Nonlinearities (2013).
 template<detail::FloatingOperand X, Number N = double>

@@ -30,6 +30,9 @@ struct log1p : of_elements<2> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::log1p)
+MESHTF_COMPILE_MAP(2, function::log1p_gradient)
+
 /// log(1 + x), exact also for small x.
 template<detail::FloatingOperand X>
 constexpr auto log1p(X const& x, std::source_location at = std::source_location::current()) {

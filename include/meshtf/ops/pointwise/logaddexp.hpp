@@ -42,6 +42,10 @@ struct logaddexp : of_elements<6> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(2, function::logaddexp)
+MESHTF_COMPILE_MAP(3, function::exp_of_first)
+MESHTF_COMPILE_MAP(3, function::exp_of_second)
+
 /// log(exp(x) + exp(y)), which neither overflows nor loses digits. Two tensors, broadcast to one another, or a tensor and a number. Nothing is sent. The
 /// gradients owe the axes of the dimensions that their operand lacks.
 template<class X, class Y>

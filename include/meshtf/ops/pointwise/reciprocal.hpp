@@ -28,6 +28,9 @@ struct reciprocal : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::reciprocal)
+MESHTF_COMPILE_MAP(2, function::result_squared_gradient)
+
 /// 1 / x
 template<detail::FloatingOperand X>
 constexpr auto reciprocal(X const& x, std::source_location at = std::source_location::current()) {

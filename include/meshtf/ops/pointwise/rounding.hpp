@@ -43,6 +43,10 @@ struct round : of_elements<1> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::floor)
+MESHTF_COMPILE_MAP(1, function::ceil)
+MESHTF_COMPILE_MAP(1, function::round)
+
 /// The largest integer that is at most x, in the element type. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto floor(X const& x, std::source_location at = std::source_location::current()) {

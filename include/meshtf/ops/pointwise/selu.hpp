@@ -34,6 +34,9 @@ struct selu : of_elements<3> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::selu)
+MESHTF_COMPILE_MAP(2, function::selu_gradient)
+
 /// 1.0507 x where x > 0, else 1.0507 * 1.6733 (exp(x) - 1). Source: Klambauer and others, Self-Normalizing Neural Networks (2017).
 template<detail::FloatingOperand X>
 constexpr auto selu(X const& x, std::source_location at = std::source_location::current()) {

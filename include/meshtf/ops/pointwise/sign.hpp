@@ -21,6 +21,8 @@ struct sign : of_elements<2> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::sign)
+
 /// -1, 0 or 1; -0 and NaN stay what they are. No gradient.
 template<detail::NumberOperand X>
 constexpr auto sign(X const& x, std::source_location at = std::source_location::current()) {

@@ -35,6 +35,9 @@ struct silu : of_elements<4> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::silu)
+MESHTF_COMPILE_MAP(2, function::silu_gradient)
+
 /// x * sigmoid(x), also called swish. Source: Elfwing, Uchibe, Doya, Sigmoid-Weighted Linear Units (2017).
 template<detail::FloatingOperand X>
 constexpr auto silu(X const& x, std::source_location at = std::source_location::current()) {

@@ -53,6 +53,11 @@ struct cos_gradient : of_elements<3> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::sin)
+MESHTF_COMPILE_MAP(1, function::cos)
+MESHTF_COMPILE_MAP(2, function::sin_gradient)
+MESHTF_COMPILE_MAP(2, function::cos_gradient)
+
 /// The sine of an angle in radians.
 template<detail::FloatingOperand X>
 constexpr auto sin(X const& x, std::source_location at = std::source_location::current()) {

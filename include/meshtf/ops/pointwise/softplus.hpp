@@ -33,6 +33,9 @@ struct softplus : of_elements<5> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(1, function::softplus)
+MESHTF_COMPILE_MAP(2, function::softplus_gradient)
+
 /// log(1 + exp(x)), which neither overflows nor loses digits. Its gradient is sigmoid(x).
 template<detail::FloatingOperand X>
 constexpr auto softplus(X const& x, std::source_location at = std::source_location::current()) {

@@ -21,6 +21,8 @@ struct l2_norm_gradient : of_elements<3> {   // 0 where all elements are 0
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP(3, function::l2_norm_gradient)
+
 /// The square root of the sum of squares over `Along...`; over all dimensions if none is named.
 ///
 /// Where one of them is split, an all-reduce of the result over its axes joins the processes' sums. Gradient: dz * x / z, 0 where z is 0, as in

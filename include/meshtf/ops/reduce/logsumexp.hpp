@@ -39,6 +39,10 @@ struct logsumexp_gradient : of_elements<4> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_AND_SUM(2, function::exp_below_peak)
+MESHTF_COMPILE_MAP(2, function::log_above_peak)
+MESHTF_COMPILE_MAP(3, function::logsumexp_gradient)
+
 /// log(sum(exp(x))) over `Along...`; over all dimensions if none is named. It neither overflows nor loses digits: the maximum is subtracted first. Of
 /// elements that are all -inf it is -inf, and their gradient is 0.
 ///

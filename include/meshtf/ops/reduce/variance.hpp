@@ -32,6 +32,9 @@ struct variance_gradient : of_elements<4> {
 
 }  // namespace function
 
+MESHTF_COMPILE_MAP_AND_SUM_OF(2, function::squared_distance)
+MESHTF_COMPILE_MAP_OF(3, function::variance_gradient)
+
 /// The mean of (x - mean(x))^2 over `Along...`; over all dimensions if none is named. It is divided by the number of elements, as in NumPy and JAX,
 /// not by one less, as in PyTorch.
 ///
