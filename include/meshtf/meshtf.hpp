@@ -10,10 +10,5 @@
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/io/global.hpp>
 #include <meshtf/io/print.hpp>
-#include <meshtf/planning.hpp>
-#include <meshtf/runtime/agree.hpp>
-#include <meshtf/runtime/collectives.hpp>
-#include <meshtf/runtime/environment.hpp>
-#include <meshtf/runtime/pool.hpp>
-#include <meshtf/runtime/process_mesh.hpp>
-#include <meshtf/runtime/run_on.hpp>
+#include <meshtf/kernel/xtensor_view.hpp>
+#include <meshtf/training.hpp>

@@ -29,6 +29,15 @@ auto xtensor_view(T* data, std::array<extent, N> const& extents, std::array<exte
   }(std::make_index_sequence<N>{});
 }
 
+/// The views of a mesh's processes, for a header that is read before xtensor's are.
+template<class T>
+struct viewer {
+  template<class... A>
+  static auto view(A const&... a) {
+    return xtensor_view(a...);
+  }
+};
+
 }  // namespace kernel
 }  // namespace v0
 }  // namespace meshtf

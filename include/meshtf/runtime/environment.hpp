@@ -16,9 +16,6 @@
 #if __has_include(<malloc.h>)
 #include <malloc.h>
 #endif
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #include <boost/mpi/communicator.hpp>
 #include <boost/mpi/environment.hpp>
@@ -26,6 +23,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/threads.hpp>
 #include <meshtf/kernel/blas_kernel.hpp>
+#include <meshtf/kernel/float_control.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/runtime/thread_number.hpp>
 #include <meshtf/runtime/waiting.hpp>
@@ -128,16 +126,6 @@ inline bool all_fail_alike(failure const& mine, long patience) {
   std::_Exit(mine.exit_status);
 }
 
-inline void flush_denormals() {
-#if defined(__SSE2__)
-  _mm_setcsr(_mm_getcsr() | 0x8040);   // FTZ and DAZ
-#elif defined(__aarch64__)
-  std::uint64_t control;
-  asm volatile("mrs %0, fpcr" : "=r"(control));
-  asm volatile("msr fpcr, %0" : : "r"(control | std::uint64_t{1} << 24));
-#endif
-}
-
 inline void keep_memory() {
 #if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -189,7 +177,7 @@ public:
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
     MPI_Comm_set_name(detail::failures, "failures");
-    if (settings.flush_denormals) detail::flush_denormals();
+    if (settings.flush_denormals) kernel::set_float_control(kernel::float_control() | kernel::flushes_denormals);
     int const number = detail::thread_number(wished);
     if (settings.one_gemm_thread || number > 1) kernel::use_one_library_thread();
     kernel::use_threads(number);

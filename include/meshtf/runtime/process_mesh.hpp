@@ -14,10 +14,13 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/kernels.hpp>
-#include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/runtime/messages.hpp>
 #include <meshtf/runtime/one_program.hpp>
 #include <meshtf/runtime/pool.hpp>
+
+#if !MESHTF_DECLARES_ONLY
+#include <meshtf/kernel/xtensor_view.hpp>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -88,12 +91,12 @@ public:
   /// This process's elements as an xtensor view.
   template<class T, std::size_t N>
   auto view(T* data, std::array<extent, N> const& extents) const {
-    return kernel::xtensor_view(data, extents);
+    return viewer_of<T>::view(data, extents);
   }
   /// The same where it holds less than it has room for.
   template<class T, std::size_t N>
   auto view(T* data, std::array<extent, N> const& held, std::array<extent, N> const& stored) const {
-    return kernel::xtensor_view(data, held, stored);
+    return viewer_of<T>::view(data, held, stored);
   }
 
   // ---- arithmetic: a plan says what to do, a kernel does it
@@ -144,6 +147,14 @@ public:
   using accounts<process_mesh<M>, M>::end_notes;
 
 private:
+  template<class T>
+  struct viewer_in {
+    static_assert(requires { sizeof(kernel::viewer<T>); }, "meshtf: local() needs xtensor: include <meshtf/kernel/xtensor_view.hpp>, or <meshtf/meshtf.hpp>");
+    using type = kernel::viewer<T>;
+  };
+  template<class T>
+  using viewer_of = typename viewer_in<T>::type;
+
   template<Task K, class... A>
   void do_task(K const& task, typename K::steps_type const& priced, typename K::steps_type const& own, A const&... arrays) {
     auto const span = watched() ? does(task.work(priced)) : profile::span{};
