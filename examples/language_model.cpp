@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 #include <unistd.h>
 
@@ -27,6 +28,9 @@
 
 #ifndef MODEL_SIZE
 #define MODEL_SIZE tiny  // one size a program: sizes are types, and each is compiled for five layouts
+#endif
+#ifndef ACTIVATION
+#define ACTIVATION float  // meshtf::bfloat16: mixed precision, a program of its own too
 #endif
 
 namespace {
@@ -49,6 +53,9 @@ struct model_size {
 [[maybe_unused]] constexpr model_size base {"base",     6,   384,     6,  64,    256,    16,   0.04,  1e-3,   6000};
 // clang-format on
 constexpr model_size size = MODEL_SIZE;
+
+using activation                  = ACTIVATION;  // what the model computes in; its weights, their gradients and the optimizer are float
+constexpr bool in_mixed_precision = !std::is_same_v<activation, float>;
 
 // clang-format off
 struct batch  : meshtf::dim<size.batch>     {};   // dimensions: a name and a size
@@ -80,7 +87,7 @@ struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hid
 
 template<meshtf::Layout L>
 struct training {
-  meshtf::nn::transformer<float, L, dims> net;
+  meshtf::nn::transformer<float, L, dims, activation> net;
   meshtf::adamw opt{size.rate, 0.1, 0.9, 0.95};
   meshtf::tensor<int, L, batch, length> ids, targets;
 
@@ -115,7 +122,7 @@ void compare_layouts(meshtf::process_mesh<grid>& m, meshtf::text const& text, op
     meshtf::random_windows windows{text, seed};
     table.add(t, [&] { windows.next(t.ids, t.targets); });
   });
-  table.finish();
+  table.finish(in_mixed_precision ? 1e-2F : 1e-5F);
 }
 
 // ---- training -------------------------------------------------------------------------------------------------------------------------------------
@@ -182,7 +189,8 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
   meshtf::random_windows windows{text.training, at.seed};
   windows.seek(first);
 
-  say(m, "\ntraining under %s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(), first + 1, steps, tokens_a_step);
+  say(m, "\ntraining under %s%s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(), in_mixed_precision ? " in mixed precision" : "", first + 1,
+      steps, tokens_a_step);
   auto const rate      = schedule(steps);
   long const save_pace = std::clamp(steps / 10, 1L, 500L);
   progress shown{m.rank() == 0, first, steps, chosen.every};

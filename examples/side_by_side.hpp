@@ -78,11 +78,11 @@ public:
     trials_.push_back(losses);
   }
 
-  /// Every step's loss is the same under every layout, up to the rounding of sums.
-  void finish() const {
+  /// Every step's loss is the same under every layout, up to the rounding of sums: relative to the loss, at most `tolerance`.
+  void finish(float tolerance = 1e-5F) const {
     for (auto const& losses : trials_)
       for (std::size_t i = 0; i < steps; ++i)
-        if (!(std::abs(losses[i] / trials_[0][i] - 1) <= 1e-5f))
+        if (!(std::abs(losses[i] / trials_[0][i] - 1) <= tolerance))
           throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials_[0][i]) + " and " +
                                        std::to_string(losses[i]) + " in step " + std::to_string(i + 1));
     if (trials_.size() > 1) say(machine_, "The losses are equal under all layouts, and what was counted is what the compiler promised.\n");
