@@ -15,6 +15,9 @@ using namespace zoo;
 
 struct two : dim<2> {};
 struct many : dim<5000> {};
+struct three : dim<3> {};
+struct five : dim<5> {};
+struct some : up_to<8> {};  // of which six are counted
 
 struct viewer {
   sights* seen               = nullptr;
@@ -45,8 +48,8 @@ constexpr void show(See const& see, double slack, double slack_of_gradients, F c
   (w.zero_gradient(), ...);
   auto const z = f(w...);
   see(z, slack);
-  [&]<class R, class... D>(tensor<R, L, D...> const& value) {
-    auto const probe = cast<R>(random_normal<bfloat16, L, D...>(value.machine(), {.seed = 99}));
+  [&]<class R, class K, class... D>(tensor<R, K, D...> const& value) {
+    auto const probe = cast<R>(random_normal<bfloat16, K, D...>(value.machine(), {.seed = 99}));
     backward(sum(value * probe));
   }(z);
   (see(finish(gradient(w)), slack_of_gradients), ...);
@@ -161,6 +164,50 @@ struct layers {
   }
 };
 
+template<class T>
+struct moves {
+  template<Layout L, class See>
+  constexpr void operator()(machine<L>& m, See const& see) const {
+    using to = targets_of<wet<L>>;
+    std::type_identity<L> const l;
+    auto x = drawn_as<T, batch, hidden>(m, l, 1);
+    auto y = drawn_as<T, batch, two, hidden>(m, l, 2);
+    auto z = drawn_as<T, batch, three, hidden>(m, l, 3);
+    auto w = drawn_as<T, hidden, out>(m, l, 4);
+    auto h = drawn_as<T, plain_group, plain_member, batch>(m, l, 5);
+    auto e = drawn_as<T, left, in>(m, l, 6);
+    show<T, L>(see, 0, 0, [](auto const& a, auto const& b) { return concat<five>(a, b); }, y, z);
+    show<T, L>(see, 0, 0, [](auto const& a) { return split_dim<hidden, heads, key>(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return split_dim<hidden, plain_group, plain_member>(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return merge_dims<plain_group, plain_member, hidden>(a); }, h);
+    show<T, L>(see, 0, 0, [](auto const& a) { return rename<left, even>(a); }, e);
+    show<T, L>(see, 0, 0, [](auto const& a) { return rename<left, out>(a); }, e);
+    show<T, L>(see, 0, 0, [](auto const& a) { return reshard<typename to::whole>(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return reshard<typename to::exchanged>(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return reshard<typename to::scattered>(a); }, w);
+  }
+};
+
+/// Along a dimension of which fewer elements are counted than there is room for. Its results are without it: what is not counted has no value.
+template<class T>
+struct counts_of {
+  template<Layout L, class See>
+  constexpr void operator()(machine<L>& m, See const& see) const {
+    std::type_identity<L> const l;
+    auto x     = drawn_as<T, batch, some, hidden>(m, l, 1);
+    auto k     = drawn_as<T, batch, some, in>(m, l, 2);
+    auto scale = drawn_as<T, in>(m, l, 3, 1, 0.25), bias = drawn_as<T, in>(m, l, 4);
+    counted<some> const guard{m, 6};
+    show<T, L>(see, 0, 0, [](auto const& a) { return sum<some>(a); }, x);
+    show<T, L>(see, 0, 1, [](auto const& a) { return mean<some>(a); }, x);
+    show<T, L>(see, 0, 0, [](auto const& a) { return max<some>(a); }, x);
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& b) { return einsum<batch, hidden, in>(a, b); }, x, k);
+    show<T, L>(see, 2, 4, [](auto const& a) { return sum<some>(softmax<some>(a) * a); }, x);
+    show<T, L>(see, 4, 6, [](auto const& a, auto const& s, auto const& b) { return sum<some>(square(layer_norm<in>(a, s, b))); }, k, scale, bias);
+    show<T, L>(see, 4, 6, [](auto const& a) { return max<some>(attention<some, some, in>(a, a, a, {.causal = true})); }, k);
+  }
+};
+
 template<class P>
 struct silent {
   template<Layout L>
@@ -228,3 +275,5 @@ TEST_CASE("pointwise operations round once") { check_rounded<pointwise>(); }
 TEST_CASE("normalisations, attention, look-ups and draws round once") { check_rounded<layers>(); }
 TEST_CASE("products round once") { check_rounded<products>(); }
 TEST_CASE("reductions and copies round once") { check_rounded<reductions>(); }
+TEST_CASE("concatenations, reshapes and reshards move bfloat16 as it is") { check_rounded<moves>(); }
+TEST_CASE("bfloat16 under counts rounds once") { check_rounded<counts_of>(); }

@@ -76,7 +76,8 @@ constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& comp
   auto& slot = x.slot();
   expect_tape(slot.left, m.now());
   if (slot.sum) m.must_know(slot.owed);
-  if (slot.sum && slot.owed != 0) {   // the first contribution is an open sum, this one is whole
+  // Not in one pass: if the first contribution is an open sum, since this one is whole; of counted dimensions, since what is not counted is cleared.
+  if ((CountedDimension<D> || ...) || (slot.sum && slot.owed != 0)) {
     auto dx = tensor<T, L, D...>::uninitialised(m);
     compute(false, static_cast<T const*>(nullptr), dx.data());
     contribute(x, dx);
