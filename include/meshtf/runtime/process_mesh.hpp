@@ -132,7 +132,7 @@ public:
   template<class T>
   void copy(extent n, T const* x, T* z) {
     auto const span = watched() ? does(work_of::copy<T>(n)) : profile::span{};
-    if (x != z) std::copy_n(x, n, z);
+    if (x != z) kernel::copy(n, x, z);
   }
 
   /// Copies the `held` elements of x and fills z with zeros up to `size`. The price is the same on every process.
