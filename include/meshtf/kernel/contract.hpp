@@ -1,6 +1,7 @@
 // Contractions: an einsum of two arrays in one process, as its plan says.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace detail {
 /// f(at) for each product, where at[0], at[1] and at[2] are where its A, B and C begin. Threads share the products, or each product if it is large.
 template<class F>
 void for_each_product(contraction_steps const& s, F const& f) {
+  if (s.batch.turns == 1) return f(std::array<extent, 3>{});
   constexpr extent for_an_element = 64;  // multiplications that take as long as one element of a sum
   extent const work               = strips_of(s.m, s.n, s.k) == 1 ? s.batch.turns * (s.m * s.n * s.k / for_an_element) : 0;
   parallel_for(s.batch.turns, 1, work, [&](extent begin, extent end) { for_some_indices<3>(s.batch.sizes(), s.batch.stride, begin, end, f); });

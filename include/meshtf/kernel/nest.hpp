@@ -241,11 +241,10 @@ template<reduction Op, class Arch, bool Narrow, class R>
   } while (plane.next());
 }
 
-/// `store_blocks` on all threads, unless the functor must stay on one. An element's bits do not depend on the part that it is in.
+/// `store_blocks` on all threads. An element's bits do not depend on the part that it is in.
 template<class Arch, bool Narrow, class R>
-[[gnu::noinline]] void store_nest(nest_steps const& steps, bool parallel, bool batches, operand const* x, stored_rows<computed<R>> const& rows,
-                                  R* z) {
-  nest_division const how = parallel && thread_count() > 1 ? division_of(steps) : nest_division{};
+[[gnu::noinline]] void store_parts(nest_steps const& steps, bool batches, operand const* x, stored_rows<computed<R>> const& rows, R* z) {
+  nest_division const how = division_of(steps);
   if (how.parts == 1) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
   parallel_parts(how.parts, [&](extent number, int) {
     auto const part = part_of(steps, how, number);
@@ -253,12 +252,11 @@ template<class Arch, bool Narrow, class R>
   });
 }
 
-/// `join_blocks` on all threads, unless the functor must stay on one. The parts are the same whatever the number of threads, since the bits of a sum
-/// depend on its parts.
+/// `join_blocks` on all threads. The parts are the same whatever the number of threads, since the bits of a sum depend on its parts.
 template<reduction Op, class Arch, bool Narrow, class R>
-[[gnu::noinline]] void join_nest(nest_steps const& steps, bool parallel, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
-                                 joined_rows<Op, R> const& joined, R* z) {
-  nest_division const how = parallel ? division_of(steps) : nest_division{};
+[[gnu::noinline]] void join_parts(nest_steps const& steps, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
+                                  joined_rows<Op, R> const& joined, R* z) {
+  nest_division const how = division_of(steps);
   if (how.parts == 1) return join_blocks<Op, Arch, Narrow>(steps, batches, accumulate, x, rows, joined, z);
   auto const result = static_cast<std::size_t>(steps.operands - 1);
   if (!how.joins)
@@ -343,7 +341,7 @@ void map_some(extent n, F const& f, R* z, T const*... x) {
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_row(extent n, F const& f, R* z, T const*... x) {
   if constexpr (ParallelFunction<F>)
-    if (thread_count() > 1)
+    if (n >= worth_dividing && thread_count() > 1)
       return parallel_for(n, detail::block_elements, n,
                           [&](extent begin, extent end) { detail::map_some<Arch>(end - begin, f, z + begin, (x + begin)...); });
   detail::map_some<Arch>(n, f, z, x...);
@@ -358,8 +356,11 @@ template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.turns, f, z, x...);
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
-  detail::store_nest<Arch, detail::any_narrow<R, T...>>(steps, ParallelFunction<F>, detail::in_batches<F, R, T...>, operands.data(),
-                                                        detail::stored<Arch, F, computed<R>, computed<T>...>{f}, z);
+  constexpr bool narrow = detail::any_narrow<R, T...>, batches = detail::in_batches<F, R, T...>;
+  detail::stored<Arch, F, computed<R>, computed<T>...> const rows{f};
+  if (ParallelFunction<F> && steps.turns >= worth_dividing && thread_count() > 1)
+    detail::store_parts<Arch, narrow>(steps, batches, operands.data(), rows, z);
+  else detail::store_blocks<Arch, narrow>(steps, batches, operands.data(), rows, z);
 }
 
 /// z = f(x...) joined by `Op` over the loops in which z does not move; with `Accumulate`, joined to what z holds. Sums of floats stay accurate
@@ -368,13 +369,15 @@ template<reduction Op, bool Accumulate = false, class Arch = default_arch, class
   requires(!NarrowElement<R>)
 void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
+  constexpr bool narrow = detail::any_narrow<T...>, batches = detail::in_batches<F, R, T...>;
   detail::stored<Arch, F, R, computed<T>...> const rows{f};
-  if constexpr (detail::in_batches<F, R, T...>)
-    detail::join_nest<Op, Arch, detail::any_narrow<T...>>(steps, ParallelFunction<F>, true, Accumulate, operands.data(), rows,
-                                                          detail::joined<Op, Arch, F, R, sizeof...(T)>{f}, z);
-  else
-    detail::join_nest<Op, Arch, detail::any_narrow<T...>>(steps, ParallelFunction<F>, false, Accumulate, operands.data(), rows,
-                                                          detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}}, z);
+  auto const join = [&](auto const& joined) {
+    if (ParallelFunction<F> && steps.turns >= worth_dividing)
+      detail::join_parts<Op, Arch, narrow>(steps, batches, Accumulate, operands.data(), rows, joined, z);
+    else detail::join_blocks<Op, Arch, narrow>(steps, batches, Accumulate, operands.data(), rows, joined, z);
+  };
+  if constexpr (batches) join(detail::joined<Op, Arch, F, R, sizeof...(T)>{f});
+  else join(detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}});
 }
 
 /// z = `value` wherever a nest writes, even if it has no turns: its loops along which z stands still may be empty.
