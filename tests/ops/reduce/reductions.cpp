@@ -49,7 +49,9 @@ TEST_CASE("product of elements of which some are 0: their gradient is the produc
     auto const few  = random_normal<double, L, batch, hidden>(m, {.seed = 8});
     auto const hole = where(less(few, -1.5), 0, x);  // rows with none, one and several zeros
     see(product<hidden>(hole));
-    auto const loss = sum(product<hidden>(hole)) + sum(product<batch>(hole));
+    auto const of_rows = sum(product<hidden>(hole));
+    auto const of_all  = sum(product<batch>(hole));
+    auto const loss    = of_rows + of_all;
     backward(loss);
     see(finish(gradient(x)));
   });
