@@ -46,9 +46,14 @@
 #include <meshtf/ops/shape.hpp>
 #include <meshtf/optim/adam.hpp>
 #include <meshtf/optim/adamw.hpp>
+#include <meshtf/optim/cosine_restarts.hpp>
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/inverse_square_root.hpp>
+#include <meshtf/optim/lion.hpp>
+#include <meshtf/optim/momentum.hpp>
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/optim/warmup_cosine.hpp>
+#include <meshtf/optim/warmup_stable_decay.hpp>
 #include <meshtf/price/budget.hpp>
 #include <meshtf/price/cost_difference.hpp>
 #include <meshtf/price/cost_hash.hpp>

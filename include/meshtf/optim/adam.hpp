@@ -58,6 +58,8 @@ public:
   /// reduce-scattered instead of all-reduced, and the new weights are all-gathered. The steps are the same. Set it before the first step.
   /// Source: Rajbhandari and others, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models (2020), stage 1.
   bool shard_state = false;
+  /// Without it m and v themselves are used, so the first steps are small, as in Mesh TensorFlow and BERT.
+  bool bias_correction = true;
 
   constexpr adam() = default;
   constexpr explicit adam(double r, double b1 = 0.9, double b2 = 0.999, double e = 1e-8) : rate(r), beta1(b1), beta2(b2), epsilon(e) {}
@@ -207,11 +209,11 @@ private:
     w.handle()->written();
     using C = computed<T>;
     function::adam_update<C> const f{static_cast<C>(kept(int{sizeof...(D)})),
-                                     static_cast<C>(rate / (1 - power1_)),
+                                     static_cast<C>(bias_correction ? rate / (1 - power1_) : rate),
                                      static_cast<C>(beta1),
                                      static_cast<C>(beta2),
                                      static_cast<C>(epsilon),
-                                     static_cast<C>(1 / (1 - power2_))};
+                                     static_cast<C>(bias_correction ? 1 / (1 - power2_) : 1)};
     sent.gather(w.data(), s.parts, [&](T* part) {
       w.machine().transform(s.parts.part(), f, part, s.first->data(), s.second->data(), static_cast<T const*>(w.slot().sum->data()));
     });

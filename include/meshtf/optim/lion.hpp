@@ -1,0 +1,71 @@
+// Lion.
+#pragma once
+
+#include <array>
+#include <source_location>
+
+#include <meshtf/core/math.hpp>
+#include <meshtf/optim/elementwise_steps.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+template<class T>
+struct lion_update : of_elements<9> {
+  T kept, rate, beta1, beta2;   // kept: the share of a weight that decay leaves
+  constexpr lion_update(T k, T r, T b1, T b2) : kept(k), rate(r), beta1(b1), beta2(b2) {}
+
+  template<class V>
+  constexpr void operator()(V& w, V& mean, V const& g) const {
+    using math::select;
+    V const c = V(beta1) * mean + V(1 - beta1) * g;
+    w         = V(kept) * w - V(rate) * select(c > V(0), V(1), select(c < V(0), V(-1), c));   // a NaN passes through
+    mean      = V(beta2) * mean + V(1 - beta2) * g;
+  }
+};
+
+}  // namespace function
+
+/// c = beta1 m + (1 - beta1) gradient, w -= rate (sign(c) + weight_decay w), m = beta2 m + (1 - beta2) gradient. It keeps one array where Adam keeps
+/// two. Parameters of fewer than `decayed_rank` dimensions do not decay.
+/// Source: Chen and others, Symbolic Discovery of Optimization Algorithms (2023), algorithm 2.
+class lion : public elementwise_steps {
+public:
+  double rate         = 1e-4;
+  double weight_decay = 0;
+  double beta1        = 0.9;
+  double beta2        = 0.99;
+  int decayed_rank    = 2;
+
+  constexpr lion() = default;
+  constexpr explicit lion(double r, double decay = 0, double b1 = 0.9, double b2 = 0.99) : rate(r), weight_decay(decay), beta1(b1), beta2(b2) {}
+
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
+  template<class... Part>
+  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    take_steps("lion::step", at, list, [this]<class T>(int rank) {
+      return function::lion_update<T>{static_cast<T>(rank >= decayed_rank ? 1 - rate * weight_decay : 1), static_cast<T>(rate), static_cast<T>(beta1),
+                                      static_cast<T>(beta2)};
+    });
+  }
+  /// Refused with a sentence: a model is not a list.
+  template<class Model>
+    requires(!detail::is_parameter_list<Model>)
+  constexpr void step(Model const&) const {
+    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+  }
+
+  // ---- for checkpoints
+
+  static constexpr char const* kind = "lion";
+  static constexpr std::array<char const*, 1> array_names{"mean"};
+  template<class Parameter, class F>
+  constexpr void for_each_array(Parameter const& w, F const& f) const {
+    show_array(w, array_names[0], f);
+  }
+};
+
+}  // namespace v0
+}  // namespace meshtf

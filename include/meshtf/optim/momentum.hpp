@@ -1,0 +1,64 @@
+// Stochastic gradient descent with momentum, also Nesterov's.
+#pragma once
+
+#include <array>
+#include <source_location>
+
+#include <meshtf/optim/elementwise_steps.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+template<class T>
+struct momentum_update : of_elements<6> {
+  T rate, along, from_velocity, from_gradient;   // the step is a part of the new velocity and a part of the gradient
+  constexpr momentum_update(T r, T a, bool nesterov) : rate(r), along(a), from_velocity(nesterov ? a : T{1}), from_gradient(nesterov ? T{1} : T{}) {}
+
+  template<class V>
+  constexpr void operator()(V& w, V& velocity, V const& g) const {
+    velocity = V(along) * velocity + g;
+    w        = w - V(rate) * (V(from_velocity) * velocity + V(from_gradient) * g);
+  }
+};
+
+}  // namespace function
+
+/// v = mu v + gradient, w -= rate v; with `nesterov`, w -= rate (gradient + mu v). As in PyTorch, a change of the rate acts on the whole velocity at
+/// once; in Mesh TensorFlow, where v = mu v + rate gradient, only on gradients to come.
+/// Source: Sutskever, Martens, Dahl, Hinton, On the Importance of Initialization and Momentum in Deep Learning (2013), in PyTorch's form.
+class momentum : public elementwise_steps {
+public:
+  double rate   = 0.01;
+  double mu     = 0.9;
+  bool nesterov = false;
+
+  constexpr momentum() = default;
+  constexpr explicit momentum(double r, double m = 0.9, bool n = false) : rate(r), mu(m), nesterov(n) {}
+
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
+  template<class... Part>
+  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    take_steps("momentum::step", at, list,
+               [this]<class T>(int) { return function::momentum_update<T>{static_cast<T>(rate), static_cast<T>(mu), nesterov}; });
+  }
+  /// Refused with a sentence: a model is not a list.
+  template<class Model>
+    requires(!detail::is_parameter_list<Model>)
+  constexpr void step(Model const&) const {
+    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+  }
+
+  // ---- for checkpoints
+
+  static constexpr char const* kind = "momentum";
+  static constexpr std::array<char const*, 1> array_names{"velocity"};
+  template<class Parameter, class F>
+  constexpr void for_each_array(Parameter const& w, F const& f) const {
+    show_array(w, array_names[0], f);
+  }
+};
+
+}  // namespace v0
+}  // namespace meshtf

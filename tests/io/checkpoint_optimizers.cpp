@@ -1,0 +1,43 @@
+// The state of momentum and Lion in a checkpoint: training goes on as if nothing had happened.
+#include <meshtf/io/checkpoint.hpp>
+
+#include "../optim/model.hpp"
+#include "folder.hpp"
+
+using namespace optim;
+
+namespace {
+
+template<Layout L, class Optimizer>
+void train(machine<L>& m, model_of<double, L>& net, Optimizer& opt) {
+  auto const loss = net.loss(data_of<double, L>(m));
+  backward(loss);
+  opt.step(net.parameters());
+}
+
+/// Three steps in a row, and two of them, a checkpoint, and the third from it.
+template<Layout L, class Optimizer>
+void check_goes_on() {
+  files::folder const folder;
+  auto& m = processes<typename L::mesh_type>();
+  model_of<double, L> net{m}, later{m};
+  Optimizer opt{0.02}, next{0.02};
+  opt.shard_state = true;
+  train<L>(m, net, opt);
+  train<L>(m, net, opt);
+  save(net.parameters(), opt, {2, 0}, folder / "run");
+  train<L>(m, net, opt);
+  load(later.parameters(), next, folder / "run");
+  train<L>(m, later, next);
+  CHECK((to_global(net.w) == to_global(later.w)));
+  CHECK((to_global(net.c) == to_global(later.c)));
+}
+
+}  // namespace
+
+TEST_CASE("momentum and Lion go on from a checkpoint") {
+  under_each_layout([]<Layout L> {
+    check_goes_on<L, momentum>();
+    check_goes_on<L, lion>();
+  });
+}
