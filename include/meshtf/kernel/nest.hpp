@@ -304,7 +304,10 @@ inline std::array<operand, max_operands> operands_of(nest_steps const& steps, ty
 
 template<Element R>
 void map_rows(nest_steps const& steps, bool parallel, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z) {
-  if (steps.turns != 0) store_nest<default_arch, true>(steps, parallel, false, operands_of(steps, x).data(), rows, z);
+  if (steps.turns == 0) return;
+  auto const operands = operands_of(steps, x);
+  if (parallel && steps.turns >= worth_dividing && thread_count() > 1) store_parts<default_arch, true>(steps, false, operands.data(), rows, z);
+  else store_blocks<default_arch, true>(steps, false, operands.data(), rows, z);
 }
 
 /// `z[i] = f(x[i]...)` for i < n, on the thread that calls it.
@@ -400,8 +403,10 @@ void reduce_rows(nest_steps const& steps, bool parallel, typed_operand const* x,
   using Arch = default_arch;
   if (steps.turns == 0) return fill_results(steps, static_cast<R>(neutral<Op, R>), z);
   if (!steps.reduces) return map_rows(steps, parallel, x, rows, z);
-  join_nest<Op, Arch, true>(steps, parallel, false, false, operands_of(steps, x).data(), rows,
-                            joined<Op, Arch, function::identity, computed<R>, 1>{function::identity{}}, wide);
+  auto const operands = operands_of(steps, x);
+  joined<Op, Arch, function::identity, computed<R>, 1> const joined_ones{function::identity{}};
+  if (parallel && steps.turns >= worth_dividing) join_parts<Op, Arch, true>(steps, false, false, operands.data(), rows, joined_ones, wide);
+  else join_blocks<Op, Arch, true>(steps, false, false, operands.data(), rows, joined_ones, wide);
   if constexpr (NarrowElement<R>) narrow(meshtf::detail::span_of(steps, static_cast<std::size_t>(steps.operands - 1)), wide, z);
 }
 

@@ -28,6 +28,10 @@ struct lion_update : of_elements<9> {
 
 }  // namespace function
 
+#define MESHTF_LION(T) template void kernel::update(extent, function::lion_update<computed<T>> const&, T*, T*, T const*);
+MESHTF_COMPILE_FLOATING(MESHTF_LION)
+#undef MESHTF_LION
+
 /// c = beta1 m + (1 - beta1) gradient, w -= rate (sign(c) + weight_decay w), m = beta2 m + (1 - beta2) gradient. It keeps one array where Adam keeps
 /// two. Parameters of fewer than `decayed_rank` dimensions do not decay.
 /// Source: Chen and others, Symbolic Discovery of Optimization Algorithms (2023), algorithm 2.
@@ -46,8 +50,8 @@ public:
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     take_steps("lion::step", at, list, [this]<class T>(int rank) {
-      return function::lion_update<T>{static_cast<T>(rank >= decayed_rank ? 1 - rate * weight_decay : 1), static_cast<T>(rate), static_cast<T>(beta1),
-                                      static_cast<T>(beta2)};
+      return function::lion_update<computed<T>>{static_cast<computed<T>>(rank >= decayed_rank ? 1 - rate * weight_decay : 1),
+                                                static_cast<computed<T>>(rate), static_cast<computed<T>>(beta1), static_cast<computed<T>>(beta2)};
     });
   }
   /// Refused with a sentence: a model is not a list.

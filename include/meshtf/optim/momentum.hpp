@@ -25,6 +25,10 @@ struct momentum_update : of_elements<6> {
 
 }  // namespace function
 
+#define MESHTF_MOMENTUM(T) template void kernel::update(extent, function::momentum_update<computed<T>> const&, T*, T*, T const*);
+MESHTF_COMPILE_FLOATING(MESHTF_MOMENTUM)
+#undef MESHTF_MOMENTUM
+
 /// v = mu v + gradient, w -= rate v; with `nesterov`, w -= rate (gradient + mu v). As in PyTorch, a change of the rate acts on the whole velocity at
 /// once; in Mesh TensorFlow, where v = mu v + rate gradient, only on gradients to come.
 /// Source: Sutskever, Martens, Dahl, Hinton, On the Importance of Initialization and Momentum in Deep Learning (2013), in PyTorch's form.
@@ -40,8 +44,9 @@ public:
   /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
-    take_steps("momentum::step", at, list,
-               [this]<class T>(int) { return function::momentum_update<T>{static_cast<T>(rate), static_cast<T>(mu), nesterov}; });
+    take_steps("momentum::step", at, list, [this]<class T>(int) {
+      return function::momentum_update<computed<T>>{static_cast<computed<T>>(rate), static_cast<computed<T>>(mu), nesterov};
+    });
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
