@@ -472,12 +472,12 @@ MESHTF_COMPILE_EACH(MESHTF_EXTREMES)
   template void detail::reduce_rows<reduction::sum>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
                                                     T*, computed<T>*);                                                                              \
   template void detail::reduce_rows<reduction::product>(nest_steps const&, bool, detail::typed_operand const*,                                      \
-                                                        detail::stored_rows<computed<T>> const&, T*, computed<T>*);                                 \
-  template void add(extent, T const*, T const*, T*);
+                                                        detail::stored_rows<computed<T>> const&, T*, computed<T>*);
 MESHTF_COMPILE_NUMBERS(MESHTF_REDUCTIONS)
 #undef MESHTF_REDUCTIONS
 
 #define MESHTF_NESTS(T)                                                                                                               \
+  template void add(extent, T const*, T const*, T*);                                                                                  \
   template void detail::map_rows(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*); \
   template void fill(extent, T, T*);                                                                                                  \
   template void copy(extent, T const*, T*);                                                                                           \

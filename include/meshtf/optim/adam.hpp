@@ -34,7 +34,7 @@ struct adam_update : of_elements<13> {
 }  // namespace function
 
 #define MESHTF_ADAM(T) template void kernel::update(extent, function::adam_update<computed<T>> const&, T*, T*, T*, T const*);
-MESHTF_COMPILE_FLOATING(MESHTF_ADAM)
+MESHTF_COMPILE_WIDE(MESHTF_ADAM)
 #undef MESHTF_ADAM
 
 /// w -= rate * m' / (sqrt(v') + epsilon), where m and v are running means of the gradient and of its square, and m' and v' are

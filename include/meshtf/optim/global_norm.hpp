@@ -59,7 +59,7 @@ MESHTF_COMPILE_WIDE(MESHTF_CLIP)
 #define MESHTF_SCALE(T)                                                                          \
   template void kernel::update(extent, function::scale_by_value<computed<T>, float> const&, T*); \
   template void kernel::update(extent, function::scale_by_value<computed<T>, double> const&, T*);
-MESHTF_COMPILE_FLOATING(MESHTF_SCALE)
+MESHTF_COMPILE_WIDE(MESHTF_SCALE)
 #undef MESHTF_SCALE
 
 namespace detail {

@@ -29,7 +29,7 @@ struct lion_update : of_elements<9> {
 }  // namespace function
 
 #define MESHTF_LION(T) template void kernel::update(extent, function::lion_update<computed<T>> const&, T*, T*, T const*);
-MESHTF_COMPILE_FLOATING(MESHTF_LION)
+MESHTF_COMPILE_WIDE(MESHTF_LION)
 #undef MESHTF_LION
 
 /// c = beta1 m + (1 - beta1) gradient, w -= rate (sign(c) + weight_decay w), m = beta2 m + (1 - beta2) gradient. It keeps one array where Adam keeps

@@ -26,7 +26,7 @@ struct momentum_update : of_elements<6> {
 }  // namespace function
 
 #define MESHTF_MOMENTUM(T) template void kernel::update(extent, function::momentum_update<computed<T>> const&, T*, T*, T const*);
-MESHTF_COMPILE_FLOATING(MESHTF_MOMENTUM)
+MESHTF_COMPILE_WIDE(MESHTF_MOMENTUM)
 #undef MESHTF_MOMENTUM
 
 /// v = mu v + gradient, w -= rate v; with `nesterov`, w -= rate (gradient + mu v). As in PyTorch, a change of the rate acts on the whole velocity at

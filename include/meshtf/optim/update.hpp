@@ -29,7 +29,7 @@ struct step_down : of_elements<2> {
 }  // namespace function
 
 #define MESHTF_STEP_DOWN(T) template void kernel::update(extent, function::step_down<computed<T>> const&, T*, T const*);
-MESHTF_COMPILE_FLOATING(MESHTF_STEP_DOWN)
+MESHTF_COMPILE_WIDE(MESHTF_STEP_DOWN)
 #undef MESHTF_STEP_DOWN
 
 /// w -= rate * g, for a finished gradient g.

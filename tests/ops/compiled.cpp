@@ -1,0 +1,112 @@
+// A program with a compiled part (every test program outside the zoo has one) finds the kernels of every operation for every element type. Functions
+// whose kernels the compiled part lacks are compiled here, and give the same.
+// test: processes 1 2
+#include <cmath>
+
+#include "../catch.hpp"
+
+#include <meshtf/meshtf.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+struct rows : axis<2> {};
+struct pair_of : mesh<rows> {};
+struct batch : dim<4> {};
+struct width : dim<6> {};
+struct narrow : dim<2> {};
+struct rest : dim<4> {};
+struct first : dim<2> {};
+struct second : dim<3> {};
+struct key : dim<4> {};
+struct halves : layout<pair_of, split<batch, rows>> {};
+struct sole : axis<1> {};
+struct lone : mesh<sole> {};
+struct whole : layout<lone> {};
+
+template<class T, class L>
+using matrix = tensor<T, L, batch, width>;
+
+/// What any element type can do.
+template<class T, class L>
+void moves(machine<L>& m) {
+  auto const x = cast<T>(random_uniform<float, L, batch, width>(m, {1}, 1, 9));
+  auto const y = concat<width>(slice<width, narrow>(x, 1), slice<width, rest>(x, 2));
+  auto const z = merge_dims<first, second, width>(split_dim<width, first, second>(x));
+  auto const t = transpose<width, batch>(copy(z));
+  tensor<int, L, key> const ids{m};
+  CHECK(gather<width>(x, ids).size > 0);
+  CHECK(all(equal(t, transpose<width, batch>(x))).value());
+  CHECK(y.size > 0);
+}
+
+/// What numbers can do, too.
+template<class T, class L>
+void sums(machine<L>& m) {
+  auto const x = cast<T>(random_uniform<float, L, batch, width>(m, {1}, 1, 9));
+  CHECK(argmax<width>(x).size > 0);
+  CHECK(cumsum<width>(x).size > 0);
+  CHECK(static_cast<double>(sum(x + x).value()) > 0);
+  CHECK(max<width>(x).size > 0);
+  CHECK(min<batch>(x).size > 0);
+  CHECK(product<width>(x).size > 0);
+  CHECK(any(greater(x, 0)).value());
+  CHECK(static_cast<double>(sum(minimum(x, x * 2)).value()) > 0);
+  CHECK(iota<T, L, width>(m).size > 0);
+}
+
+template<class T, class L>
+void functions_and_gradients(machine<L>& m) {
+  parameter<T, L, batch, width> w{m};
+  w            = random_normal<T, L, batch, width>(m, {2}, 0, 0.1);
+  auto const x = random_normal<T, L, batch, width>(m, {3});
+  auto y       = gelu(w) + sigmoid(w) * tanh(w) - relu(w) / (exp(w) + 1);
+  y            = y + sqrt(square(w) + 1) + log(square(w) + 1) + rsqrt(square(w) + 1) + erf(w) - abs(w) + silu(w) + elu(w) + softplus(w);
+  y            = y + sin(w) * cos(w) + log1p(square(w)) + expm1(w) + clamp(w, -1, 1) + maximum(w, x) + leaky_relu(w) + selu(w) + gelu_erf(w);
+  y            = y + where(greater(x, 0), w, x) + 2 / (square(w) + 1) + pow(square(w) + 1, 0.5) +
+      map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w);
+  y          = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) + broadcast<batch, width>(mean<width>(w));
+  y          = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
+  auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w));
+  backward(total);
+  CHECK(std::isfinite(static_cast<double>(total.value())));
+  if constexpr (!NarrowElement<T>) {
+    adamw optimizer{1e-3};
+    optimizer.max_norm = 1;
+    optimizer.step(parameters(w));
+  }
+}
+
+template<class T, class L>
+void products(machine<L>& m) {
+  parameter<T, L, width, key> w{m};
+  parameter<T, L, key> scale{m}, bias{m};
+  w            = random_normal<T, L, width, key>(m, {5}, 0, 0.3);
+  scale        = random_normal<T, L, key>(m, {7}, 1, 0.1);
+  auto const x = random_normal<T, L, batch, width>(m, {6});
+  auto const h = einsum<batch, key>(x, w);
+  auto const n = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale);
+  tensor<int, L, batch> const targets{m};
+  auto loss = mean(softmax_cross_entropy<key>(n, targets)) + mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));
+  backward(loss);
+  CHECK(std::isfinite(static_cast<double>(loss.value())));
+  if constexpr (!NarrowElement<T>) {
+    sgd descent{0.1};
+    descent.step(parameters(w, scale, bias));
+  }
+}
+
+template<class L>
+void everything(boost::mpi::communicator const& world) {
+  process_mesh<typename L::mesh_type> m{world};
+  moves<float, L>(m), moves<double, L>(m), moves<bfloat16, L>(m), moves<int, L>(m), moves<std::int64_t, L>(m), moves<bool, L>(m);
+  sums<float, L>(m), sums<double, L>(m), sums<bfloat16, L>(m), sums<int, L>(m), sums<std::int64_t, L>(m);
+  functions_and_gradients<float, L>(m), functions_and_gradients<double, L>(m), functions_and_gradients<bfloat16, L>(m);
+  products<float, L>(m), products<double, L>(m), products<bfloat16, L>(m);
+}
+
+TEST_CASE("every operation finds its kernels", "[1]") { everything<whole>({}); }
+TEST_CASE("every operation finds its kernels on two processes", "[2]") { everything<halves>({}); }
+
+}  // namespace
