@@ -1,5 +1,5 @@
-// The algebra of pending values against values: for two and three processes and small numbers, what is claimed holds for all, and for everything that is
-// refused there are numbers for which it would be wrong.
+// The algebra of pending values against values: for two and three processes and small numbers, what is claimed holds for all, and for everything that
+// is refused there are numbers for which it would be wrong.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Products, minima, what is true, logsumexp, variance, norms, extremes with their index and softmax with an extra logit, under every layout and against
-// closed formulas.
+// Products, minima, what is true, logsumexp, variance, norms, extremes with their index and softmax with an extra logit, under every layout and
+// against closed formulas.
 // test: program ops2
 #include <cmath>
 #include <limits>

@@ -46,8 +46,8 @@ MESHTF_COMPILE_MAP(2, function::logaddexp)
 MESHTF_COMPILE_MAP(3, function::exp_of_first)
 MESHTF_COMPILE_MAP(3, function::exp_of_second)
 
-/// log(exp(x) + exp(y)), which neither overflows nor loses digits. Two tensors, broadcast to one another, or a tensor and a number. Nothing is sent. The
-/// gradients owe the axes of the dimensions that their operand lacks.
+/// log(exp(x) + exp(y)), which neither overflows nor loses digits. Two tensors, broadcast to one another, or a tensor and a number. Nothing is sent.
+/// The gradients owe the axes of the dimensions that their operand lacks.
 template<class X, class Y>
   requires detail::FloatingAndOther<X, Y>
 constexpr auto logaddexp(X const& x, Y const& y, std::source_location at = std::source_location::current()) {

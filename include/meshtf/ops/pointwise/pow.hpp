@@ -37,8 +37,8 @@ struct pow : of_numbers<2> {   // of batches, xsimd 8 has wrong powers of 0 and 
 
 }  // namespace function
 
-/// x to the power of y, as the standard library defines it: a negative base has powers with whole exponents. Two tensors, broadcast to one another, or
-/// a tensor and a number. Nothing is sent. Gradients: dz * y * pow(x, y - 1), 0 where y is 0; dz * pow(x, y) * log(x), 0 where x is 0 and y is not
+/// x to the power of y, as the standard library defines it: a negative base has powers with whole exponents. Two tensors, broadcast to one another,
+/// or a tensor and a number. Nothing is sent. Gradients: dz * y * pow(x, y - 1), 0 where y is 0; dz * pow(x, y) * log(x), 0 where x is 0 and y is not
 /// negative, as in PyTorch. They owe the axes of the dimensions that their operand lacks.
 template<class X, class Y>
   requires detail::FloatingAndOther<X, Y>
