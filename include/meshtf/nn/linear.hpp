@@ -29,11 +29,6 @@ struct parameter_of_shape<T, L, shape<D...>> : std::type_identity<parameter<T, L
 template<class T, class L, class S>
 using parameter_of = typename parameter_of_shape<T, L, S>::type;
 
-template<class... Out, class X, class W>
-constexpr auto product(shape<Out...>, X const& x, W const& w, std::source_location at) {
-  return einsum<Out...>(x, w, at);
-}
-
 }  // namespace detail
 
 /// x times a matrix: the dimensions `In` of x are summed, and the result ends with `Out`. Each is a dimension or a `shape` of several.
@@ -55,7 +50,7 @@ struct projection {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, detail::weight_for<X>(weight, at), at);
+    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("weight", weight)); }
 };
@@ -75,7 +70,7 @@ struct linear {
   /// The product alone, for callers that add the bias in a pass with something else.
   template<class X>
   constexpr auto without_bias(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, detail::weight_for<X>(weight, at), at);
+    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
   }
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
