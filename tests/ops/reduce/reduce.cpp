@@ -26,6 +26,11 @@ TEST_CASE("max over one and all dimensions") {
   check_operation<shape<batch, in, hidden>>([](auto const& x) { return std::tuple{max<hidden>(x), max<batch, in>(x), max(x)}; });
 }
 
+TEST_CASE("max and softmax of negative numbers, of which a process may hold none") {
+  check_operation<drawn{.mean = -100}, shape<batch, hidden>>(
+      [](auto const& x) { return std::tuple{max<hidden>(x), max<batch>(x), max(x), softmax<hidden>(x * 10)}; });
+}
+
 TEST_CASE("max gives its gradient to all elements that have it") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, hidden> x{m, constant{3}};
