@@ -6,6 +6,7 @@
 // thrown 1:      meshtf: part 3 is wrong                                                                                        status 65
 // exits 1:       ends at once, which mpirun takes for a failure
 // ends 1:        nothing                                                                                                        status 0
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 
@@ -21,7 +22,7 @@ int main(int argc, char** argv) {
   if (what == "bound") {
     cpu_set_t one;
     sched_getaffinity(0, sizeof one, &one);
-    int core = 0;
+    std::size_t core = 0;
     while (!CPU_ISSET(core, &one)) ++core;
     CPU_ZERO(&one);
     CPU_SET(core, &one);

@@ -49,7 +49,8 @@ TEMPLATE_TEST_CASE("maps have the same bits on any number of threads", "", float
     std::size_t wrong = 0;
     for_each_index<3>(steps.sizes(), steps.stride, {}, [&](auto const& i) {
       using wide = computed<T>;
-      wrong += z[at(i[2])] == static_cast<T>(static_cast<wide>(x[at(i[0])]) * static_cast<wide>((*other)[at(i[1])])) ? 0 : 1;
+      wrong +=
+          z[at(i[2])] == static_cast<T>(static_cast<wide>(x[at(i[0])]) * static_cast<wide>((*other)[at(i[1])])) ? std::size_t{0} : std::size_t{1};
     });
     CHECK(wrong == 0);
   }

@@ -1,6 +1,8 @@
 // The threads that libraries start by themselves: none.
 #pragma once
 
+#include <initializer_list>
+
 #include <dlfcn.h>
 
 namespace meshtf {
