@@ -42,8 +42,8 @@ public:
     static int const once = pthread_atfork(nullptr, nullptr, [] { the_team().forget(); });
     static_cast<void>(once);
     use_one_library_thread();
-    lanes_   = new lane[static_cast<std::size_t>(n)];
-    ending_  = false;
+    lanes_ = new lane[static_cast<std::size_t>(n)];
+    ending_.store(false, std::memory_order_relaxed);
     threads_ = 1;
     sigset_t all, before;
     sigfillset(&all);
@@ -134,7 +134,7 @@ private:
     for (std::uint32_t seen = first_call_;;) {
       wait_until(calls_, [&](std::uint32_t calls) { return calls != seen; });
       seen = calls_.load(std::memory_order_acquire);
-      if (ending_) return;
+      if (ending_.load(std::memory_order_relaxed)) return;
       take_parts(thread);
     }
   }
@@ -178,7 +178,7 @@ private:
 
   void stop() {
     if (lanes_ == nullptr) return;
-    ending_ = true;
+    ending_.store(true, std::memory_order_relaxed);
     calls_.fetch_add(1, std::memory_order_release);
     calls_.notify_all();
     for (int i = 1; i < threads_; ++i) pthread_join(lanes_[i].thread, nullptr);
@@ -194,10 +194,10 @@ private:
     busy_.store(false, std::memory_order_relaxed);
   }
 
-  lane* lanes_              = nullptr;
-  job* job_                 = nullptr;
-  int threads_              = 1;
-  bool ending_              = false;
+  lane* lanes_ = nullptr;
+  job* job_    = nullptr;
+  int threads_ = 1;
+  std::atomic<bool> ending_{false};
   std::uint32_t first_call_ = 0;  // what `calls_` is when helpers start
   std::atomic<bool> busy_{false};
   std::atomic<int> lanes_in_use_{1};
