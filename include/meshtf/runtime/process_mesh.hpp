@@ -149,7 +149,8 @@ public:
 private:
   template<class T>
   struct viewer_in {
-    static_assert(requires { sizeof(kernel::viewer<T>); }, "meshtf: local() needs xtensor: include <meshtf/kernel/xtensor_view.hpp>, or <meshtf/meshtf.hpp>");
+    static_assert(
+        requires { sizeof(kernel::viewer<T>); }, "meshtf: local() needs xtensor: include <meshtf/kernel/xtensor_view.hpp>, or <meshtf/meshtf.hpp>");
     using type = kernel::viewer<T>;
   };
   template<class T>
@@ -159,7 +160,8 @@ private:
   void do_task(K const& task, typename K::steps_type const& priced, typename K::steps_type const& own, A const&... arrays) {
     auto const span = watched() ? does(task.work(priced)) : profile::span{};
     if constexpr (NeedsScratch<K>) {
-      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, detail::scratch_elements<K>(priced, kernel::thread_count())};
+      extent const n = detail::scratch_elements<K>(priced, kernel::thread_count());
+      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, n};
       kernel::execute(task, own, this->place(), arrays..., scratch.data());
     } else {
       kernel::execute(task, own, this->place(), arrays...);
