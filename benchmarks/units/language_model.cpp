@@ -1,7 +1,7 @@
 // A translation unit whose compilation is timed: a Transformer's training step that runs, under one layout, with its price.
 #include "language_model.hpp"
 
-#include <meshtf/meshtf.hpp>
+#include <meshtf/training.hpp>
 
 constexpr auto cost = meshtf::dry_run<unit::training, unit::mixed>();
 static_assert(cost.peak_bytes() > 0);

@@ -1,7 +1,7 @@
 // A translation unit whose compilation is timed: a perceptron's training step that runs, under three layouts, each with its price.
 #include "mlp.hpp"
 
-#include <meshtf/meshtf.hpp>
+#include <meshtf/training.hpp>
 
 template<meshtf::Layout L>
 float train(meshtf::process_mesh<unit::grid>& m) {
