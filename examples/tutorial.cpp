@@ -140,13 +140,13 @@ struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hid
   static constexpr int layers = 2;
 };
 
-template<meshtf::Layout L>
-struct training {
-  meshtf::nn::transformer<float, L, dims> net;
+template<meshtf::Layout L, class Activation>
+struct training_in {
+  meshtf::nn::transformer<float, L, dims, Activation> net;
   meshtf::adamw opt{3e-3};
   meshtf::tensor<int, L, batch, length> ids, targets;
 
-  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+  constexpr explicit training_in(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
     opt.max_norm    = 1;     // gradients are scaled down to this norm
     opt.shard_state = true;  // processes that hold the same weights keep a part of AdamW's means each
   }
@@ -161,8 +161,19 @@ struct training {
   }
 };
 
+template<meshtf::Layout L>
+struct training : training_in<L, float> {
+  using training_in<L, float>::training_in;
+};
+
 constexpr auto cost = meshtf::dry_run<training, mixed>();
 static_assert(cost.bytes_sent<rows>() + cost.bytes_sent<cols>() <= 2 * meshtf::MiB);
+
+template<meshtf::Layout L>
+struct training_in_bfloat16 : training_in<L, meshtf::bfloat16> {
+  using training_in<L, meshtf::bfloat16>::training_in;
+};
+static_assert(meshtf::dry_run<training_in_bfloat16, mixed>().peak_bytes() < 0.75 * cost.peak_bytes());
 
 constexpr std::array months{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
 
@@ -179,8 +190,8 @@ meshtf::text some_lines(int count) {
   return text;
 }
 
-template<meshtf::Layout L>
-void train(training<L>& t, meshtf::text const& text, long steps) {
+template<meshtf::Layout L, class Activation>
+void train(training_in<L, Activation>& t, meshtf::text const& text, long steps) {
   meshtf::random_windows windows{text, 1};  // 1: the seed
   meshtf::warmup_cosine const rate{.peak = 3e-3, .warmup_steps = 20, .total_steps = steps, .floor = 1e-4};
   for (long step = 0; step < steps; ++step) {
@@ -191,8 +202,8 @@ void train(training<L>& t, meshtf::text const& text, long steps) {
   }
 }
 
-template<meshtf::Layout L>
-double bits_a_character(training<L>& t, meshtf::text const& text) {
+template<meshtf::Layout L, class Activation>
+double bits_a_character(training_in<L, Activation>& t, meshtf::text const& text) {
   auto& m = t.ids.machine();
   meshtf::no_gradient const guard{m};                    // nothing is put on the tape
   meshtf::tensor<float, L, batch, length> weights{m};    // 1, and 0 for what fills up the last batch
@@ -248,6 +259,12 @@ void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& fold
   if (m.rank() == 0) std::printf("%d of 12 lines end as they should\n", right);
   if (right < 12 || bits > 0.5) throw meshtf::software_error("expected a model that knows the months, got another");
 
+  training_in_bfloat16<mixed> half{m};
+  train(half, text.training, 400);
+  double const half_bits = bits_a_character(half, text.held_out);
+  if (m.rank() == 0) std::printf("in mixed precision: %.2f bits a character\n", half_bits);
+  if (std::abs(half_bits / bits - 1) > 0.05) throw meshtf::software_error("expected mixed precision to learn as much, got another model");
+
 #if MESHTF_WITH_JANSSON
   meshtf::save(parameters(t.net), t.opt, {.step = 400, .seed = 1}, folder);
 
@@ -269,6 +286,7 @@ int main(int argc, char** argv) {
   check_promise<first_steps::regression, first_steps::mixed>(m);
   check_promise<calendar::training, calendar::mixed>(m);
   check_promise<calendar::training, calendar::data_parallel>(m);
+  check_promise<calendar::training_in_bfloat16, calendar::mixed>(m);
   first_steps::tensors(m);
   first_steps::train(m);
   calendar::run(m, folder);
