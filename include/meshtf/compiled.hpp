@@ -1,5 +1,5 @@
 // The compiled part of a program: one of its sources includes this, and all others are compiled with MESHTF_COMPILED. Then they only declare kernels,
-// and take a quarter of the time to compile. The CMake target `meshtf::compiled` does both (docs/install.md).
+// and take a third to a half of the time to compile. The CMake target `meshtf::compiled` does both (README.md).
 #pragma once
 
 #ifdef MESHTF_DECLARES_ONLY

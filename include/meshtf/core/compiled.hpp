@@ -40,7 +40,7 @@ inline constexpr bool has_compiled_task = false;
 }  // namespace meshtf
 
 #ifndef MESHTF_COMPILED_PART
-// X(T) for each floating-point element type that is not narrow, each that is, each floating-point element type, each type that can be added, each element type.
+// X(T) for the floating-point types that are not narrow, those that are, both, all types that can be added, all types.
 #define MESHTF_COMPILE_WIDE(X)
 #define MESHTF_COMPILE_NARROW(X)
 #define MESHTF_COMPILE_FLOATING(X)
