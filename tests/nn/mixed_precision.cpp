@@ -5,6 +5,8 @@
 
 #include "language_model.hpp"
 
+#include <meshtf/kernel/narrow_product.hpp>
+
 namespace accounting {
 
 namespace {
