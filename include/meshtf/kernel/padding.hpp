@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/odometer.hpp>
 #include <meshtf/plan/shard_plan.hpp>
 
