@@ -1,5 +1,5 @@
 // operator new and delete that count.
-// test: program accounting data nn optim
+// test: program accounting data nn optim mixed_precision
 #include "heap.hpp"
 
 #include <algorithm>
