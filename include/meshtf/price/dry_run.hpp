@@ -55,29 +55,48 @@ consteval auto dry_run(F f, threads t = {}) {
   return m.noted();
 }
 
-/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds counts in the bytes; the constructor's
-/// flops and collectives do not count.
+namespace detail {
+
+template<Mesh M>
+struct priced_step {
+  cost<M> step;
+  extent left;  // bytes that are alive behind the program
+};
+
+/// Each `dry_run` looks at the bytes itself, so that a compiler's message about them shows one call less.
 template<template<Layout> class Program, Layout L, class... A>
-consteval auto dry_run(threads t, A... arguments) {
+consteval auto price_step(threads t, A... arguments) {
   using layout = dry<wet<L>>;
   ledger<typename L::mesh_type> m{t};
-  cost<typename L::mesh_type> step;
+  priced_step<typename L::mesh_type> priced{};
   {
     Program<layout> program{m, arguments...};
     m.start_over();
     {
-      [[maybe_unused]] auto const result = detail::result_of_step(program);
+      [[maybe_unused]] auto const result = result_of_step(program);
     }
     m.unwind_tape(false);
-    step = m.noted();
+    priced.step = m.noted();
   }
-  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
-  return step;
+  priced.left = m.live_bytes();
+  return priced;
 }
 
+}  // namespace detail
+
+/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds counts in the bytes; the constructor's
+/// flops and collectives do not count.
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto dry_run(A... arguments) {
-  return dry_run<Program, L>(threads{}, arguments...);
+  auto const priced = detail::price_step<Program, L>(threads{}, arguments...);
+  if (priced.left != 0) detail::values_outlive_the_dry_run();
+  return priced.step;
+}
+template<template<Layout> class Program, Layout L, class... A>
+consteval auto dry_run(threads t, A... arguments) {
+  auto const priced = detail::price_step<Program, L>(t, arguments...);
+  if (priced.left != 0) detail::values_outlive_the_dry_run();
+  return priced.step;
 }
 
 /// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has its layout.
