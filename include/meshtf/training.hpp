@@ -1,5 +1,5 @@
 // What a program needs that trains on processes: every operation, layer and optimizer, and the mesh. <meshtf/meshtf.hpp> adds data sets, files, and
-// xtensor's views of elements (`x.local()`), which take the compiler a second and a half.
+// xtensor's views of elements (`x.local()`), which take the compiler three seconds.
 #pragma once
 
 #include <meshtf/planning.hpp>
