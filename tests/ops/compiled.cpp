@@ -47,7 +47,8 @@ void sums(machine<L>& m) {
   auto const x = cast<T>(random_uniform<float, L, batch, width>(m, {1}, 1, 9));
   CHECK(argmax<width>(x).size > 0);
   CHECK(cumsum<width>(x).size > 0);
-  CHECK(static_cast<double>(sum(x + x).value()) > 0);
+  CHECK(static_cast<double>(sum(x + x).value()) == 2 * static_cast<double>(sum(x).value()));
+  CHECK(all(equal(where(greater(x, 0), x, x + x), x)).value());  // compiled here, since its operands have two types
   CHECK(max<width>(x).size > 0);
   CHECK(min<batch>(x).size > 0);
   CHECK(product<width>(x).size > 0);
@@ -70,6 +71,7 @@ void functions_and_gradients(machine<L>& m) {
   y          = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
   auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w));
   backward(total);
+  CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());  // the user's loop and the library's
   CHECK(std::isfinite(static_cast<double>(total.value())));
   if constexpr (!NarrowElement<T>) {
     adamw optimizer{1e-3};
