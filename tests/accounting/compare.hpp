@@ -46,7 +46,9 @@ inline char const* function_of(meshtf::collective c) {
     case meshtf::collective::reduce_scatter: return "Sendrecv";
     case meshtf::collective::all_to_all: return "Alltoall";
     case meshtf::collective::broadcast: return "Bcast";
-    case meshtf::collective::permute: return "Sendrecv";
+    case meshtf::collective::permute:
+    case meshtf::collective::neighbours: return "Sendrecv";
+    case meshtf::collective::scan: return "Send";
   }
   return "?";
 }
@@ -57,7 +59,11 @@ inline std::string spelled(std::string_view function, meshtf::extent bytes, std:
 
 }  // namespace detail
 
-/// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is at least n-1 exchanges, which add up to it.
+/// Whether a process at the end of a row hands over nothing in such a call, where the others hand over what is promised.
+constexpr bool ends_are_idle(meshtf::collective c) { return c == meshtf::collective::neighbours || c == meshtf::collective::scan; }
+
+/// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is at least n-1 exchanges, which add up to it. In a scan a
+/// process receives before it sends.
 template<meshtf::Mesh M>
 std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> made) {
   std::size_t at = 0;
@@ -65,16 +71,18 @@ std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> 
     auto const axes = detail::names_of_axes<typename M::all_axes>::of(c.over);
     meshtf::extent const most =
         c.kind == meshtf::collective::reduce_scatter ? c.payload / (meshtf::processes_along(meshtf::axis_sizes<M>, c.over) - 1) : c.payload;
+    if (c.kind == meshtf::collective::scan && at < made.size() && std::string_view{made[at].function} == "Recv") ++at;
     for (meshtf::extent left = c.payload; left > 0; ++at) {
       std::string const wanted = "call " + std::to_string(at) + ", for " + c.site.operation + (c.site.backward ? "'s gradient" : "") + ": expected " +
                                  detail::spelled(detail::function_of(c.kind), left, axes) + ", MPI saw ";
       if (at == made.size()) return wanted + "none";
       auto const& m    = made[at];
-      bool const whole = c.kind == meshtf::collective::reduce_scatter ? 0 < m.bytes && m.bytes <= std::min(left, most) : m.bytes == left;
+      bool const whole = c.kind == meshtf::collective::reduce_scatter ? 0 < m.bytes && m.bytes <= std::min(left, most)
+                                                                      : m.bytes == left || (m.bytes == 0 && ends_are_idle(c.kind));
       if (std::string_view{m.function} != detail::function_of(c.kind) || !whole || m.communicator != axes)
         return wanted + detail::spelled(m.function, m.bytes, m.communicator);
       if (m.type != detail::type_of(c.type)) return wanted + "another type of elements";
-      left -= m.bytes;
+      left -= ends_are_idle(c.kind) ? left : m.bytes;
     }
   }
   if (at < made.size()) return "the ledger has no such call: " + detail::spelled(made[at].function, made[at].bytes, made[at].communicator);

@@ -23,6 +23,9 @@ std::int64_t of_all(int each, MPI_Comm communicator) {
   return std::int64_t{each} * size;
 }
 
+/// Elements that are sent to process `to`, which may be nobody.
+int sent_to(int to, int elements) { return to == MPI_PROC_NULL ? 0 : elements; }
+
 bool fails() { return until_failure >= 0 && until_failure-- == 0; }
 
 void note(char const* function, std::int64_t elements, MPI_Datatype type, MPI_Comm communicator) {
@@ -61,7 +64,7 @@ void fail_after(int n) { until_failure = n; }
 
 extern "C" {
 
-using pmpi::of_all;
+using pmpi::of_all, pmpi::sent_to;
 
 // collectives
 WATCHED(Allreduce, (void const* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f), (a, b, c, d, e, f), c, d, f)
@@ -151,7 +154,7 @@ WATCHED(Ineighbor_alltoallw,
          MPI_Comm i, MPI_Request* j),
         (a, b, c, d, e, f, g, h, i, j), 0, MPI_DATATYPE_NULL, i)
 // from one process to another
-WATCHED(Send, (void const* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f), (a, b, c, d, e, f), b, c, f)
+WATCHED(Send, (void const* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f), (a, b, c, d, e, f), sent_to(d, b), c, f)
 WATCHED(Ssend, (void const* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f), (a, b, c, d, e, f), b, c, f)
 WATCHED(Bsend, (void const* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f), (a, b, c, d, e, f), b, c, f)
 WATCHED(Rsend, (void const* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f), (a, b, c, d, e, f), b, c, f)
@@ -164,7 +167,7 @@ WATCHED(Irecv, (void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Re
 WATCHED(Mrecv, (void* a, int b, MPI_Datatype c, MPI_Message* d, MPI_Status* e), (a, b, c, d, e), 0, MPI_DATATYPE_NULL, MPI_COMM_NULL)
 WATCHED(Imrecv, (void* a, int b, MPI_Datatype c, MPI_Message* d, MPI_Request* e), (a, b, c, d, e), 0, MPI_DATATYPE_NULL, MPI_COMM_NULL)
 WATCHED(Sendrecv, (void const* a, int b, MPI_Datatype c, int d, int e, void* f, int g, MPI_Datatype h, int i, int j, MPI_Comm k, MPI_Status* l),
-        (a, b, c, d, e, f, g, h, i, j, k, l), b, c, k)
+        (a, b, c, d, e, f, g, h, i, j, k, l), sent_to(d, b), c, k)
 WATCHED(Sendrecv_replace, (void* a, int b, MPI_Datatype c, int d, int e, int f, int g, MPI_Comm h, MPI_Status* i), (a, b, c, d, e, f, g, h, i), b, c,
         h)
 WATCHED(Start, (MPI_Request * a), (a), 0, MPI_DATATYPE_NULL, MPI_COMM_NULL)

@@ -37,6 +37,22 @@ struct every_kind {
   }
 };
 
+/// Hands 3 elements to the process with the next part, and adds up 5 over the parts before, in an order of parts that is not that of ranks.
+struct along_a_row {
+  template<meshtf::Layout L, class Machine>
+  constexpr void operator()(Machine& m) const {
+    meshtf::axis_list over;
+    over.push_back(1);
+    over.push_back(0);
+    meshtf::tensor<double, L, inner> const x{m}, z{m};
+    meshtf::tensor<double, L, inner> sums{m};
+    m.enter("along_a_row");
+    m.exchange_with_neighbours(x.data(), sums.data(), 3, over, false, false);
+    m.exchange_with_neighbours(x.data(), sums.data(), 3, over, true, true);
+    m.exclusive_scan(meshtf::reduction::sum, 0., sums.data(), 5, over, false);
+  }
+};
+
 struct tall : meshtf::dim<512> {};
 struct broad : meshtf::dim<1040> {};   // a part is no multiple of a message
 
@@ -159,6 +175,38 @@ TEST_CASE("a long all-reduce is a reduce-scatter in pieces and an all-gather in 
   CHECK(cost == counted);
   CHECK(difference(cost, made) == "");
   CHECK(made.size() > 3 + 1);
+}
+
+TEST_CASE("what crosses to the next part is promised as the busiest process sends it", "[4]") {
+  static constexpr auto cost = meshtf::dry_run<whole>(along_a_row{});
+  static_assert(cost.calls<meshtf::collective::neighbours>() == 2 && cost.calls<meshtf::collective::scan>() == 1);
+  static_assert(cost.bytes_sent() == (3 + 3 + 5) * 8 && cost.bytes_sent() == cost.payload());
+  meshtf::process_mesh<square_grid> m{MPI_COMM_WORLD};
+  pmpi::start();
+  auto const counted = meshtf::recorded<whole>(m, along_a_row{});
+  auto const made    = pmpi::stop();
+  CHECK(cost == counted);
+  CHECK(difference(cost, made) == "");
+  std::int64_t bytes = 0, most = 0;
+  for (auto const& c : made) bytes += c.bytes;
+  MPI_Allreduce(&bytes, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  CHECK(most == cost.payload());
+  CHECK(bytes == (m.rank() == 3 ? 3 * 8 : most));  // the last part has nobody to hand to, unless the row is closed to a ring
+}
+
+TEST_CASE("parts follow each other in the order of a dimension's axes", "[4]") {
+  meshtf::process_mesh<square_grid> m{MPI_COMM_WORLD};
+  meshtf::axis_list over;
+  over.push_back(1);
+  over.push_back(0);
+  auto const part = static_cast<double>(m.place().part_of(over));
+  double x = part, from_before = -1, from_after = -1, sum = part;
+  m.exchange_with_neighbours(&x, &from_before, 1, over, false, false);
+  m.exchange_with_neighbours(&x, &from_after, 1, over, true, true);
+  m.exclusive_scan(meshtf::reduction::sum, 0., &sum, 1, over, true);
+  CHECK(from_before == part - 1);
+  CHECK(from_after == (part == 3 ? 0 : part + 1));
+  CHECK(sum == (part == 0 ? 1 + 2 + 3 : part == 1 ? 2 + 3 : part == 2 ? 3 : 0));
 }
 
 TEST_CASE("operator new is counted") {

@@ -44,6 +44,11 @@ constexpr placed ten{.size = 10, .parts = 4}, three{.size = 3, .parts = 4};
 static_assert(ten.room() == 3 && ten.held(0) == 3 && ten.held(2) == 3 && ten.held(3) == 1);
 static_assert(three.room() == 1 && three.held(2) == 1 && three.held(3) == 0);
 
+// who holds a part: ranks follow the mesh's order of axes, parts that of the list
+constexpr auto rank_holding = [](std::initializer_list<int> over, extent part) { return rank_of_part(listed(over), part, axis_sizes<grid>); };
+static_assert(rank_holding({1, 2}, 5) == 5 && rank_holding({2}, 3) == 3 && rank_holding({}, 0) == 0);
+static_assert(rank_holding({1, 0}, 0) == 0 && rank_holding({1, 0}, 1) == 3 && rank_holding({1, 0}, 2) == 1 && rank_holding({1, 0}, 5) == 5);
+
 // a shape under a layout: what one process holds of it
 static_assert(placed_dims<mixed, shape<out, batch>> == std::array{placed_under<mixed, out>, placed_under<mixed, batch>});
 static_assert(stored_extents<mixed, shape<batch, hidden, out>> == std::array<extent, 3>{4, 4, 5});

@@ -22,6 +22,11 @@ static_assert(sent_by_one(all_reduce, 1200, 4) == sent_by_one(reduce_scatter, 12
 static_assert(sent_by_one(permute, 1200, 4) == 1200);
 static_assert(sent_by_one(all_to_all, 1200, 4) == 3 * 300 && sent_by_one(broadcast, 1200, 4) == 1200);
 
+// a process hands its neighbour all that it was asked for, and in a scan to the next what has come to it; the last of a scan waits for all before it
+static_assert(payload_of(neighbours, 1200, 4) == 1200 && sent_by_one(neighbours, 1200, 4) == 1200 && messages_of(neighbours, 4) == 1);
+static_assert(payload_of(scan, 1200, 4) == 1200 && sent_by_one(scan, 1200, 4) == 1200 && messages_of(scan, 4) == 3);
+static_assert(sent_by_one(neighbours, 1200, 1) == 0 && sent_by_one(scan, 1200, 1) == 0);
+
 // one process sends nothing
 static_assert(sent_by_one(all_reduce, 1200, 1) == 0 && sent_by_one(all_gather, 1200, 1) == 0 && sent_by_one(reduce_scatter, 1200, 1) == 0 &&
               sent_by_one(all_to_all, 1200, 1) == 0);
@@ -41,7 +46,8 @@ static_assert(exchange_piece(1000, 4) == 1000 && exchange_piece(1'000'000, 4) ==
 
 // the words of ledgers
 static_assert(to_string(all_reduce) == "all_reduce" && to_string(all_gather) == "all_gather" && to_string(reduce_scatter) == "reduce_scatter" &&
-              to_string(all_to_all) == "all_to_all" && to_string(broadcast) == "broadcast" && to_string(permute) == "permute");
+              to_string(all_to_all) == "all_to_all" && to_string(broadcast) == "broadcast" && to_string(permute) == "permute" &&
+              to_string(neighbours) == "neighbours" && to_string(scan) == "scan");
 static_assert(to_string(reduction::sum) == "sum" && to_string(reduction::max) == "max" && to_string(reduction::min) == "min");
 
 }  // namespace

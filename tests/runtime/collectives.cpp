@@ -107,6 +107,28 @@ TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, doub
       for (extent k = 0; k < n; ++k) REQUIRE(to[static_cast<std::size_t>(q * n + k)] == element_at<T>(q, rank * n + k));
   }
 
+  SECTION("neighbours, where the ends of the row have one alone") {
+    auto const x    = array_of<T>(rank, n);
+    auto z          = array_of<T>(size, n);
+    int const after = rank + 1 == size ? MPI_PROC_NULL : rank + 1, before = rank == 0 ? MPI_PROC_NULL : rank - 1;
+    exchange_with_neighbours(world, x.data(), after, z.data(), before, n);
+    CHECK(z == array_of<T>(rank == 0 ? size : rank - 1, n));
+  }
+
+  SECTION("exclusive_scan, from either end") {
+    int const after = rank + 1 == size ? MPI_PROC_NULL : rank + 1, before = rank == 0 ? MPI_PROC_NULL : rank - 1;
+    std::vector<T> buffer(static_cast<std::size_t>(n));
+    auto z = array_of<T>(rank, n), from_end = z;
+    exclusive_scan(world, reduction::sum, T{}, z.data(), buffer.data(), n, before, after);
+    exclusive_scan(world, reduction::max, static_cast<T>(-1), from_end.data(), buffer.data(), n, after, before);
+    for (extent k = 0; k < n; ++k) {
+      REQUIRE(z[static_cast<std::size_t>(k)] == (rank == 0 ? T{} : joined_at<T>(reduction::sum, rank, k)));
+      T most = static_cast<T>(-1);
+      for (int q = rank + 1; q < size; ++q) most = std::max(most, element_at<T>(q, k));
+      REQUIRE(from_end[static_cast<std::size_t>(k)] == most);
+    }
+  }
+
   SECTION("broadcast") {
     auto z = array_of<T>(rank, n);
     broadcast(world, z.data(), n, size - 1);

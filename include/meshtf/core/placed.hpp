@@ -219,6 +219,22 @@ struct place_in_mesh {
   }
 };
 
+/// The rank of the process that holds part number `part` of a dimension split over `over`, among the processes along these axes. Ranks are row-major in
+/// the mesh's order of axes, parts in the order of the list.
+constexpr extent rank_of_part(axis_list const& over, extent part, std::span<extent const> sizes) {
+  std::array<extent, max_axes> at{};
+  for (int i = over.count - 1; i >= 0; --i) {
+    auto const a = static_cast<std::size_t>(over[i]);
+    at[a]        = part % sizes[a];
+    part /= sizes[a];
+  }
+  axis_set const among = over.set();
+  extent rank          = 0;
+  for (std::size_t a = 0; a < sizes.size(); ++a)
+    if ((among >> a & 1) != 0) rank = rank * sizes[a] + at[a];
+  return rank;
+}
+
 /// The number of processes along a set of axes.
 constexpr extent processes_along(std::span<extent const> sizes, axis_set over) {
   extent n = 1;

@@ -60,7 +60,12 @@ constexpr transfer_kind transfer_of(collective kind) {
 template<class Text>
 constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mesh const& m, named_dims const& ruled) {
   if (!adds_up(c.kind)) {
-    out += c.kind == collective::all_gather ? "each process along " : "parts change their places along ";
+    switch (c.kind) {
+      case collective::all_gather: out += "each process along "; break;
+      case collective::neighbours: out += "elements cross over to the next part along "; break;
+      case collective::scan: out += "each part is added to what comes before it along "; break;
+      default: out += "parts change their places along ";
+    }
     put_axes(out, m, c.over);
     if (c.kind == collective::all_gather) out += " has a part of what all of them need";
     return;

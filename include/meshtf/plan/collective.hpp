@@ -10,7 +10,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-enum class collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, permute };
+/// `neighbours`: each process hands elements to the one whose part comes next. `scan`: each gets what the parts before its own are joined to.
+enum class collective : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, permute, neighbours, scan };
 
 /// How a collective, or a reduction within a process, joins two values.
 enum class reduction : std::uint8_t { sum, max, min, product };
@@ -23,6 +24,8 @@ constexpr std::string_view to_string(collective c) {
     case collective::all_to_all: return "all_to_all";
     case collective::broadcast: return "broadcast";
     case collective::permute: return "permute";
+    case collective::neighbours: return "neighbours";
+    case collective::scan: return "scan";
   }
   return "?";
 }
@@ -40,12 +43,14 @@ constexpr std::string_view to_string(reduction r) {
 /// Bytes of the send buffer that one of `processes` hands to MPI. `bytes` is what the process holds before the call: the whole value of an all-reduce
 /// or a reduce-scatter, its shard for an all-gather or an all-to-all.
 ///
-/// A reduce-scatter is n-1 pairwise exchanges of one part each, so the process's own part is never handed over.
+/// A reduce-scatter is n-1 pairwise exchanges of one part each, so the process's own part is never handed over. Of neighbours and of a scan, a process
+/// at the end of the row hands over nothing: the figure is that of the others.
 constexpr extent payload_of(collective c, extent bytes, extent processes) {
   return c == collective::reduce_scatter ? bytes / processes * (processes - 1) : bytes;
 }
 
-/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter), or to the others one by one (all-to-all, permute).
+/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter), or to the others one by one (all-to-all, permute). In a
+/// scan, each process hands on to the next what has come to it, joined with its own.
 /// Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH (2005).
 constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
   extent const part = bytes / processes;
@@ -56,6 +61,8 @@ constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
     case collective::all_to_all: return bytes * (processes - 1) / processes;
     case collective::broadcast:
     case collective::permute: return bytes;
+    case collective::neighbours:
+    case collective::scan: return processes > 1 ? bytes : 0;
   }
   return 0;
 }
@@ -65,15 +72,18 @@ constexpr extent sent_for(collective c, extent payload, extent processes) {
   return c == collective::reduce_scatter ? payload : sent_by_one(c, payload, processes);
 }
 
-/// Messages that one of `processes` sends one after the other: around the ring (all-reduce, all-gather), or to each other process in turn.
+/// Messages that one of `processes` sends one after the other: around the ring (all-reduce, all-gather), or to each other process in turn. A scan passes
+/// through all processes, and the last waits for all messages before.
 constexpr extent messages_of(collective c, extent processes) {
   switch (c) {
     case collective::all_reduce: return 2 * (processes - 1);
     case collective::all_gather:
     case collective::reduce_scatter:
-    case collective::all_to_all: return processes - 1;
+    case collective::all_to_all:
+    case collective::scan: return processes - 1;
     case collective::broadcast:
-    case collective::permute: return 1;
+    case collective::permute:
+    case collective::neighbours: return 1;
   }
   return 0;
 }

@@ -155,6 +155,17 @@ public:
   constexpr void all_gather(T*, extent part, axis_set over) {
     this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
   }
+  /// The price is that of a process which has a neighbour on both sides.
+  template<class T>
+  constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const& over, bool, bool) {
+    this->note_collective(collective::neighbours, reduction::sum, element_of<T>, n, over.set());
+  }
+  template<class T>
+  constexpr void exclusive_scan(reduction op, T, T*, extent n, axis_list const& over, bool) {
+    T* const buffer = take<T>(n);
+    this->note_collective(collective::scan, op, element_of<T>, n, over.set());
+    give(buffer, n);
+  }
   /// One step of a reshard other than an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
   template<class T>
   constexpr void move(reshard_move const& move, T const*, T*) {

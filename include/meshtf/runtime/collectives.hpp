@@ -177,6 +177,29 @@ void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* rec
   detail::exchange<T>(comm, collective::permute, to, sent, from, received, n);
 }
 
+/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Where either is MPI_PROC_NULL, nothing is sent or nothing
+/// arrives, and `received` stays as it was.
+template<Element T>
+void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n) {
+  detail::exchange<T>(comm, collective::neighbours, to, sent, from, received, n);
+}
+
+/// In place: `data` of each process becomes what the processes before it have, joined. `before` and `after` are the processes next to this one, or
+/// MPI_PROC_NULL; the first gets `identity`. `buffer` has n elements. The values pass through all processes in turn, so their order is that of the
+/// processes, and the bits are the same each time.
+template<Element T>
+void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identity, T* data, T* buffer, extent n, int before, int after) {
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
+  std::fill_n(buffer, n, identity);
+  detail::for_each_message(n, [&](extent at, int count) {
+    auto const receive = [&](MPI_Comm on) { return MPI_Recv(buffer + at, count, type, before, 0, on, MPI_STATUS_IGNORE); };
+    detail::call(comm, collective::scan, n, receive);
+    detail::join(r, static_cast<T const*>(buffer + at), static_cast<T const*>(data + at), count, data + at);
+    detail::call(comm, collective::scan, n, MPI_Send, data + at, count, type, after, 0);
+  });
+  std::copy_n(buffer, n, data);
+}
+
 /// Process `from` hands its n elements at `sent` to process `to` in pieces: each piece is at `buffer` on `to` when
 /// `take(offset, length)` is called there. Only these two processes call it. A piece has `piece` elements and is not sent before it is
 /// asked for, so neither process holds more than one piece.

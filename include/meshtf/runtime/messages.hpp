@@ -210,6 +210,27 @@ public:
     meshtf::all_gather(along(over), part, n, whole);
   }
 
+  /// A dimension is split over the axes `over`. Each process hands the n elements at `x` to the one that holds the part after its own, or before it
+  /// (`backwards`), and gets into `z` what comes from the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is followed
+  /// by the first.
+  template<class T>
+  void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, bool backwards, bool wraps) {
+    auto const span    = calls<T>(collective::neighbours, reduction::sum, n, over.set());
+    int const sideways = backwards ? -1 : 1;
+    meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, sideways, wraps), z, neighbour(over, -sideways, wraps), n);
+  }
+
+  /// In place: a dimension is split over the axes `over`; `data` becomes what the processes that hold the parts before this process's own have there,
+  /// joined, or after it (`from_end`). Where there is none, it becomes `identity`.
+  template<class T>
+  void exclusive_scan(reduction op, T identity, T* data, extent n, axis_list const& over, bool from_end) {
+    auto const span = calls<T>(collective::scan, op, n, over.set());
+    detail::scratch_memory<T, Self> const buffer{self(), n};
+    int const onwards = from_end ? -1 : 1;
+    meshtf::exclusive_scan(along(over.set()), op, identity, data, buffer.data(), n, neighbour(over, -onwards, false),
+                           neighbour(over, onwards, false));
+  }
+
   /// Process 0 of the mesh gets the n elements of each process along `over`: there, take(rank along `over`, offset, elements, length) is
   /// called for each piece of each process. All processes of the mesh call it; processes with other coordinates along the other axes hold
   /// the same elements and hand nothing over. It costs process 0 the memory of one piece, an eighth of n for a large n, and the others none.
@@ -334,6 +355,13 @@ private:
     kernel::widen(n, data, copy.data());
     meshtf::all_reduce(along(over), reduction::sum, copy.data(), n);
     kernel::narrow(n, copy.data(), data);
+  }
+
+  /// The rank along `over` of the process that holds the part `by` parts after this one's.
+  int neighbour(axis_list const& over, extent by, bool wraps) const {
+    extent const parts = processes_along(axis_sizes<M>, over.set()), part = place().part_of(over) + by;
+    if (!wraps && (part < 0 || part >= parts)) return MPI_PROC_NULL;
+    return static_cast<int>(rank_of_part(over, (part + parts) % parts, axis_sizes<M>));
   }
 
   /// Lives during a collective: reports waiting, and measures the time if a profile is wanted.
