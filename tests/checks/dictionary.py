@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The tables of docs/from_mesh_tensorflow.md and docs/from_pytorch_and_jax.md, made from examples/from_mesh_tensorflow.cpp, whose first lines say how.
+
+dictionary.py --check | --write     (do the pages hold these tables? / put them in, between the marks <!-- table: HEADING --> and <!-- end -->)
+"""
+import re
+import sys
+from pathlib import Path
+
+root = Path(__file__).parents[2]
+source = root / "examples/from_mesh_tensorflow.cpp"
+pages = {"docs/from_mesh_tensorflow.md": (["Mesh TensorFlow"], [0]), "docs/from_pytorch_and_jax.md": (["PyTorch", "JAX"], [1, 2])}
+
+
+def entries():
+    """[(heading, [words there, ...], [lines here])], in the order of the file."""
+    found, heading, open_entry, indent = [], None, None, 0
+    for line in source.read_text().splitlines():
+        text = line.strip()
+        if text.startswith("//# "):
+            heading, open_entry = text[4:], None
+        elif text.startswith("//= ") and heading is not None:
+            words = [side.strip() for side in text[4:].split("||")]
+            if open_entry is not None and not open_entry[2]:  # goes on
+                open_entry[1][-1] = (open_entry[1][-1] + " " + words[0]).strip()
+                open_entry[1].extend(words[1:])
+            else:
+                open_entry = (heading, words, [])
+                found.append(open_entry)
+                indent = len(line) - len(text)
+        elif text == "" or (open_entry is not None and len(line) - len(text) < indent):
+            open_entry = None
+        elif open_entry is not None:
+            open_entry[2].append(text)
+    return found
+
+
+def code(text):
+    return "`" + text.replace("|", "\\|") + "`" if text else ""
+
+
+def cell(lines):
+    """The lines of one statement joined, statements apart."""
+    joined = re.sub(r"\s+", " ", " ".join(lines).removeprefix("// "))
+    for comment in re.findall(r"\s*//[^\n]*$", joined):
+        joined = joined.removesuffix(comment)
+    return code(joined)
+
+
+def table(all_entries, heading, names, columns):
+    rows = []
+    for at, there, here in all_entries:
+        words = [there[c] if c < len(there) else "" for c in columns]
+        if at == heading and any(words):
+            rows.append("| " + " | ".join([code(w) for w in words] + [cell(here)]) + " |")
+    return ["| " + " | ".join(names + ["meshtf"]) + " |", "|" + "---|" * (len(names) + 1)] + rows
+
+
+def written(text, all_entries, names, columns):
+    out, skipping, wanted = [], False, {e[0] for e in all_entries}
+    for line in text.splitlines():
+        mark = re.fullmatch(r"<!-- table: (.*) -->", line)
+        if line == "<!-- end -->":
+            skipping = False
+        if not skipping:
+            out.append(line)
+        if mark:
+            skipping = True
+            wanted.discard(mark[1])
+            out += table(all_entries, mark[1], names, columns)
+    if wanted:
+        sys.exit(f"no table for {', '.join(sorted(wanted))}: put <!-- table: ... --> and <!-- end --> into the page")
+    return "\n".join(out) + "\n"
+
+
+def main():
+    if sys.argv[1:] not in (["--check"], ["--write"]):
+        sys.exit(__doc__)
+    all_entries, status = entries(), 0
+    if any(not here for _, _, here in all_entries):
+        sys.exit("an entry without a line here: " + next(there[0] for _, there, here in all_entries if not here))
+    for page, (names, columns) in pages.items():
+        before = (root / page).read_text()
+        now = written(before, all_entries, names, columns)
+        if sys.argv[1] == "--write":
+            (root / page).write_text(now)
+        elif now != before:
+            print(f"{page} is not what examples/from_mesh_tensorflow.cpp says: run tests/checks/dictionary.py --write")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
