@@ -16,6 +16,7 @@ struct pair_of : mesh<rows> {};
 struct batch : dim<4> {};
 struct width : dim<6> {};
 struct narrow : dim<2> {};
+struct longer : dim<9> {};
 struct rest : dim<4> {};
 struct first : dim<2> {};
 struct second : dim<3> {};
@@ -37,6 +38,7 @@ void moves(machine<L>& m) {
   auto const t = transpose<width, batch>(copy(z));
   tensor<int, L, key> const ids{m};
   CHECK(gather<width>(x, ids).size > 0);
+  CHECK(all(equal(flip<width>(flip<width>(x)), slice<longer, width>(pad<width, longer>(x, 1), 1))).value());
   CHECK(all(equal(t, transpose<width, batch>(x))).value());
   CHECK(y.size > 0);
 }

@@ -5,6 +5,8 @@
 #include <meshtf/ops/shape/concat.hpp>
 #include <meshtf/ops/shape/copy.hpp>
 #include <meshtf/ops/shape/finish.hpp>
+#include <meshtf/ops/shape/flip.hpp>
+#include <meshtf/ops/shape/pad.hpp>
 #include <meshtf/ops/shape/rename.hpp>
 #include <meshtf/ops/shape/reshape.hpp>
 #include <meshtf/ops/shape/reshard.hpp>

@@ -40,15 +40,19 @@ constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
   return z;
 }
 
-/// The slice where `To` is split: it is taken as a whole dimension first, and each process then keeps its part.
+/// `x`, whose dimension `whole_part<To>` every process has whole, with `To` in its place, which is split: each process keeps its part.
+template<class To, class T, class L, class... D>
+constexpr auto own_part(tensor<T, L, D...> const& x) {
+  using cut    = shape<D...>;
+  using result = replaced<cut, whole_part<To>, shape<To>>;
+  return relocate<tensor_of<T, L, result>, relocation<wet<L>, cut, wet<L>, result>>(x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
+}
+
+/// The slice where `To` may be split: it is then taken as a whole dimension first.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
-  using plan      = slice_plan<wet<L>, shape<D...>, From, To>;
-  using whole     = whole_part<To>;
-  using cut       = replaced<shape<D...>, From, shape<whole>>;
-  using way       = relocation<wet<L>, cut, wet<L>, typename plan::result>;
-  auto const part = sliced<From, whole>(x, first);
-  return relocate<tensor_of<T, L, typename plan::result>, way>(part, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, typename plan::result>::steps);
+  if constexpr (may_be_whole<wet<L>, To>) return sliced<From, To>(x, first);
+  else return own_part<To>(sliced<From, whole_part<To>>(x, first));
 }
 
 }  // namespace detail
@@ -81,8 +85,7 @@ constexpr auto slice(X const& operand, extent first, std::source_location at = s
         detail::throw_counted_less({"slice", at, false}, name_of<From>(), there, wanted);
     return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
       x.machine().enter("slice", at);
-      if constexpr (detail::may_be_whole<wet<L>, To>) return detail::sliced<From, To>(x, first);
-      else return detail::sliced_and_split<From, To>(x, first);
+      return detail::sliced_and_split<From, To>(x, first);
     });
   }
 }

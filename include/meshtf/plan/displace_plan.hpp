@@ -1,0 +1,129 @@
+// What an operation that moves elements along a dimension will do, decided before it runs: flip, roll, shift and pad.
+#pragma once
+
+#include <meshtf/plan/slice_plan.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// The elements move along `Dim`, all of which is needed, and which is split over `Axes`. First reshard to a layout in which it is whole.
+template<class Dim, class Axes>
+struct displaced_dim_is_split {};
+
+/// `Dim` is padded, or made by padding, and has as many elements as are counted at run time, so where the padding begins is not known.
+template<class Dim>
+struct padded_dim_is_counted {};
+
+/// `Padded` has fewer elements than `Dim`, which is to be padded.
+template<class Padded, class Dim>
+struct padded_dim_is_smaller {};
+
+/// Where elements come from along a dimension: z[i] = x[i + offset], or x[offset - i] if the order is `reversed`. An index outside of x `wraps`
+/// around, or there is nothing.
+struct displacement {
+  extent offset = 0;
+  bool reversed = false;
+  bool wraps    = false;
+
+  /// The way back, from z to x.
+  constexpr displacement back() const { return {reversed ? offset : -offset, reversed, wraps}; }
+
+  /// From z[i] on, so many elements follow one another in x too (backwards if `reversed`) and begin at x[first], or x has none of them. x has `from`
+  /// elements, z has `to`.
+  struct run {
+    extent first = 0;
+    extent count = 0;
+    bool there   = false;
+  };
+  constexpr run run_at(extent i, extent from, extent to) const {
+    extent const most = to - i;
+    if (from == 0) return {0, most, false};
+    extent at = reversed ? offset - i : offset + i;
+    if (wraps) at = (at % from + from) % from;
+    extent const before = reversed ? at - from + 1 : -at;  // steps until x begins, and until it ends
+    extent const left   = reversed ? at + 1 : from - at;
+    if (before > 0) return {0, before < most ? before : most, false};
+    if (left <= 0) return {0, most, false};
+    return {at, left < most ? left : most, true};
+  }
+};
+
+/// Lines of two arrays along a dimension of each, of which they may have unequally many elements; all other dimensions are the same.
+struct displace_steps {
+  extent outer = 1, inner = 1;  // lines before the dimension, and elements behind it that move together
+  extent from = 0, from_room = 0;
+  extent to = 0, to_room = 0;
+
+  static constexpr bool needs_whole = true;
+
+  /// Arrays: x and z. It asks for the loops over the dimension of x and over that of z, which may be the same. What lies past the held elements of
+  /// other dimensions moves too.
+  static constexpr displace_steps plan(task_loops const& l, loop_extents const& e) {
+    int const in = l.along[0], out = l.along[1];
+    displace_steps s{.from = e.held[in], .from_room = e.stored[in], .to = e.held[out], .to_room = e.stored[out]};
+    bool behind = false;
+    for (int d : l.operand[0])
+      if (d == in) behind = true;
+      else (behind ? s.inner : s.outer) *= e.stored[d];
+    return s;
+  }
+
+  /// Elements that are read, if every element of the shorter line is, and that are written.
+  constexpr extent touched() const { return outer * inner * ((from < to ? from : to) + to); }
+};
+
+namespace task {
+
+/// Moves the elements of each line; `beyond` is put where x has none. Arrays: x, z.
+template<Element T>
+struct displace {
+  using steps_type = displace_steps;
+  displacement way{};
+  T beyond{};
+
+  static constexpr meshtf::work work(displace_steps const& s) { return {.kind = "copy", .bytes = s.touched() * extent{sizeof(T)}}; }
+};
+template<Element T>
+void compute(displace<T> const&, displace_steps const&, place_in_mesh const&, T const* x, T* z);
+
+}  // namespace task
+
+namespace detail {
+
+template<class L, class D>
+using whole_to_displace = std::conditional_t<may_be_whole<L, D>, legal, displaced_dim_is_split<D, axes_of<L, D>>>;
+
+}  // namespace detail
+
+/// Elements of a tensor of shape `X` move along `From`, which becomes `To`.
+template<Layout L, class X, class From, class To = From>
+struct displace_plan {
+  using result  = replaced<X, From, shape<To>>;
+  using verdict = first_objection<detail::dims_are_in<X, From>, placement_verdict_of<L, X>, detail::whole_to_displace<L, From>>;
+
+  static constexpr steps_under<L, displace_steps, united<X, shape<To>>> lines =
+      plan_steps<L, displace_steps, united<X, shape<To>>, From, To>(arrays_of<X, result>{});
+};
+
+/// `legal`, or the objection to `flip<Along>` or `roll<Along>` of a tensor of shape `X`.
+template<Layout L, class X, class Along>
+using displace_verdict = typename displace_plan<L, X, Along>::verdict;
+
+namespace detail {
+
+template<class From, class To>
+struct padding_sizes {
+  template<class D>
+  using sized   = std::conditional_t<CountedDimension<D>, padded_dim_is_counted<D>, legal>;
+  using verdict = first_objection<sized<From>, sized<To>, std::conditional_t<From::size <= To::size, legal, padded_dim_is_smaller<To, From>>>;
+};
+
+}  // namespace detail
+
+/// `legal`, or the objection to `pad<From, To>` of a tensor of shape `X`.
+template<Layout L, class X, class From, class To>
+using pad_verdict = first_objection<typename displace_plan<L, X, From, To>::verdict, typename detail::padding_sizes<From, To>::verdict,
+                                    placement_verdict_of<L, replaced<X, From, shape<To>>>>;
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,31 @@
+// What flip, roll, shift and pad have in common: elements that move along a dimension, and the way back.
+#pragma once
+
+#include <meshtf/plan/displace_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+template<class From, class To, class T, class L, class... D>
+constexpr auto moved_along(tensor<T, L, D...> const& x, displacement const& way, T beyond) {
+  using plan = displace_plan<wet<L>, shape<D...>, From, To>;
+  auto z     = tensor_of<T, L, typename plan::result>::uninitialised(x.machine());
+  x.machine().run(task::displace<T>{way, beyond}, plan::lines, x.data(), z.data());
+  return z;
+}
+
+/// The elements of `x` where `way` takes them along `From`, which becomes `To`, and `beyond` elsewhere. The gradient goes the way back, and owes what
+/// dz owes; that of a parameter stays open.
+template<class From, class To, class T, class L, class... D>
+constexpr auto displaced(tensor<T, L, D...> const& x, displacement const& way, T beyond = {}) {
+  auto z = moved_along<From, To>(x, way, beyond);
+  record_linear(z, x,
+                [back = way.back()](auto const& to, auto const& dz, axis_set owed) { contribute(to, moved_along<To, From>(dz, back, T{}), owed); });
+  return z;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,71 @@
+// If it compiles, it passes: where the elements of flip, roll, shift and pad come from, and which dimensions they may move along.
+#include <meshtf/plan/displace_plan.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+struct batch : dim<8> {};
+struct length : dim<6> {};
+struct longer : dim<10> {};
+struct model : dim<16> {};
+struct some : up_to<4> {};
+
+struct rows : axis<2> {};
+struct solo : axis<1> {};
+struct grid : mesh<rows, solo> {};
+
+struct by_batch : layout<grid, split<batch, rows>, split<length, solo>> {};
+struct by_length : layout<grid, split<length, rows>> {};
+struct by_longer : layout<grid, split<longer, rows>> {};
+struct clash : layout<grid, split<batch, rows>, split<longer, rows>> {};
+
+using x = shape<batch, length, model>;
+
+static_assert(is_legal<displace_verdict<by_batch, x, length>>);  // an axis of size 1 splits nothing
+static_assert(std::same_as<displace_verdict<by_batch, x, batch>, displaced_dim_is_split<batch, axes<rows>>>);
+static_assert(std::same_as<displace_verdict<by_batch, x, longer>, dim_is_not_in_tensor<longer>>);
+
+static_assert(is_legal<pad_verdict<by_batch, x, length, longer>>);
+static_assert(is_legal<pad_verdict<by_longer, x, length, longer>>);  // each process keeps its part
+static_assert(std::same_as<pad_verdict<by_length, x, length, longer>, displaced_dim_is_split<length, axes<rows>>>);
+static_assert(std::same_as<pad_verdict<by_batch, shape<longer>, longer, length>, padded_dim_is_smaller<length, longer>>);
+static_assert(std::same_as<pad_verdict<by_longer, shape<some>, some, longer>, padded_dim_is_counted<some>>);
+static_assert(std::same_as<pad_verdict<clash, x, length, longer>, one_axis_splits_two_dims<rows, batch, longer>>);
+
+// lines of 6 become lines of 10, in four batches, and 16 elements move together
+constexpr displace_steps lines = displace_plan<by_batch, x, length, longer>::lines;
+static_assert(lines.outer == 4 && lines.from == 6 && lines.to == 10 && lines.inner == 16);
+static_assert(lines.touched() == 4 * 16 * (6 + 10));
+
+/// The index in x of each element of z, or -1.
+template<int To>
+constexpr bool comes_from(displacement const& way, extent from, int const (&wanted)[To]) {
+  for (extent i = 0; i < To;) {
+    auto const run = way.run_at(i, from, To);
+    if (run.count < 1 || i + run.count > To) return false;
+    for (extent k = 0; k < run.count; ++k, ++i)
+      if (wanted[i] != (run.there ? run.first + (way.reversed ? -k : k) : -1)) return false;
+  }
+  return true;
+}
+
+static_assert(comes_from({.offset = 3, .reversed = true}, 4, {3, 2, 1, 0}));
+static_assert(comes_from({.offset = -2}, 4, {-1, -1, 0, 1}));
+static_assert(comes_from({.offset = 1}, 4, {1, 2, 3, -1}));
+static_assert(comes_from({.offset = 9}, 4, {-1, -1, -1, -1}));
+static_assert(comes_from({.offset = -1}, 3, {-1, 0, 1, 2, -1}));
+static_assert(comes_from({.offset = 1, .wraps = true}, 4, {1, 2, 3, 0}));
+static_assert(comes_from({.offset = -1, .wraps = true}, 4, {3, 0, 1, 2}));
+static_assert(comes_from({.offset = -9, .wraps = true}, 4, {3, 0, 1, 2}));
+static_assert(comes_from({.offset = 1, .reversed = true, .wraps = true}, 4, {1, 0, 3, 2}));
+static_assert(comes_from({.offset = 5, .reversed = true}, 4, {-1, -1, 3, 2, 1, 0, -1}));
+
+// a run takes all that can be copied at once
+static_assert(displacement{.offset = -2}.run_at(0, 8, 8).count == 2 && displacement{.offset = -2}.run_at(2, 8, 8).count == 6);
+
+// and back again
+static_assert(comes_from(displacement{.offset = -2}.back(), 4, {2, 3, -1, -1}));
+static_assert(comes_from(displacement{.offset = 3, .reversed = true}.back(), 4, {3, 2, 1, 0}));
+
+}  // namespace
