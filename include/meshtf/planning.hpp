@@ -26,6 +26,7 @@
 #include <meshtf/ops/product/einsum.hpp>
 #include <meshtf/ops/random/sample.hpp>
 #include <meshtf/ops/reduce/argmax.hpp>
+#include <meshtf/ops/reduce/cumprod.hpp>
 #include <meshtf/ops/reduce/cumsum.hpp>
 #include <meshtf/ops/reduce/max.hpp>
 #include <meshtf/ops/shape/broadcast.hpp>

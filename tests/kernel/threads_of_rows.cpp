@@ -169,7 +169,10 @@ TEST_CASE("running sums and largest elements have the same bits on any number of
         compute(task::cumsum<float>{reverse}, cumsum_steps{lines}, alone, x.data(), sums.data());
         compute(task::argmax<float>{}, lines, alone, x.data(), best.data(), where.data());
         std::copy(where.begin(), where.end(), places.begin());
-        return joined({sums, best, places});
+        std::vector<float> products(x.size()), gradient(x.size());
+        compute(task::cumprod<float>{reverse}, cumsum_steps{lines}, alone, x.data(), products.data());
+        compute(task::cumprod_gradient<float>{reverse}, cumsum_steps{lines}, alone, x.data(), sums.data(), gradient.data());
+        return joined({sums, best, places, products, gradient});
       });
   }
 }

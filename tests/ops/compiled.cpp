@@ -49,6 +49,7 @@ void sums(machine<L>& m) {
   auto const x = cast<T>(random_uniform<float, L, batch, width>(m, {1}, 1, 9));
   CHECK(argmax<width>(x).size > 0);
   CHECK(cumsum<width>(x).size > 0);
+  CHECK(cumprod<width>(x, {.exclusive = true}).size > 0);
   CHECK(static_cast<double>(sum(x + x).value()) == 2 * static_cast<double>(sum(x).value()));
   CHECK(all(equal(where(greater(x, 0), x, x + x), x)).value());  // compiled here, since its operands have two types
   CHECK(max<width>(x).size > 0);
@@ -71,7 +72,8 @@ void functions_and_gradients(machine<L>& m) {
       map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w);
   y          = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) + broadcast<batch, width>(mean<width>(w));
   y          = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
-  auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w));
+  auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w)) +
+               sum(cumprod<width>(w));
   backward(total);
   CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());  // the user's loop and the library's
   CHECK(std::isfinite(static_cast<double>(total.value())));

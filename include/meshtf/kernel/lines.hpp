@@ -1,4 +1,4 @@
-// Lines along a dimension: one element of each by index, and the index of the largest.
+// Lines along a dimension: one element of each by index, the index of the largest, running sums and products.
 //
 // A block of lines has the shape [outer][along][inner]. An index counts from `first`: a process that holds elements first ... first + along - 1 of a
 // split dimension works on those, and contributes 0 for the others.
@@ -133,23 +133,57 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
   }
 }
 
-/// Running sums along the dimension, from its first element or, in `reverse`, from its last. Some neighbouring lines go together, so that memory is
-/// read in its order.
+/// Neighbouring lines that go together along the dimension, so that memory is read in its order.
+inline constexpr extent lines_together = 16;
+
+/// f(first, lines) for groups of neighbouring lines, where `first` is the offset of their first elements.
+template<class F>
+void for_neighbouring_lines(line_steps const& s, F const& f) {
+  for (extent o = 0; o < s.outer; ++o)
+    for (extent begin = 0; begin < s.inner; begin += lines_together) f(o * s.outer_stride + begin, std::min(lines_together, s.inner - begin));
+}
+
+/// Joins `total` and an element.
+template<reduction Op, class Sum, class T>
+void join_element(Sum& total, T x) {
+  if constexpr (Op == reduction::sum) total += static_cast<Sum>(x);
+  else total *= static_cast<Sum>(x);
+}
+
+/// Running sums or products along the dimension, from its first element or, in `reverse`, from its last.
+template<reduction Op, bool Exclusive, Element T>
+void run_along(line_steps const& s, bool reverse, T const* x, T* z) {
+  using sums        = typename element_traits<T>::sums_in;
+  extent const step = reverse ? -s.step : s.step;
+  for_neighbouring_lines(s, [&](extent first, extent lines) {
+    std::array<sums, lines_together> total;
+    total.fill(Op == reduction::sum ? sums(0) : sums(1));
+    for (extent a = 0, at = first + (reverse ? (s.along - 1) * s.step : 0); a < s.along; ++a, at += step)
+      for (extent i = 0; i < lines; ++i) {
+        auto& so_far = total[static_cast<std::size_t>(i)];
+        if constexpr (Exclusive) z[at + i] = static_cast<T>(so_far);
+        join_element<Op>(so_far, x[at + i]);
+        if constexpr (!Exclusive) z[at + i] = static_cast<T>(so_far);
+      }
+  });
+}
+
+/// dx from x and dz, where z are the running products of x.
 template<Element T>
-void running_sums(line_steps const& s, bool reverse, T const* x, T* z) {
-  constexpr extent together = 16;
-  extent const along = s.along, first = reverse ? (along - 1) * s.step : 0, step = reverse ? -s.step : s.step;
-  for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, z += s.outer_stride)
-    for (extent begin = 0; begin < s.inner; begin += together) {
-      extent const lines = std::min(together, s.inner - begin);
-      std::array<typename element_traits<T>::sums_in, together> sum{};
-      for (extent a = 0, at = first + begin; a < along; ++a, at += step)
-        for (extent i = 0; i < lines; ++i) {
-          auto& total = sum[static_cast<std::size_t>(i)];
-          total += static_cast<typename element_traits<T>::sums_in>(x[at + i]);
-          z[at + i] = static_cast<T>(total);
-        }
-    }
+void cumprod_gradient(line_steps const& s, bool reverse, bool exclusive, T const* x, T const* dz, T* dx) {
+  using sums = typename element_traits<T>::sums_in;
+  run_along<reduction::product, true>(s, reverse, x, dx);
+  extent const step = reverse ? s.step : -s.step;
+  for_neighbouring_lines(s, [&](extent first, extent lines) {
+    std::array<sums, lines_together> later{};  // what comes from the elements whose products contain this one
+    for (extent a = 0, at = first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step)
+      for (extent i = 0; i < lines; ++i) {
+        auto& c        = later[static_cast<std::size_t>(i)];
+        sums const own = static_cast<sums>(dz[at + i]), with = own + (exclusive ? static_cast<sums>(x[at + i]) : sums(1)) * c;
+        dx[at + i] = static_cast<T>(static_cast<sums>(dx[at + i]) * (exclusive ? c : with));
+        c          = exclusive ? with : static_cast<sums>(x[at + i]) * with;
+      }
+  });
 }
 
 /// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the numbers of the part's lines begin.
@@ -167,11 +201,21 @@ void for_some_lines(line_steps const& s, F const& f) {
 
 namespace task {
 
-template<Element T>
-void compute(cumsum<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
+template<reduction Op, Element T>
+void compute(run_along<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
-      kernel::running_sums(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
+      if (task.exclusive) kernel::run_along<Op, true>(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
+      else kernel::run_along<Op, false>(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
+    });
+  });
+}
+template<Element T>
+void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* dz, T* dx) {
+  s.lines.blocks.for_each([&](auto const& at) {
+    kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
+      extent const from = at[0] + offset;
+      kernel::cumprod_gradient(some, task.reverse, task.exclusive, x + from, dz + from, dx + from);
     });
   });
 }
@@ -212,9 +256,15 @@ void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const
     if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i])) where[i] = std::numeric_limits<std::int32_t>::max();
 }
 
-#define MESHTF_LINES(T) template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_LINES(T)                                                                             \
+  template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*); \
+  template void compute(cumprod<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_LINES)
 #undef MESHTF_LINES
+#define MESHTF_CUMPROD_GRADIENT(T) \
+  template void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*);
+MESHTF_COMPILE_WIDE(MESHTF_CUMPROD_GRADIENT)
+#undef MESHTF_CUMPROD_GRADIENT
 
 #define MESHTF_PICK(T) template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, computed<T>*);
 MESHTF_COMPILE_FLOATING(MESHTF_PICK)

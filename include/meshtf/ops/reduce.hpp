@@ -3,6 +3,7 @@
 
 #include <meshtf/ops/reduce/any_all.hpp>
 #include <meshtf/ops/reduce/argmax.hpp>
+#include <meshtf/ops/reduce/cumprod.hpp>
 #include <meshtf/ops/reduce/cumsum.hpp>
 #include <meshtf/ops/reduce/l2_norm.hpp>
 #include <meshtf/ops/reduce/logsumexp.hpp>

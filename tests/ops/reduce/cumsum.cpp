@@ -9,6 +9,21 @@ TEST_CASE("cumsum along the first, a middle and the last dimension, whatever is 
   check_operation_in_float<shape<batch, in>>([](auto const& x) { return cumsum<in>(x); });
 }
 
+TEST_CASE("cumsum without the element itself, and from the last element on") {
+  check_operation<shape<batch, in, out>, shape<in>>([](auto const& x, auto const& y) {
+    return std::tuple{cumsum<in>(x, {.exclusive = true}), cumsum<in>(y, {.reverse = true}), cumsum<in>(x, {.exclusive = true, .reverse = true})};
+  });
+  tensor<int, alone, in> x{processes<single>()};
+  for (extent i = 0; i < x.size; ++i) x.data()[i] = static_cast<int>(i + 1);
+  auto const before = cumsum<in>(x, {.exclusive = true}), from = cumsum<in>(x, {.reverse = true}),
+             after = cumsum<in>(x, {.exclusive = true, .reverse = true});
+  for (extent i = 0; i < x.size; ++i) {
+    CHECK(before.data()[i] == i * (i + 1) / 2);
+    CHECK(from.data()[i] == 21 - i * (i + 1) / 2);
+    CHECK(after.data()[i] == 21 - (i + 1) * (i + 2) / 2);
+  }
+}
+
 TEST_CASE("cumsum is a product with a triangle") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, in> x{m, normal{1}};
