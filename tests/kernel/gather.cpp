@@ -84,6 +84,28 @@ TEST_CASE("rows are copied, and added where they came from") {
       for (extent first : {0, 5}) check<float>(20, outer, 6, inner, first), check<double>(20, outer, 6, inner, first);
 }
 
+TEST_CASE("each index has rows of its own") {
+  for (extent inner : {1, 5}) {
+    constexpr extent ids = 7, along = 4, first = 2;
+    auto steps         = contiguous_gather(ids, 1, along, inner);
+    steps.table_stride = along * inner;
+    std::vector<std::int32_t> const index{5, 2, 6, 3, 0, 4, 2};
+    std::vector<double> table(place(ids * along * inner)), rows(place(ids * inner), -1), sums(table.size(), 1);
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<double>(i + 1);
+    std::vector<double> expected_rows(rows.size()), expected_sums = sums;
+    for (extent i = 0; i < ids; ++i)
+      for (extent k = 0; k < inner; ++k)
+        if (extent const a = index[place(i)] - first; a >= 0 && a < along) {
+          expected_rows[place(i * inner + k)] = table[place((i * along + a) * inner + k)];
+          expected_sums[place((i * along + a) * inner + k)] += table[place((i * along + a) * inner + k)];
+        }
+    kernel::gather_all_rows(steps, first, table.data(), index.data(), rows.data());
+    CHECK(rows == expected_rows);
+    kernel::scatter_all_rows(steps, first, rows.data(), index.data(), sums.data());
+    CHECK(sums == expected_sums);
+  }
+}
+
 TEST_CASE("the first index that is out of range") {
   std::vector<std::int32_t> index(300, 4);
   CHECK(kernel::first_outside(300, index.data(), 5) == 300);

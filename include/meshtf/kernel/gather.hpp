@@ -1,6 +1,7 @@
 // Gather: rows of a table by index, and adding rows to a table by index.
 //
-// A block of the table has the shape [outer][along][inner], one of the rows [ids][outer][inner]. An index counts from `first`: a process that holds elements first ...
+// A block of the table has the shape [outer][along][inner], one of the rows [ids][outer][inner]. Where each id has rows of its own, the table moves on
+// with the ids. An index counts from `first`: a process that holds elements first ...
 // first + along - 1 of a split dimension works on those; other rows are zeros, and nothing is added for them.
 #pragma once
 
@@ -53,14 +54,14 @@ template<Element T, class Arch = default_arch>
 void gather_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
   line_steps const& lines = s.lines;
   extent const ids = s.block_ids, along = lines.along, outer = lines.outer, inner = lines.inner;
-  if (s.id_stride == 1 && outer == 1 && inner == 1) {
+  if (outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i) {
-      extent const at = index[i] - first;
-      rows[i]         = at >= 0 && at < along ? table[at * lines.step] : T{};
+      extent const at       = index[i] - first;
+      rows[i * s.id_stride] = at >= 0 && at < along ? table[i * s.table_stride + at * lines.step] : T{};
     }
     return;
   }
-  for (extent i = 0; i < ids; ++i, rows += s.id_stride) {
+  for (extent i = 0; i < ids; ++i, rows += s.id_stride, table += s.table_stride) {
     extent const at = index[i] - first;
     if (at < 0 || at >= along) {
       for (extent o = 0; o < outer; ++o) std::fill_n(rows + o * lines.line_stride, inner, T{});
@@ -83,12 +84,12 @@ void scatter_rows(gather_steps const& s, extent first, T const* rows, std::int32
   using lanes             = kernel::lanes<T, Arch>;
   line_steps const& lines = s.lines;
   extent const ids = s.block_ids, along = lines.along, outer = lines.outer, inner = lines.inner;
-  if (s.id_stride == 1 && outer == 1 && inner == 1) {
+  if (outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i)
-      if (extent const at = index[i] - first; at >= 0 && at < along) table[at * lines.step] += rows[i];
+      if (extent const at = index[i] - first; at >= 0 && at < along) table[i * s.table_stride + at * lines.step] += rows[i * s.id_stride];
     return;
   }
-  for (extent i = 0; i < ids; ++i, rows += s.id_stride) {
+  for (extent i = 0; i < ids; ++i, rows += s.id_stride, table += s.table_stride) {
     extent const at = index[i] - first;
     if (at < 0 || at >= along) continue;
     for (extent o = 0; o < outer; ++o) {
@@ -106,7 +107,7 @@ void gather_all_rows(gather_steps const& s, extent first, T const* table, std::i
   parallel_for(s.block_ids, 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
     auto part      = s;
     part.block_ids = end - begin;
-    gather_rows(part, first, table, index + begin, rows + begin * s.id_stride);
+    gather_rows(part, first, table + begin * s.table_stride, index + begin, rows + begin * s.id_stride);
   });
 }
 

@@ -7,36 +7,42 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The dimensions of the ids stand beside those of the table in the result, so the ids must not have `Dims`, which the table has.
-template<class Dims>
-struct ids_have_dims_of_table {};
+/// The ids name rows along `Dim`, so they can't have it themselves. Other dimensions of the table they may have: each element of these has rows and ids
+/// of its own.
+template<class Dim>
+struct ids_have_dim_that_they_index {};
 
 /// The lines of a table, and the ids, which are contiguous in a block. `lines.line_stride` and the third array of the blocks are those of the result.
+/// A loop over a dimension that the ids share with the table walks through all three.
 struct gather_steps {
-  line_steps lines{};  // without blocks
-  extent ids       = 1;  // of the process
-  extent block_ids = 1;  // of a block
-  extent id_stride = 1;  // elements of the result from one id to the next
-  extent rows      = 1;  // elements of the result for each id
+  line_steps lines{};  // without blocks, and without the shared dimensions
+  extent ids          = 1;  // of the process
+  extent block_ids    = 1;  // of a block
+  extent id_stride    = 1;  // elements of the result from one id to the next
+  extent table_stride = 0;  // elements of the table from one id to the next: 0 unless each id has rows of its own
+  extent rows         = 1;  // elements of the result for each id
   block_loops blocks{};  // over the ids, the table and the result
 
   /// Arrays: the table, the ids and the result. It asks for the loop that the ids index.
   static constexpr gather_steps plan(task_loops const& l, loop_extents const& e) {
-    dim_list lines;
-    for (int d : l.operand[0])
-      if (d != l.along[0]) lines.push_back(d);
-    gather_steps s{.lines = line_steps::plan(l, e, l.operand[0], lines, l.along[0])};
-    s.rows            = s.lines.rows();
-    s.id_stride       = s.lines.stored_lines;
-    auto const in_ids = strides_of(l.operand[1], e.storage()), in_result = strides_of(l.operand[2], e.storage());
-    for (int i = l.operand[1].count; i-- > 0;) {
-      int const d    = l.operand[1][i];
+    dim_list const &table = l.operand[0], &ids = l.operand[1];
+    auto const in_table = strides_of(table, e.storage()), in_ids = strides_of(ids, e.storage()), in_result = strides_of(l.operand[2], e.storage());
+    gather_steps s{.lines = line_steps::plan(l, e, table, l.operand[2], l.along[0], ids)};
+    s.rows = s.lines.rows();
+    dim_list outside;  // loops over ids that no block takes in, innermost first
+    bool some = false;
+    for (int i = ids.count; i-- > 0;) {
+      int const d    = ids[i];
       extent const n = e.held[d];
       s.ids *= n;
-      if (in_ids[d] == s.block_ids && in_result[d] == s.id_stride * s.block_ids) s.block_ids *= n;
-      else s.blocks.add(n, in_ids[d], 0, in_result[d]);
+      if (n == 1) continue;
+      if (!some && in_ids[d] == 1) some = true, s.block_ids = n, s.id_stride = in_result[d], s.table_stride = in_table[d];
+      else if (some && in_ids[d] == s.block_ids && in_result[d] == s.id_stride * s.block_ids && in_table[d] == s.table_stride * s.block_ids)
+        s.block_ids *= n;
+      else outside.push_back(d);
     }
-    // the loops over ids are outside those over the table, so that sums of rows are added in the order of the ids
+    // the loops over ids are outside those over the table, and in order, so that sums of rows are added in the order of the ids
+    for (int i = outside.count; i-- > 0;) s.blocks.add(e.held[outside[i]], in_ids[outside[i]], in_table[outside[i]], in_result[outside[i]]);
     for (int i = 0; i < s.lines.blocks.rank; ++i) s.blocks.add(s.lines.blocks.size[i], 0, s.lines.blocks.stride[0][i], s.lines.blocks.stride[1][i]);
     s.lines.blocks = {};
     return s;
@@ -75,17 +81,17 @@ void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, 
 
 }  // namespace task
 
-/// Rows of a table of shape `Table` along `V`, one for each of the ids of shape `Ids`.
+/// Rows of a table of shape `Table` along `V`, one for each of the ids of shape `Ids`. A dimension that both have is walked through in step: a process
+/// has the rows of its own ids, however the layout splits it.
 ///
 /// If `V` is split, each process has some of the rows and zeros for the others, and the result is finished over the axes of `V`. The gradient of the
-/// table is whole except over the axes that split the ids.
+/// table is whole except over the axes that split dimensions which only the ids have.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3, but the one-hot matrix is never made; Shoeybi et al., Megatron-LM (2019), section 3.
 template<Layout L, class Table, class V, class Ids>
 struct gather_plan {
   using result  = united<Ids, without<Table, shape<V>>>;
   using loops   = united<Ids, Table>;
-  using shared  = common_dims<Table, Ids>;
-  using verdict = first_objection<detail::dims_are_in<Table, V>, std::conditional_t<shared::rank == 0, legal, ids_have_dims_of_table<shared>>,
+  using verdict = first_objection<detail::dims_are_in<Table, V>, std::conditional_t<Ids::template has<V>, ids_have_dim_that_they_index<V>, legal>,
                                   placement_verdict_of<L, loops>>;
 
   static constexpr steps_under<L, gather_steps, loops> rows = plan_steps<L, gather_steps, loops, V>(arrays_of<Table, Ids, result>{});

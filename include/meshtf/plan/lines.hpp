@@ -65,8 +65,10 @@ struct line_steps {
       if (d != l.along[0]) lines.push_back(d);
     return plan(l, e, l.operand[0], lines, l.along[0]);
   }
-  /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`, which has the others in the same order.
-  static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x, dim_list const& lines, int dim) {
+  /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`, which has the others in the same order. The
+  /// dimensions `held_still` are left to others.
+  static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x, dim_list const& lines, int dim,
+                                   dim_list const& held_still = {}) {
     auto const in_x = strides_of(x, e.storage()), in_lines = strides_of(lines, e.storage());
     line_steps s{.along = e.held[dim], .step = in_x[dim], .room = e.stored[dim], .whole = e.whole[dim], .over = l.dim[dim].over};
     bool before = false, some = false;
@@ -77,6 +79,7 @@ struct line_steps {
         before = true;
         continue;
       }
+      if (held_still.has(d)) continue;
       s.stored_lines *= e.stored[d];
       if (e.stored[d] == 1) continue;
       if (!before && in_x[d] == s.inner && in_lines[d] == s.inner) s.inner *= n;

@@ -10,10 +10,13 @@ inline namespace v0 {
 /// The rows of `table` along `V` that `ids` name. The result has the dimensions of the ids, then those of the table without `V`, each in their order.
 ///
 ///     auto x = gather<vocab>(embedding, tokens);   // embedding[vocab, model], tokens[batch, length] -> x[batch, length, model]
+///     auto y = gather<length>(x, places);          // x[batch, length, model], places[batch, pick] -> y[batch, pick, model]
 ///
+/// Where the ids share dimensions with the table, such as batch above, each element of these has rows of its own: the ids look among them. These may
+/// be split like any other, and cost nothing.
 /// `ids` hold numbers from 0 to V::size - 1; any other number ends the program with a message that says where it stands. Local where `V` is
 /// whole. Where `V` is split, no row of the table travels: the result is all-reduced over the axes of `V`. Gradient: dz is added to the rows it
-/// came from, and owes the axes of the ids' dimensions. Where the table is an open sum, the result is open over what the table owes and over
+/// came from, and owes the axes of the dimensions that only the ids have. Where the table is an open sum, the result is open over what the table owes and over
 /// the axes that split `V`, and nothing is sent.
 template<Dimension V, detail::Operand X, Tensor I>
 constexpr auto gather(X const& operand, I const& ids, std::source_location at = std::source_location::current()) {

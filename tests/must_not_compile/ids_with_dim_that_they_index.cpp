@@ -1,4 +1,4 @@
-// error: ids_have_dims_of_table<
+// error: ids_have_dim_that_they_index<
 // error: meshtf: gather can't take these rows of this table
 #include <meshtf/planning.hpp>
 
@@ -12,11 +12,11 @@ struct grid : meshtf::mesh<rows> {};
 struct data : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
 inline constexpr auto cost = meshtf::dry_run<data>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, vocab, hidden> table{m};
+  meshtf::tensor<float, L, batch, vocab, hidden> table{m};
 #ifdef FIXED
   meshtf::tensor<int, L, batch> ids{m};
 #else
-  meshtf::tensor<int, L, batch, hidden> ids{m};
+  meshtf::tensor<int, L, batch, vocab> ids{m};
 #endif
   auto x = gather<vocab>(table, ids);
 });
