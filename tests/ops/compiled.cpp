@@ -91,7 +91,7 @@ void products(machine<L>& m) {
   w            = random_normal<T, L, width, key>(m, {5}, 0, 0.3);
   scale        = random_normal<T, L, key>(m, {7}, 1, 0.1);
   auto const x = random_normal<T, L, batch, width>(m, {6});
-  auto const h = einsum<batch, key>(x, w);
+  auto const h = einsum<batch, key>(x, w, scale) + matmul<width>(x, w);
   auto const n = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale);
   tensor<int, L, batch> const targets{m};
   auto loss = mean(softmax_cross_entropy<key>(n, targets)) + mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));

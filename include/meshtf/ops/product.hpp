@@ -3,3 +3,6 @@
 
 #include <meshtf/ops/product/attention.hpp>
 #include <meshtf/ops/product/einsum.hpp>
+#include <meshtf/ops/product/einsum_of_many.hpp>
+#include <meshtf/ops/product/matmul.hpp>
+#include <meshtf/ops/product/outer_product.hpp>

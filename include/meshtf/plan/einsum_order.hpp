@@ -1,0 +1,193 @@
+// In which order the operands of an einsum are multiplied, decided before it runs.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include <meshtf/core/undecided_layout.hpp>
+#include <meshtf/plan/collective.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// One operand of a product: its dimensions, one bit each. An open sum owes axes.
+struct factor {
+  std::uint32_t dims = 0;
+  bool open          = false;
+  axis_set owed      = 0;
+};
+
+/// A product of several operands, as values: which dimensions they have, how much of each one process holds, and which axes split it.
+struct product_of_many {
+  static constexpr int most_factors = 16;
+  static constexpr int most_dims    = 32;
+
+  small_array<factor, most_factors> factors{};
+  int count = 0;
+  small_array<extent, most_dims> room{};
+  small_array<axis_set, most_dims> over{};
+  int rank          = 0;
+  std::uint32_t out = 0;  // the dimensions that stay
+  small_array<extent, max_axes> axis_sizes{};
+  extent element_bytes = 0;  // of what travels
+
+  constexpr void add_dim(extent elements, axis_set axes) { room[rank] = elements, over[rank++] = axes; }
+  constexpr void add(factor const& f) { factors[count++] = f; }
+
+  /// Elements that one process holds of a tensor with these dimensions.
+  constexpr extent elements(std::uint32_t dims) const {
+    extent n = 1;
+    for (int d = 0; d < rank; ++d)
+      if ((dims >> d & 1U) != 0) n *= room[d];
+    return n;
+  }
+  constexpr axis_set split_over(std::uint32_t dims) const {
+    axis_set set = 0;
+    for (int d = 0; d < rank; ++d)
+      if ((dims >> d & 1U) != 0) set |= over[d];
+    return set;
+  }
+  /// Whether no axis splits two of these dimensions, and a tensor may have so many.
+  constexpr bool fits(std::uint32_t dims) const {
+    axis_set set = 0;
+    for (int d = 0; d < rank; ++d) {
+      if ((dims >> d & 1U) == 0) continue;
+      if ((set & over[d]) != 0) return false;
+      set |= over[d];
+    }
+    return std::popcount(dims) <= max_rank;
+  }
+  /// The dimensions that the result or an operand other than these two has.
+  constexpr std::uint32_t needed_beside(int one, int other) const {
+    std::uint32_t dims = out;
+    for (int i = 0; i < count; ++i)
+      if (i != one && i != other) dims |= factors[i].dims;
+    return dims;
+  }
+};
+
+/// Two operands that are multiplied first, by number, and what the whole order costs one process.
+struct einsum_order {
+  int one = 0, other = 1;
+  bool legal   = true;
+  extent flops = 0;
+  extent sent  = 0;
+
+  constexpr bool better_than(einsum_order const& o) const {
+    if (legal != o.legal) return legal;
+    if (flops != o.flops) return flops < o.flops;
+    return sent < o.sent;
+  }
+};
+
+namespace detail {
+
+/// With more operands than this, each next pair is the one that is cheapest by itself: five have 180 orders, eight have half a million.
+inline constexpr int most_ordered = 5;
+
+/// `p` after its operands `one` and `other` have become their product, which stands where `one` stood; their price is added to `order`.
+constexpr product_of_many multiplied(product_of_many const& p, int one, int other, einsum_order& order) {
+  std::uint32_t const needed = p.needed_beside(one, other);
+  factor a = p.factors[one], b = p.factors[other];
+  // what only one of the two has, and nobody needs, is summed in it before they meet
+  std::uint32_t const alone_in_a = a.dims & ~b.dims & ~needed, alone_in_b = b.dims & ~a.dims & ~needed;
+  a.dims &= ~alone_in_a, b.dims &= ~alone_in_b;
+  if (a.open) a.owed |= p.split_over(alone_in_a);
+  if (b.open) b.owed |= p.split_over(alone_in_b);
+
+  std::uint32_t const met = a.dims | b.dims;
+  axis_set const owed     = a.owed | b.owed;
+  axis_set const summed   = p.split_over(met & ~needed);
+  order.legal             = order.legal && !(a.open && b.open) && p.fits(met) && (owed & p.split_over(met)) == 0;
+  order.flops += 2 * p.elements(met);
+  factor z{met & needed, a.open || b.open};
+  if (z.open) z.owed = owed | summed;
+  else
+    order.sent += sent_by_one(collective::all_reduce, p.elements(z.dims) * p.element_bytes, processes_along({p.axis_sizes.data(), max_axes}, summed));
+
+  product_of_many rest = p;
+  rest.count           = 0;
+  for (int i = 0; i < p.count; ++i)
+    if (i != other) rest.add(i == one ? z : p.factors[i]);
+  return rest;
+}
+
+}  // namespace detail
+
+/// The order in which to multiply: of the legal ones the one of the fewest flops of a process, and of these the one that sends the fewest bytes; of
+/// equals the first, from the left. All orders of up to five operands are compared.
+///
+/// Source: Pfeifer, Haegeman, Verstraete, Faster identification of optimal contraction sequences for tensor networks (2014).
+constexpr einsum_order order_of(product_of_many const& p) {
+  einsum_order best{.legal = false, .flops = -1};
+  if (p.count < 2) return {};
+  for (int one = 0; one < p.count; ++one)
+    for (int other = one + 1; other < p.count; ++other) {
+      einsum_order here{.one = one, .other = other};
+      product_of_many const rest = detail::multiplied(p, one, other, here);
+      if (p.count > 2 && p.count <= detail::most_ordered) {
+        einsum_order const later = order_of(rest);
+        here.legal               = here.legal && later.legal;
+        here.flops += later.flops, here.sent += later.sent;
+      }
+      if (best.flops < 0 || here.better_than(best)) best = here;
+    }
+  if (p.count > detail::most_ordered) {  // what the pairs behind this one cost
+    einsum_order here{.one = best.one, .other = best.other};
+    einsum_order const later = order_of(detail::multiplied(p, best.one, best.other, here));
+    best.legal               = best.legal && later.legal;
+    best.flops += later.flops, best.sent += later.sent;
+  }
+  return best;
+}
+
+/// An operand of shape `S`; with `Owed`, an open sum over these axes.
+template<class S, bool Open = false, class Owed = axes<>>
+struct factor_of {};
+
+namespace detail {
+
+/// Under a layout that is not decided yet nothing is split: the order is that of the fewest flops in all.
+template<class L, class All>
+constexpr void add_dims(product_of_many& p) {
+  for (auto const& d : placed_dims<L, All>) {
+    if constexpr (is_undecided<L>) p.add_dim(d.size, 0);
+    else p.add_dim(d.room(), d.over.set() & joining_axes<typename L::mesh_type>);
+  }
+}
+
+template<class All, class S>
+constexpr std::uint32_t bits_within() {
+  std::uint32_t bits = 0;
+  for (int d : dims_within<All, S>) bits |= std::uint32_t{1} << d;
+  return bits;
+}
+
+template<class L, class T, class Out, class... Factors>
+struct product_under;
+
+template<class L, class T, class Out, class... S, bool... Open, class... Owed>
+struct product_under<L, T, Out, factor_of<S, Open, Owed>...> {
+  using all = typename all_dims<S...>::type;
+  static_assert(all::rank <= product_of_many::most_dims, "meshtf: an einsum has at most 32 dimensions");
+  static_assert(sizeof...(S) <= product_of_many::most_factors, "meshtf: an einsum has at most 16 operands");
+
+  static constexpr product_of_many value() {
+    product_of_many p;
+    add_dims<L, all>(p);
+    p.out           = bits_within<all, common_dims<all, Out>>();
+    p.element_bytes = bytes_of(added_as(element_of<T>));
+    for (int a = 0; a < max_axes; ++a) p.axis_sizes[a] = meshtf::axis_sizes<typename L::mesh_type>[static_cast<std::size_t>(a)];
+    (p.add({bits_within<all, S>(), Open, is_undecided<L> ? axis_set{0} : axis_set_of<typename L::mesh_type, Owed>}), ...);
+    return p;
+  }
+};
+
+}  // namespace detail
+
+/// The order of `einsum<Out...>` of elements `T` under `L`. `Factors...` are `factor_of`.
+template<Layout L, Element T, class Out, class... Factors>
+inline constexpr einsum_order einsum_order_under = order_of(detail::product_under<L, T, Out, Factors...>::value());
+
+}  // namespace v0
+}  // namespace meshtf
