@@ -133,14 +133,18 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
   }
 }
 
-/// Neighbouring lines that go together along the dimension, so that memory is read in its order.
-inline constexpr extent lines_together = 16;
+/// Neighbouring lines that go together along the dimension, so that memory is read in its order, and what is kept for each of them stays in cache.
+inline constexpr extent lines_together = 4096;
 
-/// f(first, lines) for groups of neighbouring lines, where `first` is the offset of their first elements.
+/// f(first, lines) for groups of neighbouring lines, where `first` is the offset of their first elements. A line without neighbours is known as one,
+/// so what is kept for it stays in a register.
 template<class F>
 void for_neighbouring_lines(line_steps const& s, F const& f) {
-  for (extent o = 0; o < s.outer; ++o)
-    for (extent begin = 0; begin < s.inner; begin += lines_together) f(o * s.outer_stride + begin, std::min(lines_together, s.inner - begin));
+  for (extent o = 0; o < s.outer; ++o) {
+    if (s.inner == 1) f(o * s.outer_stride, std::integral_constant<extent, 1>{});
+    else
+      for (extent begin = 0; begin < s.inner; begin += lines_together) f(o * s.outer_stride + begin, std::min(lines_together, s.inner - begin));
+  }
 }
 
 /// Joins `total` and an element.
@@ -155,9 +159,9 @@ template<reduction Op, bool Exclusive, Element T>
 void run_along(line_steps const& s, bool reverse, T const* x, T* z) {
   using sums        = typename element_traits<T>::sums_in;
   extent const step = reverse ? -s.step : s.step;
-  for_neighbouring_lines(s, [&](extent first, extent lines) {
+  for_neighbouring_lines(s, [&](extent first, auto const lines) {
     std::array<sums, lines_together> total;
-    total.fill(Op == reduction::sum ? sums(0) : sums(1));
+    std::fill_n(total.begin(), extent{lines}, Op == reduction::sum ? sums(0) : sums(1));
     for (extent a = 0, at = first + (reverse ? (s.along - 1) * s.step : 0); a < s.along; ++a, at += step)
       for (extent i = 0; i < lines; ++i) {
         auto& so_far = total[static_cast<std::size_t>(i)];
@@ -169,27 +173,36 @@ void run_along(line_steps const& s, bool reverse, T const* x, T* z) {
 }
 
 /// dx from x and dz, where z are the running products of x.
-template<Element T>
-void cumprod_gradient(line_steps const& s, bool reverse, bool exclusive, T const* x, T const* dz, T* dx) {
+template<bool Exclusive, Element T>
+void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz, T* dx) {
   using sums = typename element_traits<T>::sums_in;
   run_along<reduction::product, true>(s, reverse, x, dx);
   extent const step = reverse ? s.step : -s.step;
-  for_neighbouring_lines(s, [&](extent first, extent lines) {
-    std::array<sums, lines_together> later{};  // what comes from the elements whose products contain this one
+  for_neighbouring_lines(s, [&](extent first, auto const lines) {
+    std::array<sums, lines_together> later;  // what comes from the elements whose products contain this one
+    std::fill_n(later.begin(), extent{lines}, sums(0));
     for (extent a = 0, at = first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step)
       for (extent i = 0; i < lines; ++i) {
-        auto& c        = later[static_cast<std::size_t>(i)];
-        sums const own = static_cast<sums>(dz[at + i]), with = own + (exclusive ? static_cast<sums>(x[at + i]) : sums(1)) * c;
-        dx[at + i] = static_cast<T>(static_cast<sums>(dx[at + i]) * (exclusive ? c : with));
-        c          = exclusive ? with : static_cast<sums>(x[at + i]) * with;
+        auto& c            = later[static_cast<std::size_t>(i)];
+        sums const element = static_cast<sums>(x[at + i]), own = static_cast<sums>(dz[at + i]);
+        if constexpr (Exclusive) {
+          dx[at + i] = static_cast<T>(static_cast<sums>(dx[at + i]) * c);
+          c          = own + element * c;
+        } else {
+          sums const with = own + c;
+          dx[at + i]      = static_cast<T>(static_cast<sums>(dx[at + i]) * with);
+          c               = element * with;
+        }
       }
   });
 }
 
-/// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the numbers of the part's lines begin.
+/// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the numbers of the part's lines begin. Each line
+/// has the same result in any part, so one thread takes them all at once, and reads memory in its order.
 template<class F>
 void for_some_lines(line_steps const& s, F const& f) {
-  bool const columns = s.inner >= s.outer;
+  if (thread_count() == 1) return f(s, extent{0}, extent{0});
+  bool const columns = s.outer < most_parts && s.inner >= s.outer;
   parallel_for(columns ? s.inner : s.outer, columns ? 64 : 1, s.outer * s.along * s.inner, [&](extent begin, extent end) {
     auto part                           = s;
     (columns ? part.inner : part.outer) = end - begin;
@@ -215,7 +228,8 @@ void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_me
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
       extent const from = at[0] + offset;
-      kernel::cumprod_gradient(some, task.reverse, task.exclusive, x + from, dz + from, dx + from);
+      if (task.exclusive) kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from);
+      else kernel::cumprod_gradient<false>(some, task.reverse, x + from, dz + from, dx + from);
     });
   });
 }
