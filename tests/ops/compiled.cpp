@@ -32,8 +32,10 @@ using matrix = tensor<T, L, batch, width>;
 /// What any element type can do.
 template<class T, class L>
 void moves(machine<L>& m) {
-  auto const x = cast<T>(random_uniform<float, L, batch, width>(m, {1}, 1, 9));
-  auto const y = concat<width>(slice<width, narrow>(x, 1), slice<width, rest>(x, 2));
+  auto const x             = cast<T>(random_uniform<float, L, batch, width>(m, {1}, 1, 9));
+  auto const y             = concat<width>(slice<width, narrow>(x, 1), slice<width, rest>(x, 2));
+  auto const [left, right] = split_into<width, narrow, rest>(x);
+  CHECK(all(equal(concat<width>(left, right), x)).value());
   auto const z = merge_dims<first, second, width>(split_dim<width, first, second>(x));
   auto const t = transpose<width, batch>(copy(z));
   tensor<int, L, key> const ids{m};

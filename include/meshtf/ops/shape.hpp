@@ -11,5 +11,6 @@
 #include <meshtf/ops/shape/reshape.hpp>
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/ops/shape/slice.hpp>
+#include <meshtf/ops/shape/split_into.hpp>
 #include <meshtf/ops/shape/stop_gradient.hpp>
 #include <meshtf/ops/shape/transpose.hpp>

@@ -1,0 +1,62 @@
+// split_into: a tensor as several, one after the other along a dimension.
+#pragma once
+
+#include <source_location>
+#include <tuple>
+
+#include <meshtf/ops/shape/slice.hpp>
+#include <meshtf/plan/split_into_plan.hpp>
+#include <meshtf/tensor/pieces.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+template<class>
+using rejected_for = rejected;
+
+template<class From, class To, class T, class L, class... D>
+constexpr auto piece(tensor<T, L, D...> const& x, extent first) {
+  if constexpr (may_be_whole<wet<L>, To>) {
+    using plan = slice_plan<wet<L>, shape<D...>, From, To>;
+    return piece_of<tensor_of<T, L, typename plan::result>>(x, plan::part, first);
+  } else {
+    return own_part<To>(piece<From, whole_part<To>>(x, first));
+  }
+}
+
+template<class From, class... To, class T, class L, class... D>
+constexpr auto pieces(tensor<T, L, D...> const& x) {
+  auto const cut = to_be_cut(x);
+  extent next    = 0;
+  return std::tuple{piece<From, To>(cut, (next += To::size) - To::size)...};  // braces: evaluated in order
+}
+
+}  // namespace detail
+
+/// A tuple of tensors: the first `First::size` elements of `x` along `From`, as the dimension `First` in its place, then the next as the next
+/// dimension, up to the last. The inverse of `concat`. (Mesh TensorFlow's `split`; here `split` is a rule of layouts.)
+///
+///     auto const [q, k, v] = split_into<all_heads, heads, key_heads, key_heads>(projected);
+///
+/// `From` is whole under the layout; where one of the others is split, each process keeps its part of that piece. Local; pieces of an open sum are
+/// open sums. Gradient: those of the pieces side by side, with zeros for a piece that has none; that of a parameter stays open.
+template<Dimension From, Dimension First, Dimension... Rest, detail::Operand X>
+constexpr auto split_into(X const& operand, std::source_location at = std::source_location::current()) {
+  using L       = detail::layout_in<X>;
+  using open    = detail::open_verdict<L, shape<First, Rest...>, detail::axes_owed_by<X>>;
+  using verdict = split_into_verdict<wet<L>, detail::shape_in<X>, From, First, Rest...>;
+  static_assert(accepted<open>, "meshtf: split_into can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<verdict>, "meshtf: split_into can't cut this dimension into these");
+  if constexpr (!accepted<first_objection<open, verdict>>) {
+    return std::tuple{detail::rejected{}, detail::rejected_for<Rest>{}...};
+  } else {
+    auto const& x = detail::entered(operand);
+    x.machine().enter("split_into", at);
+    return detail::pieces_as_in(operand, detail::pieces<From, First, Rest...>(x));
+  }
+}
+
+}  // namespace v0
+}  // namespace meshtf
