@@ -41,6 +41,7 @@ void moves(machine<L>& m) {
   tensor<int, L, key> const ids{m};
   CHECK(gather<width>(x, ids).size > 0);
   CHECK(all(equal(flip<width>(flip<width>(x)), slice<longer, width>(pad<width, longer>(x, 1), 1))).value());
+  CHECK(scatter<width>(x, ids, gather<width>(x, ids)).size > 0);
   CHECK(all(equal(t, transpose<width, batch>(x))).value());
   CHECK(y.size > 0);
 }
@@ -60,6 +61,7 @@ void sums(machine<L>& m) {
   CHECK(any(greater(x, 0)).value());
   CHECK(static_cast<double>(sum(minimum(x, x * 2)).value()) > 0);
   CHECK(iota<T, L, width>(m).size > 0);
+  CHECK(scatter_add<width>(x, argmax<width>(x), max<width>(x)).size > 0);
 }
 
 template<class T, class L>
@@ -72,8 +74,10 @@ void functions_and_gradients(machine<L>& m) {
   y            = y + sin(w) * cos(w) + log1p(square(w)) + expm1(w) + clamp(w, -1, 1) + maximum(w, x) + leaky_relu(w) + selu(w) + gelu_erf(w);
   y            = y + where(greater(x, 0), w, x) + 2 / (square(w) + 1) + pow(square(w) + 1, 0.5) +
       map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w);
-  y          = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) + broadcast<batch, width>(mean<width>(w));
-  y          = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
+  y = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) + broadcast<batch, width>(mean<width>(w));
+  y = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
+  tensor<int, L, key> const ids{m};
+  y          = y + scatter<width>(y, ids, gather<width>(w, ids)) + scatter_add<width>(y, ids, gather<width>(w, ids));
   auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w)) +
                sum(cumprod<width>(w));
   backward(total);

@@ -40,10 +40,11 @@ inline constexpr bool has_compiled_task = false;
 }  // namespace meshtf
 
 #ifndef MESHTF_COMPILED_PART
-// X(T) for the floating-point types that are not narrow, those that are, both, all types that can be added, all types.
+// X(T) for the floating-point types that are not narrow, those that are, both, the integers, all types that can be added, all types.
 #define MESHTF_COMPILE_WIDE(X)
 #define MESHTF_COMPILE_NARROW(X)
 #define MESHTF_COMPILE_FLOATING(X)
+#define MESHTF_COMPILE_INTEGERS(X)
 #define MESHTF_COMPILE_NUMBERS(X)
 #define MESHTF_COMPILE_EACH(X)
 #define MESHTF_COMPILE_CONVERSION(To, From)

@@ -49,6 +49,14 @@ inline void expect_inside(index_runs const& runs, extent begin, std::int32_t con
     if (extent const i = first_outside(length, index + begin, whole); i < length) throw_outside(begin + i, index[begin + i], whole, words);
 }
 
+/// Copies the elements of a row that lie together, mostly few.
+template<Element T, class Arch = default_arch>
+void copy_row(T const* from, extent n, T* to) {
+  if constexpr (lanes<T, Arch>::width == 1) std::copy_n(from, n, to);
+  else
+    detail::for_each_batch<lanes<T, Arch>>(n, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(from + k), to + k); });
+}
+
 /// rows[i][o] = table[o][index[i] - first] for the ids of a block, or zeros where that is out of range.
 template<Element T, class Arch = default_arch>
 void gather_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
@@ -66,14 +74,7 @@ void gather_rows(gather_steps const& s, extent first, T const* table, std::int32
     if (at < 0 || at >= along) {
       for (extent o = 0; o < outer; ++o) std::fill_n(rows + o * lines.line_stride, inner, T{});
     } else {
-      for (extent o = 0; o < outer; ++o) {
-        T const* const from = table + o * lines.outer_stride + at * lines.step;
-        T* const to         = rows + o * lines.line_stride;
-        if constexpr (lanes<T, Arch>::width == 1) std::copy_n(from, inner, to);
-        else
-          detail::for_each_batch<lanes<T, Arch>>(
-              inner, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(from + k), to + k); });
-      }
+      for (extent o = 0; o < outer; ++o) copy_row<T, Arch>(table + o * lines.outer_stride + at * lines.step, inner, rows + o * lines.line_stride);
     }
   }
 }
@@ -111,17 +112,23 @@ void gather_all_rows(gather_steps const& s, extent first, T const* table, std::i
   });
 }
 
-/// `scatter_rows` on all threads, which share the elements of a row: each of them adds in the order of the rows.
-template<Element T>
-void scatter_all_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
+/// f(part, rows, table) on all threads, which share the elements of a row, so each of them keeps the order of the ids.
+template<class R, class T, class F>
+void share_elements_of_rows(gather_steps const& s, R* rows, T* table, F const& f) {
   bool const columns = s.lines.inner >= s.lines.outer;
   extent const n     = columns ? s.lines.inner : s.lines.outer;
   parallel_for(n, columns ? 64 : 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
     auto part                                       = s;
     (columns ? part.lines.inner : part.lines.outer) = end - begin;
     extent const in_rows = columns ? 1 : s.lines.line_stride, in_table = columns ? 1 : s.lines.outer_stride;
-    scatter_rows(part, first, rows + begin * in_rows, index, table + begin * in_table);
+    f(part, rows + begin * in_rows, table + begin * in_table);
   });
+}
+
+/// `scatter_rows` on all threads.
+template<Element T>
+void scatter_all_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
+  share_elements_of_rows(s, rows, table, [&](gather_steps const& part, T const* from, T* to) { scatter_rows(part, first, from, index, to); });
 }
 
 }  // namespace kernel
@@ -136,8 +143,11 @@ void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& 
   });
 }
 template<Element T>
-void compute(scatter_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
-  s.blocks.for_each([&](auto const& at) { kernel::scatter_all_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]); });
+void compute(scatter_rows<T> const& task, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
+  s.blocks.for_each([&](auto const& at) {
+    if (task.checks) kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
+    kernel::scatter_all_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]);
+  });
 }
 
 #define MESHTF_GATHERS(T) template void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
@@ -147,6 +157,7 @@ MESHTF_COMPILE_EACH(MESHTF_GATHERS)
 #define MESHTF_SCATTERS(T) \
   template void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, std::int32_t const*, T const*);
 MESHTF_COMPILE_WIDE(MESHTF_SCATTERS)
+MESHTF_COMPILE_INTEGERS(MESHTF_SCATTERS)
 #undef MESHTF_SCATTERS
 
 }  // namespace task

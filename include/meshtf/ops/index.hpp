@@ -4,3 +4,5 @@
 #include <meshtf/ops/index/gather.hpp>
 #include <meshtf/ops/index/iota.hpp>
 #include <meshtf/ops/index/one_hot.hpp>
+#include <meshtf/ops/index/scatter.hpp>
+#include <meshtf/ops/index/scatter_add.hpp>

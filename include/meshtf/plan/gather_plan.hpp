@@ -68,10 +68,12 @@ struct gather_rows {
 template<Element T>
 void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const* table, std::int32_t const* index, T* rows);
 
-/// Adds rows to the rows of the table that the ids name. The ids have passed `gather_rows`. Arrays: table, ids, rows.
+/// Adds rows to the rows of the table that the ids name. Arrays: table, ids, rows.
 template<Element T>
 struct scatter_rows {
   using steps_type = gather_steps;
+  bool checks      = false;  // whether the ids are rows: as a gather's gradient it knows
+
   static constexpr meshtf::work work(gather_steps const& s) {
     return {.kind = "gather", .elementwise = s.elements(), .bytes = 3 * s.elements() * extent{sizeof(T)} + s.ids * extent{sizeof(std::int32_t)}};
   }

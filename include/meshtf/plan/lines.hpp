@@ -44,6 +44,14 @@ struct block_loops {
     if (rank == 0) f(std::array<extent, 3>{});
     else for_each_index<3>(size.first(rank), stride, {}, f);
   }
+  /// The same, the last block first.
+  template<class F>
+  constexpr void for_each_backwards(F const& f) const {
+    std::array<extent, 3> last{};
+    for (int i = 0; i < rank; ++i)
+      for (int k = 0; k < 3; ++k) last[static_cast<std::size_t>(k)] += (size[i] - 1) * stride[k][i];
+    for_each([&](auto const& at) { f(std::array<extent, 3>{last[0] - at[0], last[1] - at[1], last[2] - at[2]}); });
+  }
 };
 
 /// A row-major shard as lines along one of its dimensions, beside an array that has an element for each line. They are walked in blocks of

@@ -1,0 +1,75 @@
+// Scatter: rows are written to where ids say, and, for the gradient, moved out from there.
+#pragma once
+
+#include <meshtf/kernel/gather.hpp>
+#include <meshtf/plan/scatter_plan.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+
+/// table[o][index[i] - first] = rows[i][o] where that is in range, in the order of the ids.
+template<Element T>
+void set_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
+  line_steps const& lines = s.lines;
+  bool const single       = lines.outer == 1 && lines.inner == 1;
+  for (extent i = 0; i < s.block_ids; ++i, rows += s.id_stride, table += s.table_stride) {
+    extent const at = index[i] - first;
+    if (at < 0 || at >= lines.along) continue;
+    if (single) table[at * lines.step] = *rows;
+    else
+      for (extent o = 0; o < lines.outer; ++o) copy_row(rows + o * lines.line_stride, lines.inner, table + o * lines.outer_stride + at * lines.step);
+  }
+}
+
+/// rows[i][o] = table[o][index[i] - first], which becomes zero, or zeros where that is out of range; the last id first.
+template<Element T>
+void take_rows(gather_steps const& s, extent first, T* rows, std::int32_t const* index, T* table) {
+  line_steps const& lines = s.lines;
+  for (extent i = s.block_ids; i-- > 0;) {
+    extent const at  = index[i] - first;
+    bool const there = at >= 0 && at < lines.along;
+    for (extent o = 0; o < lines.outer; ++o) {
+      T* const to = rows + i * s.id_stride + o * lines.line_stride;
+      if (there) {
+        T* const from = table + i * s.table_stride + o * lines.outer_stride + at * lines.step;
+        copy_row(from, lines.inner, to);
+        std::fill_n(from, lines.inner, T{});
+      } else {
+        std::fill_n(to, lines.inner, T{});
+      }
+    }
+  }
+}
+
+}  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(set_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
+  s.blocks.for_each([&](auto const& at) {
+    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
+    kernel::share_elements_of_rows(s, rows + at[2], table + at[1], [&](gather_steps const& part, T const* from, T* to) {
+      kernel::set_rows(part, s.lines.first(here), from, index + at[0], to);
+    });
+  });
+}
+template<Element T>
+void compute(take_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T* rows) {
+  s.blocks.for_each_backwards([&](auto const& at) {
+    kernel::share_elements_of_rows(s, rows + at[2], table + at[1], [&](gather_steps const& part, T* to, T* from) {
+      kernel::take_rows(part, s.lines.first(here), to, index + at[0], from);
+    });
+  });
+}
+
+#define MESHTF_SET_AND_TAKE(T)                                                                                             \
+  template void compute(set_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, std::int32_t const*, T const*); \
+  template void compute(take_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, std::int32_t const*, T*);
+MESHTF_COMPILE_EACH(MESHTF_SET_AND_TAKE)
+#undef MESHTF_SET_AND_TAKE
+
+}  // namespace task
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,55 @@
+// If it compiles, it passes: operations by index are recorded without a layout, and priced as in dry runs.
+#include <meshtf/planning.hpp>
+#include <meshtf/search/search.hpp>
+
+#include "same_price.hpp"
+
+namespace {
+
+using namespace meshtf;
+
+struct rows : axis<2> {};
+struct cols : axis<4> {};
+struct grid : mesh<rows, cols> {};
+
+struct batch : dim<8> {};
+struct length : dim<6> {};
+struct vocab : dim<32> {};
+struct slot : dim<16> {};
+struct model : dim<12> {};
+
+template<Layout L>
+struct training {
+  parameter<float, L, vocab, model> table;
+  parameter<float, L, batch, slot, model> memory;
+  tensor<int, L, batch, length> ids, places;
+
+  constexpr explicit training(machine<L>& m) : table{m}, memory{m}, ids{m}, places{m} {}
+  constexpr auto step() {
+    auto const x    = gather<vocab>(table, ids);
+    auto const kept = scatter<slot>(memory, places, x);
+    auto const more = scatter_add<slot>(kept, places, x);
+    auto const read = gather<slot>(more, places);
+    auto const back = scatter_add<vocab>(table, ids, read);
+    auto loss       = mean(square(back)) + mean(square(read));
+    backward(loss);
+    return loss;
+  }
+};
+
+constexpr auto step = record<training, batch, vocab, slot, model>();
+
+struct nothing : layout<grid> {};
+struct by_batch : layout<grid, split<batch, rows, cols>> {};
+struct by_vocab : layout<grid, split<batch, rows>, split<vocab, cols>> {};
+struct by_slot : layout<grid, split<slot, cols>, split<batch, rows>> {};
+struct by_all : layout<grid, split<slot, rows>, split<model, cols>> {};
+struct uneven : layout<grid, padded<batch, cols>, padded<model, rows>> {};
+
+template<class... L>
+constexpr bool as_dry_runs() {
+  return (tests::same_price(price<L>(step), dry_run<training, L>()) && ...);
+}
+static_assert(as_dry_runs<nothing, by_batch, by_vocab, by_slot, by_all, uneven>());
+
+}  // namespace
