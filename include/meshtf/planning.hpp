@@ -38,6 +38,7 @@
 #include <meshtf/optim/update.hpp>
 
 #include <meshtf/explain/explain.hpp>
+#include <meshtf/ops/function.hpp>
 #include <meshtf/ops/index.hpp>
 #include <meshtf/ops/normalise.hpp>
 #include <meshtf/ops/pointwise.hpp>

@@ -111,6 +111,12 @@ public:
   // ---- whether operations are put on the tape
   constexpr bool records_gradients() const { return records_gradients_; }
   constexpr bool record_gradients(bool on) { return std::exchange(records_gradients_, on); }
+  /// Without a tape, results still say whether they need a gradient, but nothing is kept for it: it will be computed again.
+  constexpr bool keeps_tape() const { return keeps_tape_; }
+  constexpr bool keep_tape(bool on) { return std::exchange(keeps_tape_, on); }
+  /// Whether this is the second time, in a backward pass, that a function is computed.
+  constexpr bool recomputes() const { return recomputes_; }
+  constexpr bool recompute(bool on) { return std::exchange(recomputes_, on); }
 
   // ---- how many elements there are of counted dimensions
   /// Counts by number. Number 0: as many elements as there is room for. Equal counts have one number, so plans may be kept by it.
@@ -251,6 +257,8 @@ private:
   extent optimizer_             = 0;
   extent most_optimizer_        = 0;
   bool records_gradients_       = true;
+  bool keeps_tape_              = true;
+  bool recomputes_              = false;
   unsigned counted_now_         = 0;
   counts all_full_              = {};
   known_counts* known_          = nullptr;

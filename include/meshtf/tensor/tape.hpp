@@ -161,7 +161,7 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
   using entry = recorded_operation<How, tensor<T, L, D...>, F>;
   auto& m     = z.machine();
   z.need_gradient(open);
-  m.put_on_tape(m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
+  if (m.keeps_tape()) m.put_on_tape(m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
 }
 
 }  // namespace detail

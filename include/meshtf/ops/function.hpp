@@ -1,0 +1,4 @@
+// Functions of the user as operations.
+#pragma once
+
+#include <meshtf/ops/function/recompute.hpp>

@@ -1,0 +1,80 @@
+// The values that a function of the program takes and returns: a tensor, an open sum, or a tuple of these.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// Calls f with the tensor, with the addends of the open sum, or with each in the tuple. With several values of one type, with those that correspond.
+template<class F, class T, class L, class... D, class... Same>
+constexpr void for_each_value(F const& f, tensor<T, L, D...> const& first, Same const&... more) {
+  f(first, more...);
+}
+template<class F, class V, class Over, class... Same>
+constexpr void for_each_value(F const& f, partial<V, Over> const& first, Same const&... more) {
+  f(first.addend(), more.addend()...);
+}
+template<std::size_t I, class F, class... Tuple>
+constexpr void for_each_value_at(F const& f, Tuple const&... tuple) {
+  for_each_value(f, std::get<I>(tuple)...);
+}
+template<class F, class... Z, class... Same>
+constexpr void for_each_value(F const& f, std::tuple<Z...> const& first, Same const&... more) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (for_each_value_at<I>(f, first, more...), ...); }(std::index_sequence_for<Z...>{});
+}
+
+/// The same with each tensor replaced by f of it, which is a tensor of the same type.
+template<class F, class T, class L, class... D>
+constexpr auto map_values(F const& f, tensor<T, L, D...> const& z) {
+  return f(z);
+}
+template<class F, class V, class Over>
+constexpr auto map_values(F const& f, partial<V, Over> const& p) {
+  return partial<V, Over>{f(p.addend()), p.owed()};
+}
+template<class F, class... Z>
+constexpr auto map_values(F const& f, std::tuple<Z...> const& all) {
+  return std::apply([&f](Z const&... z) { return std::tuple{map_values(f, z)...}; }, all);
+}
+
+/// An argument of a function that will be called again: of a tensor its elements, in the version that they have now, and its slot.
+template<class T, class L, class... D>
+constexpr auto kept_argument(tensor<T, L, D...> const& x) {
+  return keep(x);
+}
+template<class X>
+  requires(!Tensor<X>)
+constexpr X kept_argument(X const& x) {
+  return x;
+}
+/// The argument as the function sees it. Parameters are tensors.
+template<class T, class L, class... D>
+constexpr tensor<T, L, D...> const& argument(tensor<T, L, D...> const& x) {
+  return x;
+}
+template<class V>
+constexpr V const& argument(kept<V> const& x) {
+  return x.value();
+}
+template<class X>
+  requires(!Tensor<X>)
+constexpr X const& argument(X const& x) {
+  return x;
+}
+
+/// The machine of the first operand.
+template<class First, class... Rest>
+constexpr auto& machine_of_first(First const& x, Rest const&... rest) {
+  if constexpr (Operand<First>) return entered(x).machine();
+  else return machine_of_first(rest...);
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,161 @@
+// recompute: the values and gradients of the function, bit for bit, with less memory and the function's price once more.
+// test: processes 1 2 3 4
+#include "../../zoo.hpp"
+
+using namespace zoo;
+
+namespace {
+
+/// Four layers, each of which makes three values of 8 times its input's size; dropout, norms and sums over processes are in them.
+struct plain {
+  template<class F, class... X>
+  static constexpr auto call(F&& f, X const&... x) {
+    return f(detail::argument(x)...);
+  }
+};
+struct again {
+  template<class F, class... X>
+  static constexpr auto call(F&& f, X const&... x) {
+    return recompute(std::forward<F>(f), x...);
+  }
+};
+
+template<class How>
+struct training {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, witness const& see) const {
+    parameter<double, L, batch, in> x{m, normal{1}};
+    parameter<double, L, in, hidden> w{m, normal{2}};
+    parameter<double, L, hidden, in> v{m, normal{3}};
+    parameter<double, L, in> scale{m, constant{1}};
+    tensor<double, L, batch, in> h = tanh(x);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      auto const block = [&, i](auto const& a) {
+        auto const y = gelu(einsum<batch, hidden>(rms_norm<in>(a, scale), w));
+        auto const z = dropout(square(y) + y, 0.25, {.seed = 7, .stream = i});
+        return einsum<batch, in>(z, v) + a;
+      };
+      auto next = How::call(block, h);
+      h         = std::move(next);
+    }
+    see(h);
+    backward(mean(square(h)));
+    see(finish(gradient(x))), see(finish(gradient(w))), see(finish(gradient(v))), see(finish(gradient(scale)));
+  }
+};
+
+/// Everything else: several results, one of them of integers, an open sum as result and as argument, a linear image of a parameter, one function
+/// within another, a result that nobody uses, a function that hands its argument on, and a model.
+template<Layout L>
+struct scaled_model {
+  parameter<double, L, hidden> scale;
+  constexpr explicit scaled_model(machine<L>& m) : scale{m, normal{4}} {}
+  constexpr auto parameters() { return meshtf::parameters(scale); }
+  template<class X>
+  constexpr auto operator()(X const& x) const {
+    return tanh(x * scale);
+  }
+};
+
+template<class How>
+struct corners {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, witness const& see) const {
+    parameter<double, L, batch, hidden> x{m, normal{1}};
+    parameter<double, L, hidden, out> w{m, normal{2}};
+    parameter<double, L, out> b{m, normal{3}};
+    scaled_model<L> model{m};
+    auto const several = How::call(
+        [](auto const& a, auto const& c) {
+          auto const p = partial_einsum<batch, out>(a, c);
+          return std::tuple{exp(a), argmax<hidden>(a), p, tanh(a)};
+        },
+        x, w);
+    auto const [grown, where, open, unused] = several;
+    auto const image                        = How::call([](auto const& a) { return 2 * a; }, b);
+    auto const same                         = How::call([](auto const& a) { return a; }, b);
+    auto const nested =
+        How::call([&](auto const& a) { return square(How::call([&](auto const& c) { return tanh(c) * image; }, a)) + b; }, finish(open));
+    auto const doubled  = How::call([](auto const& p, double factor) { return factor * p; }, open, 1.5);
+    auto const modelled = How::call(model, x);
+    see(nested), see(where), see(modelled);
+    auto const total = sum(nested) + sum(grown) + sum(finish(doubled)) + sum(image * same) + sum(modelled * x);
+    backward(total);
+    see(finish(gradient(x))), see(finish(gradient(w))), see(finish(gradient(b))), see(finish(gradient(model.scale)));
+  }
+};
+
+template<template<class> class Program>
+void check_same_bits() {
+  check_program(Program<again>{});
+  under_each_layout([]<Layout L> { compare(run<L>(Program<again>{}), run<L>(Program<plain>{}), 0, std::string{name_of<L>()} + ", against f(x)"); });
+}
+
+// ---- prices: less memory, the forward pass of the four blocks once more
+
+template<class How, class L>
+inline constexpr bill bill_of{dry_run<L>(shown_to<training<How>>{})};
+
+template<class L>
+constexpr bool dearer_and_smaller() {
+  constexpr auto const &less = bill_of<again, L>, &more = bill_of<plain, L>;
+  return less.peak < more.peak * 3 / 4 && less.flops == more.flops * 4 / 3 && less.live == more.live;
+}
+static_assert(dearer_and_smaller<alone>());
+static_assert(dearer_and_smaller<mixed>());
+static_assert(dearer_and_smaller<thirds>());
+static_assert(bill_of<again, data>.count == bill_of<plain, data>.count);  // nothing is sent forward, so nothing is sent again
+static_assert(bill_of<again, mixed>.count == bill_of<plain, mixed>.count + 4);
+
+}  // namespace
+
+TEST_CASE("recompute of four blocks has the bits of the blocks") { check_same_bits<training>(); }
+
+TEST_CASE("recompute of tuples, open sums, images of parameters, models, and within itself") { check_same_bits<corners>(); }
+
+TEST_CASE("recompute as an operation") {
+  check_operation<shape<batch, hidden>, shape<hidden, out>>(
+      [](auto const& x, auto const& w) { return recompute([](auto const& a, auto const& b) { return tanh(einsum<batch, out>(exp(a), b)); }, x, w); });
+}
+
+TEST_CASE("recompute keeps nothing where no gradient is wanted, and finds its arguments written") {
+  auto& m = processes<single>();
+  if (boost::mpi::communicator{}.size() != 1) return;
+  parameter<double, alone, out> w{m, normal{1}};
+  int calls    = 0;
+  auto const f = [&calls](auto const& x) {
+    ++calls;
+    CHECK(x.machine().recomputes() == (calls == 4));
+    return tanh(x);
+  };
+  {
+    no_gradient const guard{m};
+    CHECK(!recompute(f, w).needs_gradient());
+  }
+  CHECK(!recompute(f, stop_gradient(w)).needs_gradient());
+  CHECK(m.tape_is_empty());
+  auto const z = sum(recompute(f, w));
+  CHECK(calls == 3);
+  backward(z);
+  CHECK(calls == 4);
+  CHECK(!m.recomputes());
+  CHECK(m.tape_is_empty());
+
+  auto const late = sum(recompute([](auto const& x) { return exp(x); }, w));
+  w.local()(0)    = 1;
+  CHECK_THROWS_AS(backward(late), stale_value);
+  CHECK(m.tape_is_empty());
+
+  auto const twice = recompute([](auto const& x) { return exp(x); }, w);
+  backward(sum(twice));
+  CHECK_THROWS_AS(backward(sum(twice)), software_error);
+
+  auto const thrown = sum(recompute(
+      [&](auto const& x) {
+        if (x.machine().recomputes()) throw software_error("on the way back");
+        return exp(x);
+      },
+      w));
+  CHECK_THROWS_AS(backward(thrown), software_error);
+  CHECK((m.tape_is_empty() && m.records_gradients() && m.keeps_tape() && !m.recomputes()));
+}
