@@ -1,4 +1,5 @@
 // Functions of the user as operations.
 #pragma once
 
+#include <meshtf/ops/function/custom_gradient.hpp>
 #include <meshtf/ops/function/recompute.hpp>

@@ -1,0 +1,110 @@
+// custom_gradient: a function whose gradient is another function of the program's.
+#pragma once
+
+#include <source_location>
+#include <type_traits>
+
+#include <meshtf/tensor/values.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// The function that computes gradients returns one for each operand of a floating type, as a tuple if there are several: `Given` is not `Wanted`.
+template<int Given, int Wanted>
+struct not_one_gradient_each {};
+
+/// What was returned as the gradient of an operand is not a tensor, or an open sum, of the operand's element type, layout and dimensions.
+template<class Given, class Operand>
+struct not_the_gradient_of {};
+
+namespace detail {
+
+/// Whether `G` can be the gradient of `X`: `X` itself, or an open sum of it.
+template<class X, class G>
+struct gradient_objection : std::type_identity<not_the_gradient_of<G, X>> {};
+template<class X>
+struct gradient_objection<X, X> : std::type_identity<legal> {};
+template<class X, class Over>
+struct gradient_objection<X, partial<X, Over>> : std::type_identity<legal> {};
+
+template<class Wanted, class Given>
+struct gradients_objection;
+template<class... X, class... G>
+struct gradients_objection<std::tuple<X...>, std::tuple<G...>> : std::type_identity<not_one_gradient_each<int{sizeof...(G)}, int{sizeof...(X)}>> {};
+template<class... X, class... G>
+  requires(sizeof...(X) == sizeof...(G))
+struct gradients_objection<std::tuple<X...>, std::tuple<G...>>
+    : std::type_identity<first_objection<legal, typename gradient_objection<X, G>::type...>> {};
+
+template<class... G>
+constexpr std::tuple<G...> const& as_tuple(std::tuple<G...> const& all) {
+  return all;
+}
+template<class G>
+constexpr std::tuple<G> as_tuple(G const& one) {
+  return {one};
+}
+
+/// The operands that a gradient can flow to, as a tuple of pointers.
+template<Tensor X>
+constexpr auto differentiable(X const& x) {
+  if constexpr (FloatingElement<typename X::element_type>) return std::tuple{&x};
+  else return std::tuple<>{};
+}
+
+/// Gives each operand of a floating type what `g(dz, x...)` computed for it.
+template<class G, class DZ, class... X>
+constexpr void contribute_custom(G const& g, DZ const& dz, kept<X> const&... x) {
+  no_gradient const guard{dz.machine()};
+  auto const gradients = as_tuple(g(dz, x.value()...));
+  auto const targets   = std::tuple_cat(differentiable(x.target())...);
+  using wanted =
+      decltype(std::tuple_cat(std::declval<std::conditional_t<FloatingElement<typename X::element_type>, std::tuple<X>, std::tuple<>>>()...));
+  using verdict = typename gradients_objection<wanted, std::remove_cvref_t<decltype(gradients)>>::type;
+  static_assert(accepted<verdict>, "meshtf: the function of gradients returns one for each operand, of the operand's dimensions");
+  if constexpr (accepted<verdict>) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      auto const give = [](auto const& to, auto const& gradient) {
+        if (to.needs_gradient()) contribute(to, entered(gradient), owed_by(gradient));
+      };
+      (give(*std::get<I>(targets), std::get<I>(gradients)), ...);
+    }(std::make_index_sequence<std::tuple_size_v<wanted>>{});
+  }
+}
+
+/// z as the result of f(x...), whose gradients `g(dz, x...)` computes.
+template<class G, class T, class L, class... Z, class... X>
+constexpr tensor<T, L, Z...> with_gradient(G const& g, tensor<T, L, Z...> z, X const&... x) {
+  if (wants_gradient(x...)) record(z, [g, ... x = keep(x)](auto const& dz) { contribute_custom(g, dz, x...); });
+  return z;
+}
+
+}  // namespace detail
+
+/// f(x...), whose gradients are those that `g(dz, x...)` computes: one for each operand of a floating type, in the dimensions of the operand, as a
+/// tuple if there are several. Each is a tensor, or an open sum that owes what a gradient may owe.
+///
+///     auto clipped = custom_gradient([](auto const& x) { return copy(x); }, [](auto const& dz, auto const&) { return clamp(dz, -1, 1); }, x);
+///
+/// f and g are made of operations, so they are right under every layout. f runs without a tape: nothing inside it is kept, and tensors that it captures
+/// get no gradient. dz is finished before g sees it. The operands are kept for g, and must not be written before `backward`; g is copied.
+/// Errors: `not_one_gradient_each`, `not_the_gradient_of`.
+template<class F, class G, Tensor... X>
+  requires(!detail::Operand<F> && !detail::Operand<G> && sizeof...(X) > 0)
+constexpr auto custom_gradient(F const& f, G const& g, X const&... x) {
+  auto& m = detail::machine_of_first(x...);
+  auto z  = [&] {
+    no_gradient const guard{m};
+    return f(detail::argument(x)...);
+  }();
+  static_assert(Tensor<decltype(z)>, "meshtf: the function of custom_gradient returns one finished tensor");
+  if constexpr (Tensor<decltype(z)>) {
+    m.enter("custom_gradient");
+    return detail::with_gradient(g, z.without_slot(), x...);
+  } else {
+    return detail::rejected{};
+  }
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,57 @@
+// custom_gradient: the values of f, and the gradients that g computes, under every layout.
+// test: processes 1 2 3 4
+#include "../../zoo.hpp"
+
+using namespace zoo;
+
+TEST_CASE("custom_gradient with the true gradients of a product: finished, open, and as a tuple") {
+  check_operation<shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& w) {
+    return custom_gradient([](auto const& a, auto const& b) { return tanh(einsum<batch, hidden>(a, b)); },
+                           [](auto const& dz, auto const& a, auto const& b) {
+                             auto const slope = dz * (1 - square(tanh(einsum<batch, hidden>(a, b))));
+                             return std::tuple{partial_einsum<batch, in>(slope, b), einsum<in, hidden>(a, slope)};
+                           },
+                           x, w);
+  });
+  check_operation<shape<batch, hidden>>([](auto const& x) {
+    return custom_gradient([](auto const& a) { return exp(2 * a); }, [](auto const& dz, auto const& a) { return dz * exp(2 * a) * 2; }, x);
+  });
+}
+
+TEST_CASE("custom_gradient with a gradient of its own, and an operand of integers") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    parameter<double, L, batch, hidden> x{m, normal{1}};
+    parameter<double, L, hidden> captured{m, normal{2}};
+    auto const rank = argmax<hidden>(x);
+    auto const z    = custom_gradient([&](auto const& a, auto const&) { return a * captured; },
+                                   [](auto const& dz, auto const&, auto const& r) { return dz * cast<double>(r); }, tanh(x), rank);
+    see(z);
+    backward(sum(z));
+    see(finish(gradient(x))), see(finish(gradient(captured)));  // nothing flows to what is captured: zeros
+  });
+}
+
+TEST_CASE("custom_gradient runs f without a tape, and g only where a gradient is wanted") {
+  auto& m = processes<single>();
+  if (boost::mpi::communicator{}.size() != 1) return;
+  parameter<double, alone, out> w{m, normal{1}};
+  int asked    = 0;
+  auto const f = [](auto const& x) {
+    CHECK(!x.machine().records_gradients());
+    return x;
+  };
+  auto const g = [&asked](auto const& dz, auto const& x) {
+    CHECK(!x.machine().records_gradients());
+    ++asked;
+    return 3 * dz;
+  };
+  CHECK(!custom_gradient(f, g, stop_gradient(w)).needs_gradient());
+  CHECK(m.tape_is_empty());
+  backward(sum(custom_gradient(f, g, w)));
+  CHECK(asked == 1);
+  CHECK(gradient(w).addend().local()(0) == 3);
+
+  auto const late = sum(custom_gradient(f, g, w));
+  w.local()(0)    = 1;
+  CHECK_THROWS_AS(backward(late), stale_value);
+}
