@@ -1,27 +1,99 @@
-// Steps of optimizers that update each element by itself: from its gradient and from an array that is placed as the parameter is.
+// Steps of optimizers that update each element by itself: from its gradient and from arrays that are placed as the parameter is.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <source_location>
+#include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
-#include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/optim/state.hpp>
+#include <meshtf/optim/trained.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 
-/// What such optimizers have in common; each keeps one array for a parameter. It lives on the parameter's machine, and begins as zeros when a step
-/// first meets it. A step that ends in an exception discards the gradients; what it leaves of weights and arrays is said at `adam`.
+namespace detail {
+
+/// The parameters of a list that have gradients, in order, during a step. `Step` visits them: Step::visit<T>(trained<T, Machine> const&, phase).
+///
+/// A parameter is an entry with a function pointer, like an operation on the tape, since element types may be mixed.
+template<class Machine, class Step>
+class trained_list {
+public:
+  template<class List>
+  constexpr trained_list(List const& list, bool shares) {
+    list.for_each([this, shares](auto& w) {
+      machine_ = &w.machine();
+      if (w.slot().sum) this->add(trained_of(w, shares));
+    });
+  }
+  trained_list(trained_list const&)   = delete;
+  void operator=(trained_list const&) = delete;
+  constexpr ~trained_list() {
+    while (first_ != nullptr) {
+      entry* const e = std::exchange(first_, first_->next);
+      e->leave(e, nullptr, typename Step::phase{});
+    }
+  }
+
+  /// Null if the list has no parameters.
+  constexpr Machine* machine_of_list() const { return machine_; }
+  constexpr std::size_t size() const { return size_; }
+
+  constexpr void visit(Step& step, typename Step::phase now) const {
+    for (entry* e = first_; e != nullptr; e = e->next) e->leave(e, &step, now);
+  }
+
+private:
+  struct entry {
+    void (*leave)(entry*, Step*, typename Step::phase);
+    entry* next = nullptr;
+  };
+  template<class T>
+  struct entry_of : entry {
+    trained<T, Machine> what;
+    Machine* machine;
+  };
+
+  template<class T>
+  constexpr void add(trained<T, Machine> const& w) {
+    using made = entry_of<T>;
+    *last_     = machine_->template create<made>(entry{&leave<T>}, w, machine_);
+    last_      = &(*last_)->next;
+    ++size_;
+  }
+  /// Lets `step` visit the parameter; without a step, destroys the entry.
+  template<class T>
+  static constexpr void leave(entry* e, Step* step, typename Step::phase now) {
+    auto* const own = static_cast<entry_of<T>*>(e);
+    if (step != nullptr) step->visit(own->what, now);
+    else own->machine->destroy(own);
+  }
+
+  Machine* machine_ = nullptr;
+  entry* first_     = nullptr;
+  entry** last_     = &first_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace detail
+
+/// What such optimizers have in common; each keeps `Arrays` arrays, one or two, for a parameter. They live on the parameter's machine, and begin as
+/// zeros when a step first meets it. A step that ends in an exception discards the gradients; what it leaves of weights and arrays is said at `adam`.
+template<int Arrays>
 class elementwise_steps {
 public:
   /// If not 0, gradients are first scaled so that their `global_norm` is at most this; it costs one more all-reduce of one number.
   double max_norm = 0;
-  /// N processes that hold the same shard of P elements each update ceil(P / N) of them, and keep the arrays of these alone, as in `adam`. The steps
-  /// are the same. Set it before the first step.
+  /// N processes that hold the same shard of P elements each update ceil(P / N) of them, and keep the arrays of these alone: the gradient is
+  /// reduce-scattered instead of all-reduced, and the new weights are all-gathered. The steps are the same. Set it before the first step.
+  /// Source: Rajbhandari and others, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models (2020), stage 1.
   bool shard_state = false;
 
-  /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is alive any more.
+  /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is alive any more. What a program's
+  /// constructor holds counts in `dry_run`'s peak: with this, the peak of the first step is that of every step.
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
     states_.rewind();
@@ -32,108 +104,147 @@ public:
 
   template<class Self, class F>
   static constexpr void for_each_number(Self&, F const&) {}
-  /// Makes the array of `w`, all zeros, as the first step would.
+  /// Makes the arrays of `w`, all zeros, as the first step would.
   template<class T, class L, class... D>
   constexpr void make_arrays(parameter<T, L, D...>& w) {
-    state_of(w);
+    states_.template of<state<T, machine<L>>>(w.machine(), *w.handle(), parts_of_replicas<L, shape<D...>>(shard_state));
   }
 
 protected:
-  /// f(name, handle, parts) for the array that the optimizer keeps of `w`, if any: this process's part of a shard.
+  /// f(name, handle, parts) for each array that the optimizer keeps of `w`, if any: this process's part of a shard.
   template<class T, class L, class... D, class F>
-  constexpr void show_array(parameter<T, L, D...> const& w, char const* name, F const& f) const {
-    if (auto const* const s = states_.template find<state<T, L>>(w)) f(name, s->array, s->parts);
+  constexpr void show_arrays(parameter<T, L, D...> const& w, std::array<char const*, Arrays> const& names, F const& f) const {
+    auto const* const s = states_.template find<state<T, machine<L>>>(*w.handle());
+    if (s == nullptr) return;
+    f(names[0], s->first, s->parts);
+    if constexpr (Arrays == 2) f(names[1], s->second, s->parts);
   }
 
-  /// Adds up the gradients, calls f(w, array, g) for each element, where f = f_of.operator()<T>(rank of the parameter), and clears the gradients.
+  /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of.operator()<T>(rank of the parameter), and clears the gradients.
   template<class F, class... Part>
   constexpr void take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list, F const& f_of) {
     ++step_;
     if constexpr (sizeof...(Part) > 0) {
-      auto* const m = detail::machine_in(list);
+      using first = typename detail::first_parameter<parameter_list<Part...>>::type;
+      using taken = step<typename first::element_type, typename first::layout_type, F>;
+      detail::trained_list<typename first::machine_type, taken> const all{list, shard_state};
+      auto* const m = all.machine_of_list();
       if (m == nullptr) return;
       m->enter(name, at);
+      taken now{*this, *m, f_of, all.size()};
       try {
-        take_step(*m, list, f_of);
+        now.take(all);
       } catch (...) {
-        zero_gradients(list);
+        all.visit(now, taken::phase::drop);
         throw;
       }
     }
   }
 
 private:
-  template<class T, class L>
+  // Two handles and no std::array of them: in constant evaluation g++ 12 miscounts handles in a std::array.
+  template<class T, class Machine>
   struct state {
-    using handle = typename tensor<T, L>::handle_type;
-    parts_under<L> parts;
+    using handle     = detail::shared<detail::storage<T, Machine>, Machine>;
+    using parts_type = detail::parts_on<Machine>;
+    parts_type parts;
     unsigned collected_in = 0;  // the step in which the slot got this process's part of the finished gradient
-    handle array;
+    handle first, second;
 
-    constexpr state(machine<L>& m, parts_under<L> const& p) : parts(p), array(handle::make(m, m, p.part())) { m.fill(p.part(), T{}, array->data()); }
+    constexpr state(Machine& m, parts_type const& p) : parts(p), first(zeros(m, p)) {
+      if constexpr (Arrays == 2) second = zeros(m, p);
+    }
+    static constexpr handle zeros(Machine& m, parts_type const& p) {
+      handle made = handle::make(m, m, p.part());
+      m.fill(p.part(), T{}, made->data());
+      return made;
+    }
   };
 
-  template<class Machine, class F, class... Part>
-  constexpr void take_step(Machine& m, parameter_list<Part...> const& list, F const& f_of) {
-    bool const clips = max_norm > 0;
-    detail::buckets sent{m, detail::count_in(list)};
-    states_.rewind();
-    list.for_each([&, this](auto& w) {
-      if (!w.slot().sum) return;
-      auto& s = this->state_of(w);
-      if (this->collect(w, s, sent) && !clips) this->update(w, s, f_of, sent);  // a long one is updated while it is in the cache
-    });
-    sent.send();
-    if (clips) clip(list);
-    states_.rewind();
-    list.for_each([&, this](auto& w) {
-      if (w.slot().sum) this->update(w, this->state_of(w), f_of, sent);
-    });
-    sent.send();
-  }
+  /// A step while it is taken. `Number` is the element type of the norm of all gradients.
+  template<class First, class L, class F>
+  class step {
+    using Machine = machine<L>;
 
-  template<class T, class L, class... D>
-  constexpr state<T, L>& state_of(parameter<T, L, D...>& w) {
-    return states_.template of<state<T, L>>(w, parts_of_replicas<L, shape<D...>>(shard_state));
-  }
+  public:
+    enum class phase { collect, add_to_norm, scale, update, drop };
+    using number = tensor<detail::number_of_norm<First>, L>;
 
-  /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it returns true), else when `sent` is sent.
-  template<class T, class L, class... D, class Sent>
-  constexpr bool collect(parameter<T, L, D...>& w, state<T, L>& s, Sent& sent) {
-    if (s.collected_in == step_) return false;
-    s.collected_in = step_;
-    detail::clear_padding_of_gradient(w);
-    if (s.parts.count == 1) return sent.sum(w.slot(), w.size);
-    return sent.scatter(w.slot(), s.parts);
-  }
+    constexpr step(elementwise_steps& own, Machine& m, F const& f_of, std::size_t most)
+        : own_(own), machine_(m), f_of_(f_of), clips_(own.max_norm > 0), sent_(m, most) {}
 
-  template<class... Part>
-  constexpr void clip(parameter_list<Part...> const& list) {
-    using number = detail::norm_of<parameter_list<Part...>>;
-    detail::norm_sum<typename number::element_type, typename number::layout_type> sum{detail::machine_of_gradients(list)};
-    states_.rewind();
-    list.for_each([this, &sum]<class T, class L, class... D>(parameter<T, L, D...>& w) {
-      if (!w.slot().sum) return;
-      auto const& p           = this->state_of(w).parts;
-      axis_set const replicas = joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>;
-      sum.add(w.slot().sum->data(), p.part(), replicas & ~p.over);
-    });
-    auto const factor = detail::clip_factor(sum.norm(), max_norm);
-    states_.rewind();
-    list.for_each([this, &factor](auto& w) {
-      if (w.slot().sum) detail::scale(w.slot().sum, this->state_of(w).parts.part(), factor);
-    });
-  }
+    constexpr void take(detail::trained_list<Machine, step> const& all) {
+      go(all, phase::collect);
+      sent_.send();
+      if (clips_) clip(all);
+      go(all, phase::update);
+      sent_.send();
+    }
 
-  /// Updates the weights and clears the gradient. Where the arrays are sharded, other processes get the new weights at once, or when `sent` is sent.
-  template<class T, class L, class... D, class F, class Sent>
-  constexpr void update(parameter<T, L, D...>& w, state<T, L>& s, F const& f_of, Sent& sent) {
-    w.handle()->written();
-    auto const f = f_of.template operator()<T>(int{sizeof...(D)});
-    sent.gather(w.data(), s.parts,
-                [&](T* part) { w.machine().transform(s.parts.part(), f, part, s.array->data(), static_cast<T const*>(w.slot().sum->data())); });
-    w.zero_gradient();
-  }
+    template<class T>
+    constexpr void visit(detail::trained<T, Machine> const& w, phase now) {
+      if (now == phase::drop) return w.drop_gradient();
+      if (!w.gradient.sum) return;
+      state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
+      switch (now) {
+        case phase::collect:
+          if (collect(w, s) && !clips_) update(w, s);  // a long one is updated while it is in the cache
+          return;
+        case phase::add_to_norm: return norm_->add(w.gradient.sum->data(), s.parts.part(), w.replicas & ~s.parts.over);
+        case phase::scale: return detail::scale(w.gradient.sum, s.parts.part(), *factor_);
+        case phase::update: return update(w, s);
+        case phase::drop: break;
+      }
+    }
+
+  private:
+    using norm_type = detail::norm_sum<typename number::element_type, L>;
+
+    constexpr void go(detail::trained_list<Machine, step> const& all, phase now) {
+      own_.states_.rewind();
+      all.visit(*this, now);
+    }
+
+    constexpr void clip(detail::trained_list<Machine, step> const& all) {
+      norm_type norm{machine_};
+      norm_ = &norm;
+      go(all, phase::add_to_norm);
+      auto const factor = detail::clip_factor(norm.norm(), own_.max_norm);
+      factor_           = &factor;
+      go(all, phase::scale);
+    }
+
+    /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it returns true), else when `sent_` is sent.
+    template<class T>
+    constexpr bool collect(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
+      if (s.collected_in == own_.step_) return false;
+      s.collected_in = own_.step_;
+      if (w.clear_padding != nullptr) w.clear_padding(machine_, w.gradient.sum->data());
+      if (s.parts.count == 1) return sent_.sum(w.gradient, s.parts.size);
+      return sent_.scatter(w.gradient, s.parts);
+    }
+
+    /// Updates the weights and clears the gradient. Where the arrays are sharded, other processes get the new weights at once, or when `sent_` is sent.
+    template<class T>
+    constexpr void update(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
+      w.weights.written();
+      auto const f = f_of_.template operator()<T>(w.rank);
+      sent_.gather(w.weights.data(), s.parts, [&](T* part) {
+        T const* const g = w.gradient.sum->data();
+        if constexpr (Arrays == 2) machine_.transform(s.parts.part(), f, part, s.first->data(), s.second->data(), g);
+        else machine_.transform(s.parts.part(), f, part, s.first->data(), g);
+      });
+      w.drop_gradient();
+    }
+
+    elementwise_steps& own_;
+    Machine& machine_;
+    F const& f_of_;
+    bool clips_;
+    detail::buckets<Machine> sent_;
+    norm_type* norm_      = nullptr;
+    number const* factor_ = nullptr;
+  };
 
   optimizer_states states_{};
   unsigned step_ = 0;  // the number of steps of this object, including those that ended in an exception

@@ -35,7 +35,7 @@ MESHTF_COMPILE_WIDE(MESHTF_LION)
 /// c = beta1 m + (1 - beta1) gradient, w -= rate (sign(c) + weight_decay w), m = beta2 m + (1 - beta2) gradient. It keeps one array where Adam keeps
 /// two. Parameters of fewer than `decayed_rank` dimensions do not decay.
 /// Source: Chen and others, Symbolic Discovery of Optimization Algorithms (2023), algorithm 2.
-class lion : public elementwise_steps {
+class lion : public elementwise_steps<1> {
 public:
   double rate         = 1e-4;
   double weight_decay = 0;
@@ -67,7 +67,7 @@ public:
   static constexpr std::array<char const*, 1> array_names{"mean"};
   template<class Parameter, class F>
   constexpr void for_each_array(Parameter const& w, F const& f) const {
-    show_array(w, array_names[0], f);
+    show_arrays(w, array_names, f);
   }
 };
 

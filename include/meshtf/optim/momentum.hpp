@@ -32,7 +32,7 @@ MESHTF_COMPILE_WIDE(MESHTF_MOMENTUM)
 /// v = mu v + gradient, w -= rate v; with `nesterov`, w -= rate (gradient + mu v). As in PyTorch, a change of the rate acts on the whole velocity at
 /// once; in Mesh TensorFlow, where v = mu v + rate gradient, only on gradients to come.
 /// Source: Sutskever, Martens, Dahl, Hinton, On the Importance of Initialization and Momentum in Deep Learning (2013), in PyTorch's form.
-class momentum : public elementwise_steps {
+class momentum : public elementwise_steps<1> {
 public:
   double rate   = 0.01;
   double mu     = 0.9;
@@ -61,7 +61,7 @@ public:
   static constexpr std::array<char const*, 1> array_names{"velocity"};
   template<class Parameter, class F>
   constexpr void for_each_array(Parameter const& w, F const& f) const {
-    show_array(w, array_names[0], f);
+    show_arrays(w, array_names, f);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/tensor/tensor.hpp>
@@ -46,11 +47,11 @@ constexpr auto parts_of_replicas(bool divided) {
   }
 }
 
-/// What `parts_of_replicas` returns.
-template<Layout L>
-using parts_under = decltype(parts_of_replicas<L, shape<>>(false));
-
 namespace detail {
+
+/// What `parts_of_replicas` returns under the layouts of this machine.
+template<class Machine>
+using parts_on = std::conditional_t<std::is_same_v<typename sizes_on<Machine>::type, extent>, replica_parts, undecided_parts>;
 
 /// The address `by` elements after `data`; a machine that only notes prices has no array to point into.
 template<class Machine, class T>

@@ -30,14 +30,15 @@ public:
   /// Parameters come in the same order in every step, so the next parameter's state is the next entry.
   constexpr void rewind() { next_ = &first_; }
 
-  /// The state of `w`; the first call makes it with the machine of `w` and `arguments`.
-  template<class State, class Parameter, class... A>
-  constexpr State& of(Parameter& w, A const&... arguments) {
-    void const* const key = &*w.handle();
+  /// The state of the parameter with these weights; the first call makes it with the machine and `arguments`. The weights stay where they are when a
+  /// parameter moves.
+  template<class State, class Machine, class Weights, class... A>
+  constexpr State& of(Machine& m, Weights const& weights, A const&... arguments) {
+    void const* const key = &weights;
     if (*next_ == nullptr || (*next_)->key != key) {
       entry** at = &first_;
       while (*at != nullptr && (*at)->key != key) at = &(*at)->next;
-      if (*at == nullptr) *at = make<State>(w.machine(), key, arguments...);
+      if (*at == nullptr) *at = make<State>(m, key, arguments...);
       next_ = at;
     }
     auto& found = static_cast<entry_of<State>&>(**next_);
@@ -45,10 +46,10 @@ public:
     return found.state;
   }
 
-  /// The state of `w`; null if it has none yet.
-  template<class State, class Parameter>
-  constexpr State const* find(Parameter const& w) const {
-    void const* const key = &*w.handle();
+  /// The state of the parameter with these weights; null if it has none yet.
+  template<class State, class Weights>
+  constexpr State const* find(Weights const& weights) const {
+    void const* const key = &weights;
     for (entry const* e = first_; e != nullptr; e = e->next)
       if (e->key == key) return &static_cast<entry_of<State> const*>(e)->state;
     return nullptr;
@@ -57,7 +58,7 @@ public:
 private:
   struct entry {
     entry* next;
-    void const* key;  // the address of the parameter's storage, which does not change when the parameter moves
+    void const* key;  // the address of the weights
     void (*destroy)(entry*);
   };
   /// Counts the bytes of a state on its machine while the state lives.

@@ -1,0 +1,46 @@
+// What an optimizer's step knows of a parameter.
+#pragma once
+
+#include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/plan/shard_plan.hpp>
+#include <meshtf/tensor/parameter.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// A parameter in numbers and addresses. Its dimensions are no longer in the type, so all parameters of an element type are stepped by the same code,
+/// which is compiled once.
+template<class T, class Machine>
+struct trained {
+  storage<T, Machine>& weights;
+  slot<T, Machine>& gradient;
+  parts_on<Machine> parts;  // what this process updates
+  axis_set replicas;  // the axes along which other processes hold the same weights
+  int rank;
+  void (*clear_padding)(Machine&, T* gradient);  // null if there is none
+
+  constexpr void drop_gradient() const {
+    gradient.sum  = {};
+    gradient.owed = 0;
+  }
+};
+
+template<class T, class L, class S>
+constexpr void clear_padding_of(machine<L>& m, T* gradient) {
+  m.run(task::clear_padding<T>{}, shard_plan<wet<L>, S>, gradient);
+}
+
+/// `shares`: whether the processes that hold the same weights share the update.
+template<class T, class L, class... D>
+constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool shares) {
+  using shape_type               = shape<D...>;
+  void (*clear)(machine<L>&, T*) = nullptr;
+  if constexpr (is_uneven<L, shape_type>) clear = &clear_padding_of<T, L, shape_type>;
+  return {*w.handle(),       w.slot(), parts_of_replicas<L, shape_type>(shares), joining_axes<typename L::mesh_type> & ~split_over<L, shape_type>,
+          int{sizeof...(D)}, clear};
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
