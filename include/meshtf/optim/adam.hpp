@@ -95,10 +95,11 @@ protected:
     power1_ *= beta1;
     power2_ *= beta2;
     try {
-      take_steps(name, at, list, [=, this]<class T>(int rank) {
-        using C = computed<T>;
-        return function::adam_update<C>{static_cast<C>(rank >= least_rank ? 1 - rate * decay : 1),
-                                        static_cast<C>(bias_correction ? rate / (1 - power1_) : rate),
+      take_steps(name, at, list, [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+        using C          = computed<T>;
+        double const own = rate * w.how.rate;
+        return function::adam_update<C>{static_cast<C>(w.decays(least_rank) ? 1 - own * decay : 1),
+                                        static_cast<C>(bias_correction ? own / (1 - power1_) : own),
                                         static_cast<C>(beta1),
                                         static_cast<C>(beta2),
                                         static_cast<C>(epsilon),

@@ -11,7 +11,7 @@ inline namespace v0 {
 /// Adam with decoupled weight decay: each step also shrinks weights by rate * weight_decay of themselves, apart from the gradient's update.
 ///
 /// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all parameters decay, as in PyTorch's AdamW. For
-/// any other choice use two optimizers, each with its own list and its own `weight_decay`.
+/// any other choice there is `treat`.
 /// Source: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019), algorithm 2, with the decay scaled by the rate as in PyTorch.
 class adamw : public adam {
 public:

@@ -76,6 +76,16 @@ public:
     update(c.part->data());
   }
 
+  /// look(part): this process's part of `shard`, with zeros where it reaches beyond the end.
+  template<class T, class Look>
+  constexpr void show(T const* shard, replica_parts const& p, Look const& look) {
+    if (p.count == 1) return look(shard);
+    if (!p.is_padded()) return look(array_at<Machine>(shard, p.first(machine_.rank_along(p.over))));
+    auto const part = handle_of<T>::make(machine_, machine_, p.part());
+    take_part(machine_, p, shard, part->data());
+    look(static_cast<T const*>(part->data()));
+  }
+
   /// Sends the arrays that wait.
   constexpr void send() {
     plan_buckets(std::span{waiting_, count_});

@@ -16,17 +16,17 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The parameters of a list that have gradients, in order, during a step. `Step` visits them: Step::visit<T>(trained<T, Machine> const&, phase).
+/// The parameters of a list that have gradients, in order, during a step. `Step` visits them: Step::visit<T>(trained<T, Machine>&, phase).
 ///
 /// A parameter is an entry with a function pointer, like an operation on the tape, since element types may be mixed.
 template<class Machine, class Step>
 class trained_list {
 public:
   template<class List>
-  constexpr trained_list(List const& list, bool shares) {
-    list.for_each([this, shares](auto& w) {
+  constexpr trained_list(List const& list, bool shares, treatments const& treated) {
+    list.for_each([&, this](auto& w) {
       machine_ = &w.machine();
-      if (w.slot().sum) this->add(trained_of(w, shares));
+      if (w.slot().sum) this->add(trained_of(w, shares, treated));
     });
   }
   trained_list(trained_list const&)   = delete;
@@ -60,8 +60,9 @@ private:
   template<class T>
   constexpr void add(trained<T, Machine> const& w) {
     using made = entry_of<T>;
-    *last_     = machine_->template create<made>(entry{&leave<T>}, w, machine_);
-    last_      = &(*last_)->next;
+    if (w.how.frozen) return w.drop_gradient();
+    *last_ = machine_->template create<made>(entry{&leave<T>}, w, machine_);
+    last_  = &(*last_)->next;
     ++size_;
   }
   /// Lets `step` visit the parameter; without a step, destroys the entry.
@@ -100,6 +101,12 @@ public:
     list.for_each([this](auto& w) { this->make_arrays(w); });
   }
 
+  /// From now on these parameters are stepped so. A checkpoint does not hold it, as it does not hold the rate.
+  template<class... Part>
+  constexpr void treat(parameter_list<Part...> const& list, treatment const& how) {
+    list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), how); });
+  }
+
   // ---- for checkpoints
 
   template<class Self, class F>
@@ -120,14 +127,14 @@ protected:
     if constexpr (Arrays == 2) f(names[1], s->second, s->parts);
   }
 
-  /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of.operator()<T>(rank of the parameter), and clears the gradients.
+  /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of(parameter), and clears the gradients.
   template<class F, class... Part>
   constexpr void take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list, F const& f_of) {
     ++step_;
     if constexpr (sizeof...(Part) > 0) {
       using first = typename detail::first_parameter<parameter_list<Part...>>::type;
       using taken = step<typename first::element_type, typename first::layout_type, F>;
-      detail::trained_list<typename first::machine_type, taken> const all{list, shard_state};
+      detail::trained_list<typename first::machine_type, taken> const all{list, shard_state, treated_};
       auto* const m = all.machine_of_list();
       if (m == nullptr) return;
       m->enter(name, at);
@@ -182,9 +189,9 @@ private:
     }
 
     template<class T>
-    constexpr void visit(detail::trained<T, Machine> const& w, phase now) {
+    constexpr void visit(detail::trained<T, Machine>& w, phase now) {
       if (now == phase::drop) return w.drop_gradient();
-      if (!w.gradient.sum) return;
+      if (w.listed_before || !w.gradient.sum) return;
       state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
       switch (now) {
         case phase::collect:
@@ -216,9 +223,9 @@ private:
 
     /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it returns true), else when `sent_` is sent.
     template<class T>
-    constexpr bool collect(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
-      if (s.collected_in == own_.step_) return false;
-      s.collected_in = own_.step_;
+    constexpr bool collect(detail::trained<T, Machine>& w, state<T, Machine>& s) {
+      w.listed_before = std::exchange(s.collected_in, own_.step_) == own_.step_;
+      if (w.listed_before) return false;
       if (w.clear_padding != nullptr) w.clear_padding(machine_, w.gradient.sum->data());
       if (s.parts.count == 1) return sent_.sum(w.gradient, s.parts.size);
       return sent_.scatter(w.gradient, s.parts);
@@ -228,7 +235,7 @@ private:
     template<class T>
     constexpr void update(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
       w.weights.written();
-      auto const f = f_of_.template operator()<T>(w.rank);
+      auto const f = f_of_(w);
       sent_.gather(w.weights.data(), s.parts, [&](T* part) {
         T const* const g = w.gradient.sum->data();
         if constexpr (Arrays == 2) machine_.transform(s.parts.part(), f, part, s.first->data(), s.second->data(), g);
@@ -247,6 +254,7 @@ private:
   };
 
   optimizer_states states_{};
+  detail::treatments treated_{};
   unsigned step_ = 0;  // the number of steps of this object, including those that ended in an exception
 };
 

@@ -49,9 +49,11 @@ public:
   /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
-    take_steps("lion::step", at, list, [this]<class T>(int rank) {
-      return function::lion_update<computed<T>>{static_cast<computed<T>>(rank >= decayed_rank ? 1 - rate * weight_decay : 1),
-                                                static_cast<computed<T>>(rate), static_cast<computed<T>>(beta1), static_cast<computed<T>>(beta2)};
+    take_steps("lion::step", at, list, [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+      using C          = computed<T>;
+      double const own = rate * w.how.rate;
+      return function::lion_update<C>{static_cast<C>(w.decays(decayed_rank) ? 1 - own * weight_decay : 1), static_cast<C>(own), static_cast<C>(beta1),
+                                      static_cast<C>(beta2)};
     });
   }
   /// Refused with a sentence: a model is not a list.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/optim/treatment.hpp>
 #include <meshtf/plan/shard_plan.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
@@ -18,7 +19,11 @@ struct trained {
   parts_on<Machine> parts;  // what this process updates
   axis_set replicas;  // the axes along which other processes hold the same weights
   int rank;
-  void (*clear_padding)(Machine&, T* gradient);  // null if there is none
+  treatment how;
+  void (*clear_padding)(Machine&, T*);  // of the weights or the gradient; null if there is none
+  bool listed_before = false;
+
+  constexpr bool decays(int least_rank) const { return how.decays_at(rank, least_rank); }
 
   constexpr void drop_gradient() const {
     gradient.sum  = {};
@@ -27,18 +32,23 @@ struct trained {
 };
 
 template<class T, class L, class S>
-constexpr void clear_padding_of(machine<L>& m, T* gradient) {
-  m.run(task::clear_padding<T>{}, shard_plan<wet<L>, S>, gradient);
+constexpr void clear_padding_of(machine<L>& m, T* shard) {
+  m.run(task::clear_padding<T>{}, shard_plan<wet<L>, S>, shard);
 }
 
 /// `shares`: whether the processes that hold the same weights share the update.
 template<class T, class L, class... D>
-constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool shares) {
+constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool shares, treatments const& treated) {
   using shape_type               = shape<D...>;
   void (*clear)(machine<L>&, T*) = nullptr;
   if constexpr (is_uneven<L, shape_type>) clear = &clear_padding_of<T, L, shape_type>;
-  return {*w.handle(),       w.slot(), parts_of_replicas<L, shape_type>(shares), joining_axes<typename L::mesh_type> & ~split_over<L, shape_type>,
-          int{sizeof...(D)}, clear};
+  return {*w.handle(),
+          w.slot(),
+          parts_of_replicas<L, shape_type>(shares),
+          joining_axes<typename L::mesh_type> & ~split_over<L, shape_type>,
+          int{sizeof...(D)},
+          treated.of(&*w.handle()),
+          clear};
 }
 
 }  // namespace detail

@@ -1,0 +1,60 @@
+// Parameters that an optimizer steps unlike the rest: with a rate of their own, with or without decay, or not at all.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// How an optimizer steps some parameters: `opt.treat(parameters(net.embedding), {.rate = 0.1})`.
+struct treatment {
+  /// Times the optimizer's rate, so that a schedule acts on all.
+  double rate = 1;
+  /// Whether the weights decay. If nothing is said, the optimizer decides by the number of dimensions (`decayed_rank`).
+  std::optional<bool> decays{};
+  /// A frozen parameter keeps its values. Its gradient is discarded: it is not sent, and does not count in the norm of all gradients.
+  bool frozen = false;
+
+  constexpr bool decays_at(int rank, int least_rank) const { return decays.value_or(rank >= least_rank); }
+};
+
+namespace detail {
+
+/// The treatments that parameters were given, by the address of their weights.
+class treatments {
+public:
+  constexpr treatments() = default;
+  constexpr treatments(treatments&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  constexpr treatments& operator=(treatments&& other) noexcept {
+    std::swap(first_, other.first_);
+    return *this;
+  }
+  constexpr ~treatments() {
+    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+  }
+
+  constexpr void give(void const* weights, treatment const& how) {
+    entry** at = &first_;
+    while (*at != nullptr && (*at)->weights != weights) at = &(*at)->next;
+    if (*at == nullptr) *at = new entry{weights, how, nullptr};
+    else (*at)->how = how;
+  }
+  constexpr treatment of(void const* weights) const {
+    for (entry const* e = first_; e != nullptr; e = e->next)
+      if (e->weights == weights) return e->how;
+    return {};
+  }
+
+private:
+  struct entry {
+    void const* weights;
+    treatment how;
+    entry* next;
+  };
+  entry* first_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
