@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Operations as Mesh TensorFlow has them, or PyTorch where the original lacks one or gets it wrong. tests/ops/golden.cpp compares meshtf with them.
+
+  operations.py           writes operations.safetensors beside this script
+  operations.py --check   computes all anew, compares with that file, writes nothing
+
+Every case is computed by PyTorch in double precision, and by the original if the case says how; both must agree. A case has a result, and
+a gradient for each operand that has one: that of sum(result * weights), where the weights are an array of the result's shape.
+"""
+import math
+import pathlib
+import random
+import sys
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors.numpy import load_file, save_file
+
+import tensorflow.compat.v1 as tf
+from tensorflow.python.framework import ops as tf_ops, tensor_conversion_registry
+
+tf_ops.register_tensor_conversion_function = tensor_conversion_registry.register_tensor_conversion_function  # where mesh-tensorflow looks for it
+import mesh_tensorflow as mtf  # noqa: E402
+
+tf.disable_v2_behavior()
+tf.logging.set_verbosity(tf.logging.ERROR)
+GOLDEN = pathlib.Path(__file__).with_name("operations.safetensors")
+
+SIZES = dict(batch=4, length=6, hidden=8, model=5, vocab=10, memory=6)
+D = {name: mtf.Dimension(name, size) for name, size in SIZES.items()}
+
+
+class Source:
+    """Numbers that are the same everywhere: Python promises the sequence of random()."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed).random
+
+    def array(self, low, high, *dims):
+        """Multiples of 1/1024, none twice: maxima have no ties, and functions are smooth at them."""
+        n, seen, values = math.prod(SIZES[d] for d in dims), set(), []
+        while len(values) < n:
+            v = round((low + (high - low) * self.random()) * 1024) / 1024
+            if v not in seen and abs(v) > 0.01:
+                seen.add(v)
+                values.append(v)
+        return np.array(values).reshape([SIZES[d] for d in dims])
+
+    def ids(self, below, *dims):
+        n = math.prod(SIZES[d] for d in dims)
+        return np.array([int(self.random() * below) for _ in range(n)], dtype=np.int32).reshape([SIZES[d] for d in dims])
+
+
+source = Source(1)
+# operand: its array and dimensions
+OPERANDS = {
+    "x": ("batch", "hidden"), "y": ("batch", "hidden"), "positive": ("batch", "hidden"), "bias": ("hidden",),
+    "sequence": ("batch", "length", "model"), "weight": ("model", "hidden"), "back": ("hidden", "model"), "table": ("vocab", "model"),
+}
+ARRAYS = {name: source.array(*((0.5, 2.5) if name == "positive" else (-2, 2)), *dims) for name, dims in OPERANDS.items()}
+ARRAYS["ids"] = source.ids(SIZES["vocab"], "batch", "length")
+OPERANDS["ids"] = ("batch", "length")
+
+CASES = {}
+
+
+def case(name, operands, by_torch, by_mtf=None):
+    assert name not in CASES
+    CASES[name] = (operands.split(), by_torch, by_mtf)
+
+
+def along(x, dim, names):
+    return names.index(dim)
+
+
+# ---- pointwise
+for name, f, g in [
+    ("sin", torch.sin, mtf.sin), ("cos", torch.cos, mtf.cos), ("tanh", torch.tanh, mtf.tanh), ("square", torch.square, mtf.square),
+    ("exp", torch.exp, mtf.exp), ("sigmoid", torch.sigmoid, mtf.sigmoid), ("silu", F.silu, mtf.swish), ("softplus", F.softplus, mtf.softplus),
+    ("relu", torch.relu, mtf.relu), ("elu", F.elu, mtf.elu), ("selu", F.selu, mtf.selu), ("abs", torch.abs, mtf.abs),
+    ("leaky_relu", lambda x: F.leaky_relu(x, 0.2), mtf.leaky_relu), ("negative", torch.neg, mtf.negative),
+    ("gelu", lambda x: F.gelu(x, approximate="tanh"), mtf.gelu), ("gelu_erf", F.gelu, None), ("erf", torch.erf, None), ("expm1", torch.expm1, None),
+    ("sign", torch.sign, mtf.sign), ("floor", torch.floor, None), ("ceil", torch.ceil, None), ("round", torch.round, None),
+    ("clamp", lambda x: torch.clamp(x, -1, 1.5), None),
+]:
+    case(name, "x", f, g)
+for name, f, g in [("sqrt", torch.sqrt, mtf.sqrt), ("rsqrt", torch.rsqrt, mtf.rsqrt), ("log", torch.log, mtf.log), ("log1p", torch.log1p, None),
+                   ("reciprocal", torch.reciprocal, mtf.reciprocal)]:
+    case(name, "positive", f, g)
+case("pow", "positive y", torch.pow, mtf.pow)
+case("add", "x bias", torch.add, mtf.add)
+case("subtract", "x bias", torch.sub, mtf.sub)
+case("multiply", "x bias", torch.mul, mtf.multiply)
+case("divide", "x positive", torch.div, mtf.divide)
+case("minimum", "x bias", torch.minimum)  # the original's gradient has the wrong shape
+case("maximum", "x bias", torch.maximum)
+case("logaddexp", "x y", torch.logaddexp)
+case("where", "x y", lambda x, y: torch.where(x < y, x, y), lambda x, y: mtf.where(mtf.less(x, y), x, y))
+case("sigmoid_cross_entropy", "x positive", lambda x, t: F.binary_cross_entropy_with_logits(x, t, reduction="none"),
+     mtf.layers.sigmoid_cross_entropy_with_logits)
+
+# ---- along dimensions
+case("sum", "sequence", lambda x: x.sum(1), lambda x: mtf.reduce_sum(x, reduced_dim=D["length"]))
+case("mean", "sequence", lambda x: x.mean((0, 1)), lambda x: mtf.reduce_mean(x, output_shape=[D["model"]]))
+case("max", "sequence", lambda x: x.amax(1), lambda x: mtf.reduce_max(x, reduced_dim=D["length"]))
+case("min", "x", lambda x: x.amin(1), lambda x: mtf.reduce_min(x, reduced_dim=D["hidden"]))
+case("product", "x", lambda x: x.prod(1))
+case("logsumexp", "x", lambda x: x.logsumexp(1), lambda x: mtf.reduce_logsumexp(x, D["hidden"]))
+case("variance", "x", lambda x: x.var(1, correction=0))
+case("l2_norm", "x", lambda x: x.norm(dim=1))
+case("softmax", "x", lambda x: x.softmax(1), lambda x: mtf.softmax(x, D["hidden"]))
+case("log_softmax", "x", lambda x: x.log_softmax(1), lambda x: mtf.log_softmax(x, D["hidden"]))
+case("softmax_with_extra_logit", "x", lambda x: F.pad(x, (0, 1), value=0.5).softmax(1)[:, :-1],
+     lambda x: mtf.softmax(x, D["hidden"], extra_logit=mtf.constant(x.mesh, 0.5, mtf.Shape([]), dtype=tf.float64)))
+case("argmax", "x", lambda x: x.argmax(1).to(torch.int32), lambda x: mtf.argmax(x, D["hidden"]))
+case("cumsum", "sequence", lambda x: x.cumsum(1), lambda x: mtf.cumsum(x, D["length"]))
+case("exclusive_cumsum", "sequence", lambda x: x.cumsum(1) - x, lambda x: mtf.cumsum(x, D["length"], exclusive=True))
+case("reverse_cumsum", "sequence", lambda x: x.flip(1).cumsum(1).flip(1))
+case("cumprod", "sequence", lambda x: x.cumprod(1))
+case("sort", "sequence", lambda x: x.sort(1).values)
+case("argsort_descending", "sequence", lambda x: x.argsort(1, descending=True).to(torch.int32))
+case("top_k", "x", lambda x: x.topk(3, 1).values, lambda x: mtf.top_k(x, D["hidden"], mtf.Dimension("three", 3))[0])
+case("top_k_indices", "x", lambda x: x.topk(3, 1).indices.to(torch.int32), lambda x: mtf.top_k(x, D["hidden"], mtf.Dimension("three", 3))[1])
+case("layer_norm", "x bias", lambda x, b: F.layer_norm(x, (8,), None, b, 1e-5))
+
+# ---- products
+case("einsum", "sequence weight", lambda x, w: torch.einsum("blm,mh->blh", x, w),
+     lambda x, w: mtf.einsum([x, w], output_shape=[D["batch"], D["length"], D["hidden"]]))
+case("einsum_of_three", "sequence weight back", lambda x, w, v: torch.einsum("blm,mh,hm->bl", x, w, v),
+     lambda x, w, v: mtf.einsum([x, w, v], output_shape=[D["batch"], D["length"]]))
+
+# ---- shapes and indices
+case("transpose", "sequence", lambda x: x.permute(1, 0, 2), lambda x: mtf.transpose(x, mtf.Shape([D["length"], D["batch"], D["model"]])))
+case("slice", "sequence", lambda x: x[:, 2:5], lambda x: mtf.slice(x, 2, 3, "length"))
+case("pad", "sequence", lambda x: F.pad(x, (0, 0, 1, 2)), lambda x: mtf.pad(x, [1, 2], "length"))
+case("flip", "sequence", lambda x: x.flip(1))
+case("roll", "sequence", lambda x: x.roll(2, 1), lambda x: mtf.shift(x, 2, D["length"], wrap=True))
+case("shift", "sequence", lambda x: F.pad(x, (0, 0, 1, 0))[:, :-1], lambda x: mtf.shift(x, 1, D["length"], wrap=False))
+case("shift_back", "sequence", lambda x: F.pad(x, (0, 0, 0, 2))[:, 2:], lambda x: mtf.shift(x, -2, D["length"], wrap=False))
+case("tile", "sequence", lambda x: x.repeat(1, 2, 1))
+case("concat", "sequence", lambda x: torch.cat([x, x], 1), lambda x: mtf.concat([x, x], "length"))
+case("stack", "x y", lambda x, y: torch.stack([x, y], 0), lambda x, y: mtf.stack([x, y], "two"))
+case("gather", "table ids", lambda t, i: t[i.long()], lambda t, i: mtf.gather(t, i, D["vocab"]))
+case("one_hot", "ids", lambda i: F.one_hot(i.long(), 10).double(), lambda i: mtf.one_hot(i, D["vocab"], dtype=tf.float64))
+case("scatter_add", "sequence ids", lambda u, i: torch.zeros(10, 5, dtype=u.dtype).index_add(0, i.long().flatten(), u.reshape(-1, 5)),
+     lambda u, i: mtf.einsum([mtf.one_hot(i, D["vocab"], dtype=tf.float64), u], output_shape=[D["vocab"], D["model"]]))
+case("softmax_cross_entropy", "logits ids", lambda x, i: F.cross_entropy(x.reshape(-1, 10), i.long().flatten(), reduction="none").reshape(4, 6)
+     + 1e-2 * x.logsumexp(-1) ** 2,
+     lambda x, i: mtf.layers.softmax_cross_entropy_with_logits(x, mtf.one_hot(i, D["vocab"], dtype=tf.float64), D["vocab"], z_loss=1e-2))
+OPERANDS["logits"] = ("batch", "length", "vocab")
+ARRAYS["logits"] = source.array(-2, 2, "batch", "length", "vocab")
+
+
+def numbers(a):
+    return a.detach().numpy() if isinstance(a, torch.Tensor) else np.asarray(a)
+
+
+def by_torch(operands, f, weights):
+    leaves = [torch.tensor(ARRAYS[o], requires_grad=ARRAYS[o].dtype == np.float64) for o in operands]
+    z = f(*leaves)
+    if not z.requires_grad:
+        return numbers(z), {}
+    gradients = torch.autograd.grad((z * torch.tensor(weights(z.shape))).sum(), [x for x in leaves if x.requires_grad])
+    return numbers(z), dict(zip([o for o in operands if ARRAYS[o].dtype == np.float64], map(numbers, gradients)))
+
+
+def by_original(operands, f, weights, wants_gradients):
+    tf.reset_default_graph()
+    graph = mtf.Graph()
+    mesh = mtf.Mesh(graph, "mesh")
+    leaves = [mtf.import_tf_tensor(mesh, tf.constant(ARRAYS[o]), mtf.Shape([D[d] for d in OPERANDS[o]])) for o in operands]
+    z = f(*leaves)
+    outputs = [z]
+    if wants_gradients:
+        w = mtf.import_tf_tensor(mesh, tf.constant(weights([d.size for d in z.shape.dims])), z.shape)
+        floating = [x for x in leaves if x.dtype == tf.float64]
+        outputs += [g if g is not None else mtf.zeros(mesh, x.shape, tf.float64)
+                    for g, x in zip(mtf.gradients([mtf.reduce_sum(z * w)], floating), floating)]
+    lowering = mtf.Lowering(graph, {mesh: mtf.placement_mesh_impl.PlacementMeshImpl(mtf.Shape([]), [], [""])})
+    with tf.Session() as session:
+        computed = session.run([lowering.export_to_tf_tensor(o) for o in outputs])
+    return computed[0], dict(zip([o for o in operands if ARRAYS[o].dtype == np.float64], computed[1:]))
+
+
+def weights_of(name):
+    def make(shape):
+        draw = random.Random(name).random  # a string seeds the same way everywhere
+        return np.array([round((2 * draw() - 1) * 1024) / 1024 for _ in range(math.prod(shape))]).reshape(list(shape))
+    return make
+
+
+def goldens():
+    arrays = {name: a for name, a in ARRAYS.items()}
+    for name, (operands, torch_f, mtf_f) in CASES.items():
+        weights = weights_of(name)
+        z, gradients = by_torch(operands, torch_f, weights)
+        if mtf_f is not None:
+            original_z, original_gradients = by_original(operands, mtf_f, weights, bool(gradients))
+            for what, a, b in [("result", original_z, z)] + [(f"gradient of {o}", original_gradients[o], g) for o, g in gradients.items()]:
+                if a.shape != b.shape or not np.allclose(a, b, rtol=0, atol=1e-6):
+                    sys.exit(f"{name}: the original's {what} is not PyTorch's: {a} and {b}")
+            if np.allclose(original_z, z, rtol=0, atol=1e-12):  # else the original has computed in single precision
+                z, gradients = original_z, {o: original_gradients[o] for o in gradients}
+        arrays[f"{name}.result"] = z.astype(np.int32 if z.dtype.kind == "i" else np.float64)
+        if gradients:
+            arrays[f"{name}.weights"] = weights(z.shape)
+        for o, g in gradients.items():
+            arrays[f"{name}.gradient.{o}"] = g.astype(np.float64)
+    return {k: np.ascontiguousarray(v) for k, v in arrays.items()}
+
+
+def main():
+    made = goldens()
+    if sys.argv[1:] == ["--check"]:
+        kept = load_file(GOLDEN)
+        if kept.keys() != made.keys():
+            sys.exit(f"other arrays: {kept.keys() ^ made.keys()}")
+        for k, v in made.items():
+            if not np.allclose(kept[k], v, rtol=0, atol=1e-6):
+                sys.exit(f"{k} differs")
+        print(f"{len(CASES)} operations agree with {GOLDEN.name}")
+    else:
+        save_file(made, GOLDEN)
+        print(f"{len(CASES)} operations, {sum(f is not None for _, _, f in CASES.values())} of them as the original has them")
+
+
+if __name__ == "__main__":
+    main()
