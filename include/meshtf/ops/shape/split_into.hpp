@@ -1,8 +1,10 @@
 // split_into: a tensor as several, one after the other along a dimension.
 #pragma once
 
+#include <initializer_list>
 #include <source_location>
 #include <tuple>
+#include <utility>
 
 #include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/plan/split_into_plan.hpp>
@@ -26,11 +28,18 @@ constexpr auto piece(tensor<T, L, D...> const& x, extent first) {
   }
 }
 
+constexpr extent sum_of_first(std::size_t n, std::initializer_list<extent> sizes) {
+  extent sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += sizes.begin()[i];
+  return sum;
+}
+
 template<class From, class... To, class T, class L, class... D>
 constexpr auto pieces(tensor<T, L, D...> const& x) {
   auto const cut = to_be_cut(x);
-  extent next    = 0;
-  return std::tuple{piece<From, To>(cut, (next += To::size) - To::size)...};  // braces: evaluated in order
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::tuple{piece<From, To>(cut, sum_of_first(I, {To::size...}))...};  // braces: evaluated in order
+  }(std::index_sequence_for<To...>{});
 }
 
 }  // namespace detail
