@@ -1,5 +1,6 @@
 // error: displaced_dim_is_split<
 // error: meshtf: flip can't work along this dimension
+#include <meshtf/ops/shape/flip.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -1,5 +1,6 @@
 // error: padded_dim_is_smaller<rounded, words>
 // error: meshtf: pad can't give this dimension further elements
+#include <meshtf/ops/shape/pad.hpp>
 #include <meshtf/planning.hpp>
 
 struct words : meshtf::dim<50257> {};

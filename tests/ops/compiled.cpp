@@ -36,6 +36,7 @@ void moves(machine<L>& m) {
   auto const y             = concat<width>(slice<width, narrow>(x, 1), slice<width, rest>(x, 2));
   auto const [left, right] = split_into<width, narrow, rest>(x);
   CHECK(all(equal(concat<width>(left, right), x)).value());
+  CHECK(all(equal(stack<width, 1>(unstack<width>(x)), x)).value());
   auto const z = merge_dims<first, second, width>(split_dim<width, first, second>(x));
   auto const t = transpose<width, batch>(copy(z));
   tensor<int, L, key> const ids{m};

@@ -12,5 +12,7 @@
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/ops/shape/split_into.hpp>
+#include <meshtf/ops/shape/stack.hpp>
 #include <meshtf/ops/shape/stop_gradient.hpp>
 #include <meshtf/ops/shape/transpose.hpp>
+#include <meshtf/ops/shape/unstack.hpp>

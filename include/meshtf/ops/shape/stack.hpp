@@ -1,0 +1,94 @@
+// stack: tensors of the same dimensions as one, along a new dimension.
+#pragma once
+
+#include <array>
+#include <source_location>
+
+#include <meshtf/plan/stack_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+/// Operands as tensors: of open sums, their addends over the axes that any of them owes.
+template<Tensor X>
+constexpr tensor_in<X> joined_by(X const& x, axis_set) {
+  return x;
+}
+template<OpenSum X>
+constexpr tensor_in<X> joined_by(X const& p, axis_set owed) {
+  return addends_over(p, owed);
+}
+
+template<class New, int At, class X, std::size_t N>
+constexpr auto stacked(std::array<X, N> const& x) {
+  using T       = typename X::element_type;
+  using L       = typename X::layout_type;
+  using plan    = stack_plan<wet<L>, typename X::shape_type, New, At, int{N}>;
+  auto& m       = x[0].machine();
+  auto z        = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  bool recorded = false, open = true;
+  for (extent i = 0; X const& one : x) {
+    m.run(task::put_part<T>{i++}, plan::place, z.data(), one.data());
+    if (wants_gradient(x[0], one)) recorded = true;
+    if (one.needs_gradient() && !one.gradient_stays_open()) open = false;
+  }
+  if (!recorded) return z;
+  auto const targets = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array{x[I].without_value()...};
+  }(std::make_index_sequence<N>{});
+  record<incoming::open_if_open>(
+      z,
+      [targets](auto const& dz, axis_set owed) {
+        for (extent i = 0; X const& one : targets) {
+          extent const at = i++;
+          if (!one.needs_gradient()) continue;
+          auto dx = X::uninitialised(dz.machine());
+          dz.machine().run(task::take_part<T>{at}, plan::place, dz.data(), dx.data());
+          contribute(one, dx, owed);
+        }
+      },
+      open);
+  return z;
+}
+
+template<class First, class Given>
+using stacks_with = std::conditional_t<std::is_same_v<First, Given>, legal, stacked_dims_differ<First, Given>>;
+
+}  // namespace detail
+
+/// The operands, which have the same dimensions, as one tensor with the further dimension `New`: number `At` of its dimensions, by default the first.
+///
+///     auto const both = stack<two>(mean, deviation);       // [batch], [batch] -> [two, batch]
+///     auto const last = stack<two, 1>(mean, deviation);    // -> [batch, two]
+///
+/// `New` is whole under the layout and has as many elements as there are operands. Local; a stack of open sums is an open sum over the axes of all of
+/// them. Gradient: dz at each index, which owes nothing; it stays open if all operands that need one are parameters.
+template<Dimension New, int At = 0, detail::Operand First, detail::Operand... Rest>
+constexpr auto stack(First const& first, Rest const&... rest) {
+  using S       = detail::shape_in<First>;
+  using fit     = first_objection<detail::operands_fit<First, Rest>..., detail::stacks_with<S, detail::shape_in<Rest>>...>;
+  using open    = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
+  using verdict = first_objection<fit, stack_verdict<wet<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
+  static_assert(accepted<open>, "meshtf: stack would count x per addend: as_partial<...>(x), free");
+  static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
+  if constexpr (!accepted<first_objection<open, verdict>>) {
+    return detail::rejected{};
+  } else {
+    detail::entered(first).machine().enter("stack");
+    axis_set const owed = (detail::owed_by(first) | ... | detail::owed_by(rest));
+    std::array const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};  // braces: evaluated in order
+    return detail::result_of<axes<>, First, Rest...>(detail::stacked<New, At>(all), owed);
+  }
+}
+
+/// The same of an array, as `unstack` returns it.
+template<Dimension New, int At = 0, detail::Operand X, std::size_t N>
+constexpr auto stack(std::array<X, N> const& x) {
+  return std::apply([](auto const&... one) { return stack<New, At>(one...); }, x);
+}
+
+}  // namespace v0
+}  // namespace meshtf

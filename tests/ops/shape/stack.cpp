@@ -1,0 +1,49 @@
+// stack and unstack, under every layout.
+// test: program ops2
+#include <algorithm>
+
+#include "../../zoo.hpp"
+
+using namespace zoo;
+
+namespace {
+
+struct two : dim<2> {};
+struct three : dim<3> {};
+
+constexpr auto stacks = [](auto const& x, auto const& y, auto const& z) {
+  return std::tuple{stack<three>(x, y, z), stack<two, 1>(x, y), stack<three, 2>(y, tanh(x), y)};
+};
+
+}  // namespace
+
+TEST_CASE("stack along a first, a middle and a last dimension; of parameters the gradient stays open") {
+  check_operation<shape<batch, hidden>, shape<batch, hidden>, shape<batch, hidden>>(stacks);
+  check_operation_in_float<shape<batch>, shape<batch>>([](auto const& x, auto const& y) { return stack<two>(x, y); });
+}
+
+TEST_CASE("unstack along a first, a middle and a last dimension, of which not all are used") {
+  check_operation<shape<three, hidden>, shape<batch, two, heads>, shape<in, three>>([](auto const& x, auto const& y, auto const& z) {
+    auto const [a, b, c] = unstack<three>(x);
+    auto const [d, e]    = unstack<two>(y);
+    return std::tuple{a, b * c, e * e, std::get<1>(unstack<three>(z))};
+  });
+}
+
+TEST_CASE("a stack of what was unstacked, and of numbers") {
+  check_operation<shape<batch, three>>([](auto const& x) { return stack<three>(unstack<three>(x)); });
+  check_operation<shape<batch>>([](auto const& x) { return stack<two>(sum(x), mean(x * x)); });
+}
+
+TEST_CASE("open sums are stacked and unstacked open") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    parameter<double, L, hidden, three> w{m, normal{1}};
+    auto const x         = random_normal<double, L, batch, hidden>(m, {.seed = 2});
+    auto const [a, b, c] = unstack<three>(partial_einsum<batch, three>(x, w));
+    auto const z         = finish(stack<two>(a, c));
+    see(z), see(finish(b));
+    auto const loss = sum(z * z);
+    backward(loss);
+    see(finish(gradient(w)));
+  });
+}
