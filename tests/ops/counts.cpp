@@ -13,6 +13,7 @@ struct places : up_to<7> {};
 struct keys : up_to<7> {};
 struct width : dim<6> {};
 struct words : dim<11> {};
+struct best_words : dim<4> {};
 template<extent N>
 struct exactly : dim<N> {};
 template<extent N>
@@ -61,13 +62,17 @@ std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
   auto const seen    = attention<Key, Key, width>(turned, turned, turned);
   auto const nearest = argmax<Key>(weights);  // classes of which there are as many as are counted
   auto const smooth  = softmax_cross_entropy<Key>(weights, nearest, {.label_smoothing = 0.1});
-  auto const total   = loss + mean(square(seen)) + mean(smooth) + mean(square(sum<Place>(logits)));
+  auto const ordered = sum(sort<Key>(weights) * cumprod<Key>(weights, {.exclusive = true}));
+  auto const total   = loss + ordered + mean(square(seen)) + mean(smooth) + mean(square(sum<Place>(logits)));
   backward(total);
 
   std::vector<values> shown{to_global(normed), to_global(weights), to_global(logits), to_global(loss), to_global(total), to_global(longest)};
   shown.push_back(to_global(argmax<words>(logits)));
   shown.push_back(to_global(argmax<Key>(weights)));
   shown.push_back(to_global(cumsum<Key>(weights)));
+  shown.push_back(to_global(cumprod<Key>(weights, {.reverse = true})));
+  shown.push_back(to_global(sort<Key>(weights)));
+  shown.push_back(to_global(top_k<words, best_words>(logits).index));
   shown.push_back(to_global(seen)), shown.push_back(to_global(smooth));
   auto const show = [&](auto const& w) { shown.push_back(to_global(finish(gradient(w)))); };
   show(positions), show(memory), show(table), show(scale), show(bias);

@@ -20,6 +20,7 @@
 #include <meshtf/kernel/padding.hpp>
 #include <meshtf/kernel/part.hpp>
 #include <meshtf/kernel/random.hpp>
+#include <meshtf/kernel/rank.hpp>
 #include <meshtf/kernel/scatter.hpp>
 #include <meshtf/kernel/transform.hpp>
 

@@ -11,5 +11,7 @@
 #include <meshtf/ops/reduce/max_and_argmax.hpp>
 #include <meshtf/ops/reduce/min.hpp>
 #include <meshtf/ops/reduce/product.hpp>
+#include <meshtf/ops/reduce/sort.hpp>
 #include <meshtf/ops/reduce/sum.hpp>
+#include <meshtf/ops/reduce/top_k.hpp>
 #include <meshtf/ops/reduce/variance.hpp>

@@ -5,18 +5,12 @@
 #include <utility>
 
 #include <meshtf/ops/index/one_hot.hpp>
+#include <meshtf/ops/reduce/value_and_index.hpp>
 #include <meshtf/plan/argmax_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-/// A value and where it was found.
-template<class Value, class Index>
-struct value_and_index {
-  Value value;
-  Index index;
-};
 
 namespace function {
 

@@ -1,0 +1,105 @@
+// sort and argsort: the elements along a dimension in order, and where they were.
+#pragma once
+
+#include <source_location>
+#include <utility>
+
+#include <meshtf/ops/reduce/value_and_index.hpp>
+#include <meshtf/plan/rank_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+/// Puts dz of the elements that were ranked where they came from, among zeros.
+template<class Along, class K, class L, class In, class T, class Target, class Index, class... Z>
+constexpr void contribute_unranked(Target const& x, Index const& index, tensor<T, L, Z...> const& dz) {
+  auto& m = dz.machine();
+  auto dx = [&] {
+    if constexpr (std::is_same_v<Along, K>) return tensor_of<T, L, In>::uninitialised(m);
+    else return tensor_of<T, L, In>{m};
+  }();
+  m.run(task::unrank<T>{}, rank_plan<wet<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data());
+  contribute(x, dx);
+}
+
+/// The first K::size elements along `Along` in order, with their indices, where a process has all of them.
+template<class Along, class K, class T, class L, class... D>
+constexpr auto ranked(tensor<T, L, D...> const& x, bool descending) {
+  using plan = rank_plan<wet<L>, shape<D...>, Along, K>;
+  auto& m    = x.machine();
+  auto value = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  auto index = tensor_of<std::int32_t, L, typename plan::result>::uninitialised(m);
+  m.run(task::rank<T>{descending}, plan::ranks, x.data(), value.data(), index.data());
+  return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
+}
+
+/// Puts the gradient of ranked values on the tape.
+template<class Along, class K, class Ranked, class T, class L, class... D>
+constexpr void record_ranked(Ranked& z, tensor<T, L, D...> const& x) {
+  if constexpr (FloatingElement<T>)
+    if (wants_gradient(x))
+      record(z.value,
+             [x = x.without_value(), index = keep(z.index)](auto const& dz) { contribute_unranked<Along, K, L, shape<D...>>(x, index.value(), dz); });
+}
+
+template<class Along, Operand X>
+constexpr auto sorted(char const* name, std::source_location at, X const& operand, ordering how) {
+  auto const& x = entered(operand);
+  x.machine().enter(name, at);
+  auto z = ranked<Along, Along>(x, how.descending);
+  record_ranked<Along, Along>(z, x);
+  return z;
+}
+
+}  // namespace detail
+
+// The elements along `Along` from the smallest to the largest; `{.descending = true}` from the largest to the smallest.
+//
+//     auto const [value, index] = sort_and_argsort<length>(scores, {.descending = true});
+//
+// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along` has at most 2^31 elements. `Along` is whole
+// under the layout. Local. Gradient: dz goes back to where the elements came from, and owes nothing; the index has none.
+
+/// The elements along `Along` in order.
+template<Dimension Along, detail::NumberOperand X>
+constexpr auto sort(X const& x, ordering how = {}, std::source_location at = std::source_location::current()) {
+  using whole   = detail::use_verdict<algebra::use::compared, X>;
+  using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  static_assert(accepted<whole>, "meshtf: addends can't be compared: sort<...>(finish(x))");
+  static_assert(accepted<verdict>, "meshtf: sort can't work along this dimension");
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  else return detail::sorted<Along>("sort", at, x, how).value;
+}
+
+/// The indices of the elements along `Along` in order.
+template<Dimension Along, detail::NumberOperand X>
+constexpr auto argsort(X const& x, ordering how = {}, std::source_location at = std::source_location::current()) {
+  using whole   = detail::use_verdict<algebra::use::compared, X>;
+  using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  static_assert(accepted<whole>, "meshtf: addends can't be compared: argsort<...>(finish(x))");
+  static_assert(accepted<verdict>, "meshtf: argsort can't work along this dimension");
+  if constexpr (!accepted<first_objection<whole, verdict>>) {
+    return detail::rejected{};
+  } else {
+    auto const& tensor = detail::entered(x);
+    tensor.machine().enter("argsort", at);
+    return detail::ranked<Along, Along>(tensor, how.descending).index;
+  }
+}
+
+/// Both.
+template<Dimension Along, detail::NumberOperand X>
+constexpr auto sort_and_argsort(X const& x, ordering how = {}, std::source_location at = std::source_location::current()) {
+  using whole   = detail::use_verdict<algebra::use::compared, X>;
+  using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  static_assert(accepted<whole>, "meshtf: addends can't be compared: sort_and_argsort<...>(finish(x))");
+  static_assert(accepted<verdict>, "meshtf: sort_and_argsort can't work along this dimension");
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  else return detail::sorted<Along>("sort_and_argsort", at, x, how);
+}
+
+}  // namespace v0
+}  // namespace meshtf
