@@ -43,6 +43,7 @@ void moves(machine<L>& m) {
   CHECK(gather<width>(x, ids).size > 0);
   CHECK(all(equal(flip<width>(flip<width>(x)), slice<longer, width>(pad<width, longer>(x, 1), 1))).value());
   CHECK(scatter<width>(x, ids, gather<width>(x, ids)).size > 0);
+  CHECK(write<width>(x, slice<width, narrow>(x, 1), 3).size > 0);
   CHECK(all(equal(t, transpose<width, batch>(x))).value());
   CHECK(y.size > 0);
 }
@@ -81,6 +82,7 @@ void functions_and_gradients(machine<L>& m) {
   y = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) + broadcast<batch, width>(mean<width>(w));
   y = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
   tensor<int, L, key> const ids{m};
+  y          = write<width>(y, slice<width, narrow>(w, 1), 3);
   y          = y + scatter<width>(y, ids, gather<width>(w, ids)) + scatter_add<width>(y, ids, gather<width>(w, ids));
   auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w)) +
                sum(cumprod<width>(w)) + sum(sort<width>(w)) + sum(top_k<batch, narrow>(w).value);

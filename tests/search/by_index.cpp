@@ -28,7 +28,7 @@ struct training {
   constexpr auto step() {
     auto const x    = gather<vocab>(table, ids);
     auto const kept = scatter<slot>(memory, places, x);
-    auto const more = scatter_add<slot>(kept, places, x);
+    auto const more = write<slot>(scatter_add<slot>(kept, places, x), x, 3);
     auto const read = gather<slot>(more, places);
     auto const back = scatter_add<vocab>(table, ids, read);
     auto loss       = mean(square(back)) + mean(square(read));

@@ -16,3 +16,4 @@
 #include <meshtf/ops/shape/stop_gradient.hpp>
 #include <meshtf/ops/shape/transpose.hpp>
 #include <meshtf/ops/shape/unstack.hpp>
+#include <meshtf/ops/shape/write.hpp>

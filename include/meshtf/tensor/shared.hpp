@@ -93,6 +93,9 @@ public:
   /// From here on the content is what was written under the present counts, or, if it is `complete`, under any.
   constexpr void count_again(bool complete = false) { counted_ = complete ? 0 : machine_->counted_number(); }
 
+  /// The content is there as far as that of `other`.
+  constexpr void count_as(storage const& other) { counted_ = other.counted_; }
+
   /// Where a machine without a layout made `own` for some layouts only, this array serves in its place under the others, and lives as long.
   constexpr void serve_as(storage& own) {
     if constexpr (requires { machine_->let_serve(ticket_, own.ticket_, size_); }) machine_->let_serve(ticket_, own.ticket_, size_);
