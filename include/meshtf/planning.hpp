@@ -51,6 +51,8 @@
 #include <meshtf/optim/cosine_restarts.hpp>
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/inverse_square_root.hpp>
+#include <meshtf/optim/lamb.hpp>
+#include <meshtf/optim/lars.hpp>
 #include <meshtf/optim/lion.hpp>
 #include <meshtf/optim/momentum.hpp>
 #include <meshtf/optim/sgd.hpp>

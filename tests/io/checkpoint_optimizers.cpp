@@ -1,4 +1,4 @@
-// The state of momentum and Lion in a checkpoint: training goes on as if nothing had happened.
+// The state of optimizers in a checkpoint: training goes on as if nothing had happened.
 #include <meshtf/io/checkpoint.hpp>
 
 #include "../optim/model.hpp"
@@ -36,9 +36,11 @@ void check_goes_on() {
 
 }  // namespace
 
-TEST_CASE("momentum and Lion go on from a checkpoint") {
+TEST_CASE("momentum, Lion, LAMB and LARS go on from a checkpoint") {
   under_each_layout([]<Layout L> {
     check_goes_on<L, momentum>();
     check_goes_on<L, lion>();
+    check_goes_on<L, lamb>();
+    check_goes_on<L, lars>();
   });
 }

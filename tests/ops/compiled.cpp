@@ -90,9 +90,12 @@ void functions_and_gradients(machine<L>& m) {
   CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());  // the user's loop and the library's
   CHECK(std::isfinite(static_cast<double>(total.value())));
   if constexpr (!NarrowElement<T>) {
-    adamw optimizer{1e-3};
-    optimizer.max_norm = 1;
-    optimizer.step(parameters(w));
+    auto const step = [&w](auto optimizer) {
+      optimizer.max_norm = 1;
+      backward(sum(square(w)));
+      optimizer.step(parameters(w));
+    };
+    step(adamw{1e-3}), step(momentum{}), step(lion{}), step(lamb{}), step(lars{});
   }
 }
 

@@ -91,10 +91,7 @@ protected:
   /// Of the weights of parameters with at least `least_rank` dimensions, a share of 1 - rate * decay remains.
   template<class... Part>
   constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank, parameter_list<Part...> const& list) {
-    double const power1 = power1_, power2 = power2_;
-    power1_ *= beta1;
-    power2_ *= beta2;
-    try {
+    with_next_powers([&, this] {
       take_steps(name, at, list, [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
         using C          = computed<T>;
         double const own = rate * w.how.rate;
@@ -103,13 +100,33 @@ protected:
                                         static_cast<C>(beta1),
                                         static_cast<C>(beta2),
                                         static_cast<C>(epsilon),
-                                        static_cast<C>(bias_correction ? 1 / (1 - power2_) : 1)};
+                                        correction2<C>()};
       });
+    });
+  }
+
+  /// Takes a step, which uses the powers of the decay rates. If it fails, they are again what they were.
+  template<class F>
+  constexpr void with_next_powers(F const& take) {
+    double const power1 = power1_, power2 = power2_;
+    power1_ *= beta1;
+    power2_ *= beta2;
+    try {
+      take();
     } catch (...) {
       power1_ = power1;
       power2_ = power2;
       throw;
     }
+  }
+  /// What the means are multiplied by, since they began at 0.
+  template<class C>
+  constexpr C correction1() const {
+    return static_cast<C>(bias_correction ? 1 / (1 - power1_) : 1);
+  }
+  template<class C>
+  constexpr C correction2() const {
+    return static_cast<C>(bias_correction ? 1 / (1 - power2_) : 1);
   }
 
 private:

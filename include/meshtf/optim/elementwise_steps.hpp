@@ -81,6 +81,22 @@ private:
 
 }  // namespace detail
 
+namespace detail {
+
+/// A rule by which the step of each parameter is scaled by a ratio of two norms. The rule has
+///
+///     adapts(w)            whether it is; otherwise the ratio is 1
+///     direction(w)         f(g, arrays..., w) for each element, which makes the gradient the direction of the step; or no such member
+///     ratio<N>(w)          f(a, b) for the squares of the norms of weights and direction, which makes `a` the ratio
+///     update(w, ratio)     f(w, direction), or without `direction` f(w, arrays..., g), for each element
+template<class F>
+inline constexpr bool scales_by_norms = false;
+template<class F>
+  requires F::by_norms
+inline constexpr bool scales_by_norms<F> = true;
+
+}  // namespace detail
+
 /// What such optimizers have in common; each keeps `Arrays` arrays, one or two, for a parameter. They live on the parameter's machine, and begin as
 /// zeros when a step first meets it. A step that ends in an exception discards the gradients; what it leaves of weights and arrays is said at `adam`.
 template<int Arrays>
@@ -127,7 +143,8 @@ protected:
     if constexpr (Arrays == 2) f(names[1], s->second, s->parts);
   }
 
-  /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of(parameter), and clears the gradients.
+  /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of(parameter), and clears the gradients. If `f_of` scales by norms
+  /// (`detail::scales_by_norms`), all norms are joined by one all-reduce before the first update.
   template<class F, class... Part>
   constexpr void take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list, F const& f_of) {
     ++step_;
@@ -174,16 +191,16 @@ private:
     using Machine = machine<L>;
 
   public:
-    enum class phase { collect, add_to_norm, scale, update, drop };
-    using number = tensor<detail::number_of_norm<First>, L>;
+    enum class phase { collect, add_to_norm, scale, measure, update, drop };
 
     constexpr step(elementwise_steps& own, Machine& m, F const& f_of, std::size_t most)
-        : own_(own), machine_(m), f_of_(f_of), clips_(own.max_norm > 0), sent_(m, most) {}
+        : own_(own), machine_(m), f_of_(f_of), clips_(own.max_norm > 0), waits_(clips_ || by_norms), most_(most), sent_(m, most) {}
 
     constexpr void take(detail::trained_list<Machine, step> const& all) {
       go(all, phase::collect);
       sent_.send();
       if (clips_) clip(all);
+      if constexpr (by_norms) measure(all);
       go(all, phase::update);
       sent_.send();
     }
@@ -195,20 +212,28 @@ private:
       state<T, Machine>& s = own_.states_.template of<state<T, Machine>>(machine_, w.weights, w.parts);
       switch (now) {
         case phase::collect:
-          if (collect(w, s) && !clips_) update(w, s);  // a long one is updated while it is in the cache
+          if (collect(w, s) && !waits_) update(w, s);  // a long one is updated while it is in the cache
           return;
         case phase::add_to_norm: return norm_->add(w.gradient.sum->data(), s.parts.part(), w.replicas & ~s.parts.over);
         case phase::scale: return detail::scale(w.gradient.sum, s.parts.part(), *factor_);
+        case phase::measure:
+          if constexpr (by_norms) add_norms(w, s);
+          return;
         case phase::update: return update(w, s);
         case phase::drop: break;
       }
     }
 
   private:
-    using norm_type = detail::norm_sum<typename number::element_type, L>;
+    static constexpr bool by_norms = detail::scales_by_norms<F>;
+    using element_type             = detail::number_of_norm<First>;
+    using number                   = tensor<element_type, L>;
+    using norm_type                = detail::norm_sum<element_type, L>;
+    using norms_type               = detail::shared<detail::storage<element_type, Machine>, Machine>;
 
     constexpr void go(detail::trained_list<Machine, step> const& all, phase now) {
       own_.states_.rewind();
+      number_ = 0;
       all.visit(*this, now);
     }
 
@@ -231,26 +256,81 @@ private:
       return sent_.scatter(w.gradient, s.parts);
     }
 
+    // The squares of the norms of each parameter's weights lie one after the other, and behind them those of the directions. As in `norm_sum`,
+    // elements that several processes hold count on one of them.
+
+    constexpr element_type* weights_norm(std::size_t i) { return detail::array_at<Machine>(norms_->data(), static_cast<extent>(i)); }
+    constexpr element_type* direction_norm(std::size_t i) { return weights_norm(most_ + i); }
+
+    constexpr void measure(detail::trained_list<Machine, step> const& all) {
+      auto const n = 2 * static_cast<extent>(most_);
+      norms_       = norms_type::make(machine_, machine_, n);
+      machine_.fill(n, element_type{}, weights_norm(0));
+      go(all, phase::measure);
+      machine_.all_reduce(reduction::sum, weights_norm(0), n, joining_axes<typename L::mesh_type>);
+    }
+
+    template<class T>
+    constexpr void add_norms(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
+      static_assert(std::is_same_v<computed<T>, element_type>, "meshtf: parameters whose steps are scaled by norms have one element type");
+      std::size_t const i = number_++;
+      auto const n        = s.parts.part();
+      if (w.clear_padding != nullptr) w.clear_padding(machine_, w.weights.data());
+      sent_.show(static_cast<T const*>(w.weights.data()), s.parts, [&](T const* part) {
+        if constexpr (requires { f_of_.direction(w); }) {
+          detail::become_own_copy(w.gradient.sum, machine_, n);
+          if constexpr (Arrays == 2) machine_.transform(n, f_of_.direction(w), w.gradient.sum->data(), s.first->data(), s.second->data(), part);
+          else machine_.transform(n, f_of_.direction(w), w.gradient.sum->data(), s.first->data(), part);
+        }
+        if (!f_of_.adapts(w)) return;
+        add_norm(part, n, w.replicas & ~s.parts.over, weights_norm(i));
+        add_norm(static_cast<T const*>(w.gradient.sum->data()), n, w.replicas & ~s.parts.over, direction_norm(i));
+      });
+    }
+    template<class T>
+    constexpr void add_norm(T const* x, auto n, axis_set replicas, element_type* to) {
+      detail::run_reduce<reduction::sum>(machine_, all_into_one(n), function::square{}, to, x);
+      machine_.add_up(1, machine_.counts(replicas), false, static_cast<element_type const*>(to), static_cast<element_type const*>(to), to);
+    }
+
+    /// f(w, ...) for each element, and what it is called with.
+    template<class T>
+    constexpr void change(detail::trained<T, Machine> const& w, state<T, Machine>& s, T* part) {
+      auto const n     = s.parts.part();
+      T const* const g = w.gradient.sum->data();
+      auto const call  = [&](auto const& f) {
+        if constexpr (Arrays == 2) machine_.transform(n, f, part, s.first->data(), s.second->data(), g);
+        else machine_.transform(n, f, part, s.first->data(), g);
+      };
+      if constexpr (by_norms) {
+        std::size_t const i = number_++;
+        machine_.transform(1, f_of_.template ratio<element_type>(w), weights_norm(i), static_cast<element_type const*>(direction_norm(i)));
+        auto const f = f_of_.update(w, static_cast<element_type const*>(weights_norm(i)));
+        if constexpr (requires { f_of_.direction(w); }) machine_.transform(n, f, part, g);
+        else call(f);
+      } else {
+        call(f_of_(w));
+      }
+    }
+
     /// Updates the weights and clears the gradient. Where the arrays are sharded, other processes get the new weights at once, or when `sent_` is sent.
     template<class T>
     constexpr void update(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
       w.weights.written();
-      auto const f = f_of_(w);
-      sent_.gather(w.weights.data(), s.parts, [&](T* part) {
-        T const* const g = w.gradient.sum->data();
-        if constexpr (Arrays == 2) machine_.transform(s.parts.part(), f, part, s.first->data(), s.second->data(), g);
-        else machine_.transform(s.parts.part(), f, part, s.first->data(), g);
-      });
+      sent_.gather(w.weights.data(), s.parts, [&](T* part) { change(w, s, part); });
       w.drop_gradient();
     }
 
     elementwise_steps& own_;
     Machine& machine_;
     F const& f_of_;
-    bool clips_;
+    bool clips_, waits_;  // waits: no parameter is updated before all gradients are finished
+    std::size_t most_;
     detail::buckets<Machine> sent_;
     norm_type* norm_      = nullptr;
     number const* factor_ = nullptr;
+    norms_type norms_{};
+    std::size_t number_ = 0;  // of the next parameter
   };
 
   optimizer_states states_{};

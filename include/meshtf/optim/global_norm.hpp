@@ -105,16 +105,22 @@ constexpr tensor<T, L> clip_factor(tensor<T, L> const& norm, double limit) {
   return factor;
 }
 
+/// Makes `sum` a handle of n elements that nobody else reads: a copy, unless it is one.
+template<class Handle, class Machine>
+constexpr void become_own_copy(Handle& sum, Machine& m, auto n) {
+  using element = std::remove_pointer_t<decltype(sum->data())>;
+  if (sum.alone()) return;
+  auto own = Handle::make(m, m, n);
+  m.copy(n, static_cast<element const*>(sum->data()), own->data());
+  sum = std::move(own);
+}
+
 /// Multiplies the n elements of `sum` by `factor`, in place unless others read them.
 template<class Handle, class T, class L>
 constexpr void scale(Handle& sum, auto n, tensor<T, L> const& factor) {
   using element = std::remove_pointer_t<decltype(sum->data())>;
   auto& m       = factor.machine();
-  if (!sum.alone()) {
-    auto own = Handle::make(m, m, n);
-    m.copy(n, static_cast<element const*>(sum->data()), own->data());
-    sum = std::move(own);
-  }
+  become_own_copy(sum, m, n);
   m.transform(n, function::scale_by_value<computed<element>, T>{factor.data()}, sum->data());
 }
 

@@ -1,0 +1,109 @@
+// LAMB: Adam whose step is scaled by the norm of the weights, for large batches.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/optim/adam.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+template<class T>
+struct lamb_direction : of_elements<15> {
+  T beta1, beta2, epsilon, correction1, correction2, decay;
+  constexpr lamb_direction(T b1, T b2, T e, T c1, T c2, T d) : beta1(b1), beta2(b2), epsilon(e), correction1(c1), correction2(c2), decay(d) {}
+
+  template<class V>
+  constexpr void operator()(V& g, V& m, V& v, V const& w) const {
+    using math::sqrt;
+    m = V(beta1) * m + V(1 - beta1) * g;
+    v = V(beta2) * v + V(1 - beta2) * g * g;
+    g = m * V(correction1) / (sqrt(v * V(correction2)) + V(epsilon)) + V(decay) * w;
+  }
+};
+
+/// The squares of two norms -> their ratio, or 1 if one of them is 0.
+struct into_ratio : of_elements<5> {
+  template<class V>
+  constexpr void operator()(V& weights, V const& direction) const {
+    using math::select;
+    using math::sqrt;
+    weights = select(weights > V(0), select(direction > V(0), sqrt(weights) / sqrt(direction), V(1)), V(1));
+  }
+};
+
+/// A step down of a length that is known only when the step runs.
+template<class T, class By>
+struct step_down_by_value : of_elements<3> {
+  T rate;
+  By const* by;
+  constexpr step_down_by_value(T r, By const* b) : rate(r), by(b) {}
+  template<class V>
+  constexpr void operator()(V& w, V const& direction) const {
+    w = w - V(rate) * V(static_cast<T>(*by)) * direction;
+  }
+};
+
+}  // namespace function
+
+#define MESHTF_LAMB(T)                                                                                      \
+  template void kernel::update(extent, function::lamb_direction<computed<T>> const&, T*, T*, T*, T const*); \
+  template void kernel::update(extent, function::into_ratio const&, T*, T const*);                          \
+  template void kernel::update(extent, function::step_down_by_value<computed<T>, computed<T>> const&, T*, T const*);
+MESHTF_COMPILE_WIDE(MESHTF_LAMB)
+#undef MESHTF_LAMB
+
+/// u = m' / (sqrt(v') + epsilon) + weight_decay w, w -= rate |w| / |u| u: Adam's step, whose length is a share of the weights' own. The norms are those
+/// of a whole parameter, wherever its elements are: one all-reduce joins the norms of all parameters. If |w| or |u| is 0, their ratio counts as 1; so
+/// does that of parameters that do not decay, of fewer than `decayed_rank` dimensions or as `treat` says. Other members are `adam`'s.
+/// Source: You and others, Large Batch Optimization for Deep Learning: Training BERT in 76 Minutes (2020), algorithm 2, where phi is the identity.
+class lamb : public adam {
+public:
+  double weight_decay = 0.01;
+  int decayed_rank    = 2;
+
+  constexpr lamb() : lamb(1e-3) {}
+  constexpr explicit lamb(double r, double decay = 0.01, double b1 = 0.9, double b2 = 0.999, double e = 1e-6)
+      : adam(r, b1, b2, e), weight_decay(decay) {}
+
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
+  template<class... Part>
+  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    with_next_powers([&, this] { take_steps("lamb::step", at, list, rule{*this}); });
+  }
+  /// Refused with a sentence: a model is not a list.
+  template<class Model>
+    requires(!detail::is_parameter_list<Model>)
+  constexpr void step(Model const&) const {
+    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+  }
+
+  static constexpr char const* kind = "lamb";
+
+private:
+  struct rule {
+    static constexpr bool by_norms = true;
+    lamb const& o;
+
+    constexpr bool adapts(auto const& w) const { return w.decays(o.decayed_rank); }
+    template<class T, class Machine>
+    constexpr auto direction(detail::trained<T, Machine> const& w) const {
+      using C = computed<T>;
+      return function::lamb_direction<C>{static_cast<C>(o.beta1),     static_cast<C>(o.beta2),     static_cast<C>(o.epsilon),
+                                         o.template correction1<C>(), o.template correction2<C>(), static_cast<C>(adapts(w) ? o.weight_decay : 0)};
+    }
+    template<class N>
+    constexpr auto ratio(auto const&) const {
+      return function::into_ratio{};
+    }
+    template<class T, class Machine, class N>
+    constexpr auto update(detail::trained<T, Machine> const& w, N const* by) const {
+      return function::step_down_by_value<computed<T>, N>{static_cast<computed<T>>(o.rate * w.how.rate), by};
+    }
+  };
+};
+
+}  // namespace v0
+}  // namespace meshtf
