@@ -1,8 +1,8 @@
 // Gather: rows of a table by index, and adding rows to a table by index.
 //
-// A block of the table has the shape [outer][along][inner], one of the rows [ids][outer][inner]. Where each id has rows of its own, the table moves on
-// with the ids. An index counts from `first`: a process that holds elements first ...
-// first + along - 1 of a split dimension works on those; other rows are zeros, and nothing is added for them.
+// A block of the table has the shape [outer][along][inner], one of the rows [ids][outer][inner]. Where each id has rows of its own, the table moves
+// on with the ids. An index counts from `first`: a process that holds elements first ... first + along - 1 of a split dimension works on those;
+// other rows are zeros, and nothing is added for them.
 #pragma once
 
 #include <algorithm>

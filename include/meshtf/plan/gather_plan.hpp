@@ -7,8 +7,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The ids name rows along `Dim`, so they can't have it themselves. Other dimensions of the table they may have: each element of these has rows and ids
-/// of its own.
+/// The ids name rows along `Dim`, so they can't have it themselves. Other dimensions of the table they may have: each element of these has rows and
+/// ids of its own.
 template<class Dim>
 struct ids_have_dim_that_they_index {};
 
@@ -83,8 +83,8 @@ void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, 
 
 }  // namespace task
 
-/// Rows of a table of shape `Table` along `V`, one for each of the ids of shape `Ids`. A dimension that both have is walked through in step: a process
-/// has the rows of its own ids, however the layout splits it.
+/// Rows of a table of shape `Table` along `V`, one for each of the ids of shape `Ids`. A dimension that both have is walked through in step: a
+/// process has the rows of its own ids, however the layout splits it.
 ///
 /// If `V` is split, each process has some of the rows and zeros for the others, and the result is finished over the axes of `V`. The gradient of the
 /// table is whole except over the axes that split dimensions which only the ids have.

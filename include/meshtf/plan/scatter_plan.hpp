@@ -6,13 +6,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The updates of a scatter have the dimensions of the rows that a gather with the same ids would give, `Expected`: those of the ids, then those of the
-/// tensor without the one that the ids index. These have `Given`. `transpose` brings them into that order.
+/// The updates of a scatter have the dimensions of the rows that a gather with the same ids would give, `Expected`: those of the ids, then those of
+/// the tensor without the one that the ids index. These have `Given`. `transpose` brings them into that order.
 template<class Expected, class Given>
 struct updates_have_other_dims {};
 
-/// Several updates may name one row, and the last one counts. `Dim` is split over `Axes`, so no process knows which is the last. First reshard the ids
-/// and the updates to a layout in which it is whole, or use `scatter_add`, which adds all of them.
+/// Several updates may name one row, and the last one counts. `Dim` is split over `Axes`, so no process knows which is the last. First reshard the
+/// ids and the updates to a layout in which it is whole, or use `scatter_add`, which adds all of them.
 template<class Dim, class Axes>
 struct scattered_updates_are_split {};
 
@@ -27,8 +27,8 @@ struct set_rows {
 template<Element T>
 void compute(set_rows<T> const&, gather_steps const&, place_in_mesh const&, T* table, std::int32_t const* index, T const* rows);
 
-/// Moves the rows that the ids name out of the table, the last id first, and leaves zeros: an id that comes again, or that another process has the row
-/// of, gets zeros. This is the gradient of `set_rows`. Arrays: table, ids, rows.
+/// Moves the rows that the ids name out of the table, the last id first, and leaves zeros: an id that comes again, or that another process has the
+/// row of, gets zeros. This is the gradient of `set_rows`. Arrays: table, ids, rows.
 template<Element T>
 struct take_rows {
   using steps_type = gather_steps;

@@ -12,8 +12,8 @@ inline namespace v0 {
 template<class Dim, class Part>
 struct written_part_has_other_dims {};
 
-/// Each process writes the elements that it has of the dimension, so it needs the whole part, but `Own` is split over `Axes`. First reshard the part to a
-/// layout in which `Own` is whole.
+/// Each process writes the elements that it has of the dimension, so it needs the whole part, but `Own` is split over `Axes`. First reshard the part
+/// to a layout in which `Own` is whole.
 template<class Own, class Axes>
 struct written_part_is_split {};
 
@@ -117,8 +117,8 @@ struct writing<L, X, Dim, Part, void> {
 
 }  // namespace detail
 
-/// A part of shape `Part` written into a tensor of shape `X` along `Dim`. Where `Dim` is split, each process writes what it has, and the gradient of the
-/// part is finished over its axes.
+/// A part of shape `Part` written into a tensor of shape `X` along `Dim`. Where `Dim` is split, each process writes what it has, and the gradient of
+/// the part is finished over its axes.
 template<Layout L, class X, class Dim, class Part>
 struct write_plan {
   using own     = typename detail::only_dim<without<Part, X>>::type;

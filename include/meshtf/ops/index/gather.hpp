@@ -16,8 +16,8 @@ inline namespace v0 {
 /// be split like any other, and cost nothing.
 /// `ids` hold numbers from 0 to V::size - 1; any other number ends the program with a message that says where it stands. Local where `V` is
 /// whole. Where `V` is split, no row of the table travels: the result is all-reduced over the axes of `V`. Gradient: dz is added to the rows it
-/// came from, and owes the axes of the dimensions that only the ids have. Where the table is an open sum, the result is open over what the table owes and over
-/// the axes that split `V`, and nothing is sent.
+/// came from, and owes the axes of the dimensions that only the ids have. Where the table is an open sum, the result is open over what the table
+/// owes and over the axes that split `V`, and nothing is sent.
 template<Dimension V, detail::Operand X, Tensor I>
 constexpr auto gather(X const& operand, I const& ids, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;

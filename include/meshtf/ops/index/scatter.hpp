@@ -42,9 +42,9 @@ constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T,
 ///
 ///     auto y = scatter<slot>(memory, places, rows);   // memory[batch, slot, model], places[batch, pick], rows[batch, pick, model]
 ///
-/// Of several updates of one row the last counts, in the order of the ids' dimensions, under every layout. So dimensions that only the ids have must be
-/// whole. `ids` hold numbers from 0 to V::size - 1; any other number ends the program with a message that says where it stands. Local: where
-/// `V` is split, each process writes the rows that it has. Gradient: of `base` dz, with zeros in the rows that were replaced; of an update the row of dz
+/// Of several updates of one row the last counts, in the order of the ids' dimensions, under every layout. So dimensions that only the ids have must
+/// be whole. `ids` hold numbers from 0 to V::size - 1; any other number ends the program with a message that says where it stands. Local: where `V`
+/// is split, each process writes the rows that it has. Gradient: of `base` dz, with zeros in the rows that were replaced; of an update the row of dz
 /// that it wrote, which owes the axes of V, or zeros if a later update replaced it.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
 constexpr auto scatter(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {

@@ -43,8 +43,8 @@ constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T
 ///
 /// Several updates of one row are all added, in the order of the ids. `ids` hold numbers from 0 to V::size - 1; any other number ends the program
 /// with a message that says where it stands. Where `V` is split, or a dimension that the ids share with `base`, each process adds to the rows that it
-/// has, and sends nothing for that. Over the axes that split other dimensions of the ids the result is all-reduced. Gradient: of `base` dz; of the updates
-/// the rows of dz that the ids name, which owe the axes of V. Two open sums give an open sum, which owes the axes of the updates, too.
+/// has, and sends nothing for that. Over the axes that split other dimensions of the ids the result is all-reduced. Gradient: of `base` dz; of the
+/// updates the rows of dz that the ids name, which owe the axes of V. Two open sums give an open sum, which owes the axes of the updates, too.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
 constexpr auto scatter_add(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;

@@ -19,8 +19,8 @@ template<class D>
                        std::to_string(there - n) + ": the part has " + std::to_string(n) + " elements, and there are " + std::to_string(there));
 }
 
-/// Copies `x` to `z`, which keeps what `x` holds past the present counts. If there were fewer elements of `D` when `x` was made, those that are missing
-/// must be among the `n` from `first` on, which are written; otherwise `x.data()` says what is missing.
+/// Copies `x` to `z`, which keeps what `x` holds past the present counts. If there were fewer elements of `D` when `x` was made, those that are
+/// missing must be among the `n` from `first` on, which are written; otherwise `x.data()` says what is missing.
 template<class D, class T, class L, class... X>
 constexpr void copy_to_write(tensor<T, L, X...> const& x, tensor<T, L, X...>& z, extent first, extent n) {
   auto& m       = x.machine();
@@ -67,11 +67,10 @@ constexpr auto with_part(tensor<T, L, X...> const& x, tensor<T, L, P...> const& 
 ///
 ///     auto longer = write<length>(keys, key, now);   // keys[batch, length, model], key[batch, step, model], now = 7
 ///
-/// Local. The part is whole along its own dimension; where `D` is split, each process writes the elements that it has. All processes must say the same
-/// `first`. Gradient: of `x` dz, with zeros where the part is; of the part the elements of dz that it was written to, which owe the axes of `D`. If
-/// the elements of `D` are counted at run time, `x` may have been made when there were fewer, as long as the part brings those that are missing; what it
-/// holds past the present counts is kept.
-/// Errors: `software_error` if the part would reach outside, or past what is counted.
+/// Local. The part is whole along its own dimension; where `D` is split, each process writes the elements that it has. All processes must say the
+/// same `first`. Gradient: of `x` dz, with zeros where the part is; of the part the elements of dz that it was written to, which owe the axes of
+/// `D`. If the elements of `D` are counted at run time, `x` may have been made when there were fewer, as long as the part brings those that are
+/// missing; what it holds past the present counts is kept. Errors: `software_error` if the part would reach outside, or past what is counted.
 template<Dimension D, detail::Operand X, detail::Operand P>
 constexpr auto write(X const& x, P const& part, extent first, std::source_location at = std::source_location::current()) {
   using L        = detail::layout_in<X>;
