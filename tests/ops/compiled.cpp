@@ -46,6 +46,8 @@ void moves(machine<L>& m) {
   CHECK(write<width>(x, slice<width, narrow>(x, 1), 3).size > 0);
   CHECK(all(equal(t, transpose<width, batch>(x))).value());
   CHECK(y.size > 0);
+  auto const same = slicewise<shape<batch, width>, splittable<batch>>([](auto&& part, auto const& of) { part = of; }, x);
+  CHECK(all(equal(recompute([](auto const& v) { return copy(v); }, same), x)).value());
 }
 
 /// What numbers can do, too.

@@ -3,3 +3,4 @@
 
 #include <meshtf/ops/function/custom_gradient.hpp>
 #include <meshtf/ops/function/recompute.hpp>
+#include <meshtf/ops/function/slicewise.hpp>

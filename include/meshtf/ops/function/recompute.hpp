@@ -105,8 +105,8 @@ private:
 ///
 /// The backward pass holds the intermediate values of one such function at a time. It calls f once more, with its flops and its messages, then goes
 /// back through what that put on the tape. Results and gradients have the same bits as those of `f(x...)`: random values depend on their keys alone.
-/// Parameters and other tensors that f captures get their gradients. f is copied, but a model, or what can't be copied, is referred to; that, and what
-/// f captures by reference, must live until `backward`, and captured values must not be written before it (that of `x` is detected).
+/// Parameters and other tensors that f captures get their gradients. f is copied, but a model, or what can't be copied, is referred to; that, and
+/// what f captures by reference, must live until `backward`, and captured values must not be written before it (that of `x` is detected).
 /// Source: Chen et al., Training Deep Nets with Sublinear Memory Cost (2016).
 template<class F, class... X>
   requires(!detail::Operand<F> && (detail::Operand<X> || ...))
