@@ -160,16 +160,23 @@ void compare_all(boost::mpi::communicator const& world) {
   compare("reverse_cumsum", [](auto const& v) { return cumsum<length>(v, {.reverse = true}); }, sequence);
   compare("cumprod", [](auto const& v) { return cumprod<length>(v); }, sequence);
 
+  struct three : dim<3> {};
+  compare("sort", [](auto const& v) { return sort<length>(v); }, sequence);
+  compare("argsort_descending", [](auto const& v) { return argsort<length>(v, {.descending = true}); }, sequence);
+  compare("top_k", [](auto const& v) { return top_k<hidden, three>(v).value; }, x);
+  compare("top_k_indices", [](auto const& v) { return top_k<hidden, three>(v).index; }, x);
+
   compare("einsum", [](auto const& v, auto const& w) { return einsum<batch, length, hidden>(v, w); }, sequence, weight);
   compare("einsum_of_three", [](auto const& u, auto const& v, auto const& w) { return einsum<batch, length>(u, v, w); }, sequence, weight, back);
 
-  struct three : dim<3> {};
   struct nine : dim<9> {};
   struct twelve : dim<12> {};
   compare("transpose", [](auto const& v) { return transpose<length, batch, model>(v); }, sequence);
   compare("slice", [](auto const& v) { return slice<length, three>(v, 2); }, sequence);
   compare("pad", [](auto const& v) { return pad<length, nine>(v, 1); }, sequence);
   compare("flip", [](auto const& v) { return flip<length>(v); }, sequence);
+  struct two : dim<2> {};
+  compare("stack", [](auto const& v, auto const& w) { return stack<two>(v, w); }, x, y);
   compare("concat", [](auto const& v) { return concat<twelve>(v, rename<length, memory>(v)); }, sequence);
   compare("gather", [&](auto const& v) { return gather<vocab>(v, ids); }, table);
   compare("scatter_add", [&](auto const& v) { return scatter_add<vocab>(tensor<double, L, vocab, model>{m}, ids, v); }, sequence);
