@@ -71,6 +71,7 @@
 #include <meshtf/tensor/parameter.hpp>
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/partial.hpp>
+#include <meshtf/tensor/same_on_all.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 #include <meshtf/nn/embedding.hpp>

@@ -144,6 +144,11 @@ public:
           give(copy, wide);
       }
   }
+  /// One number of the first process for all.
+  template<class T>
+  constexpr void broadcast(T*) {
+    if (joining_axes<M> != 0) this->note_collective(collective::broadcast, reduction::sum, element_of<T>, 1, joining_axes<M>);
+  }
   template<class T>
   constexpr void reduce_scatter(reduction op, T const*, extent part, T*, axis_set over) {
     extent const extra = exchange_scratch(part, element_of<T>);

@@ -66,6 +66,7 @@ concept Machine =
       m.copy(n, y, x);
       // what it sends
       m.all_reduce(reduction::sum, x, n, over);
+      m.broadcast(x);
       { m.counts(over) } -> std::same_as<bool>;
       m.if_joined(over, [] {}, [] {});
       m.must_know(over);

@@ -187,6 +187,14 @@ public:
       }
   }
 
+  /// All processes get the number of the first.
+  template<class T>
+  void broadcast(T* number) {
+    if (joining_axes<M> == 0) return;
+    auto const span = calls<T>(collective::broadcast, reduction::sum, 1, joining_axes<M>);
+    meshtf::broadcast(along(joining_axes<M>), number, 1, 0);
+  }
+
   /// Along `over` there is a part of `part` elements for each process. `sum` gets this process's own part, joined
   /// over the processes; it may be that part itself.
   template<class T>

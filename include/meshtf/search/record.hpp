@@ -95,6 +95,7 @@ struct recorded_call {
   dim_set over    = 0;
   reduction op    = reduction::sum;
   element type    = element::float32;
+  collective kind = collective::all_reduce;  // or a broadcast of one number
   undecided_condition if_{};
   extent times = 0;
   call_site first{};  // the first call site that made it
@@ -124,7 +125,8 @@ struct recorded_call {
 
   constexpr bool same_price(recorded_call const& other) const {
     if (price != other.price || n != other.n || wishes != other.wishes || over != other.over || op != other.op || type != other.type ||
-        !(if_ == other.if_) || loops.along != other.loops.along || loops.rank != other.loops.rank || loops.operands != other.loops.operands)
+        kind != other.kind || !(if_ == other.if_) || loops.along != other.loops.along || loops.rank != other.loops.rank ||
+        loops.operands != other.loops.operands)
       return false;
     for (int i = 0; i < loops.rank; ++i)
       if (loops.dim[i] != other.loops.dim[i]) return false;

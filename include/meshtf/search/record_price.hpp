@@ -118,6 +118,11 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     return f.scratch;
   }
   axis_set const over = l.split(call.over);
+  if (call.kind == collective::broadcast && over != 0) {
+    extent const bytes = bytes_of(call.type);
+    on_message({call.kind, call.op, call.type, over, 1, bytes, bytes, call.first});
+    return 0;
+  }
   return over == 0 ? 0 : for_each_message<M>(call.op, call.type, l.local(call.n), over, call.first, on_message);
 }
 

@@ -190,6 +190,10 @@ public:
   constexpr void all_reduce(reduction op, T*, undecided_size n, dim_set over) {
     if (over != 0) note_with_scratch({.n = n, .over = over, .op = op, .type = element_of<T>});
   }
+  template<class T>
+  constexpr void broadcast(T*) {
+    note({.n = 1, .over = every_axis, .type = element_of<T>, .kind = collective::broadcast});
+  }
   /// Notes a gradient that an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, `price` finds out what lives
   /// when.
   template<class T>

@@ -1,0 +1,52 @@
+// A number by which all processes decide alike: what the first process has, wherever it comes from.
+// test: program ops2
+#include <cstdint>
+#include <limits>
+
+#include "../zoo.hpp"
+
+using namespace zoo;
+
+TEST_CASE("a loop ends on all processes after the same turn, and the price is that of the turns that are named") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    parameter<double, L, batch, hidden> w{m, constant{1}};
+    auto x = w * 1;
+    for (int turn = 0; same_on_all(sum(square(x)), turn < 4 ? 2 : 0) > 1; ++turn) x = x * 0.5;  // 128, 32, 8, 2, 1/2
+    see(x);
+    auto const loss = sum(x);
+    backward(loss);
+    see(finish(gradient(w)));
+    see(loss * same_on_all(m, 3));
+  });
+}
+
+TEST_CASE("another number of turns than the price assumes is seen") {
+  if (boost::mpi::communicator{}.size() != 2) return;
+  auto& m            = processes<pair>();
+  auto const program = []<Layout L>(machine<L>& on, int priced) {
+    parameter<double, L, batch, hidden> w{on, constant{1}};
+    auto x = w * 1;
+    for (int turn = 0; same_on_all(sum(square(x)), turn < priced ? 2 : 0) > 1; ++turn) x = x * 0.5;
+  };
+  using how               = decltype(program);
+  constexpr auto promised = dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 4); }).calls();
+  constexpr auto fewer    = dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 3); }).calls();
+  auto const counted      = recorded<zoo::model>(m, [&]<Layout L>(machine<L>& on) { program.template operator()<L>(on, 0); }).calls();
+  CHECK(counted == promised);
+  CHECK(counted != fewer);
+}
+
+TEST_CASE("all get the number of the first process, to the last bit") {
+  under_each_layout([]<Layout L> {
+    auto& m        = processes<typename L::mesh_type>();
+    auto const own = static_cast<int>(m.rank());
+    CHECK(same_on_all(m, own + 5) == 5);
+    CHECK(same_on_all(m, std::int64_t{own} << 40) == 0);
+    CHECK(same_on_all(m, own == 0));
+    CHECK(same_on_all(m, 1 + own * std::numeric_limits<double>::epsilon()) == 1);
+    CHECK(same_on_all(m, 0.25F + static_cast<float>(own)) == 0.25F);
+    tensor<double, L> x{m};
+    *x.data() = 7 + own;
+    CHECK(same_on_all(x, 0) == 7);
+  });
+}
