@@ -1,6 +1,8 @@
-// Functions of the user as operations.
+// Functions of the user as operations, and steps of micro-batches.
 #pragma once
 
+#include <meshtf/ops/function/accumulate.hpp>
 #include <meshtf/ops/function/custom_gradient.hpp>
+#include <meshtf/ops/function/micro_batch.hpp>
 #include <meshtf/ops/function/recompute.hpp>
 #include <meshtf/ops/function/slicewise.hpp>

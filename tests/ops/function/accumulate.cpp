@@ -1,0 +1,71 @@
+// accumulate: micro-batches have the loss and the gradients of the whole batch, for less memory, and each gradient is sent once.
+// test: processes 1 2 4
+#include <string_view>
+
+#include "../../zoo.hpp"
+
+using namespace zoo;
+
+namespace {
+
+struct half : dim<4> {};
+struct quarter : dim<2> {};
+struct one_process : layout<single> {};
+struct by_batch : layout<pair, split<batch, line>, split<half, line>, split<quarter, line>> {};
+struct by_both : layout<two_by_two, split<batch, rows>, split<half, rows>, split<quarter, rows>, split<hidden, cols>> {};
+
+/// A step over N micro-batches.
+template<int N, class Micro>
+struct training {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, witness const& see) const {
+    parameter<double, L, in, hidden> w{m, normal{1}};
+    parameter<double, L, hidden, out> v{m, normal{2}};
+    sgd opt{0.1};
+    auto const x      = random_normal<double, L, batch, in>(m, {3});
+    auto const labels = argmax<out>(random_normal<double, L, batch, out>(m, {4}));
+    auto const loss   = accumulate<N>([&](extent i) {
+      auto const inputs = micro_batch<batch, Micro>(x, i);
+      auto const logits = einsum<Micro, out>(square(gelu(einsum<Micro, hidden>(inputs, w))), v);
+      return mean(softmax_cross_entropy<out>(logits, micro_batch<batch, Micro>(labels, i))) / N;
+    });
+    see(loss);
+    opt.step(parameters(w, v));
+    see(w), see(v);
+  }
+};
+
+template<Layout L>
+void check_layout() {
+  auto const truth = run<one_process>(training<1, batch>{});
+  check_under<L>(training<1, batch>{}, truth, 1e-12);
+  check_under<L>(training<2, half>{}, truth, 1e-12);
+  check_under<L>(training<4, quarter>{}, truth, 1e-12);
+}
+
+/// What the optimizer sends, and the peak.
+template<int N, class Micro, class L>
+constexpr auto figures() {
+  constexpr auto cost = dry_run<L>(shown_to<training<N, Micro>>{});
+  extent sent         = 0;
+  for (auto const& c : cost.collectives()) sent += std::string_view{c.site.operation} == "sgd::step" ? c.sent : 0;
+  return std::pair{sent, cost.peak_bytes()};
+}
+static_assert(figures<4, quarter, by_batch>().first == figures<1, batch, by_batch>().first && figures<1, batch, by_batch>().first > 0);
+static_assert(figures<4, quarter, by_both>().first == figures<1, batch, by_both>().first);
+static_assert(figures<4, quarter, by_both>().second < figures<1, batch, by_both>().second);
+static_assert(figures<2, half, one_process>().second < figures<1, batch, one_process>().second);
+
+}  // namespace
+
+TEST_CASE("micro-batches in one process", "[1]") { check_layout<one_process>(); }
+TEST_CASE("micro-batches of a split batch", "[2]") { check_layout<by_batch>(); }
+TEST_CASE("micro-batches of a split batch and split layers", "[4]") { check_layout<by_both>(); }
+
+TEST_CASE("where no gradients are wanted, accumulate adds up losses", "[1]") {
+  auto& m = processes<single>();
+  parameter<double, one_process, out> w{m, constant{2}};
+  no_gradient const guard{m};
+  CHECK(accumulate<3>([&](extent i) { return sum(w) * static_cast<double>(i); }).value() == 16 * 3);
+  CHECK(finish(gradient(w)).local()(0) == 0);
+}
