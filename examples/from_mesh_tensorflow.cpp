@@ -212,6 +212,21 @@ void reductions(process_mesh<grid>& m) {
   //= mtf.top_1(x, hidden) || x.max(-1) || lax.top_k(x, 1)
   auto const [value, index] = max_and_argmax<hidden>(x);
 
+  //= mtf.top_k(x, hidden, k_dim) || x.topk(4, -1) || lax.top_k(x, 4)
+  struct four : dim<4> {};
+  auto const [values, indices] = top_k<hidden, four>(x);
+
+  //= tf.sort, tf.argsort by slicewise || y.sort(1), y.argsort(1) || jnp.sort(y, 1), jnp.argsort(y, 1)
+  auto const y        = random_uniform<float, L, batch, model>(m, {.seed = 2});
+  auto const in_order = sort<model>(y);
+  auto const order    = argsort<model>(y);
+
+  //= mtf.cumsum(y, model, exclusive=True) || y.cumsum(1) - y || jnp.cumsum(y, 1) - y
+  auto const before = cumsum<model>(y, {.exclusive = true});
+
+  //= tf.cumprod by slicewise || y.cumprod(1) || jnp.cumprod(y, 1)
+  auto const running_product = cumprod<model>(y);
+
   //= mtf.reduce_logsumexp(x, hidden) || x.logsumexp(-1) || jax.nn.logsumexp(x, -1)
   auto const z = logsumexp<hidden>(x);
 
@@ -240,6 +255,12 @@ void products(process_mesh<grid>& m) {
   //= torch.einsum("blm,mh->blh", x, w) ||
   //= jnp.einsum("blm,mh->blh", x, w)
   auto const h = einsum<batch, length, hidden>(x, w);
+
+  //= mtf.einsum([x, w, v], output_shape=[batch, length]) || torch.einsum("blm,mh,hm->bl", x, w, v) || jnp.einsum("blm,mh,hm->bl", x, w, v)
+  auto const of_three = einsum<batch, length>(x, w, v);
+
+  //= mtf.matmul(x, w) || x @ w || x @ w
+  auto const same = matmul<model>(x, w);
 
   //= mtf.LazyAllreduceSum, which adds up when somebody asks ||
   //= DTensor with Partial() ||
@@ -297,6 +318,29 @@ void shapes(process_mesh<grid>& m) {
   struct two : dim<2> {};
   auto const part = slice<length, two>(x, 1);
 
+  //= mtf.split(x, length, [1, 3]) || x.split([1, 3], 1) || jnp.split(x, [1], 1)
+  struct one : dim<1> {};
+  struct three : dim<3> {};
+  auto const [first, rest] = split_into<length, one, three>(x);
+
+  //= mtf.pad(x, [1, 1], "length") || F.pad(x, (0, 0, 1, 1)) || jnp.pad(x, ((0, 0), (1, 1), (0, 0)))
+  struct six : dim<6> {};
+  auto const padded_x = pad<length, six>(x, 1);
+
+  //= mtf.stack([x, y], "two"), mtf.unstack(both, two) || torch.stack([x, y]), both.unbind() || jnp.stack([x, y]), jnp.unstack(both)
+  auto const both    = stack<two>(x, x);
+  auto const singles = unstack<two>(both);
+
+  //= tf.reverse by slicewise || x.flip(1) || jnp.flip(x, 1)
+  auto const backwards = flip<length>(x);
+
+  //= an einsum with a one-hot || table.index_add(0, ids, updates) || table.at[ids].add(updates)
+  auto const updates = random_uniform<float, L, batch, length, model>(m, {.seed = 5});
+  auto const added   = scatter_add<vocab>(table, ids, updates);
+
+  //= no counterpart || x[:, 1:3] = part || lax.dynamic_update_slice(x, part, (0, 1, 0))
+  auto const written = write<length>(x, part, 1);
+
   //= mtf.concat([part, other], "length") || torch.cat([part, other], 1) || jnp.concatenate([part, other], 1)
   struct two_more : dim<2> {};
   auto const other  = slice<length, two_more>(x, 0);
@@ -304,6 +348,22 @@ void shapes(process_mesh<grid>& m) {
 
   //= mtf.cumsum(x, length) || x.cumsum(1) || x.cumsum(1)
   auto const running = cumsum<length>(x);
+}
+
+//# Functions of one's own
+void functions(process_mesh<grid>& m) {
+  using L      = mixed;
+  auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
+  parameter<float, L, hidden> w{m, normal{.seed = 2}};
+
+  //= mtf.recompute_grad(f, [x]) || torch.utils.checkpoint.checkpoint(f, x) || jax.checkpoint(f)(x)
+  auto const y = recompute([&](auto const& v) { return tanh(v * w); }, x);
+
+  //= mtf.custom_gradient(f, grad_f, [x]) || torch.autograd.Function || jax.custom_vjp
+  auto const passed = custom_gradient([](auto const& v) { return round(v); }, [](auto const& dz, auto const&) { return dz; }, x);
+
+  //= mtf.slicewise(f, [x], output_shape, dtype, splittable_dims=[batch, hidden]) || DTensor's local_map || shard_map
+  auto const mine = slicewise<shape<batch, hidden>, splittable<batch, hidden>>([](auto&& z, auto const& v) { z = xt::exp(v); }, x);
 }
 
 //# Training
@@ -356,6 +416,7 @@ int main(int argc, char** argv) {
   reductions(m);
   products(m);
   shapes(m);
+  functions(m);
   training<mixed> t{m};
   float const loss = t.step().value();
   if (m.rank() == 0) std::printf("every line has run; the loss of a step is %.2f\n", static_cast<double>(loss));
