@@ -37,6 +37,8 @@ void moves(machine<L>& m) {
   auto const [left, right] = split_into<width, narrow, rest>(x);
   CHECK(all(equal(concat<width>(left, right), x)).value());
   CHECK(all(equal(stack<width, 1>(unstack<width>(x)), x)).value());
+  CHECK(all(equal(roll<batch>(roll<batch>(x, 1), -1), x)).value());
+  CHECK(shift<batch>(x, 1, 0).size > 0);
   auto const z = merge_dims<first, second, width>(split_dim<width, first, second>(x));
   auto const t = transpose<width, batch>(copy(z));
   tensor<int, L, key> const ids{m};

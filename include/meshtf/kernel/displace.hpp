@@ -5,7 +5,7 @@
 
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/kernel/parallel.hpp>
-#include <meshtf/plan/displace_plan.hpp>
+#include <meshtf/plan/shift_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -52,7 +52,18 @@ void compute(displace<T> const& task, displace_steps const& s, place_in_mesh con
   kernel::displace(s, task.way, task.beyond, x, z);
 }
 
-#define MESHTF_DISPLACE(T) template void compute(displace<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*);
+template<Element T>
+void compute(copy_rows<T> const& task, displace_steps const& s, place_in_mesh const&, T const* x, T* z) {
+  displace_steps rows = s;
+  rows.from = rows.to = task.count;
+  if (task.from_edge) rows.from_room = task.count;
+  if (task.to_edge) rows.to_room = task.count;
+  kernel::displace(rows, {}, T{}, x + task.from * s.inner, z + task.to * s.inner);
+}
+
+#define MESHTF_DISPLACE(T)                                                                              \
+  template void compute(displace<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*); \
+  template void compute(copy_rows<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*);
 MESHTF_COMPILE_EACH(MESHTF_DISPLACE)
 #undef MESHTF_DISPLACE
 

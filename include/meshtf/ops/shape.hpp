@@ -10,6 +10,7 @@
 #include <meshtf/ops/shape/rename.hpp>
 #include <meshtf/ops/shape/reshape.hpp>
 #include <meshtf/ops/shape/reshard.hpp>
+#include <meshtf/ops/shape/shift.hpp>
 #include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/ops/shape/split_into.hpp>
 #include <meshtf/ops/shape/stack.hpp>

@@ -1,0 +1,50 @@
+// shift and roll: elements that move along a dimension, out of it or around it.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/tensor/shifted.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// z[i] = x[i - offset] along `Along`, and zeros where `x` has no element; of the same shape and placement.
+///
+///     auto before = shift<length>(x, 1);   // what stood one place earlier
+///
+/// Where `Along` is whole, it is local. Where it is split into equal parts, each process hands the `offset` rows at the edge of its part to the process
+/// next to it (one message of kind `neighbours`), so `offset` is at most the size of a part; it is known when the price is. An open sum stays open.
+/// Gradient: dz shifted back, with the same message; that of a parameter stays open. Errors: `software_error` if `offset` reaches beyond a neighbour.
+/// Source: Shazeer et al., Mesh-TensorFlow (2018); `shift` there reaches any distance, with two messages.
+template<Dimension Along, detail::Operand X>
+constexpr auto shift(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
+  using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  static_assert(accepted<verdict>, "meshtf: shift can't work along this dimension");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("shift", at, x, offset, false); });
+}
+
+/// The same with `value` in the place of zeros. It would be added up with the addends of an open sum, so `x` is finished.
+template<Dimension Along, detail::Operand X, Number V>
+constexpr auto shift(X const& operand, extent offset, V value, std::source_location at = std::source_location::current()) {
+  using whole   = detail::use_verdict<algebra::use::shifted, X>;
+  using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  static_assert(accepted<whole>, "meshtf: each addend would bring its own values: shift<...>(finish(x), offset, value)");
+  static_assert(accepted<verdict>, "meshtf: shift can't work along this dimension");
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  else return detail::shifted<Along>("shift", at, detail::entered(operand), offset, false, static_cast<detail::element_in<X>>(value));
+}
+
+/// z[i] = x[i - offset] along `Along`, where the last element is followed by the first; of the same shape and placement.
+///
+/// It sends what `shift` sends, the shorter way around. Gradient: dz rolled back; that of a parameter stays open. Errors: as of `shift`.
+template<Dimension Along, detail::Operand X>
+constexpr auto roll(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
+  using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  static_assert(accepted<verdict>, "meshtf: roll can't work along this dimension");
+  if constexpr (!accepted<verdict>) return detail::rejected{};
+  else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("roll", at, x, offset, true); });
+}
+
+}  // namespace v0
+}  // namespace meshtf

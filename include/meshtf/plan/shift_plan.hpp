@@ -1,0 +1,79 @@
+// What a shift or a roll will do, decided before it runs. Along a split dimension, the rows at the edge of each part go to the process next to it.
+#pragma once
+
+#include <meshtf/plan/displace_plan.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// `Dim` is split over `Axes` into parts that are not all equal, or of which the elements are counted at run time, so the edge of a part may not be
+/// where its storage ends. First reshard to a layout in which it is whole.
+template<class Dim, class Axes>
+struct shifted_parts_differ {};
+
+/// The rows of a part of `room` elements that stay when elements move by `offset`, and those that are exchanged at its edges. A row has the elements
+/// of one index of the dimension.
+struct shifted_rows {
+  extent exchanged = 0;  // rows that come from the neighbour, and that go to the other one
+  extent stay      = 0;
+  extent from = 0, to = 0;       // the first row that stays, before and after
+  extent leave = 0, arrive = 0;  // the first row that goes away, and the first that comes, in their places
+  bool backwards = false;        // rows go to the part before
+
+  static constexpr shifted_rows plan(extent offset, extent room) {
+    extent const n = offset < 0 ? -offset : offset;
+    if (offset < 0) return {.exchanged = n, .stay = room - n, .from = n, .arrive = room - n, .backwards = true};
+    return {.exchanged = n, .stay = room - n, .to = n, .leave = room - n};
+  }
+};
+
+/// `offset` as the shortest way around a dimension of `size` elements.
+constexpr extent shortest_roll(extent offset, extent size) {
+  extent const forwards = (offset % size + size) % size;
+  return 2 * forwards > size ? forwards - size : forwards;
+}
+
+namespace task {
+
+/// Copies `count` rows of each line. Arrays: x, z; an array of rows at an edge has no others.
+template<Element T>
+struct copy_rows {
+  using steps_type = displace_steps;
+  extent count = 0, from = 0, to = 0;
+  bool from_edge = false, to_edge = false;
+
+  constexpr meshtf::work work(displace_steps const& s) const { return {.kind = "copy", .bytes = 2 * count * s.outer * s.inner * extent{sizeof(T)}}; }
+};
+template<Element T>
+void compute(copy_rows<T> const&, displace_steps const&, place_in_mesh const&, T const* x, T* z);
+
+}  // namespace task
+
+/// The elements of a tensor of shape `X` move along `Along`, and those at the edges of parts to other processes.
+template<Layout L, class X, class Along>
+struct shift_plan : displace_plan<L, X, Along> {
+  static constexpr bool exchanges = !detail::may_be_whole<L, Along>;
+  using even    = std::conditional_t<exchanges && is_uneven<L, shape<Along>>, shifted_parts_differ<Along, axes_of<L, Along>>, legal>;
+  using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>, even>;
+
+  /// Where the parts are: the axes that split the dimension and join more than one process.
+  static constexpr axis_list over = [] {
+    axis_list joining;
+    if constexpr (exchanges)
+      for (int axis : placed_under<L, Along>.over)
+        if (detail::among(joining_axes<typename L::mesh_type>, axis)) joining.push_back(axis);
+    return joining;
+  }();
+  /// Elements of one row in one process.
+  static constexpr extent row = [] {
+    if constexpr (exchanges) return shard_size<L, X> / placed_under<L, Along>.room();
+    else return 0;
+  }();
+};
+
+/// `legal`, or the objection to `shift<Along>` or `roll<Along>` of a tensor of shape `X`.
+template<Layout L, class X, class Along>
+using shift_verdict = typename shift_plan<L, X, Along>::verdict;
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,81 @@
+// shift and roll along whole and split dimensions, under every layout.
+// test: program ops2
+#include "../../zoo.hpp"
+
+using namespace zoo;
+
+namespace {
+
+struct rest : up_to<5> {};
+
+/// f(x), where `D` is whole if the layout cuts it into unequal parts.
+template<class D, class X, class F>
+constexpr auto along(X const& x, F const& f) {
+  using L = layout_of<X>;
+  if constexpr (is_uneven<L, shape<D>>) return reshard<L>(f(reshard<typename targets_of<L>::whole>(x)));
+  else return f(x);
+}
+
+}  // namespace
+
+TEST_CASE("shift and roll of whole dimensions, by any distance") {
+  check_operation<shape<in, hidden>, shape<batch, in>>([](auto const& x, auto const& y) {
+    return std::tuple{shift<in>(x, 2), shift<in>(y, -5), shift<in>(y, 7), shift<in>(x, 1, 2.5), roll<in>(x, 1), roll<in>(y, -8), shift<in>(y, 0)};
+  });
+}
+
+TEST_CASE("shift of split dimensions: the edges go to the processes next to them") {
+  check_operation<shape<in, hidden, length>, shape<batch, in>>([](auto const& x, auto const& y) {
+    auto const over_hidden = [](auto const& v) { return shift<hidden>(v, 2) + shift<hidden>(v, -1, 1.5); };
+    return std::tuple{along<hidden>(x, over_hidden), shift<length>(x, 1), along<batch>(y, [](auto const& v) { return shift<batch>(v, -1); })};
+  });
+}
+
+TEST_CASE("roll of split dimensions, also by whole parts, and the shorter way around") {
+  check_operation<shape<in, hidden>, shape<left, in>>([](auto const& x, auto const& y) {
+    auto const over_hidden = [](auto const& v) { return roll<hidden>(v, 4) * roll<hidden>(v, 15); };
+    return std::tuple{along<hidden>(x, over_hidden), along<left>(tanh(y), [](auto const& v) { return roll<left>(v, -9); })};
+  });
+}
+
+TEST_CASE("shift in single precision, of integers, and of open sums") {
+  check_operation_in_float<shape<in, hidden>>([](auto const& x) { return shift<hidden>(x, 3); });
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    see(shift<length>(iota<int, L, length>(m), 1, -1));
+    auto const x = random_normal<double, L, length, hidden>(m, {.seed = 1});
+    auto const y = random_normal<double, L, hidden, in>(m, {.seed = 2});
+    see(finish(shift<length>(partial_einsum<length, in>(x, y), 1)));
+  });
+}
+
+TEST_CASE("one row to the process next to it is one message, and one for the gradient", "[1]") {
+  constexpr bill sends{dry_run<zoo::data>([]<Layout L>(machine<L>& m) {
+    parameter<double, L, batch, in> x{m};
+    auto const y    = tanh(shift<batch>(tanh(x), 1));
+    auto const loss = sum<batch, in>(y);
+    backward(loss);
+  })};
+  REQUIRE(sends.count == 3);
+  CHECK(sends.calls[0].kind == collective::neighbours);
+  CHECK(sends.calls[0].payload == 6 * 8);
+  CHECK(sends.calls[0].sent == 6 * 8);
+  CHECK(sends.calls[1].kind == collective::all_reduce);
+  CHECK(sends.calls[2].kind == collective::neighbours);
+}
+
+TEST_CASE("a shift beyond the next part is named", "[2]") {
+  auto& m = processes<zoo::pair>();
+  tensor<double, zoo::data, batch> const x{m};
+  CHECK_THROWS_WITH((shift<batch>(x, -5)), "shift of " + std::string{name_of<batch>()} +
+                                               " by -5 reaches beyond the part next to each, expected -4 to 4: it is split into parts of 4 elements; "
+                                               "reshard to a layout in which it is whole");
+  CHECK_NOTHROW(shift<batch>(x, 4));
+  CHECK_NOTHROW(roll<batch>(x, 11));
+}
+
+TEST_CASE("a roll of what is counted goes around those that there are", "[1]") {
+  auto& m = processes<single>();
+  counted<rest> const three{m, 3};
+  auto const z = roll<rest>(iota<int, alone, rest>(m), 1);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(z.local()(i) == static_cast<int>(i + 2) % 3);
+}
