@@ -15,6 +15,7 @@
 #include <meshtf/ops/shape/split_into.hpp>
 #include <meshtf/ops/shape/stack.hpp>
 #include <meshtf/ops/shape/stop_gradient.hpp>
+#include <meshtf/ops/shape/tile.hpp>
 #include <meshtf/ops/shape/transpose.hpp>
 #include <meshtf/ops/shape/unstack.hpp>
 #include <meshtf/ops/shape/write.hpp>
