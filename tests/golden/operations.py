@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Operations as Mesh TensorFlow has them, or PyTorch where the original lacks one or gets it wrong. tests/ops/golden.cpp compares meshtf with them.
+"""Operations as Mesh TensorFlow has them, or PyTorch where the original lacks one or gets it wrong. tests/ops/goldens_of_operations.cpp compares meshtf with them.
 
   operations.py           writes operations.safetensors beside this script
   operations.py --check   computes all anew, compares with that file, writes nothing
