@@ -12,8 +12,8 @@ inline namespace v0 {
 ///
 ///     auto before = shift<length>(x, 1);   // what stood one place earlier
 ///
-/// Where `Along` is whole, it is local. Where it is split into equal parts, each process hands the `offset` rows at the edge of its part to the process
-/// next to it (one message of kind `neighbours`), so `offset` is at most the size of a part; it is known when the price is. An open sum stays open.
+/// Where `Along` is whole, it is local. Where it is split into equal parts, each process hands the `offset` rows at the edge of its part to the
+/// process next to it (one message of kind `neighbours`), so `offset` is at most the size of a part; the price depends on it. An open sum stays open.
 /// Gradient: dz shifted back, with the same message; that of a parameter stays open. Errors: `software_error` if `offset` reaches beyond a neighbour.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018); `shift` there reaches any distance, with two messages.
 template<Dimension Along, detail::Operand X>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <array>
-#include <source_location>
+#include <concepts>
+#include <tuple>
 
 #include <meshtf/plan/stack_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
@@ -22,35 +23,33 @@ constexpr tensor_in<X> joined_by(X const& p, axis_set owed) {
   return addends_over(p, owed);
 }
 
-template<class New, int At, class X, std::size_t N>
-constexpr auto stacked(std::array<X, N> const& x) {
-  using T       = typename X::element_type;
-  using L       = typename X::layout_type;
-  using plan    = stack_plan<wet<L>, typename X::shape_type, New, At, int{N}>;
-  auto& m       = x[0].machine();
-  auto z        = tensor_of<T, L, typename plan::result>::uninitialised(m);
-  bool recorded = false, open = true;
-  for (extent i = 0; X const& one : x) {
-    m.run(task::put_part<T>{i++}, plan::place, z.data(), one.data());
-    if (wants_gradient(x[0], one)) recorded = true;
-    if (one.needs_gradient() && !one.gradient_stays_open()) open = false;
-  }
-  if (!recorded) return z;
-  auto const targets = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array{x[I].without_value()...};
-  }(std::make_index_sequence<N>{});
+/// Puts tensors of one type together. (Packs and no arrays: g++ 12 miscounts handles in arrays that are copied in constant evaluation.)
+template<class New, int At, class X, std::same_as<X>... Rest>
+constexpr auto stacked(X const& first, Rest const&... rest) {
+  using T         = typename X::element_type;
+  using L         = typename X::layout_type;
+  using plan      = stack_plan<wet<L>, typename X::shape_type, New, At, int{1 + sizeof...(Rest)}>;
+  auto& m         = first.machine();
+  auto z          = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  auto const each = [](auto const& f, auto const&... one) {
+    extent i = 0;
+    (f(one, i++), ...);
+  };
+  each([&](X const& one, extent i) { m.run(task::put_part<T>{i}, plan::place, z.data(), one.data()); }, first, rest...);
+  if (!wants_gradient(first, rest...)) return z;
+  auto const may_wait = [](X const& one) { return !one.needs_gradient() || one.gradient_stays_open(); };
   record<incoming::open_if_open>(
       z,
-      [targets](auto const& dz, axis_set owed) {
-        for (extent i = 0; X const& one : targets) {
-          extent const at = i++;
-          if (!one.needs_gradient()) continue;
+      [each, first = first.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set owed) {
+        auto const give = [&](X const& one, extent i) {
+          if (!one.needs_gradient()) return;
           auto dx = X::uninitialised(dz.machine());
-          dz.machine().run(task::take_part<T>{at}, plan::place, dz.data(), dx.data());
+          dz.machine().run(task::take_part<T>{i}, plan::place, dz.data(), dx.data());
           contribute(one, dx, owed);
-        }
+        };
+        each(give, first, rest...);
       },
-      open);
+      (may_wait(first) && ... && may_wait(rest)));
   return z;
 }
 
@@ -79,8 +78,9 @@ constexpr auto stack(First const& first, Rest const&... rest) {
   } else {
     detail::entered(first).machine().enter("stack");
     axis_set const owed = (detail::owed_by(first) | ... | detail::owed_by(rest));
-    std::array const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};  // braces: evaluated in order
-    return detail::result_of<axes<>, First, Rest...>(detail::stacked<New, At>(all), owed);
+    std::tuple const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};  // braces: evaluated in order
+    auto z = std::apply([](auto const&... one) { return detail::stacked<New, At>(one...); }, all);
+    return detail::result_of<axes<>, First, Rest...>(std::move(z), owed);
   }
 }
 

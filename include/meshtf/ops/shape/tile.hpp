@@ -48,8 +48,8 @@ using tile_verdict = typename detail::tiling<L, X, From, To>::verdict;
 ///
 ///     auto rows = tile<pattern, length>(x);   // [pattern, model] -> [length, model]
 ///
-/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local: a `broadcast`, whose dimensions are then merged. An open
-/// sum stays open; `To` must not be split over an axis that it may owe. Gradient: dz, summed over the copies; that of a parameter stays open.
+/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local: a `broadcast`, whose dimensions are then merged. An
+/// open sum stays open; `To` must not be split over an axis that it may owe. Gradient: dz, summed over the copies; that of a parameter stays open.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto tile(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
