@@ -86,48 +86,135 @@ Entry* sort_entries(extent n, Entry* from, Entry* to) {
   return from;
 }
 
-/// The first `kept` of the n elements of a line, in order, in `found`, which has room for `room` > kept entries. Once it is full, the entries that are
-/// not among the first are dropped, and elements that come after all of the others are not taken any more.
-template<class T, class Entry>
-void first_entries(extent n, T const* x, extent step, bool descending, extent kept, extent room, Entry* found) {
-  using key              = key_of<T>;
-  constexpr extent block = 16;
-  extent have            = 0;
-  key last               = std::numeric_limits<key>::max();
-  bool full              = false;  // there are `kept` entries up to `last`
-  auto const take        = [&](key k, extent i) {
-    if (full && k >= last) return;
-    found[have++] = Entry(k, i);
-    if (have < room) return;
-    std::nth_element(found, found + kept - 1, found + have);
-    have = kept, full = true;
-    last = static_cast<key>(found[kept - 1].key());
-  };
-  for (extent begin = 0; begin < n; begin += block) {
-    extent const end = std::min(n, begin + block);
-    std::array<key, block> keys;
-    if (end - begin == block) {
-      bool some = !full;
-      for (extent i = 0; i < block; ++i) keys[static_cast<std::size_t>(i)] = key_for(x[(begin + i) * step], descending);
-      for (extent i = 0; i < block; ++i) some |= keys[static_cast<std::size_t>(i)] < last;
-      if (some)
-        for (extent i = 0; i < block; ++i) take(keys[static_cast<std::size_t>(i)], begin + i);
-    } else {
-      for (extent i = begin; i < end; ++i) take(key_for(x[i * step], descending), i);
-    }
+/// So many entries are kept in order while a line is read.
+inline constexpr extent few_ranks = 64;
+
+/// The first `kept` entries of a line so far, in order.
+template<Element T, bool Descending>
+struct first_few {
+  using entry = entry_of<T>;
+  entry* found;
+  extent kept;
+  extent have = 0;
+  computed<T> last{};  // once `kept` are found, the last of them
+
+  /// Whether x comes before the last one.
+  static bool comes_before(T x, computed<T> last) {
+    if constexpr (Descending) return static_cast<computed<T>>(x) > last;
+    else return static_cast<computed<T>>(x) < last;
   }
-  extent const most = std::min(kept, have);
-  if (most < have) std::nth_element(found, found + most, found + have);
-  std::sort(found, found + most);
+  /// Whether an element that does not come before the last one may be among the first: if there are too few so far, or some of them are NaN.
+  bool takes_any() const { return have < kept || last != last; }
+  void take(T const* line, extent step, extent i) {
+    entry const e{key_for(line[i * step], Descending), i};
+    if (have == kept && !(e < found[kept - 1])) return;
+    have += have < kept ? 1 : 0;
+    extent at = have - 1;
+    for (; at > 0 && e < found[at - 1]; --at) found[at] = found[at - 1];
+    found[at] = e;
+    if (have == kept) last = static_cast<computed<T>>(line[found[kept - 1].place() * step]);
+  }
+  void finish() {}
+};
+
+/// The same of many. There is room for `room` of them: once it is full, those that are not among the first are dropped.
+template<Element T, bool Descending>
+struct first_many : first_few<T, Descending> {
+  extent room;
+  bool full = false;
+
+  bool takes_any() const { return !full || this->last != this->last; }
+  void take(T const* line, extent step, extent i) {
+    this->found[this->have++] = {key_for(line[i * step], Descending), i};
+    if (this->have < room) return;
+    drop_others();
+    full       = true;
+    this->last = static_cast<computed<T>>(line[this->found[this->kept - 1].place() * step]);
+  }
+  void finish() {
+    drop_others();
+    std::sort(this->found, this->found + this->have);
+  }
+
+private:
+  void drop_others() {
+    if (this->have <= this->kept) return;
+    std::nth_element(this->found, this->found + this->kept - 1, this->found + this->have);
+    this->have = this->kept;
+  }
+};
+
+/// The first entries of a line of n elements. Most elements are only compared, many at a time.
+template<class First, Element T>
+void take_line(First line, extent n, T const* x, extent step) {
+  constexpr extent block = 64;
+  extent i               = 0;
+  while (i < n) {
+    for (; i < n && line.takes_any(); ++i) line.take(x, step, i);
+    for (; i + block <= n && !line.takes_any(); i += block) {
+      int some = 0;
+      if (step == 1)
+        for (extent j = i; j < i + block; ++j) some |= First::comes_before(x[j], line.last) ? 1 : 0;
+      else
+        for (extent j = i; j < i + block; ++j) some |= First::comes_before(x[j * step], line.last) ? 1 : 0;
+      if (some != 0)
+        for (extent j = i; j < i + block; ++j)
+          if (First::comes_before(x[j * step], line.last)) line.take(x, step, j);
+    }
+    if (i + block > n)
+      for (; i < n && !line.takes_any(); ++i)
+        if (First::comes_before(x[i * step], line.last)) line.take(x, step, i);
+  }
+  line.finish();
 }
 
-/// f(line of x, line of z, thread) for each line of a block: where they begin. Threads share the lines; neighbours stay together.
+/// The same for neighbouring lines, which are read together.
+inline constexpr extent lines_read_together = 16;
+template<bool Descending, Element T, class Lines>
+void take_lines(Lines lines, extent n, T const* x, extent step, extent kept, entry_of<T>* found) {
+  using first = first_few<T, Descending>;
+  std::array<first, lines_read_together> line;
+  std::array<computed<T>, lines_read_together> last{};
+  for (extent i = 0; i < lines; ++i) line[static_cast<std::size_t>(i)] = {found + i * kept, kept};
+  bool waiting = true;  // for lines that take any element
+  for (extent a = 0; a < n; ++a) {
+    T const* const row = x + a * step;
+    if (!waiting) {
+      int some = 0;
+      for (extent i = 0; i < lines; ++i) some |= first::comes_before(row[i], last[static_cast<std::size_t>(i)]) ? 1 : 0;
+      if (some == 0) continue;
+    }
+    waiting = false;
+    for (extent i = 0; i < lines; ++i) {
+      auto& l = line[static_cast<std::size_t>(i)];
+      if (l.takes_any() || first::comes_before(row[i], l.last)) l.take(x + i, step, a);
+      last[static_cast<std::size_t>(i)] = l.last;
+      waiting |= l.takes_any();
+    }
+  }
+}
+
+/// The first few entries of one line, or of several neighbours.
+template<bool Descending, Element T>
+void take_few(extent lines, extent n, T const* x, extent step, extent kept, entry_of<T>* found) {
+  if (lines == 1) take_line(first_few<T, Descending>{found, kept}, n, x, step);
+  else if (lines == lines_read_together) take_lines<Descending>(std::integral_constant<extent, lines_read_together>{}, n, x, step, kept, found);
+  else take_lines<Descending>(lines, n, x, step, kept, found);
+}
+template<bool Descending, Element T>
+void take_many(extent n, T const* x, extent step, extent kept, extent room, entry_of<T>* found) {
+  take_line(first_many<T, Descending>{{found, kept}, room}, n, x, step);
+}
+
+/// f(lines of x, lines of z, how many, thread) for groups of neighbouring lines of a block: where they begin. Threads share the groups.
 template<class F>
-void for_each_line(line_steps const& s, F const& f) {
-  parallel_for(s.outer * s.inner, s.inner == 1 ? 1 : 16, 4 * s.outer * s.along * s.inner, [&](extent begin, extent end, int thread) {
-    for (extent line = begin; line < end; ++line) {
-      extent const o = line / s.inner, i = line % s.inner;
-      f(o * s.outer_stride + i, o * s.line_stride + i, thread);
+void for_groups_of_lines(line_steps const& s, F const& f) {
+  parallel_for(s.outer * s.inner, s.inner == 1 ? 1 : lines_read_together, 4 * s.outer * s.along * s.inner, [&](extent begin, extent end, int thread) {
+    while (begin < end) {
+      extent const o = begin / s.inner, i = begin % s.inner;
+      extent const lines = std::min({lines_read_together, end - begin, s.inner - i});
+      f(o * s.outer_stride + i, o * s.line_stride + i, lines, thread);
+      begin += lines;
     }
   });
 }
@@ -137,21 +224,36 @@ void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ran
   using entry = entry_of<T>;
   static_assert(sizeof(entry) == sizeof(std::int64_t) * task::rank<T>::words && std::is_trivially_copyable_v<entry>);
   extent const along = s.lines.along, step = s.lines.step, kept = std::min(s.kept, along), room = s.candidates();
-  for_each_line(s.lines, [&](extent from, extent to, int thread) {
-    auto* found         = reinterpret_cast<entry*>(scratch + thread * room * task::rank<T>::words);
+  auto const store = [&](entry const* found, T const* line, extent to) {
+    for (extent k = 0; k < kept; ++k) {
+      extent const at         = found[k].place();
+      ranked[to + k * s.step] = line[at * step];
+      index[to + k * s.step]  = static_cast<std::int32_t>(first + at);
+    }
+    for (extent k = kept; k < s.kept; ++k) ranked[to + k * s.step] = T{}, index[to + k * s.step] = -1;
+  };
+  bool const few = !s.sorts_all() && kept <= few_ranks;
+  for_groups_of_lines(s.lines, [&](extent from, extent to, extent lines, int thread) {
     T const* const line = x + from;
-    if (s.sorts_all()) {
-      for (extent i = 0; i < along; ++i) found[i] = entry(key_for(line[i * step], descending), i);
-      found = sort_entries<sizeof(key_of<T>)>(along, found, found + s.lines.room);
-    } else {
-      first_entries(along, line, step, descending, kept, room, found);
+    if (few) {
+      std::array<entry, lines_read_together * few_ranks> found;
+      if (descending) take_few<true>(lines, along, line, step, kept, found.data());
+      else take_few<false>(lines, along, line, step, kept, found.data());
+      for (extent l = 0; l < lines; ++l) store(found.data() + l * kept, line + l, to + l);
+      return;
     }
-    for (extent i = 0; i < kept; ++i) {
-      extent const at         = found[i].place();
-      ranked[to + i * s.step] = line[at * step];
-      index[to + i * s.step]  = static_cast<std::int32_t>(first + at);
+    for (extent l = 0; l < lines; ++l) {
+      auto* found = reinterpret_cast<entry*>(scratch + thread * room * task::rank<T>::words);
+      if (s.sorts_all()) {
+        for (extent i = 0; i < along; ++i) found[i] = entry(key_for(line[l + i * step], descending), i);
+        found = sort_entries<sizeof(key_of<T>)>(along, found, found + s.lines.room);
+      } else if (descending) {
+        take_many<true>(along, line + l, step, kept, room, found);
+      } else {
+        take_many<false>(along, line + l, step, kept, room, found);
+      }
+      store(found, line + l, to + l);
     }
-    for (extent i = kept; i < s.kept; ++i) ranked[to + i * s.step] = T{}, index[to + i * s.step] = -1;
   });
 }
 
@@ -202,9 +304,10 @@ template<Element T>
 void compute(unrank<T> const&, rank_steps const& s, place_in_mesh const& here, T const* dz, std::int32_t const* index, T* dx) {
   extent const first = s.lines.first(here), along = s.lines.along;
   s.lines.blocks.for_each([&](auto const& at) {
-    kernel::for_each_line(s.lines, [&](extent to, extent from, int) {
-      for (extent i = 0, k = at[1] + from; i < s.kept; ++i, k += s.step)
-        if (extent const a = index[k] - first; a >= 0 && a < along) dx[at[0] + to + a * s.lines.step] = dz[k];
+    kernel::for_groups_of_lines(s.lines, [&](extent to, extent from, extent lines, int) {
+      for (extent k = 0; k < s.kept; ++k)
+        for (extent l = 0, z = at[1] + from + k * s.step; l < lines; ++l, ++z)
+          if (extent const a = index[z] - first; a >= 0 && a < along) dx[at[0] + to + l + a * s.lines.step] = dz[z];
     });
   });
 }
