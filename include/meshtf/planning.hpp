@@ -72,6 +72,7 @@
 #include <meshtf/tensor/parameters.hpp>
 #include <meshtf/tensor/partial.hpp>
 #include <meshtf/tensor/same_on_all.hpp>
+#include <meshtf/tensor/state.hpp>
 #include <meshtf/tensor/tape.hpp>
 
 #include <meshtf/nn/embedding.hpp>

@@ -23,8 +23,11 @@ struct of_every_type {
   tensor<std::int64_t, L, batch, hidden> positions{m};
   tensor<std::int32_t, L, batch> ids{m};
   parameter<float, L, hidden> b{m, normal{4}};
+  state<double, L, batch, hidden> kept{m, constant{3}};
 
-  auto list() { return parameters(named("w", w), named("mask", mask), named("positions", positions), named("ids", ids), named("b", b)); }
+  auto list() {
+    return parameters(named("w", w), named("mask", mask), named("positions", positions), named("ids", ids), named("b", b), named("kept", kept));
+  }
 };
 
 constexpr std::int64_t large = std::int64_t{1} << 40;
@@ -46,6 +49,7 @@ void check_files(files::folder const& folder) {
   s.mask      = cast<bool>(greater(iota<int, L, hidden>(s.m), 7));
   s.positions = broadcast<batch, hidden>(cast<std::int64_t>(iota<int, L, hidden>(s.m)) * large + 1);
   s.ids       = iota<int, L, batch>(s.m);
+  s.kept.update(s.kept * 2 + broadcast<batch, hidden>(iota<double, L, hidden>(s.m)));
   save(s.list(), path);
   of_every_type<K> t{processes<typename K::mesh_type>()};
   t.w = tensor<bfloat16, K, in, hidden>{t.m};
@@ -55,6 +59,8 @@ void check_files(files::folder const& folder) {
   CHECK((to_global(s.positions) == to_global(t.positions)));
   CHECK((to_global(s.ids) == to_global(t.ids)));
   CHECK((to_global(s.b) == to_global(t.b)));
+  CHECK((to_global(s.kept) == to_global(t.kept)));
+  CHECK((to_global(t.kept)(7, 15) == 6 + 15));
   CHECK((!to_global(t.mask)(7) && to_global(t.mask)(8)));
   CHECK((to_global(t.positions)(0, 3) == 3 * large + 1));
   CHECK(static_cast<float>(to_global(t.w)(2, 3)) != 0);
@@ -69,18 +75,19 @@ void check_files(files::folder const& folder) {
   // an optimizer passes over what is not trained, and a checkpoint keeps both
   sgd down;
   adam opt;
-  save(parameters(t.mask, t.b), opt, {3, 4}, folder / "trained");
+  save(parameters(t.mask, t.b, t.kept), opt, {3, 4}, folder / "trained");
   backward(sum(square(t.b)));
-  down.step(parameters(t.mask, t.b));
+  down.step(parameters(t.mask, t.b, t.kept));
   backward(sum(square(t.b)));
-  opt.step(parameters(t.mask, t.b));
+  opt.step(parameters(t.mask, t.b, t.kept));
   CHECK((to_global(s.b) != to_global(t.b)));
-  CHECK(load(parameters(t.mask, t.b), opt, folder / "trained") == training_position{3, 4});
+  CHECK(load(parameters(t.mask, t.b, t.kept), opt, folder / "trained") == training_position{3, 4});
   CHECK((to_global(s.b) == to_global(t.b)));
 
   // another element type is refused: only the program casts
   parameter<float, K, in, hidden> wide{t.m};
-  auto const others = parameters(named("w", wide), named("mask", t.mask), named("positions", t.positions), named("ids", t.ids), named("b", t.b));
+  auto const others = parameters(named("w", wide), named("mask", t.mask), named("positions", t.positions), named("ids", t.ids), named("b", t.b),
+                                 named("kept", t.kept));
   CHECK(words_of_failure([&] { load(others, path); }).find("to be F32 [6, 16], got BF16 [6, 16]") != std::string::npos);
   wide = cast<float>(t.w);
   CHECK((to_global(cast<bfloat16>(wide)) == to_global(s.w)));

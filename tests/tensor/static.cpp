@@ -53,6 +53,15 @@ template<class T>
 concept Trainable = requires { typename parameter<T, L, in>; };
 static_assert(Trainable<double> && !Trainable<int>);
 
+// ---- a state is a tensor that is not trained: it moves and does not copy, may have any elements, and a tensor's values are copied in
+
+using s = state<float, L, in, hidden>;
+static_assert(std::derived_from<s, tensor<float, L, in, hidden>> && Tensor<s> && !std::derived_from<s, w>);
+static_assert(std::movable<s> && !std::is_copy_constructible_v<s> && !std::is_copy_assignable_v<s>);
+static_assert(std::is_assignable_v<s&, tensor<float, L, in, hidden> const&> && std::is_assignable_v<s&, w const&>);
+static_assert(!std::is_assignable_v<s&, x const&> && !std::is_assignable_v<s&, partial<tensor<float, L, in, hidden>, axes<rows>>>);
+static_assert(std::constructible_from<state<bool, L>, machine<L>&> && std::constructible_from<state<int, L, in>, machine<L>&, constant>);
+
 // ---- the gradient of a parameter is open over the axes that do not split it, in the mesh's order
 
 template<class P>

@@ -8,6 +8,22 @@
 namespace meshtf {
 inline namespace v0 {
 
+namespace detail {
+
+/// Writes the values of `x` to the shard of `to`.
+template<class T, class L, class... D>
+constexpr void copy_values(tensor<T, L, D...> const& x, tensor<T, L, D...>& to) {
+  to.handle()->written();
+  if constexpr ((CountedDimension<D> || ...)) {  // what is not counted keeps its values
+    using nest = nest_plan<wet<L>, shape<D...>, shape<D...>>;
+    to.machine().run(task::map<function::identity, T, T>{}, nest::local, to.data(), x.data());
+  } else {
+    to.machine().copy(to.size, x.data(), to.data());
+  }
+}
+
+}  // namespace detail
+
 /// A tensor whose gradient is kept. Every operation takes it as a tensor. It moves but does not copy, and assigning a tensor copies the values in.
 template<FloatingElement T, Layout L, Dimension... D>
 class parameter : public tensor<T, L, D...> {
@@ -41,13 +57,7 @@ public:
 
   /// Copies the values of `x` in. The parameter keeps its shard.
   constexpr parameter& operator=(base const& x) {
-    this->handle()->written();
-    if constexpr ((CountedDimension<D> || ...)) {  // what is not counted keeps its values
-      using nest = nest_plan<wet<L>, shape<D...>, shape<D...>>;
-      this->machine().run(task::map<function::identity, T, T>{}, nest::local, this->data(), x.data());
-    } else {
-      this->machine().copy(base::size, x.data(), this->data());
-    }
+    detail::copy_values(x, *this);
     return *this;
   }
 
