@@ -46,6 +46,7 @@
 #include <meshtf/ops/random.hpp>
 #include <meshtf/ops/reduce.hpp>
 #include <meshtf/ops/shape.hpp>
+#include <meshtf/optim/adafactor.hpp>
 #include <meshtf/optim/adam.hpp>
 #include <meshtf/optim/adamw.hpp>
 #include <meshtf/optim/cosine_restarts.hpp>

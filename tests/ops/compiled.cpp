@@ -100,6 +100,13 @@ void functions_and_gradients(machine<L>& m) {
       optimizer.step(parameters(w));
     };
     step(adamw{1e-3}), step(momentum{}), step(lion{}), step(lamb{}), step(lars{});
+    adafactor by_factors, averaged_steps;
+    by_factors.least_factored = 2;
+    averaged_steps.beta1      = 0.9;
+    backward(sum(square(w)));
+    by_factors.step(parameters(w));
+    backward(sum(square(w)));
+    averaged_steps.step(parameters(w));
   }
 }
 

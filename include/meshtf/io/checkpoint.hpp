@@ -41,6 +41,10 @@ concept KeptInCheckpoints = requires {
   Optimizer::array_names;
 };
 
+/// Its arrays are not all of the shape of their parameter.
+template<class Optimizer>
+concept HasShapesOfItsOwn = Optimizer::has_shapes_of_its_own;
+
 #if MESHTF_WITH_JANSSON
 
 // ---- saving
@@ -255,8 +259,33 @@ private:
   std::string missing_;
 };
 
+/// An array that an optimizer keeps of a parameter.
+struct expected_state {
+  char const* what;
+  safetensors_array array;
+};
+
+/// What an optimizer keeps of each parameter, by the number of the parameter; empty if these are all its arrays, of the parameter's shape.
+template<class List, class Optimizer>
+std::vector<std::vector<expected_state>> states_expected([[maybe_unused]] List const& list, [[maybe_unused]] Optimizer const& opt) {
+  std::vector<std::vector<expected_state>> all;
+  if constexpr (HasShapesOfItsOwn<Optimizer>)
+    list.for_each_tensor([&]<class W>(W& w) {
+      auto& of_one = all.emplace_back();
+      if constexpr (Parameter<W>)
+        opt.for_each_shape(w, [&of_one]<class... D>(char const* what, shape<D...>) {
+          safetensors_array array;
+          array.type    = safetensors_type(element_of<typename W::element_type>);
+          array.extents = {D::size...};
+          of_one.push_back({what, std::move(array)});
+        });
+    });
+  return all;
+}
+
 template<class Optimizer, class M>
-checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays<M> const& parameters, Optimizer const& opt) {
+checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays<M> const& parameters, Optimizer const& opt,
+                                     std::vector<std::vector<expected_state>> const& states) {
   constexpr bool of_training = *Optimizer::kind != '\0';
   checkpoint_check check{file};
   checkpoint_contents contents;
@@ -273,7 +302,10 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
     bool kept = false;  // all arrays of the optimizer, or none
     for (char const* const what : Optimizer::array_names) kept = check.holds(state_name(what, array.name)) || kept;
     contents.kept[array.parameter] = kept ? 1 : 0;
-    if (kept)
+    if (!kept) return;
+    if constexpr (HasShapesOfItsOwn<Optimizer>)
+      for (auto const& state : states[array.parameter]) check.expects(state_name(state.what, array.name), state.array);
+    else
       for (char const* const what : Optimizer::array_names) check.expects(state_name(what, array.name), array.described());
   });
   check.finish(of_training);
@@ -344,6 +376,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   auto const& world     = m.world();
   auto const parameters = arrays_of(list, no_optimizer{});
   check_names(parameters);
+  auto const states = states_expected(list, opt);
   std::optional<safetensors_reader> file;
   checkpoint_contents contents;
   Optimizer::for_each_number(opt, [&](char const*, double) { contents.numbers.push_back(0); });
@@ -353,7 +386,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     auto const [name, remedy] = find_checkpoint(path);
     file.emplace(name, remedy, longest_header_of(parameters));
     drop_number_of_only_model(*file, parameters);
-    contents = checked_contents(*file, parameters, opt);
+    contents = checked_contents(*file, parameters, opt, states);
     file->verify();  // first, so that a damaged file changes nothing
     if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())
       say("loaded " + name + ", in which '" + spelled_text(bad->second) + "' is not finite: what goes on from it will not be either");

@@ -124,8 +124,10 @@ kept_arrays<mesh_of_list<List>> arrays_of(List const& list, Optimizer const& opt
     std::size_t const number           = arrays.parameters++;
     arrays.add(kept_array<T, mesh_type>{name, dims, over, w.handle(), {.size = w.size}, number, nullptr});
     if constexpr (Parameter<W>)
-      opt.for_each_array(w, [&](char const* what, auto const& data, replica_parts const& parts) {
-        arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
+      opt.for_each_array(w, [&]<class... S>(char const* what, auto const& data, replica_parts const& parts, S...) {
+        if constexpr (sizeof...(S) == 0) arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
+        else  // of a shape of its own
+          (arrays.add(kept_array<T, mesh_type>{state_name(what, name), placed_dims<L, S>, split_over<L, S>, data, parts, number, what}), ...);
       });
   });
   return arrays;

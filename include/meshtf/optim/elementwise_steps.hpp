@@ -9,6 +9,7 @@
 #include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
+#include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
@@ -122,6 +123,9 @@ public:
   constexpr void treat(parameter_list<Part...> const& list, treatment const& how) {
     list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), how); });
   }
+
+  /// Whether the next step changes `w`.
+  constexpr bool will_step(auto const& w) const { return w.slot().sum && !treated_.of(&*w.handle()).frozen; }
 
   // ---- for checkpoints
 
@@ -313,7 +317,7 @@ private:
       }
     }
 
-    /// Updates the weights and clears the gradient. Where the arrays are sharded, other processes get the new weights at once, or when `sent_` is sent.
+    /// Updates the weights and clears the gradient. Where the arrays are sharded, others get the new weights at once, or when `sent_` is sent.
     template<class T>
     constexpr void update(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
       w.weights.written();

@@ -34,30 +34,17 @@ struct into_ratio : of_elements<5> {
   }
 };
 
-/// A step down of a length that is known only when the step runs.
-template<class T, class By>
-struct step_down_by_value : of_elements<3> {
-  T rate;
-  By const* by;
-  constexpr step_down_by_value(T r, By const* b) : rate(r), by(b) {}
-  template<class V>
-  constexpr void operator()(V& w, V const& direction) const {
-    w = w - V(rate) * V(static_cast<T>(*by)) * direction;
-  }
-};
-
 }  // namespace function
 
 #define MESHTF_LAMB(T)                                                                                      \
   template void kernel::update(extent, function::lamb_direction<computed<T>> const&, T*, T*, T*, T const*); \
-  template void kernel::update(extent, function::into_ratio const&, T*, T const*);                          \
-  template void kernel::update(extent, function::step_down_by_value<computed<T>, computed<T>> const&, T*, T const*);
+  template void kernel::update(extent, function::into_ratio const&, T*, T const*);
 MESHTF_COMPILE_WIDE(MESHTF_LAMB)
 #undef MESHTF_LAMB
 
-/// u = m' / (sqrt(v') + epsilon) + weight_decay w, w -= rate |w| / |u| u: Adam's step, whose length is a share of the weights' own. The norms are those
-/// of a whole parameter, wherever its elements are: one all-reduce joins the norms of all parameters. If |w| or |u| is 0, their ratio counts as 1; so
-/// does that of parameters that do not decay, of fewer than `decayed_rank` dimensions or as `treat` says. Other members are `adam`'s.
+/// u = m' / (sqrt(v') + epsilon) + weight_decay w, w -= rate |w| / |u| u: Adam's step, as long as a share of the weights. The norms are those of a
+/// whole parameter, wherever its elements are: one all-reduce joins the norms of all parameters. If |w| or |u| is 0, their ratio counts as 1. So does
+/// that of parameters that do not decay, of fewer than `decayed_rank` dimensions or as `treat` says. Other members are `adam`'s.
 /// Source: You and others, Large Batch Optimization for Deep Learning: Training BERT in 76 Minutes (2020), algorithm 2, where phi is the identity.
 class lamb : public adam {
 public:

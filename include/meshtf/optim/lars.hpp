@@ -46,8 +46,8 @@ MESHTF_COMPILE_WIDE(MESHTF_LARS)
 #undef MESHTF_LARS
 
 /// v = mu v + rate trust |w| / (|g| + weight_decay |w|) (g + weight_decay w), w -= v. The norms are those of a whole parameter, wherever its elements
-/// are: one all-reduce joins the norms of all parameters. If |w| or |g| is 0, the factor is `rate` alone; so it is for parameters that do not decay, of
-/// fewer than `decayed_rank` dimensions or as `treat` says.
+/// are: one all-reduce joins the norms of all parameters. If |w| or |g| is 0, the factor is `rate` alone. So it is for parameters that do not decay,
+/// of fewer than `decayed_rank` dimensions or as `treat` says.
 /// Source: You, Gitman, Ginsburg, Large Batch Training of Convolutional Networks (2017), algorithm 1.
 class lars : public elementwise_steps<1> {
 public:

@@ -55,6 +55,11 @@ public:
     return nullptr;
   }
 
+  template<class State, class Weights>
+  constexpr State* find(Weights const& weights) {
+    return const_cast<State*>(std::as_const(*this).template find<State>(weights));
+  }
+
 private:
   struct entry {
     entry* next;

@@ -26,9 +26,23 @@ struct step_down : of_elements<2> {
   }
 };
 
+/// A step down of a length that is known only when the step runs.
+template<class T, class By>
+struct step_down_by_value : of_elements<3> {
+  T rate;
+  By const* by;
+  constexpr step_down_by_value(T r, By const* b) : rate(r), by(b) {}
+  template<class V>
+  constexpr void operator()(V& w, V const& direction) const {
+    w = w - V(rate) * V(static_cast<T>(*by)) * direction;
+  }
+};
+
 }  // namespace function
 
-#define MESHTF_STEP_DOWN(T) template void kernel::update(extent, function::step_down<computed<T>> const&, T*, T const*);
+#define MESHTF_STEP_DOWN(T)                                                                    \
+  template void kernel::update(extent, function::step_down<computed<T>> const&, T*, T const*); \
+  template void kernel::update(extent, function::step_down_by_value<computed<T>, computed<T>> const&, T*, T const*);
 MESHTF_COMPILE_WIDE(MESHTF_STEP_DOWN)
 #undef MESHTF_STEP_DOWN
 

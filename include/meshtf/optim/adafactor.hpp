@@ -1,0 +1,370 @@
+// Adafactor: an estimate of each gradient's square from two factors, a row and a column.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <meshtf/core/function.hpp>
+#include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/state.hpp>
+#include <meshtf/optim/treatment.hpp>
+#include <meshtf/optim/update.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+/// For a mean of squares: `by` is 1 divided by their number.
+template<class T>
+struct scaled_square : of_elements<2> {
+  T by;
+  constexpr explicit scaled_square(T b) : by(b) {}
+  template<class V>
+  constexpr V operator()(V const& x) const {
+    return V(by) * x * x;
+  }
+};
+
+/// A running mean of squares that are never 0.
+template<class T>
+struct mean_of_squares : of_elements<4> {
+  T kept, least;
+  constexpr mean_of_squares(T k, T l) : kept(k), least(l) {}
+  template<class V>
+  constexpr void operator()(V& mean, V const& square) const {
+    mean = V(kept) * mean + V(1 - kept) * (square + V(least));
+  }
+};
+
+/// The gradient divided by the root of the running mean of its square.
+template<class T>
+struct into_unit : of_elements<7> {
+  T kept, least;
+  constexpr into_unit(T k, T l) : kept(k), least(l) {}
+  template<class V>
+  constexpr void operator()(V& g, V& mean) const {
+    using math::sqrt;
+    mean = V(kept) * mean + V(1 - kept) * (g * g + V(least));
+    g    = g / sqrt(mean);
+  }
+};
+
+/// The same, where rows * columns / (the mean of the rows) stands for the mean.
+struct unit_by_factors : of_elements<6> {
+  template<class V>
+  constexpr V operator()(V const& g, V const& rows, V const& mean_of_rows, V const& columns) const {
+    using math::sqrt;
+    return g / (sqrt(rows / mean_of_rows) * sqrt(columns));
+  }
+};
+
+/// The mean squares of weights and direction -> the factor of the direction in the step.
+template<class T>
+struct adafactor_length : of_elements<6> {
+  T rate, least, threshold;
+  bool by_weights;
+  constexpr adafactor_length(T r, T l, T t, bool b) : rate(r), least(l), threshold(t), by_weights(b) {}
+  template<class V>
+  constexpr void operator()(V& weights, V const& direction) const {
+    using math::max;
+    using math::sqrt;
+    V const size = by_weights ? V(max(V(least), V(sqrt(weights)))) : V(1);
+    weights      = V(rate) * size / max(V(1), V(sqrt(direction) / V(threshold)));
+  }
+};
+
+/// A step down along a running mean of the directions, of a length that is known only when the step runs.
+template<class T, class By>
+struct step_along_mean : of_elements<5> {
+  T beta;
+  By const* by;
+  constexpr step_along_mean(T b1, By const* b) : beta(b1), by(b) {}
+  template<class V>
+  constexpr void operator()(V& w, V& mean, V const& direction) const {
+    mean = V(beta) * mean + V(1 - beta) * V(static_cast<T>(*by)) * direction;
+    w    = w - mean;
+  }
+};
+
+}  // namespace function
+
+MESHTF_COMPILE_MAP_AND_SUM_OF(1, function::scaled_square)
+MESHTF_COMPILE_MAP(4, function::unit_by_factors)
+#define MESHTF_ADAFACTOR(T)                                                                           \
+  template void kernel::update(extent, function::mean_of_squares<computed<T>> const&, T*, T const*);  \
+  template void kernel::update(extent, function::into_unit<computed<T>> const&, T*, T*);              \
+  template void kernel::update(extent, function::adafactor_length<computed<T>> const&, T*, T const*); \
+  template void kernel::update(extent, function::step_along_mean<computed<T>, T> const&, T*, T*, T const*);
+MESHTF_COMPILE_WIDE(MESHTF_ADAFACTOR)
+#undef MESHTF_ADAFACTOR
+
+namespace detail {
+
+/// Which of two or more sizes is the largest, and which comes second; of equal ones the first.
+template<std::size_t N>
+constexpr std::pair<std::size_t, std::size_t> two_largest(std::array<extent, N> const& sizes) {
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < N; ++i)
+    if (sizes[i] > sizes[first]) first = i;
+  std::size_t second = first == 0 ? 1 : 0;
+  for (std::size_t i = 0; i < N; ++i)
+    if (i != first && sizes[i] > sizes[second]) second = i;
+  return {first, second};
+}
+
+/// The factors that stand for an array of shape `S`.
+template<class S>
+struct factors {
+  static constexpr bool there_are = false;
+};
+template<class A, class B, class... D>
+struct factors<shape<A, B, D...>> {
+  static constexpr bool there_are = true;
+  static constexpr auto largest   = two_largest(std::array<extent, 2 + sizeof...(D)>{A::size, B::size, D::size...});
+  using all                       = std::tuple<A, B, D...>;
+  using largest_dim               = std::tuple_element_t<largest.first, all>;
+  using second_dim                = std::tuple_element_t<largest.second, all>;
+  using rows                      = without<shape<A, B, D...>, shape<largest_dim>>;
+  using columns                   = without<shape<A, B, D...>, shape<second_dim>>;
+  using rest                      = without<rows, shape<second_dim>>;
+};
+
+}  // namespace detail
+
+/// w -= rate' u, where u is the gradient divided by the root of its mean square. Of a parameter with two dimensions of at least `least_factored`
+/// elements the mean squares are kept as means over its largest dimension (rows) and over its second largest (columns), so a matrix of n x m takes
+/// n + m numbers. rate' is the rate times the root mean square of the weights, divided by that of u if it is above `threshold`.
+///
+/// The factors are placed as the parameter's dimensions are and whole over replicas. Means over split dimensions take an all-reduce each.
+/// Source: Shazeer, Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (2018), algorithms 4 to 6, as in Mesh TensorFlow.
+class adafactor {
+public:
+  /// If it is not set, step t, counted from 0, has the rate min(1 / sqrt(t + 1), 0.01), a 20th of that without `scaled_by_weights`.
+  std::optional<double> rate{};
+  /// Step t keeps 1 - (t + 1)^-decay of the mean squares.
+  double decay = 0.8;
+  /// Above 0, steps go along a running mean of u, which is kept as a whole array.
+  double beta1 = 0;
+  /// Added to the squares of gradients.
+  double epsilon1 = 1e-30;
+  /// The least root mean square that weights count with.
+  double epsilon2        = 1e-3;
+  double threshold       = 1;
+  bool scaled_by_weights = true;
+  extent least_factored  = 128;
+
+  constexpr adafactor() = default;
+  constexpr explicit adafactor(double r) : rate(r) {}
+
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients. What a step that ends in an
+  /// exception leaves is said at `adam`.
+  template<class... Part>
+  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    if constexpr (sizeof...(Part) > 0) {
+      auto* const m = detail::machine_in(list);
+      if (m == nullptr) return;
+      m->enter("adafactor::step", at);
+      try {
+        take_step(*m, list);
+      } catch (...) {
+        zero_gradients(list);
+        throw;
+      }
+    }
+    step_ += 1;
+  }
+  /// Refused with a sentence: a model is not a list.
+  template<class Model>
+    requires(!detail::is_parameter_list<Model>)
+  constexpr void step(Model const&) const {
+    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+  }
+
+  /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is alive any more.
+  template<class... Part>
+  constexpr void prepare(parameter_list<Part...> const& list) {
+    states_.rewind();
+    list.for_each([this](auto& w) { this->make_arrays(w); });
+  }
+
+  /// From now on these parameters are stepped so; they don't decay in any case.
+  template<class... Part>
+  constexpr void treat(parameter_list<Part...> const& list, treatment const& how) {
+    list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), how); });
+  }
+
+  /// Whether the next step changes `w`.
+  constexpr bool will_step(auto const& w) const { return w.slot().sum && !treated_.of(&*w.handle()).frozen; }
+
+  // ---- for checkpoints
+
+  static constexpr char const* kind = "adafactor";
+  static constexpr std::array<char const*, 4> array_names{"rows", "columns", "second", "first"};
+  static constexpr bool has_shapes_of_its_own = true;
+  static constexpr std::pair<double, double> number_range{0.0, 1e15};
+
+  template<class Self, class F>
+  static constexpr void for_each_number(Self& self, F const& f) {
+    f("step", self.step_);
+  }
+  /// f(name, shape) for each array that a step keeps of `w`.
+  template<class T, class L, class... D, class F>
+  constexpr void for_each_shape(parameter<T, L, D...> const&, F const& f) const {
+    for_each_kept<shape<D...>>([&f](std::size_t which, auto of) { f(array_names[which], of); });
+  }
+  /// f(name, handle, parts, shape) for each array that is there.
+  template<class T, class L, class... D, class F>
+  constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
+    auto const* const s = states_.template find<state<T, machine<L>>>(*w.handle());
+    if (s == nullptr) return;
+    for_each_kept<shape<D...>>([&]<class S>(std::size_t which, S of) {
+      if (auto const& array = s->array(which)) f(array_names[which], array, replica_parts{.size = shard_size<L, S>}, of);
+    });
+  }
+  /// Makes the arrays of `w`, all zeros, as the first step would.
+  template<class T, class L, class... D>
+  constexpr void make_arrays(parameter<T, L, D...>& w) {
+    state_of(w);
+  }
+
+private:
+  template<class T, class Machine>
+  struct state {
+    using handle = detail::shared<detail::storage<T, Machine>, Machine>;
+    handle rows{}, columns{}, second{}, first{};
+
+    /// `make(*this)` makes the arrays.
+    template<class F>
+    constexpr state(Machine&, F const& make) {
+      make(*this);
+    }
+    /// By the number of its name.
+    constexpr handle const& array(std::size_t which) const { return which == 0 ? rows : which == 1 ? columns : which == 2 ? second : first; }
+    constexpr handle& array(std::size_t which) { return which == 0 ? rows : which == 1 ? columns : which == 2 ? second : first; }
+  };
+
+  template<class S>
+  constexpr bool is_factored() const {
+    using by = detail::factors<S>;
+    if constexpr (by::there_are) return by::second_dim::size >= least_factored;
+    else return false;
+  }
+
+  /// f(number of the name, shape) for each array that is kept of a parameter of shape `S`.
+  template<class S, class F>
+  constexpr void for_each_kept(F const& f) const {
+    using by = detail::factors<S>;
+    if constexpr (by::there_are)
+      if (is_factored<S>()) f(std::size_t{0}, typename by::rows{}), f(std::size_t{1}, typename by::columns{});
+    if (!is_factored<S>()) f(std::size_t{2}, S{});
+    if (beta1 > 0) f(std::size_t{3}, S{});
+  }
+
+  template<class T, class L, class... D>
+  constexpr state<T, machine<L>>& state_of(parameter<T, L, D...>& w) {
+    using kept = state<T, machine<L>>;
+    auto& m    = w.machine();
+    return states_.template of<kept>(m, *w.handle(), [&](kept& s) {
+      for_each_kept<shape<D...>>([&]<class S>(std::size_t which, S) {
+        auto& array = s.array(which);
+        array       = kept::handle::make(m, m, shard_size<L, S>);
+        m.fill(shard_size<L, S>, T{}, array->data());
+      });
+    });
+  }
+
+  /// The numbers of a step.
+  struct numbers {
+    double rate, kept;
+  };
+  constexpr numbers now() const {
+    if (std::is_constant_evaluated()) return {0, 0};  // where nothing has values
+    double const usual = std::fmin(1 / std::sqrt(step_ + 1), 0.01) * (scaled_by_weights ? 1 : 0.05);
+    return {rate.value_or(usual), 1 - std::pow(step_ + 1, -decay)};
+  }
+
+  template<class Machine, class List>
+  constexpr void take_step(Machine& m, List const& list) {
+    numbers const n = now();
+    detail::buckets sent{m, detail::count_in(list)};
+    states_.rewind();
+    list.for_each([&, this](auto& w) {
+      if (!w.slot().sum) return;
+      if (treated_.of(&*w.handle()).frozen) w.zero_gradient();
+      else if (sent.sum(w.slot(), w.size)) this->update(w, n);  // a long one is updated while it is in the cache
+    });
+    sent.send();
+    states_.rewind();
+    list.for_each([&, this](auto& w) {
+      if (w.slot().sum) this->update(w, n);
+    });
+  }
+
+  /// The mean of the squares of `x` over the dimensions that `Out` lacks.
+  template<class Out, class T, class L, class... D>
+  static constexpr auto mean_square(tensor<T, L, D...> const& x) {
+    return detail::finished(detail::reduced<reduction::sum, Out>(
+        function::scaled_square<T>{T{1} / static_cast<T>(x.machine().counted().size_of(without<shape<D...>, Out>{}))}, x));
+  }
+
+  template<class T, class L, class... D>
+  constexpr void update(parameter<T, L, D...>& w, numbers const& n) {
+    using all       = shape<D...>;
+    using by        = detail::factors<all>;
+    auto& m         = w.machine();
+    auto& s         = state_of(w);
+    auto const kept = static_cast<T>(n.kept), least = static_cast<T>(epsilon1);
+    tensor<T, L, D...> g{m, std::move(w.slot().sum)};  // nobody else reads it
+    w.zero_gradient();
+    if constexpr (by::there_are) {
+      if (is_factored<all>()) {
+        using rows     = tensor_of<T, L, typename by::rows>;
+        using columns  = tensor_of<T, L, typename by::columns>;
+        auto const add = [&](auto const& mean, auto const& square) {
+          m.transform(square.size, function::mean_of_squares<T>{kept, least}, mean->data(), square.data());
+        };
+        add(s.rows, mean_square<typename by::rows>(g));
+        add(s.columns, mean_square<typename by::columns>(g));
+        rows const r{m, s.rows};
+        columns const c{m, s.columns};
+        auto const mean = detail::finished(detail::reduced<reduction::sum, typename by::rest>(
+            function::scaled<T>{T{1} / static_cast<T>(m.counted().size_of(shape<typename by::second_dim>{}))}, r));
+        auto const u    = detail::each<T, all>(function::unit_by_factors{}, g, r, mean, c);
+        return go_down(w, s, u, n);
+      }
+    }
+    auto own = g.release();
+    detail::become_own_copy(own, m, w.size);
+    m.transform(w.size, function::into_unit<T>{kept, least}, own->data(), s.second->data());
+    go_down(w, s, tensor<T, L, D...>{m, std::move(own)}, n);
+  }
+
+  template<class T, class L, class... D, class State>
+  constexpr void go_down(parameter<T, L, D...>& w, State& s, tensor<T, L, D...> const& u, numbers const& n) {
+    auto& m             = w.machine();
+    auto length         = mean_square<shape<>>(static_cast<tensor<T, L, D...> const&>(w));
+    auto const u_square = mean_square<shape<>>(u);
+    double const own    = n.rate * treated_.of(&*w.handle()).rate;
+    m.transform(1, function::adafactor_length<T>{static_cast<T>(own), static_cast<T>(epsilon2), static_cast<T>(threshold), scaled_by_weights},
+                length.data(), u_square.data());
+    w.handle()->written();
+    T const* const by = length.data();
+    if (beta1 > 0) m.transform(w.size, function::step_along_mean<T, T>{static_cast<T>(beta1), by}, w.data(), s.first->data(), u.data());
+    else m.transform(w.size, function::step_down_by_value<T, T>{T{1}, by}, w.data(), u.data());
+  }
+
+  optimizer_states states_{};
+  detail::treatments treated_{};
+  double step_ = 0;
+};
+
+}  // namespace v0
+}  // namespace meshtf
