@@ -107,6 +107,10 @@ void functions_and_gradients(machine<L>& m) {
     by_factors.step(parameters(w));
     backward(sum(square(w)));
     averaged_steps.step(parameters(w));
+    averaged<sgd> average{0.9, 0.1};
+    backward(sum(square(w)));
+    average.step(parameters(w));
+    average.exchange(parameters(w));
   }
 }
 

@@ -1,0 +1,184 @@
+// A moving average of the weights, beside any optimizer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <source_location>
+#include <utility>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/optim/buckets.hpp>
+#include <meshtf/optim/state.hpp>
+#include <meshtf/optim/trained.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace function {
+
+template<class T>
+struct into_average : of_elements<3> {
+  T kept;
+  constexpr explicit into_average(T k) : kept(k) {}
+  template<class V>
+  constexpr void operator()(V& average, V const& w) const {
+    average = V(kept) * average + V(1 - kept) * w;
+  }
+};
+
+struct exchanged : of_elements<0> {
+  template<class V>
+  constexpr void operator()(V& a, V& b) const {
+    V const before = a;
+    a              = b;
+    b              = before;
+  }
+};
+
+}  // namespace function
+
+#define MESHTF_AVERAGED(T)                                                                        \
+  template void kernel::update(extent, function::into_average<computed<T>> const&, T*, T const*); \
+  template void kernel::update(extent, function::exchanged const&, T*, T*);
+MESHTF_COMPILE_WIDE(MESHTF_AVERAGED)
+#undef MESHTF_AVERAGED
+
+namespace detail {
+
+[[noreturn]] inline void throw_step_of_averages() {
+  throw software_error("step while the weights are the averages: call exchange once more, which gives back the weights that are trained");
+}
+
+/// Whether the optimizer's next step changes `w`.
+template<class Optimizer, class Parameter>
+constexpr bool will_step(Optimizer const& opt, Parameter const& w) {
+  if constexpr (requires { opt.will_step(w); }) return opt.will_step(w);
+  else return bool(w.slot().sum);
+}
+
+}  // namespace detail
+
+/// `Optimizer`, and after each of its steps average = kept average + (1 - kept) w for each parameter that it stepped. An average begins as the
+/// weights before the first step. It is an array of the optimizer: checkpoints hold it, and with `shard_state` a process keeps its part alone.
+///
+///     meshtf::averaged<meshtf::adamw> opt{0.999, 1e-3};   // adamw{1e-3}
+///     opt.exchange(parameters(net));                      // to evaluate: the weights are the averages
+///     opt.exchange(parameters(net));                      // to go on: bit by bit what they were
+///
+/// Source: Polyak, Juditsky, Acceleration of Stochastic Approximation by Averaging (1992), with weights that fall exponentially.
+template<class Optimizer>
+class averaged : public Optimizer {
+public:
+  double kept = 0.999;
+
+  constexpr averaged() = default;
+  template<class... A>
+  constexpr explicit averaged(double k, A const&... arguments) : Optimizer{arguments...}, kept(k) {}
+
+  /// The optimizer's step. Errors: `software_error` between two calls of `exchange`.
+  template<class... Part>
+  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    if (exchanged_) detail::throw_step_of_averages();
+    ++step_;
+    averages_.rewind();
+    list.for_each([this](auto& w) {
+      if (!detail::will_step<Optimizer>(*this, w)) return;
+      auto& a   = this->average_of(w);
+      a.stepped = step_;
+    });
+    Optimizer::step(list, at);
+    averages_.rewind();
+    list.for_each([this]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+      auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
+      if (a == nullptr || std::exchange(a->stepped, 0u) != step_) return;
+      detail::buckets sent{w.machine(), 1};
+      sent.show(static_cast<T const*>(w.data()), a->parts, [&](T const* part) {
+        w.machine().transform(a->parts.part(), function::into_average<T>{static_cast<T>(kept)}, a->array->data(), part);
+      });
+    });
+  }
+
+  /// Exchanges the weights and their averages. With `shard_state` the weights are all-gathered, short ones in shared messages.
+  template<class... Part>
+  constexpr void exchange(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+    exchanged_ = !exchanged_;
+    if constexpr (sizeof...(Part) > 0) {
+      auto* const m = detail::machine_in(list);
+      if (m == nullptr) return;
+      m->enter("averaged::exchange", at);
+      detail::buckets sent{*m, detail::count_in(list)};
+      list.for_each([&, this]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+        auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
+        if (a == nullptr) return;
+        w.handle()->written();
+        sent.gather(w.data(), a->parts, [&](T* part) { m->transform(a->parts.part(), function::exchanged{}, part, a->array->data()); });
+      });
+      sent.send();
+    }
+  }
+
+  /// Makes the arrays of all parameters now; the averages begin as the weights of now.
+  template<class... Part>
+  constexpr void prepare(parameter_list<Part...> const& list) {
+    if constexpr (requires { Optimizer::prepare(list); }) Optimizer::prepare(list);
+    averages_.rewind();
+    list.for_each([this](auto& w) { this->average_of(w); });
+  }
+
+  // ---- for checkpoints
+
+  static constexpr auto array_names = [] {
+    std::array<char const*, Optimizer::array_names.size() + 1> all{};
+    for (std::size_t i = 0; i < Optimizer::array_names.size(); ++i) all[i] = Optimizer::array_names[i];
+    all.back() = "average";
+    return all;
+  }();
+  template<class T, class L, class... D, class F>
+  constexpr void for_each_shape(parameter<T, L, D...> const& w, F const& f) const
+    requires Optimizer::has_shapes_of_its_own
+  {
+    Optimizer::for_each_shape(w, f);
+    f(array_names.back(), shape<D...>{});
+  }
+  template<class T, class L, class... D, class F>
+  constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
+    Optimizer::for_each_array(w, f);
+    if (auto const* const a = averages_.template find<average<T, machine<L>>>(*w.handle())) f(array_names.back(), a->array, a->parts);
+  }
+  template<class T, class L, class... D>
+  constexpr void make_arrays(parameter<T, L, D...>& w) {
+    Optimizer::make_arrays(w);
+    average_of(w);
+  }
+
+private:
+  template<class T, class Machine>
+  struct average {
+    using handle     = detail::shared<detail::storage<T, Machine>, Machine>;
+    using parts_type = detail::parts_on<Machine>;
+    parts_type parts;
+    handle array;
+    unsigned stepped = 0;  // the step that is under way, if it steps the parameter
+
+    constexpr average(Machine& m, parts_type const& p, T const* weights) : parts(p), array(handle::make(m, m, p.part())) {
+      detail::buckets sent{m, 1};
+      sent.show(weights, parts, [&](T const* part) { m.copy(p.part(), part, array->data()); });
+    }
+  };
+
+  template<class T, class L, class... D>
+  constexpr auto& average_of(parameter<T, L, D...>& w) {
+    bool shares = false;
+    if constexpr (requires { this->shard_state; }) shares = this->shard_state;
+    return averages_.template of<average<T, machine<L>>>(w.machine(), *w.handle(), parts_of_replicas<L, shape<D...>>(shares),
+                                                         static_cast<T const*>(w.data()));
+  }
+
+  optimizer_states averages_{};
+  unsigned step_  = 0;
+  bool exchanged_ = false;
+};
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,100 @@
+// The moving average of weights: as its formula, exchanged and back, and the same under every layout.
+#include <meshtf/io/checkpoint.hpp>
+
+#include "../io/folder.hpp"
+#include "model.hpp"
+
+using namespace optim;
+
+namespace {
+
+template<class Optimizer, bool Sharded>
+struct three_steps {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, witness const& see) const {
+    model_of<double, L> net{m};
+    averaged<Optimizer> opt{0.75, 0.02};
+    if constexpr (requires { opt.shard_state; }) opt.shard_state = Sharded;
+    if constexpr (requires { opt.treat(net.parameters(), {}); }) opt.treat(parameters(net.b), {.frozen = true});
+    auto const x = data_of<double, L>(m);
+    for (int i = 0; i < 3; ++i) {
+      auto const loss = net.loss(x);
+      see(loss);
+      backward(loss);
+      opt.step(net.parameters());
+    }
+    opt.exchange(net.parameters());
+    net.parameters().for_each([&see](auto& w) { see(w); });
+    {
+      no_gradient const evaluation{m};
+      see(net.loss(x));
+    }
+    opt.exchange(net.parameters());
+    net.parameters().for_each([&see](auto& w) { see(w); });
+  }
+};
+
+template<class W>
+std::vector<double> values(W const& w) {
+  return {w.data(), w.data() + w.size};
+}
+
+template<Layout L, class Optimizer>
+void check_goes_on() {
+  files::folder const folder;
+  auto& m      = processes<typename L::mesh_type>();
+  auto const x = data_of<double, L>(m);
+  model_of<double, L> net{m}, later{m};
+  averaged<Optimizer> opt{0.5, 0.02}, next{0.5, 0.02};
+  opt.shard_state = next.shard_state = true;
+  opt.treat(parameters(net.t), {.frozen = true});
+  next.treat(parameters(later.t), {.frozen = true});
+  auto const train = [&x](auto& of, auto& by) {
+    backward(of.loss(x));
+    by.step(of.parameters());
+  };
+  train(net, opt), train(net, opt);
+  save(net.parameters(), opt, {2, 0}, folder / "run");
+  train(net, opt);
+  load(later.parameters(), next, folder / "run");
+  train(later, next);
+  opt.exchange(net.parameters()), next.exchange(later.parameters());
+  CHECK(xt::allclose(to_global(net.w), to_global(later.w), 1e-12, 1e-14));
+  CHECK(xt::allclose(to_global(net.c), to_global(later.c), 1e-12, 1e-14));
+}
+
+}  // namespace
+
+TEST_CASE("the average is that of the weights after each step, and begins as those before the first") {
+  if (boost::mpi::communicator{}.size() != 1) return;
+  auto& m = processes<single>();
+  parameter<double, alone, in, hidden> w{m, normal{1}};
+  auto const x = random_normal<double, alone, in, hidden>(m, {.seed = 3});
+  averaged<adamw> opt{0.75, 0.01};
+  auto expected = values(w);
+  for (int t = 0; t < 4; ++t) {
+    backward(sum(square(w) * x));
+    opt.step(parameters(w));
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = 0.75 * expected[i] + 0.25 * w.data()[i];
+  }
+  auto const trained = values(w);
+  opt.exchange(parameters(w));
+  double worst = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::abs(w.data()[i] - expected[i]));
+  CHECK(worst <= 1e-15);
+  CHECK(values(w) != trained);
+  backward(sum(square(w) * x));
+  CHECK_THROWS_AS(opt.step(parameters(w)), software_error);
+  opt.exchange(parameters(w));
+  CHECK(values(w) == trained);
+}
+
+TEST_CASE("averages are the same under every layout, sharded too, and the weights come back") {
+  check_program(three_steps<adamw, false>{});
+  check_program(three_steps<adamw, true>{});
+  check_program(three_steps<sgd, false>{});
+}
+
+TEST_CASE("averages go on from a checkpoint") {
+  under_each_layout([]<Layout L> { check_goes_on<L, adamw>(); });
+}
