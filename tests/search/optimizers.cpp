@@ -1,0 +1,58 @@
+// If it compiles, it passes: a record prices optimizers that scale steps by norms, and one that averages weights.
+#include <meshtf/planning.hpp>
+#include <meshtf/search/search.hpp>
+
+#include "same_price.hpp"
+
+namespace {
+
+using namespace meshtf;
+
+struct rows : axis<2> {};
+struct grid : mesh<rows> {};
+
+struct batch : dim<4> {};
+struct model : dim<24> {};
+struct other : dim<16> {};
+
+struct whole : layout<grid> {};
+struct data : layout<grid, split<batch, rows>> {};
+struct along_model : layout<grid, split<model, rows>> {};
+
+template<class Optimizer, Layout L>
+struct training {
+  parameter<float, L, model, other> a, b;
+  parameter<float, L, model> c;
+  Optimizer opt{};
+  tensor<float, L, batch, model, other> x;
+
+  constexpr explicit training(machine<L>& m) : a{m}, b{m}, c{m}, x{m} {}
+  constexpr auto step() {
+    auto loss = sum(x * a * b * c);
+    backward(loss);
+    opt.step(parameters(a, b, c));
+    return loss;
+  }
+};
+
+template<Layout L>
+using by_lamb = training<lamb, L>;
+template<Layout L>
+using by_lars = training<lars, L>;
+template<Layout L>
+using by_average = training<averaged<sgd>, L>;
+
+constexpr auto lamb_step = record<by_lamb, batch, model>();
+static_assert(tests::same_price(price<whole>(lamb_step), dry_run<by_lamb, whole>()));
+static_assert(tests::same_price(price<data>(lamb_step), dry_run<by_lamb, data>()));
+static_assert(tests::same_price(price<along_model>(lamb_step), dry_run<by_lamb, along_model>()));
+
+constexpr auto lars_step = record<by_lars, batch, model>();
+static_assert(tests::same_price(price<data>(lars_step), dry_run<by_lars, data>()));
+static_assert(tests::same_price(price<along_model>(lars_step), dry_run<by_lars, along_model>()));
+
+constexpr auto average_step = record<by_average, batch, model>();
+static_assert(tests::same_price(price<data>(average_step), dry_run<by_average, data>()));
+static_assert(tests::same_price(price<along_model>(average_step), dry_run<by_average, along_model>()));
+
+}  // namespace
