@@ -20,57 +20,104 @@ constexpr void expect_elements_for(Machine const& m) {
       throw_counted_less(m.now(), name_of<From>(), there, wanted);
 }
 
-/// `Riding`: the axes over which x is an addend.
-template<class From, class To, axis_set Riding, class T, class L, class... D>
-constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
-  using renamed = replaced<shape<D...>, From, shape<To>>;
-  using plan    = renaming_reshard_plan<wet<L>, shape<D...>, wet<L>, renamed, 0, Riding>;
-  using verdict = first_objection<dims_are_in<shape<D...>, From>, typename plan::verdict>;
-  static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
-  if constexpr (!accepted<verdict>) {
-    return rejected{};
-  } else {
-    x.machine().enter("rename", at);
-    expect_elements_for<From, To>(x.machine());
-    return relocate<tensor_of<T, L, renamed>, relocation<wet<L>, shape<D...>, wet<L>, renamed>>(x, 0, plan::steps);
-  }
-}
+/// Names in pairs, old and new, as two lists. What is left over of an odd number is no list.
+template<class From, class To, class... Names>
+struct paired_names {
+  static constexpr bool paired = false;
+};
+template<class... F, class... T>
+struct paired_names<shape<F...>, shape<T...>> {
+  static constexpr bool paired = true;
+  using from                   = shape<F...>;
+  using to                     = shape<T...>;
+};
+template<class... F, class... T, class Old, class New, class... Names>
+struct paired_names<shape<F...>, shape<T...>, Old, New, Names...> : paired_names<shape<F..., Old>, shape<T..., New>, Names...> {};
 
-/// Under an undecided layout nothing is planned and nothing moves.
-template<class From, class To, axis_set, class T, class L, class... D>
-  requires is_undecided<L>
-constexpr auto renamed(tensor<T, L, D...> const& x, std::source_location at) {
-  using renamed = replaced<shape<D...>, From, shape<To>>;
-  using size    = std::conditional_t<From::size == To::size, legal, dims_differ_in_size<From, To>>;
-  using verdict = first_objection<dims_are_in<shape<D...>, From>, size, placement_verdict_of<wet<L>, renamed>>;
-  static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
-  if constexpr (!accepted<verdict>) {
-    return rejected{};
-  } else {
-    x.machine().enter("rename", at);
-    return renamed_undecided<tensor_of<T, L, renamed>, From, shape<To>>(x);
+template<class D, class From, class To>
+struct name_after;
+template<class D, class... F, class... T>
+struct name_after<D, shape<F...>, shape<T...>> {
+  using found = decltype((shape<>{} + ... + kept_if<std::is_same_v<F, D>, T>{}));
+  using type  = std::conditional_t<found::rank == 0, shape<D>, found>;
+};
+
+template<class From, class To>
+using same_size = std::conditional_t<From::size == To::size, legal, dims_differ_in_size<From, To>>;
+
+/// A tensor of shape `S` with the names `To` in the places of `From`, all at once. `Riding`: the axes over which it is an addend.
+template<class L, class S, class From, class To, axis_set Riding = 0>
+struct renaming;
+template<class L, class... D, class... F, class... T, axis_set Riding>
+struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
+  using result = decltype((shape<>{} + ... + typename name_after<D, shape<F...>, shape<T...>>::type{}));
+  using named  = first_objection<dims_are_in<shape<D...>, F...>, named_once<F, F...>...>;
+
+  static constexpr auto planned() {
+    if constexpr (!accepted<named>) return named{};
+    else if constexpr (is_undecided<L>) return first_objection<same_size<F, T>..., placement_verdict_of<L, result>>{};
+    else return typename renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::verdict{};
   }
-}
+  using verdict = decltype(planned());
+
+  /// Under an undecided layout nothing is planned and nothing moves.
+  template<class X>
+  static constexpr auto apply(X const& x, std::source_location at) {
+    using renamed = tensor_of<typename X::element_type, typename X::layout_type, result>;
+    auto& m       = x.machine();
+    m.enter("rename", at);
+    if constexpr (is_undecided<L>) {
+      (m.keep_alike(placed_dims<L, shape<F>>[0], placed_dims<L, shape<T>>), ...);
+      return same_elements<renamed>(x);
+    } else {
+      (expect_elements_for<F, T>(m), ...);
+      return relocate<renamed, relocation<L, shape<D...>, L, result>>(x, 0, renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::steps);
+    }
+  }
+};
 
 }  // namespace detail
 
 /// `x` with `To` in the place of `From`, which has the same size. If elements of `From` are counted at run time, there are at least as many as of `To`.
+/// Further pairs of names are renamed at the same time, so they may be exchanged:
 ///
-/// Where the layout splits both alike, nothing is copied and the result shares the shard. Otherwise it is a reshard: from whole to split a slice
+///     auto here  = rename<length, memory>(x);
+///     auto there = rename<groups, all_groups, all_experts, experts>(x);   // one all-to-all, if one axis splits groups and experts
+///
+/// Where the layout splits them alike, nothing is copied and the result shares the shard. Otherwise it is one reshard: from whole to split a slice
 /// (free), from split to whole an all-gather, from one axis to another what `reshard_plan` says. Gradient: the reverse; see `detail::relocate`.
-template<Dimension From, Dimension To, class T, class L, class... D>
+template<Dimension From, Dimension To, Dimension... More, class T, class L, class... D>
 constexpr auto rename(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
-  return detail::renamed<From, To, 0>(x, at);
+  using names = detail::paired_names<shape<>, shape<>, From, To, More...>;
+  static_assert(names::paired, "meshtf: rename takes pairs of names, each old and new");
+  if constexpr (!names::paired) {
+    return detail::rejected{};
+  } else {
+    using renaming = detail::renaming<wet<L>, shape<D...>, typename names::from, typename names::to>;
+    using verdict  = typename renaming::verdict;
+    static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
+    if constexpr (!accepted<verdict>) return detail::rejected{};
+    else return renaming::apply(x, at);
+  }
 }
 
 /// An open sum stays open: its addends are renamed. `To` must not be split over an axis that the sum may owe; in that case reshard first.
-template<Dimension From, Dimension To, class T, class L, class... D, class Over>
+template<Dimension From, Dimension To, Dimension... More, class T, class L, class... D, class Over>
 constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
-  using verdict = detail::open_verdict<L, replaced<shape<D...>, From, shape<To>>, Over>;
+  using names = detail::paired_names<shape<>, shape<>, From, To, More...>;
+  static_assert(names::paired, "meshtf: rename takes pairs of names, each old and new");
   static_assert(!is_undecided<L>, "meshtf: rename can't be recorded of an open sum without a layout: finish(p)");
-  static_assert(accepted<verdict>, "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
-  if constexpr (is_undecided<L> || !accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<algebra::use::moved>(p, detail::renamed<From, To, detail::may_owe<L, Over>>(p.addend(), at));
+  if constexpr (is_undecided<L> || !names::paired) {
+    return detail::rejected{};
+  } else {
+    using renaming = detail::renaming<wet<L>, shape<D...>, typename names::from, typename names::to, detail::may_owe<L, Over>>;
+    using open     = detail::open_verdict<L, typename renaming::result, Over>;
+    static_assert(accepted<open>, "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
+    using verdict = std::conditional_t<accepted<open>, typename renaming::verdict, legal>;
+    static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
+    if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
+    else return detail::handed_through<algebra::use::moved>(p, renaming::apply(p.addend(), at));
+  }
 }
 
 }  // namespace v0

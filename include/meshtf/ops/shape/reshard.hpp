@@ -19,6 +19,17 @@ using dry_as = std::conditional_t<is_dry<L>, dry<wet<L2>>, wet<L2>>;
 template<class L, class Over>
 inline constexpr axis_set may_owe = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
 
+/// `x` as a `Z`, whose dimensions hold the same elements in the same order.
+template<class Z, class T, class L, class... D>
+constexpr Z same_elements(tensor<T, L, D...> const& x) {
+  Z z{x.machine(), x.handle()};
+  if (wants_gradient(x))
+    record<incoming::as_it_is>(
+        z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
+        x.gradient_stays_open());
+  return z;
+}
+
 /// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so nothing is left to search.
 template<class L2, class T, class L, class... D>
 constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
@@ -27,12 +38,7 @@ constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
   if constexpr (!same) {
     return rejected{};
   } else {
-    tensor<T, L, D...> z{x.machine(), x.handle()};
-    if (wants_gradient(x))
-      record<incoming::as_it_is>(
-          z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
-          x.gradient_stays_open());
-    return z;
+    return same_elements<tensor<T, L, D...>>(x);
   }
 }
 
@@ -41,12 +47,7 @@ constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
 template<class Z, class Seen, class Parts, class T, class L, class... D>
 constexpr Z renamed_undecided(tensor<T, L, D...> const& x) {
   x.machine().keep_alike(placed_dims<L, shape<Seen>>[0], placed_dims<L, Parts>);
-  Z z{x.machine(), x.handle()};
-  if (wants_gradient(x))
-    record<incoming::as_it_is>(
-        z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
-        x.gradient_stays_open());
-  return z;
+  return same_elements<Z>(x);
 }
 
 template<class From, class S1, class To, class S2>
