@@ -23,7 +23,7 @@ struct ordering_step {
 
   constexpr explicit ordering_step(machine<L>& m) : w{m} {}
   constexpr auto step() {
-    auto loss = sum(sort<length>(w)) + sum(top_k<length, best>(w).value) + sum(cumprod<length>(w));
+    auto loss = sum(sort<length>(w)) + sum(top_k<length, best>(w).value) + sum(nth_element<length, 7>(w).value) + sum(cumprod<length>(w));
     backward(loss);
     return loss;
   }

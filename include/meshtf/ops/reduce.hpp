@@ -10,6 +10,7 @@
 #include <meshtf/ops/reduce/max.hpp>
 #include <meshtf/ops/reduce/max_and_argmax.hpp>
 #include <meshtf/ops/reduce/min.hpp>
+#include <meshtf/ops/reduce/nth_element.hpp>
 #include <meshtf/ops/reduce/product.hpp>
 #include <meshtf/ops/reduce/sort.hpp>
 #include <meshtf/ops/reduce/sum.hpp>

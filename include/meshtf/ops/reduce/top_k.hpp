@@ -34,18 +34,14 @@ constexpr auto ranked_in_parts(tensor<T, L, D...> const& x, bool descending) {
   return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
 }
 
-/// Part of an operation that has been entered.
+/// The first K::size elements along `Along` in order, with their indices. Part of an operation that has been entered.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
   if constexpr (CountedDimension<Along>)
     if (extent const there = x.machine().counted().template of<Along>(), wanted = x.machine().counted().template of<K>(); there < wanted)
       throw_counted_less(x.machine().now(), name_of<Along>(), there, wanted);
-  auto z = [&] {
-    if constexpr (is_undecided<wet<L>> || split_over<L, shape<Along>> == 0) return ranked<Along, K>(x, descending);
-    else return ranked_in_parts<Along, K>(x, descending);
-  }();
-  record_ranked<Along, K>(z, x);
-  return z;
+  if constexpr (is_undecided<wet<L>> || split_over<L, shape<Along>> == 0) return ranked<Along, K>(x, descending);
+  else return ranked_in_parts<Along, K>(x, descending);
 }
 
 }  // namespace detail
@@ -72,7 +68,9 @@ constexpr auto top_k(X const& operand, ordering how = {.descending = true}, std:
   } else {
     auto const& x = detail::entered(operand);
     x.machine().enter("top_k", at);
-    return detail::first_ranks<Along, K>(x, how.descending);
+    auto z = detail::first_ranks<Along, K>(x, how.descending);
+    detail::record_ranked<Along, K>(z, x);
+    return z;
   }
 }
 
