@@ -1,4 +1,4 @@
-// If it compiles, it passes: a record prices optimizers that scale steps by norms, and one that averages weights.
+// If it compiles, it passes: a record prices optimizers that scale steps by norms, that average weights, and that keep factors.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -39,6 +39,11 @@ template<Layout L>
 using by_lamb = training<lamb, L>;
 template<Layout L>
 using by_lars = training<lars, L>;
+struct factored : adafactor {
+  constexpr factored() { least_factored = 2; }
+};
+template<Layout L>
+using by_factors = training<factored, L>;
 template<Layout L>
 using by_average = training<averaged<sgd>, L>;
 
@@ -50,6 +55,11 @@ static_assert(tests::same_price(price<along_model>(lamb_step), dry_run<by_lamb, 
 constexpr auto lars_step = record<by_lars, batch, model>();
 static_assert(tests::same_price(price<data>(lars_step), dry_run<by_lars, data>()));
 static_assert(tests::same_price(price<along_model>(lars_step), dry_run<by_lars, along_model>()));
+
+constexpr auto factored_step = record<by_factors, batch, model>();
+static_assert(tests::same_price(price<whole>(factored_step), dry_run<by_factors, whole>()));
+static_assert(tests::same_price(price<data>(factored_step), dry_run<by_factors, data>()));
+static_assert(tests::same_price(price<along_model>(factored_step), dry_run<by_factors, along_model>()));
 
 constexpr auto average_step = record<by_average, batch, model>();
 static_assert(tests::same_price(price<data>(average_step), dry_run<by_average, data>()));

@@ -191,7 +191,7 @@ public:
   /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is alive any more.
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
-    states_.rewind();
+    rewind();
     list.for_each([this](auto& w) { this->make_arrays(w); });
   }
 
@@ -223,32 +223,25 @@ public:
   /// f(name, handle, parts, shape) for each array that is there.
   template<class T, class L, class... D, class F>
   constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
-    auto const* const s = states_.template find<state<T, machine<L>>>(*w.handle());
-    if (s == nullptr) return;
     for_each_kept<shape<D...>>([&]<class S>(std::size_t which, S of) {
-      if (auto const& array = s->array(which)) f(array_names[which], array, replica_parts{.size = shard_size<L, S>}, of);
+      auto const* const kept = list_in(*this, which).template find<state<T, machine<L>>>(*w.handle());
+      if (kept != nullptr) f(array_names[which], kept->array, replica_parts{.size = shard_size<L, S>}, of);
     });
   }
   /// Makes the arrays of `w`, all zeros, as the first step would.
   template<class T, class L, class... D>
   constexpr void make_arrays(parameter<T, L, D...>& w) {
-    state_of(w);
+    for_each_kept<shape<D...>>([&, this]<class S>(std::size_t which, S) { this->array_of<S>(which, w); });
   }
 
 private:
+  /// One array of a parameter.
   template<class T, class Machine>
   struct state {
     using handle = detail::shared<detail::storage<T, Machine>, Machine>;
-    handle rows{}, columns{}, second{}, first{};
+    handle array;
 
-    /// `make(*this)` makes the arrays.
-    template<class F>
-    constexpr state(Machine&, F const& make) {
-      make(*this);
-    }
-    /// By the number of its name.
-    constexpr handle const& array(std::size_t which) const { return which == 0 ? rows : which == 1 ? columns : which == 2 ? second : first; }
-    constexpr handle& array(std::size_t which) { return which == 0 ? rows : which == 1 ? columns : which == 2 ? second : first; }
+    constexpr state(Machine& m, auto size) : array(handle::make(m, m, size)) { m.fill(size, T{}, array->data()); }
   };
 
   template<class S>
@@ -268,17 +261,17 @@ private:
     if (beta1 > 0) f(std::size_t{3}, S{});
   }
 
-  template<class T, class L, class... D>
-  constexpr state<T, machine<L>>& state_of(parameter<T, L, D...>& w) {
-    using kept = state<T, machine<L>>;
-    auto& m    = w.machine();
-    return states_.template of<kept>(m, *w.handle(), [&](kept& s) {
-      for_each_kept<shape<D...>>([&]<class S>(std::size_t which, S) {
-        auto& array = s.array(which);
-        array       = kept::handle::make(m, m, shard_size<L, S>);
-        m.fill(shard_size<L, S>, T{}, array->data());
-      });
-    });
+  /// The array of shape `S` with this number, zeros if it is new.
+  template<class S, class T, class L, class... D>
+  constexpr auto& array_of(std::size_t which, parameter<T, L, D...>& w) {
+    return list_in(*this, which).template of<state<T, machine<L>>>(w.machine(), *w.handle(), shard_size<L, S>).array;
+  }
+  template<class Self>
+  static constexpr auto& list_in(Self& self, std::size_t which) {
+    return which == 0 ? self.rows_ : which == 1 ? self.columns_ : which == 2 ? self.second_ : self.first_;
+  }
+  constexpr void rewind() {
+    for (std::size_t which = 0; which < array_names.size(); ++which) list_in(*this, which).rewind();
   }
 
   /// The numbers of a step.
@@ -295,14 +288,13 @@ private:
   constexpr void take_step(Machine& m, List const& list) {
     numbers const n = now();
     detail::buckets sent{m, detail::count_in(list)};
-    states_.rewind();
+    rewind();
     list.for_each([&, this](auto& w) {
       if (!w.slot().sum) return;
       if (treated_.of(&*w.handle()).frozen) w.zero_gradient();
-      else if (sent.sum(w.slot(), w.size)) this->update(w, n);  // a long one is updated while it is in the cache
+      else sent.sum(w.slot(), w.size);
     });
     sent.send();
-    states_.rewind();
     list.for_each([&, this](auto& w) {
       if (w.slot().sum) this->update(w, n);
     });
@@ -320,7 +312,6 @@ private:
     using all       = shape<D...>;
     using by        = detail::factors<all>;
     auto& m         = w.machine();
-    auto& s         = state_of(w);
     auto const kept = static_cast<T>(n.kept), least = static_cast<T>(epsilon1);
     tensor<T, L, D...> g{m, std::move(w.slot().sum)};  // nobody else reads it
     w.zero_gradient();
@@ -328,27 +319,27 @@ private:
       if (is_factored<all>()) {
         using rows     = tensor_of<T, L, typename by::rows>;
         using columns  = tensor_of<T, L, typename by::columns>;
-        auto const add = [&](auto const& mean, auto const& square) {
-          m.transform(square.size, function::mean_of_squares<T>{kept, least}, mean->data(), square.data());
+        auto const add = [&](auto& mean, auto const& square) {
+          m.transform(square.size, function::mean_of_squares<T>{kept, least}, mean.data(), square.data());
         };
-        add(s.rows, mean_square<typename by::rows>(g));
-        add(s.columns, mean_square<typename by::columns>(g));
-        rows const r{m, s.rows};
-        columns const c{m, s.columns};
+        rows r{m, array_of<typename by::rows>(0, w)};
+        columns c{m, array_of<typename by::columns>(1, w)};
+        add(r, mean_square<typename by::rows>(g));
+        add(c, mean_square<typename by::columns>(g));
         auto const mean = detail::finished(detail::reduced<reduction::sum, typename by::rest>(
             function::scaled<T>{T{1} / static_cast<T>(m.counted().size_of(shape<typename by::second_dim>{}))}, r));
         auto const u    = detail::each<T, all>(function::unit_by_factors{}, g, r, mean, c);
-        return go_down(w, s, u, n);
+        return go_down(w, u, n);
       }
     }
     auto own = g.release();
     detail::become_own_copy(own, m, w.size);
-    m.transform(w.size, function::into_unit<T>{kept, least}, own->data(), s.second->data());
-    go_down(w, s, tensor<T, L, D...>{m, std::move(own)}, n);
+    m.transform(w.size, function::into_unit<T>{kept, least}, own->data(), array_of<all>(2, w)->data());
+    go_down(w, tensor<T, L, D...>{m, std::move(own)}, n);
   }
 
-  template<class T, class L, class... D, class State>
-  constexpr void go_down(parameter<T, L, D...>& w, State& s, tensor<T, L, D...> const& u, numbers const& n) {
+  template<class T, class L, class... D>
+  constexpr void go_down(parameter<T, L, D...>& w, tensor<T, L, D...> const& u, numbers const& n) {
     auto& m             = w.machine();
     auto length         = mean_square<shape<>>(static_cast<tensor<T, L, D...> const&>(w));
     auto const u_square = mean_square<shape<>>(u);
@@ -357,11 +348,13 @@ private:
                 length.data(), u_square.data());
     w.handle()->written();
     T const* const by = length.data();
-    if (beta1 > 0) m.transform(w.size, function::step_along_mean<T, T>{static_cast<T>(beta1), by}, w.data(), s.first->data(), u.data());
+    if (beta1 > 0)
+      m.transform(w.size, function::step_along_mean<T, T>{static_cast<T>(beta1), by}, w.data(), array_of<shape<D...>>(3, w)->data(), u.data());
     else m.transform(w.size, function::step_down_by_value<T, T>{T{1}, by}, w.data(), u.data());
   }
 
-  optimizer_states states_{};
+  // A list for each name, so that a record knows by which dimensions an array is split.
+  optimizer_states rows_{}, columns_{}, second_{}, first_{};
   detail::treatments treated_{};
   double step_ = 0;
 };
