@@ -29,6 +29,7 @@ struct up_to : dim<Most> {
   static constexpr bool is_counted = true;
 };
 
+/// A class that derives from `dim<N>` or `up_to<N>`: a name and a size.
 template<class D>
 concept Dimension = requires { D::size; } && std::derived_from<D, dim<D::size>>;
 

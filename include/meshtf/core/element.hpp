@@ -35,7 +35,9 @@ constexpr element_facts facts_of(element e) {
   throw "meshtf: this is no element type";
 }
 
+/// Bytes of one element.
 constexpr extent bytes_of(element e) { return facts_of(e).bytes; }
+/// Its name in C++, for messages.
 constexpr std::string_view to_string(element e) { return facts_of(e).name; }
 
 /// Facts about the element type `T`. A type without a specialisation can't be the element type of a tensor; nothing is assumed about it.
@@ -123,6 +125,7 @@ concept NarrowElement = Element<T> && !std::same_as<T, typename element_traits<T
 template<Element T>
 using computed = typename element_traits<T>::computes_in;
 
+/// The enumerator of an element type.
 template<Element T>
 inline constexpr element element_of = element_traits<T>::kind;
 

@@ -104,6 +104,7 @@ struct layout {
   }();
 };
 
+/// A class that derives from `layout<M, Rules...>`, or is `dry`. (It must not be called `rules`: that is the name of a member.)
 template<class L>
 concept Layout = requires {
   typename L::mesh_type;
@@ -120,6 +121,7 @@ struct dry {
   static constexpr auto rules = L::rules;
 };
 
+/// Whether `L` is the dry form of a layout.
 template<class L>
 inline constexpr bool is_dry = false;
 template<class L>

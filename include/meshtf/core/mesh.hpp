@@ -25,6 +25,7 @@ struct axis {
   static constexpr link over_link = Over;
 };
 
+/// A class that derives from `axis<N>`: a name, and so many processes along it.
 template<class A>
 concept MeshAxis = requires {
   A::size;
@@ -62,6 +63,7 @@ struct mesh {
   static constexpr extent size = (A::size * ... * extent{1});
 };
 
+/// A class that derives from `mesh<A...>`: processes with a coordinate along each of the axes.
 template<class M>
 concept Mesh = requires {
   typename M::all_axes;

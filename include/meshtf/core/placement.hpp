@@ -120,6 +120,7 @@ struct shown<L, parts_do_not_divide_dim<D, Size, Parts>> : shown_over<parts_do_n
 template<Layout L, class S>
 using placement_verdict_of = typename detail::objection<wet<L>, S>::type;
 
+/// `legal`, or the first objection to a tensor of these dimensions under layout `L`.
 template<Layout L, Dimension... D>
 using placement_verdict = placement_verdict_of<L, shape<D...>>;
 

@@ -153,6 +153,7 @@ constexpr fixed_text<255> left_column(std::string_view text, std::size_t width) 
   fixed_text<255> column{text};
   return column.fill(width > text.size() ? width - text.size() : 0, ' ');
 }
+/// The same, with the text at its right end.
 constexpr fixed_text<255> right_column(std::string_view text, std::size_t width) {
   fixed_text<255> column;
   column.fill(width > text.size() ? width - text.size() : 0, ' ');

@@ -42,6 +42,7 @@ struct axes_names<axes<A...>> {
 
 }  // namespace detail
 
+/// The names of a mesh and of its axes.
 template<Mesh M>
 inline constexpr named_mesh named_mesh_of{
     .name  = detail::name<M>,

@@ -19,8 +19,11 @@
 namespace meshtf {
 inline namespace v0 {
 
+/// 1024 bytes.
 inline constexpr extent KiB = 1024;
+/// 1024 KiB.
 inline constexpr extent MiB = 1024 * KiB;
+/// 1024 MiB.
 inline constexpr extent GiB = 1024 * MiB;
 
 /// One call to MPI, seen by one process.

@@ -118,6 +118,7 @@ private:
   extent flops_, elementwise_flops_, bytes_touched_, parameter_bytes_, optimizer_bytes_, peak_bytes_;
 };
 
+/// What `b` costs more than `a`.
 template<Mesh M, std::size_t Capacity>
 constexpr cost_difference<M> operator-(cost<M, Capacity> const& b, cost<M, Capacity> const& a) {
   return {b, a};

@@ -15,8 +15,10 @@ inline namespace v0 {
 /// what operations make on their way back, an activation what they make on their way forward; a buffer is packed for a product, or is a message.
 enum class held_for : std::uint8_t { parameter, optimizer_state, data, activation, gradient, buffer };
 
+/// The number of enumerators of `held_for`.
 inline constexpr std::size_t kinds_of_holding = 6;
 
+/// Its name in words.
 constexpr std::string_view to_string(held_for h) {
   switch (h) {
     case held_for::parameter: return "parameters";

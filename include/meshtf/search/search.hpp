@@ -37,6 +37,7 @@ struct least_time {
   extent memory = std::numeric_limits<extent>::max();
 };
 
+/// The least time, whatever memory it takes.
 inline constexpr least_time least_time_unbounded{};
 
 /// A layout in a ranking.

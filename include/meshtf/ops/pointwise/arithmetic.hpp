@@ -114,6 +114,7 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
 // of both. An open sum times a tensor, or divided by one, stays open; the tensor's gradient is then computed from an open sum and owes the same axes.
 // Source of the rules for open sums: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
 
+/// x + y, element by element; of open sums an open sum.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator+(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::plus, X, Y>;
@@ -125,6 +126,7 @@ constexpr auto operator+(X const& x, Y const& y) {
   else return detail::rejected{};
 }
 
+/// x - y, element by element; of open sums an open sum.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator-(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::minus, X, Y>;
@@ -136,6 +138,7 @@ constexpr auto operator-(X const& x, Y const& y) {
   else return detail::rejected{};
 }
 
+/// x * y, element by element; an open sum times a tensor stays open.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator*(X const& p, Y const& q) {
   using meets = detail::meeting_of<algebra::meeting::times, X, Y>;
@@ -160,6 +163,7 @@ constexpr auto operator*(X const& p, Y const& q) {
   }
 }
 
+/// x / y, element by element, for floating point elements; an open sum divided by a tensor stays open.
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator/(X const& p, Y const& q) {
   using meets = detail::meeting_of<algebra::meeting::over, X, Y>;
@@ -185,6 +189,7 @@ constexpr auto operator/(X const& p, Y const& q) {
 
 // ---- one operand, and a number
 
+/// -x.
 template<detail::Operand X>
 constexpr auto operator-(X const& x) {
   return detail::linearly<algebra::use::negated>(

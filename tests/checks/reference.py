@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""docs/reference.md: every public name with its signature and what its header says of it.
+
+reference.py --check   is the page what the headers say, and has every public name a comment?
+reference.py --write   writes the page
+
+Public is what stands in namespace meshtf or meshtf::nn at the beginning of a line; namespaces for the library itself (detail, task, kernel and others) are
+left out. A declaration belongs to the comment of `///` lines above it; an overload without one, to the first of its name in its file.
+"""
+import re
+import sys
+from pathlib import Path
+
+root = Path(__file__).parents[2]
+page = root / "docs/reference.md"
+rooms = [
+    ("core", "Dimensions, meshes, layouts, elements"), ("tensor", "Tensors, parameters, open sums, gradients"), ("ops", "Operations"), ("nn", "Layers"),
+    ("optim", "Optimizers and schedules"), ("price", "Prices"), ("search", "The best layout"), ("explain", "In words"), ("runtime", "Processes"),
+    ("io", "Checkpoints and whole tensors"), ("data", "Data"), ("plan", "Verdicts"),
+]
+of_the_library = {"detail", "task", "kernel", "function", "work_of", "math"}
+
+
+def name_of(declaration):
+    """What is declared, or None: a deduction guide, a specialisation, a macro's use."""
+    text = re.sub(r"^\s*template\s*<", "template<", declaration)
+    while text.startswith("template<"):
+        depth, i = 0, len("template")
+        for i in range(len("template"), len(text)):
+            depth += {"<": 1, ">": -1}.get(text[i], 0) if text[i - 1 : i + 1] != "->" else 0
+            if depth == 0:
+                break
+        text = text[i + 1 :].strip()
+        text = re.sub(r"^requires\s*(\((?:[^()]|\([^()]*\))*\)|[\w:]+(?:<[^<>]*>)?(?:\s*(?:&&|\|\|)\s*[\w:]+(?:<[^<>]*>)?)*)\s*", "", text)
+    if match := re.match(r"(?:struct|class|enum class|enum|concept|using)\s+(\w+)\s*([^\w\s]|$)", text):
+        return None if match[2] == "<" else match[1]
+    if match := re.match(r"(?:inline |static |constexpr |consteval )*[\w:<>,\s*&]*?\b(\w+)\s*(=|\{)", text):
+        if "(" not in text[: match.start(2)]:
+            return match[1] if "<" not in text[match.end(1) : match.start(2)] else None
+    if match := re.search(r"(operator\S+?|\b\w+)\s*\(", text):
+        return None if match[1] in {"if", "static_assert", "decltype", "requires"} or match[1].isupper() else match[1]
+    return None
+
+
+def entries(path):
+    """[(name, signature, comment lines)] of the public declarations in a header."""
+    found, comment, spaces, seen = [], [], [], set()
+    lines = path.read_text().splitlines()
+    i = 0
+    while i < len(lines):
+        line = lines[i]
+        if (match := re.match(r"(?:inline )?namespace\b *([\w:]*)", line)) and line.count("{") > line.count("}"):
+            spaces.append(match[1])
+            comment = []
+        elif re.match(r"}\s*// namespace", line):
+            if not spaces:
+                sys.exit(f"{path}:{i + 1}: this closes a namespace that was not seen to open")
+            spaces.pop()
+            comment = []
+        elif line.startswith("///"):
+            comment.append(line[4:])
+        elif line.strip() == "" or line.startswith(("//", "#", "}", " ", "static_assert", "MESHTF_", "extern", "{", "namespace")):
+            if line.strip() != "" or comment:
+                comment = [] if line.strip() != "" else comment
+        elif spaces and not set(spaces) & of_the_library:
+            declaration = line
+
+            def unconstrained(text):
+                return re.sub(r"\brequires requires\b[^{]*\{(?:[^{}]|\{[^{}]*\})*\}", "", text)
+
+            while not re.search(r"[;{]\s*(//.*)?$|\{", unconstrained(declaration).replace("{}", "")) and i + 1 < len(lines):
+                i += 1
+                declaration += " " + lines[i].strip()
+            declaration = unconstrained(declaration)
+            signature = re.split(r"\{(?!\})|;", declaration.replace("= {}", "=\0"), maxsplit=1)[0].replace("=\0", "= {}")
+            signature = re.sub(r"\s+", " ", re.sub(r"//.*", "", signature)).strip()
+            name = name_of(declaration)
+            if name and not re.search(r"\b(struct|class)\s+\w+\s*$", signature) or name and comment:
+                if comment or name not in seen:
+                    found.append((name, signature, comment))
+                elif found:
+                    same = next(e for e in reversed(found) if e[0] == name)
+                    found[found.index(same)] = (name, same[1] + "\n" + signature, same[2])
+                seen.add(name)
+            comment = []
+            open_braces = declaration.count("{") - declaration.count("}")
+            while open_braces > 0 and i + 1 < len(lines):  # its body
+                i += 1
+                open_braces += lines[i].count("{") - lines[i].count("}")
+        i += 1
+    return found
+
+
+def shortened(signature):
+    signature = re.sub(r",?\s*std::source_location at = std::source_location::current\(\)", "", signature)
+    return re.sub(r"\b(constexpr|inline|detail::)\s*", "", signature).strip()
+
+
+def verdict_names():
+    """Empty struct templates: what objections are made of."""
+    found = set()
+    for path in (root / "include/meshtf").rglob("*.hpp"):
+        found |= set(re.findall(r"^struct (\w+) \{\};", path.read_text(), re.M))
+    return found
+
+
+def text():
+    verdicts = verdict_names()
+    out = ["# Reference", "", "Every public name, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
+           "computes, what it sends, what its gradient is, and which errors it knows. Files are in `include/meshtf/`. Verdicts are in [errors.md](errors.md) too, with the compilers' words.", ""]
+    missing = []
+    for room, title in rooms:
+        out += [f"## {title}", ""]
+        for path in sorted((root / "include/meshtf" / room).rglob("*.hpp")):
+            all_of_it = entries(path)
+            if room == "plan":  # the rules themselves are for those who work on the library
+                all_of_it = [e for e in all_of_it if re.search(r"\bstruct \w+( \{\})?$", e[1]) and e[2] and e[0] in verdicts]
+            if not all_of_it:
+                continue
+            out += [f"### `{path.relative_to(root / 'include/meshtf')}`", ""]
+            for name, signature, comment in all_of_it:
+                if not comment:
+                    missing.append(f"{path.relative_to(root)}: {name}")
+                    continue
+                out += [f"**{name}**".replace("_", "\\_"), "", "```c++"] + [shortened(s) for s in signature.split("\n")] + ["```", ""]
+                block = False
+                for line in comment:
+                    code = line.startswith("    ")
+                    if code != block:
+                        out.append("```c++" if code else "```")
+                        block = code
+                    out.append(line[4:] if code else line)
+                if block:
+                    out.append("```")
+                out.append("")
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n", missing
+
+
+def main():
+    if sys.argv[1:] not in (["--check"], ["--write"]):
+        sys.exit(__doc__)
+    made, missing = text()
+    for m in missing:
+        print(f"{m} has no comment")
+    if sys.argv[1] == "--write":
+        page.write_text(made)
+    elif not page.exists() or page.read_text() != made:
+        print("docs/reference.md is not what the headers say: run tests/checks/reference.py --write")
+        return 1
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
