@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include <meshtf/nn/embedding.hpp>
@@ -38,6 +39,8 @@ template<class Tensor>
 struct residual {
   Tensor stream;
   Tensor branch;
+
+  constexpr auto values() const { return std::tuple{stream, branch}; }
 };
 
 /// Self-attention and feed-forward: each works on the norm of the stream and is added to the stream.

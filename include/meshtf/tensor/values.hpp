@@ -1,4 +1,4 @@
-// The values that a function of the program takes and returns: a tensor, an open sum, or a tuple of these.
+// The values that a function of the program takes and returns: a tensor, an open sum, a tuple of these, or a struct that names its values.
 #pragma once
 
 #include <tuple>
@@ -10,6 +10,11 @@
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
+
+/// A struct of values says which they are, and is made from them in the same order:
+/// `constexpr auto values() const { return std::tuple{stream, branch}; }`.
+template<class Z>
+concept HasValues = !Operand<Z> && requires(Z const& z) { z.values(); };
 
 /// Calls f with the tensor, with the addends of the open sum, or with each in the tuple. With several values of one type, with those that correspond.
 template<class F, class T, class L, class... D, class... Same>
@@ -29,6 +34,11 @@ constexpr void for_each_value(F const& f, std::tuple<Z...> const& first, Same co
   [&]<std::size_t... I>(std::index_sequence<I...>) { (for_each_value_at<I>(f, first, more...), ...); }(std::index_sequence_for<Z...>{});
 }
 
+template<class F, HasValues Z, class... Same>
+constexpr void for_each_value(F const& f, Z const& first, Same const&... more) {
+  for_each_value(f, first.values(), more.values()...);
+}
+
 /// The same with each tensor replaced by f of it, which is a tensor of the same type.
 template<class F, class T, class L, class... D>
 constexpr auto map_values(F const& f, tensor<T, L, D...> const& z) {
@@ -41,6 +51,11 @@ constexpr auto map_values(F const& f, partial<V, Over> const& p) {
 template<class F, class... Z>
 constexpr auto map_values(F const& f, std::tuple<Z...> const& all) {
   return std::apply([&f](Z const&... z) { return std::tuple{map_values(f, z)...}; }, all);
+}
+
+template<class F, HasValues Z>
+constexpr Z map_values(F const& f, Z const& z) {
+  return std::apply([](auto&&... value) { return Z{std::move(value)...}; }, map_values(f, z.values()));
 }
 
 /// An argument of a function that will be called again: of a tensor its elements, in the version that they have now, and its slot.
@@ -68,10 +83,12 @@ constexpr X const& argument(X const& x) {
   return x;
 }
 
-/// The machine of the first operand.
+/// The machine of the first value among these, in tuples and structs too.
 template<class First, class... Rest>
 constexpr auto& machine_of_first(First const& x, Rest const&... rest) {
   if constexpr (Operand<First>) return entered(x).machine();
+  else if constexpr (HasValues<First>) return machine_of_first(std::get<0>(x.values()));
+  else if constexpr (requires { std::get<0>(x); }) return machine_of_first(std::get<0>(x));
   else return machine_of_first(rest...);
 }
 

@@ -99,7 +99,7 @@ private:
 }  // namespace detail
 
 /// f(x...), whose intermediate values are not kept for the backward pass: it computes f again instead. `x` and the results are tensors or open sums;
-/// several results are a tuple.
+/// several results are a tuple, or a struct with `values()` such as `nn::residual`.
 ///
 ///     auto h = recompute([&](auto const& x) { return block(x); }, x);
 ///
@@ -109,7 +109,7 @@ private:
 /// what f captures by reference, must live until `backward`, and captured values must not be written before it (that of `x` is detected).
 /// Source: Chen et al., Training Deep Nets with Sublinear Memory Cost (2016).
 template<class F, class... X>
-  requires(!detail::Operand<F> && (detail::Operand<X> || ...))
+  requires(!detail::Operand<F> && sizeof...(X) > 0)
 constexpr auto recompute(F&& f, X const&... x) {
   auto& m = detail::machine_of_first(x...);
   if (!m.records_gradients() || !m.keeps_tape()) return f(detail::argument(x)...);
