@@ -39,7 +39,10 @@ struct displacement {
     extent const most = to - i;
     if (from == 0) return {0, most, false};
     extent at = reversed ? offset - i : offset + i;
-    if (wraps) at = (at % from + from) % from;
+    if (wraps && (at < 0 || at >= from)) {
+      at += at < 0 ? from : -from;
+      if (at < 0 || at >= from) at = (at % from + from) % from;  // a division takes longer than a short run
+    }
     extent const before = reversed ? at - from + 1 : -at;  // steps until x begins, and until it ends
     extent const left   = reversed ? at + 1 : from - at;
     if (before > 0) return {0, before < most ? before : most, false};

@@ -78,7 +78,7 @@ struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
 
 }  // namespace detail
 
-/// `x` with `To` in the place of `From`, which has the same size. If elements of `From` are counted at run time, there are at least as many of them as
+/// `x` with `To` in the place of `From`, which has the same size. If elements of `From` are counted at run time, there are at least as many as
 /// of `To`. Further pairs of names are renamed at the same time, so they may be exchanged:
 ///
 ///     auto here  = rename<length, memory>(x);
