@@ -1,0 +1,80 @@
+// What operations that move elements along split dimensions send: as the compiler promises it and as MPI sees it.
+#include "compare.hpp"
+
+#include "../catch.hpp"
+
+namespace accounting {
+
+namespace {
+
+using namespace meshtf;
+
+struct rows : axis<2> {};
+struct cols : axis<2> {};
+struct grid : mesh<rows, cols> {};
+
+struct batch : dim<4> {};
+struct length : dim<12> {};
+struct groups : dim<8> {};
+struct all_groups : dim<8> {};
+struct experts : dim<6> {};
+struct all_experts : dim<6> {};
+struct width : dim<5> {};
+
+/// A row of two parts, one of four, and names that change places along one axis.
+struct mixed : layout<grid, split<batch, rows>, split<length, cols>, split<groups, rows>, split<experts, rows>> {};
+struct in_a_row : layout<grid, split<length, cols, rows>> {};
+
+struct sends {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    parameter<float, L, batch, length, width> w{m};
+    parameter<float, L, length, width> v{m};
+    auto const x    = tanh(shift<length>(w, 2));
+    auto const y    = roll<length>(x, -1);
+    auto const z    = shift<length>(v, -3, 1);
+    auto const loss = sum(square(y)) + sum(square(z));
+    backward(loss);
+  }
+};
+
+struct exchanges_names {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    parameter<float, L, groups, all_experts, width> x{m};
+    auto const loss = sum(square(rename<groups, all_groups, all_experts, experts>(x)));
+    backward(loss);
+  }
+};
+
+template<class L, class F>
+void check(F const& f) {
+  static constexpr auto promised = dry_run<L>(F{});
+  process_mesh<grid> m{MPI_COMM_WORLD};
+  pmpi::start();
+  auto const counted = recorded<L>(m, f);
+  auto const made    = pmpi::stop();
+  CHECK(difference(promised, made) == "");
+  CHECK(difference(promised, counted) == "");
+}
+
+}  // namespace
+
+TEST_CASE("shift and roll send what is promised", "[4]") {
+  static constexpr auto promised = dry_run<in_a_row>(sends{});
+  static_assert(promised.calls<collective::neighbours>() == 6);
+  extent bytes = 0;
+  for (auto const& c : promised.collectives())
+    if (c.kind == collective::neighbours) bytes += c.payload;
+  CHECK(bytes == 2 * 4 * (4 * 5 * (2 + 1) + 5 * 3));  // there and back, rows of 4 x 5 and of 5 floats
+  check<mixed>(sends{});
+  check<in_a_row>(sends{});
+}
+
+TEST_CASE("names that change places along one axis are one all-to-all", "[4]") {
+  constexpr auto promised = dry_run<mixed>(exchanges_names{});
+  static_assert(promised.calls<collective::all_to_all>() == 2 && promised.calls<collective::all_gather>() == 0);
+  check<mixed>(exchanges_names{});
+}
+
+}  // namespace accounting
