@@ -63,7 +63,11 @@ std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
   auto const nearest = argmax<Key>(weights);  // classes of which there are as many as are counted
   auto const smooth  = softmax_cross_entropy<Key>(weights, nearest, {.label_smoothing = 0.1});
   auto const ordered = sum(sort<Key>(weights) * cumprod<Key>(weights, {.exclusive = true}));
-  auto const total   = loss + ordered + mean(square(seen)) + mean(smooth) + mean(square(sum<Place>(logits)));
+  auto const picked  = gather<Key>(weights, nearest);
+  auto const marked  = scatter<Key>(weights, nearest, picked * 2);
+  auto const raised  = scatter_add<words>(logits, ids, picked);
+  auto const by_id   = mean(square(marked)) + mean(square(raised));
+  auto const total   = by_id + loss + ordered + mean(square(seen)) + mean(smooth) + mean(square(sum<Place>(logits)));
   backward(total);
 
   std::vector<values> shown{to_global(normed), to_global(weights), to_global(logits), to_global(loss), to_global(total), to_global(longest)};
@@ -74,6 +78,7 @@ std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
   shown.push_back(to_global(sort<Key>(weights)));
   shown.push_back(to_global(top_k<words, best_words>(logits).index));
   shown.push_back(to_global(seen)), shown.push_back(to_global(smooth));
+  shown.push_back(to_global(picked)), shown.push_back(to_global(marked)), shown.push_back(to_global(raised));
   auto const show = [&](auto const& w) { shown.push_back(to_global(finish(gradient(w)))); };
   show(positions), show(memory), show(table), show(scale), show(bias);
   return shown;
