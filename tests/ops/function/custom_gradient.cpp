@@ -4,6 +4,19 @@
 
 using namespace zoo;
 
+namespace {
+
+using x_of = tensor<double, mixed, batch, hidden>;
+using w_of = tensor<double, mixed, hidden>;
+template<class Wanted, class... Given>
+using objection = typename meshtf::detail::gradients_objection<Wanted, std::tuple<Given...>>::type;
+static_assert(is_legal<objection<std::tuple<x_of, w_of>, x_of, partial<w_of, axes<rows>>>>);
+static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of>, not_one_gradient_each<1, 2>>);
+static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of, x_of>, not_the_gradient_of<x_of, w_of>>);
+static_assert(std::same_as<objection<std::tuple<w_of>, partial<x_of, axes<rows>>>, not_the_gradient_of<partial<x_of, axes<rows>>, w_of>>);
+
+}  // namespace
+
 TEST_CASE("custom_gradient with the true gradients of a product: finished, open, and as a tuple") {
   check_operation<shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& w) {
     return custom_gradient([](auto const& a, auto const& b) { return tanh(einsum<batch, hidden>(a, b)); },
