@@ -40,7 +40,7 @@ struct by_hand {
     std::vector<double> g2(w.size()), x(g, g + w.size());
     for (std::size_t i = 0; i < w.size(); ++i) g2[i] = g[i] * g[i] + o.epsilon1;
     double const rho = 1 - std::pow(t + 1, -0.8);
-    double const lr  = o.rate.value_or(std::min(1 / std::sqrt(t + 1), 0.01) * (o.scaled_by_weights ? 1 : 0.05));
+    double const lr  = o.rate < 0 ? std::min(1 / std::sqrt(t + 1), 0.01) * (o.scaled_by_weights ? 1 : 0.05) : o.rate;
     double const by  = o.scaled_by_weights ? lr * std::max(rms(w), o.epsilon2) : lr;
     auto const blend = [rho](std::vector<double>& v, std::vector<double> const& now) {
       for (std::size_t i = 0; i < v.size(); ++i) v[i] = rho * v[i] + (1 - rho) * now[i];

@@ -4,9 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <source_location>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -120,6 +118,10 @@ constexpr std::pair<std::size_t, std::size_t> two_largest(std::array<extent, N> 
   return {first, second};
 }
 
+/// The dimension with this number, as a shape.
+template<std::size_t N, class... D, std::size_t... I>
+auto one_dim(shape<D...>, std::index_sequence<I...>) -> decltype((shape<>{} + ... + kept_if<I == N, D>{}));
+
 /// The factors that stand for an array of shape `S`.
 template<class S>
 struct factors {
@@ -129,12 +131,13 @@ template<class A, class B, class... D>
 struct factors<shape<A, B, D...>> {
   static constexpr bool there_are = true;
   static constexpr auto largest   = two_largest(std::array<extent, 2 + sizeof...(D)>{A::size, B::size, D::size...});
-  using all                       = std::tuple<A, B, D...>;
-  using largest_dim               = std::tuple_element_t<largest.first, all>;
-  using second_dim                = std::tuple_element_t<largest.second, all>;
-  using rows                      = without<shape<A, B, D...>, shape<largest_dim>>;
-  using columns                   = without<shape<A, B, D...>, shape<second_dim>>;
-  using rest                      = without<rows, shape<second_dim>>;
+  using all                       = shape<A, B, D...>;
+  using numbers                   = std::make_index_sequence<2 + sizeof...(D)>;
+  using largest_dim               = decltype(one_dim<largest.first>(all{}, numbers{}));
+  using second_dim                = decltype(one_dim<largest.second>(all{}, numbers{}));
+  using rows                      = without<all, largest_dim>;
+  using columns                   = without<all, second_dim>;
+  using rest                      = without<rows, second_dim>;
 };
 
 }  // namespace detail
@@ -147,8 +150,8 @@ struct factors<shape<A, B, D...>> {
 /// Source: Shazeer, Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (2018), algorithms 4 to 6, as in Mesh TensorFlow.
 class adafactor {
 public:
-  /// If it is not set, step t, counted from 0, has the rate min(1 / sqrt(t + 1), 0.01), a 20th of that without `scaled_by_weights`.
-  std::optional<double> rate{};
+  /// Below 0, as at first: step t, counted from 0, has the rate min(1 / sqrt(t + 1), 0.01), a 20th of that without `scaled_by_weights`.
+  double rate = -1;
   /// Step t keeps 1 - (t + 1)^-decay of the mean squares.
   double decay = 0.8;
   /// Above 0, steps go along a running mean of u, which is kept as a whole array.
@@ -281,7 +284,7 @@ private:
   constexpr numbers now() const {
     if (std::is_constant_evaluated()) return {0, 0};  // where nothing has values
     double const usual = std::fmin(1 / std::sqrt(step_ + 1), 0.01) * (scaled_by_weights ? 1 : 0.05);
-    return {rate.value_or(usual), 1 - std::pow(step_ + 1, -decay)};
+    return {rate < 0 ? usual : rate, 1 - std::pow(step_ + 1, -decay)};
   }
 
   template<class Machine, class List>
@@ -327,7 +330,7 @@ private:
         add(r, mean_square<typename by::rows>(g));
         add(c, mean_square<typename by::columns>(g));
         auto const mean = detail::finished(detail::reduced<reduction::sum, typename by::rest>(
-            function::scaled<T>{T{1} / static_cast<T>(m.counted().size_of(shape<typename by::second_dim>{}))}, r));
+            function::scaled<T>{T{1} / static_cast<T>(m.counted().size_of(typename by::second_dim{}))}, r));
         auto const u    = detail::each<T, all>(function::unit_by_factors{}, g, r, mean, c);
         return go_down(w, u, n);
       }

@@ -1,18 +1,32 @@
 // Parameters that an optimizer steps unlike the rest: with a rate of their own, with or without decay, or not at all.
 #pragma once
 
-#include <optional>
 #include <utility>
 
 namespace meshtf {
 inline namespace v0 {
+
+namespace detail {
+
+/// Yes, no, or nothing said. (`std::optional` would be instantiated in every program that has an optimizer.)
+class perhaps {
+public:
+  constexpr perhaps() = default;
+  constexpr perhaps(bool yes) : said_(yes ? 1 : 0) {}
+  constexpr bool value_or(bool otherwise) const { return said_ < 0 ? otherwise : said_ == 1; }
+
+private:
+  int said_ = -1;
+};
+
+}  // namespace detail
 
 /// How an optimizer steps some parameters: `opt.treat(parameters(net.embedding), {.rate = 0.1})`.
 struct treatment {
   /// Times the optimizer's rate, so that a schedule acts on all.
   double rate = 1;
   /// Whether the weights decay. If nothing is said, the optimizer decides by the number of dimensions (`decayed_rank`).
-  std::optional<bool> decays{};
+  detail::perhaps decays{};
   /// A frozen parameter keeps its values. Its gradient is discarded: it is not sent, and does not count in the norm of all gradients.
   bool frozen = false;
 
