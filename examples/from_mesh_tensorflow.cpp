@@ -216,6 +216,9 @@ void reductions(process_mesh<grid>& m) {
   struct four : dim<4> {};
   auto const [values, indices] = top_k<hidden, four>(x);
 
+  //= mtf.nth_smallest_element(y, 2, model) || y.kthvalue(3, 1) || jnp.sort(y, 1)[:, 2]
+  auto const third = nth_element<model, 2>(random_uniform<float, L, batch, model>(m, {.seed = 3})).value;
+
   //= tf.sort, tf.argsort by slicewise || y.sort(1), y.argsort(1) || jnp.sort(y, 1), jnp.argsort(y, 1)
   auto const y        = random_uniform<float, L, batch, model>(m, {.seed = 2});
   auto const in_order = sort<model>(y);
@@ -331,6 +334,16 @@ void shapes(process_mesh<grid>& m) {
   auto const both    = stack<two>(x, x);
   auto const singles = unstack<two>(both);
 
+  //= mtf.shift(x, 1, length, wrap=False) || F.pad(x, (0, 0, 1, 0))[:, :-1] || jnp.pad(x, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+  auto const later = shift<length>(x, 1);
+
+  //= mtf.shift(x, 1, length, wrap=True) || x.roll(1, 1) || jnp.roll(x, 1, 1)
+  auto const round_about = roll<length>(x, 1);
+
+  //= mtf.concat([x, x], "length") || x.repeat(1, 2, 1) || jnp.tile(x, (1, 2, 1))
+  struct eight : dim<8> {};
+  auto const twice = tile<length, eight>(x);
+
   //= tf.reverse by slicewise || x.flip(1) || jnp.flip(x, 1)
   auto const backwards = flip<length>(x);
 
@@ -396,6 +409,25 @@ struct training {
     return loss;
   }
 };
+
+struct optimizers {
+  //= mtf.optimize.AdafactorOptimizer(1e-2) || torch.optim.Adafactor(net.parameters(), 1e-2) || optax.adafactor(1e-2)
+  adafactor factored{1e-2};
+
+  //= mtf.optimize.MomentumOptimizer(0.1, 0.9) || torch.optim.SGD(net.parameters(), 0.1, 0.9) || optax.sgd(0.1, 0.9)
+  momentum heavy{0.1, 0.9};
+
+  //= mtf.optimize.AdamWeightDecayOptimizer(1e-3) || torch.optim.AdamW(net.parameters(), 1e-3) || optax.adamw(1e-3)
+  adamw decaying{1e-3};
+};
+
+//= mtf.serialize_training_step(features, model_fn, batch, 4) ||
+//= for part in x.chunk(4): loss(part).backward() || lax.scan over parts, the gradients added up
+template<class Net, class X>
+auto loss_in_parts(Net const& net, X const& x) {
+  struct quarter : dim<2> {};
+  return accumulate<4>([&](extent i) { return net.loss(micro_batch<batch, quarter>(x, i)) / 4; });
+}
 
 //= mtf.VariableDType(tf.float32, tf.float32, tf.bfloat16) ||
 //= torch.autocast("cpu", torch.bfloat16) ||
