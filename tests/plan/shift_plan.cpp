@@ -25,8 +25,11 @@ using x = shape<batch, length, model>;
 static_assert(is_legal<shift_verdict<by_length, x, length>>);
 static_assert(is_legal<shift_verdict<by_both, x, length>>);
 static_assert(is_legal<shift_verdict<by_length, x, model>>);
-static_assert(std::same_as<shift_verdict<unequal, x, batch>, shifted_parts_differ<batch, axes<cols>>>);
-static_assert(std::same_as<shift_verdict<unequal, shape<some>, some>, shifted_parts_differ<some, axes<rows>>>);
+static_assert(is_legal<shift_verdict<unequal, x, batch>> && is_legal<shift_verdict<unequal, shape<some>, some>>);
+static_assert(is_legal<roll_verdict<by_length, x, length>> && is_legal<roll_verdict<by_length, shape<some>, some>>);
+static_assert(std::same_as<roll_verdict<unequal, x, batch>, rolled_parts_differ<batch, axes<cols>>>);
+static_assert(std::same_as<roll_verdict<unequal, shape<some>, some>, rolled_parts_differ<some, axes<rows>>>);
+static_assert(std::same_as<roll_verdict<by_length, shape<batch>, length>, dim_is_not_in_tensor<length>>);
 static_assert(std::same_as<shift_verdict<by_length, shape<batch>, length>, dim_is_not_in_tensor<length>>);
 static_assert(std::same_as<shift_verdict<clash, x, length>, one_axis_splits_two_dims<rows, batch, model>>);
 

@@ -63,10 +63,10 @@ void compute(displace<T> const& task, displace_steps const& s, place_in_mesh con
 template<Element T>
 void compute(copy_rows<T> const& task, displace_steps const& s, place_in_mesh const&, T const* x, T* z) {
   displace_steps rows = s;
-  rows.from = rows.to = task.count;
-  if (task.from_edge) rows.from_room = task.count;
+  rows.to             = task.count;
+  if (task.from_edge) rows.from = rows.from_room = task.count;
   if (task.to_edge) rows.to_room = task.count;
-  kernel::displace(rows, {}, T{}, x + task.from * s.inner, z + task.to * s.inner);
+  kernel::displace(rows, {.offset = task.from}, task.beyond, x, z + task.to * s.inner);
 }
 
 #define MESHTF_DISPLACE(T)                                                                              \

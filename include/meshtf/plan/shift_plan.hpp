@@ -6,10 +6,10 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `Dim` is split over `Axes` into parts that are not all equal, or of which the elements are counted at run time, so the edge of a part may not be
-/// where its storage ends. First reshard to a layout in which it is whole.
+/// A roll goes around `Dim`, which is split over `Axes` into parts that are not all equal, or of which the elements are counted at run time, so what
+/// leaves the last part does not fill the edge of the first. First reshard to a layout in which it is whole. (A shift works.)
 template<class Dim, class Axes>
-struct shifted_parts_differ {};
+struct rolled_parts_differ {};
 
 /// The rows of a part of `room` elements that stay when elements move by `offset`, and those that are exchanged at its edges. A row has the elements
 /// of one index of the dimension.
@@ -35,12 +35,13 @@ constexpr extent shortest_roll(extent offset, extent size) {
 
 namespace task {
 
-/// Copies `count` rows of each line. Arrays: x, z; an array of rows at an edge has no others.
+/// Copies `count` rows of each line, and `beyond` for rows past those that x holds. Arrays: x, z; an array of rows at an edge has no others.
 template<Element T>
 struct copy_rows {
   using steps_type = displace_steps;
   extent count = 0, from = 0, to = 0;
   bool from_edge = false, to_edge = false;
+  T beyond{};
 
   constexpr meshtf::work work(displace_steps const& s) const { return {.kind = "copy", .bytes = 2 * count * s.outer * s.inner * extent{sizeof(T)}}; }
 };
@@ -53,8 +54,8 @@ void compute(copy_rows<T> const&, displace_steps const&, place_in_mesh const&, T
 template<Layout L, class X, class Along>
 struct shift_plan : displace_plan<L, X, Along> {
   static constexpr bool exchanges = !detail::may_be_whole<L, Along>;
-  using even    = std::conditional_t<exchanges && is_uneven<L, shape<Along>>, shifted_parts_differ<Along, axes_of<L, Along>>, legal>;
-  using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>, even>;
+  static constexpr bool even      = !exchanges || !is_uneven<L, shape<Along>>;
+  using verdict                   = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;
 
   /// Where the parts are: the axes that split the dimension and join more than one process.
   static constexpr axis_list over = [] {
@@ -71,9 +72,14 @@ struct shift_plan : displace_plan<L, X, Along> {
   }();
 };
 
-/// `legal`, or the objection to `shift<Along>` or `roll<Along>` of a tensor of shape `X`.
+/// `legal`, or the objection to `shift<Along>` of a tensor of shape `X`.
 template<Layout L, class X, class Along>
 using shift_verdict = typename shift_plan<L, X, Along>::verdict;
+
+/// `legal`, or the objection to `roll<Along>` of a tensor of shape `X`.
+template<Layout L, class X, class Along>
+using roll_verdict = first_objection<shift_verdict<L, X, Along>,
+                                     std::conditional_t<shift_plan<L, X, Along>::even, legal, rolled_parts_differ<Along, axes_of<L, Along>>>>;
 
 }  // namespace v0
 }  // namespace meshtf

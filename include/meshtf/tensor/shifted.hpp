@@ -20,6 +20,8 @@ template<class Along>
 }
 
 /// z[i] = x[i - offset] along `Along`; where x has none, `beyond`, or if it `wraps`, x from the other end.
+///
+/// Parts that are not full are the last ones. What lies past their elements counts as `beyond`, in their own rows and in those that they hand on.
 template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, T beyond) {
   using plan = shift_plan<wet<L>, shape<D...>, Along>;
@@ -32,11 +34,11 @@ constexpr tensor<T, L, D...> moved_by(tensor<T, L, D...> const& x, extent offset
     using handle = typename result::handle_type;
     auto z       = result::uninitialised(m);
     auto const r = shifted_rows::plan(offset, placed_under<L, Along>.room());
-    if (r.stay > 0) m.run(task{.count = r.stay, .from = r.from, .to = r.to}, plan::lines, x.data(), z.data());
+    if (r.stay > 0) m.run(task{.count = r.stay, .from = r.from, .to = r.to, .beyond = beyond}, plan::lines, x.data(), z.data());
     if (r.exchanged == 0) return z;
     extent const n      = r.exchanged * plan::row;
     handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
-    m.run(task{.count = r.exchanged, .from = r.leave, .to_edge = true}, plan::lines, x.data(), leaves->data());
+    m.run(task{.count = r.exchanged, .from = r.leave, .to_edge = true, .beyond = beyond}, plan::lines, x.data(), leaves->data());
     if (!wraps) m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
     m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, r.backwards, wraps);
     m.run(task{.count = r.exchanged, .to = r.arrive, .from_edge = true}, plan::lines, static_cast<T const*>(arrives->data()), z.data());

@@ -7,6 +7,8 @@ using namespace zoo;
 namespace {
 
 struct rest : up_to<5> {};
+struct some : up_to<11> {};
+struct by_some : layout<two_by_two, padded<some, rows, cols>> {};
 
 /// f(x), where `D` is whole if the layout cuts it into unequal parts.
 template<class D, class X, class F>
@@ -26,9 +28,31 @@ TEST_CASE("shift and roll of whole dimensions, by any distance") {
 
 TEST_CASE("shift of split dimensions: the edges go to the processes next to them") {
   check_operation<shape<in, hidden, length>, shape<batch, in>>([](auto const& x, auto const& y) {
-    auto const over_hidden = [](auto const& v) { return shift<hidden>(v, 2) + shift<hidden>(v, -1, 1.5); };
-    return std::tuple{along<hidden>(x, over_hidden), shift<length>(x, 1), along<batch>(y, [](auto const& v) { return shift<batch>(v, -1); })};
+    return std::tuple{shift<hidden>(x, 2), shift<hidden>(x, -1, 1.5), shift<length>(x, 1), shift<batch>(y, -1), shift<batch>(y, 1, 2.0)};
   });
+}
+
+TEST_CASE("shift of unequal parts, by as much as they have room for", "[3][5]") {
+  constexpr auto by_hidden = [](auto const& x) { return std::tuple{shift<hidden>(x, 4), shift<hidden>(x, -4, 1.5), shift<hidden>(x, -3)}; };
+  constexpr auto by_batch  = [](auto const& x) { return std::tuple{shift<batch>(x, -3), shift<batch>(x, 3), shift<batch>(x, -2, 2)}; };
+  using over_hidden        = operation<double, std::remove_const_t<decltype(by_hidden)>, drawn{}, shape<in, hidden>>;
+  using over_batch         = operation<double, std::remove_const_t<decltype(by_batch)>, drawn{}, shape<batch, in>>;
+  if (boost::mpi::communicator{}.size() == 5) check_under<fifths>(over_hidden{}, run<alone>(over_hidden{}), 1e-12);
+  else check_under<thirds>(over_batch{}, run<alone>(over_batch{}), 1e-12);
+}
+
+TEST_CASE("shift of what is counted, over 4 processes", "[4]") {
+  auto& m = processes<two_by_two>();
+  for (extent there : {11, 9, 6, 5, 1}) {
+    counted<some> const now{m, there};
+    auto const x = from_global<double, by_some, some>(m, xt::xarray<double>(xt::arange<double>(1, static_cast<double>(there + 1))));
+    for (extent by : {1, 3, -1, -2, -3}) {
+      INFO(there << " elements by " << by);
+      auto const z = to_global(shift<some>(x, by, -1));
+      for (extent i = 0; i < there; ++i)
+        CHECK(z(static_cast<std::size_t>(i)) == (i - by >= 0 && i - by < there ? static_cast<double>(i - by + 1) : -1.0));
+    }
+  }
 }
 
 TEST_CASE("roll of split dimensions, also by whole parts, and the shorter way around") {

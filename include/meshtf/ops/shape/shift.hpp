@@ -12,7 +12,7 @@ inline namespace v0 {
 ///
 ///     auto before = shift<length>(x, 1);   // what stood one place earlier
 ///
-/// Where `Along` is whole, it is local. Where it is split into equal parts, each process hands the `offset` rows at the edge of its part to the
+/// Where `Along` is whole, it is local. Where it is split, each process hands the `offset` rows at the edge of its part to the
 /// process next to it (one message of kind `neighbours`), so `offset` is at most the size of a part; the price depends on it. An open sum stays open.
 /// Gradient: dz shifted back, with the same message; that of a parameter stays open. Errors: `software_error` if `offset` reaches beyond a neighbour.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018); `shift` there reaches any distance, with two messages.
@@ -37,10 +37,10 @@ constexpr auto shift(X const& operand, extent offset, V value, std::source_locat
 
 /// z[i] = x[i - offset] along `Along`, where the last element is followed by the first; of the same shape and placement.
 ///
-/// It sends what `shift` sends, the shorter way around. Gradient: dz rolled back; that of a parameter stays open. Errors: as of `shift`.
+/// It sends what `shift` sends, the shorter way around; the parts of a split dimension are equal. Gradient: dz rolled back; that of a parameter stays open. Errors: as of `shift`.
 template<Dimension Along, detail::Operand X>
 constexpr auto roll(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
-  using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = roll_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<verdict>, "meshtf: roll can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("roll", at, x, offset, true); });

@@ -1,5 +1,5 @@
-// error: shifted_parts_differ<
-// error: meshtf: shift can't work along this dimension
+// error: rolled_parts_differ<
+// error: meshtf: roll can't work along this dimension
 #include <meshtf/ops/shape/shift.hpp>
 #include <meshtf/planning.hpp>
 
@@ -15,8 +15,8 @@ struct by_batch : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 inline constexpr auto cost = meshtf::dry_run<by_length>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
   meshtf::tensor<float, L, batch, length> x{m};
 #ifdef FIXED
-  auto before = shift<length>(meshtf::reshard<by_batch>(x), 1);
+  auto before = roll<length>(meshtf::reshard<by_batch>(x), 1);
 #else
-  auto before = shift<length>(x, 1);
+  auto before = roll<length>(x, 1);
 #endif
 });
