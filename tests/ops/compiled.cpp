@@ -59,6 +59,7 @@ void sums(machine<L>& m) {
   CHECK(argmax<width>(x).size > 0);
   CHECK(cumsum<width>(x).size > 0);
   CHECK(cumprod<width>(x, {.exclusive = true}).size > 0);
+  CHECK(cumsum<batch>(x).size > 0);
   CHECK(static_cast<double>(sum(x + x).value()) == 2 * static_cast<double>(sum(x).value()));
   CHECK(all(equal(where(greater(x, 0), x, x + x), x)).value());  // compiled here, since its operands have two types
   CHECK(max<width>(x).size > 0);

@@ -136,14 +136,15 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
 /// Neighbouring lines that go together along the dimension, so that memory is read in its order, and what is kept for each of them stays in cache.
 inline constexpr extent lines_together = 4096;
 
-/// f(first, lines) for groups of neighbouring lines, where `first` is the offset of their first elements. A line without neighbours is known as one,
-/// so what is kept for it stays in a register.
+/// f(first, number, lines) for groups of neighbouring lines, where their first elements and their numbers begin. A line without neighbours is known as
+/// one, so what is kept for it stays in a register.
 template<class F>
 void for_neighbouring_lines(line_steps const& s, F const& f) {
   for (extent o = 0; o < s.outer; ++o) {
-    if (s.inner == 1) f(o * s.outer_stride, std::integral_constant<extent, 1>{});
+    extent const first = o * s.outer_stride, number = o * s.line_stride;
+    if (s.inner == 1) f(first, number, std::integral_constant<extent, 1>{});
     else
-      for (extent begin = 0; begin < s.inner; begin += lines_together) f(o * s.outer_stride + begin, std::min(lines_together, s.inner - begin));
+      for (extent i = 0; i < s.inner; i += lines_together) f(first + i, number + i, std::min(lines_together, s.inner - i));
   }
 }
 
@@ -154,14 +155,15 @@ void join_element(Sum& total, T x) {
   else total *= static_cast<Sum>(x);
 }
 
-/// Running sums or products along the dimension, from its first element or, in `reverse`, from its last.
+/// Running sums or products along the dimension, from its first element or, in `reverse`, from its last. They go on from `before`, if it is there.
 template<reduction Op, bool Exclusive, Element T>
-void run_along(line_steps const& s, bool reverse, T const* x, T* z) {
+void run_along(line_steps const& s, bool reverse, T const* x, T* z, T const* before = nullptr) {
   using sums        = typename element_traits<T>::sums_in;
   extent const step = reverse ? -s.step : s.step;
-  for_neighbouring_lines(s, [&](extent first, auto const lines) {
+  for_neighbouring_lines(s, [&](extent first, extent number, auto const lines) {
     std::array<sums, lines_together> total;
-    std::fill_n(total.begin(), extent{lines}, Op == reduction::sum ? sums(0) : sums(1));
+    for (extent i = 0; i < lines; ++i)
+      total[static_cast<std::size_t>(i)] = before != nullptr ? static_cast<sums>(before[number + i]) : Op == reduction::sum ? sums(0) : sums(1);
     for (extent a = 0, at = first + (reverse ? (s.along - 1) * s.step : 0); a < s.along; ++a, at += step)
       for (extent i = 0; i < lines; ++i) {
         auto& so_far = total[static_cast<std::size_t>(i)];
@@ -172,15 +174,15 @@ void run_along(line_steps const& s, bool reverse, T const* x, T* z) {
   });
 }
 
-/// dx from x and dz, where z are the running products of x.
+/// dx from x and dz, where z are the running products of x: from those `before`, and with what comes from the elements `after` these.
 template<bool Exclusive, Element T>
-void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz, T* dx) {
+void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz, T* dx, T const* before = nullptr, T const* after = nullptr) {
   using sums = typename element_traits<T>::sums_in;
-  run_along<reduction::product, true>(s, reverse, x, dx);
+  run_along<reduction::product, true>(s, reverse, x, dx, before);
   extent const step = reverse ? s.step : -s.step;
-  for_neighbouring_lines(s, [&](extent first, auto const lines) {
+  for_neighbouring_lines(s, [&](extent first, extent number, auto const lines) {
     std::array<sums, lines_together> later;  // what comes from the elements whose products contain this one
-    std::fill_n(later.begin(), extent{lines}, sums(0));
+    for (extent i = 0; i < lines; ++i) later[static_cast<std::size_t>(i)] = after != nullptr ? static_cast<sums>(after[number + i]) : sums(0);
     for (extent a = 0, at = first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step)
       for (extent i = 0; i < lines; ++i) {
         auto& c            = later[static_cast<std::size_t>(i)];
@@ -194,6 +196,25 @@ void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz
           c               = element * with;
         }
       }
+  });
+}
+
+/// For each line, what the gradient's recurrence multiplies by on its way through, and what it adds.
+template<bool Exclusive, Element T>
+void fold_products(line_steps const& s, bool reverse, T const* x, T const* dz, T* factor, T* addend) {
+  using sums        = typename element_traits<T>::sums_in;
+  extent const step = reverse ? s.step : -s.step;
+  for_neighbouring_lines(s, [&](extent first, extent number, auto const lines) {
+    for (extent i = 0; i < lines; ++i) {
+      sums f = 1, c = 0;
+      for (extent a = 0, at = first + i + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step) {
+        sums const element = static_cast<sums>(x[at]), own = static_cast<sums>(dz[at]);
+        c = Exclusive ? own + element * c : element * (own + c);
+        f *= element;
+      }
+      factor[number + i] = static_cast<T>(f);
+      addend[number + i] = static_cast<T>(c);
+    }
   });
 }
 
@@ -234,6 +255,54 @@ void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_me
   });
 }
 
+template<reduction Op, Element T>
+void compute(run_on<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* before, T* z) {
+  s.lines.blocks.for_each([&](auto const& at) {
+    kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
+      extent const from = at[0] + offset;
+      if (task.exclusive) kernel::run_along<Op, true>(some, task.reverse, x + from, z + from, before + at[1] + number);
+      else kernel::run_along<Op, false>(some, task.reverse, x + from, z + from, before + at[1] + number);
+    });
+  });
+}
+template<Element T>
+void compute(fold_products<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* dz, T* folded) {
+  s.lines.blocks.for_each([&](auto const& at) {
+    kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
+      extent const from = at[0] + offset;
+      T* const factor   = folded + at[1] + number;
+      if (task.exclusive) kernel::fold_products<true>(some, task.reverse, x + from, dz + from, factor, factor + s.lines.stored_lines);
+      else kernel::fold_products<false>(some, task.reverse, x + from, dz + from, factor, factor + s.lines.stored_lines);
+    });
+  });
+}
+template<Element T>
+void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_mesh const& here, T const* folded, T* later) {
+  extent const mine = here.part_of(task.over), n = s.lines.stored_lines;
+  s.lines.blocks.for_each([&](auto const& at) {
+    for (extent o = 0; o < s.lines.outer; ++o)
+      for (extent i = 0, line = at[1] + o * s.lines.line_stride; i < s.lines.inner; ++i, ++line) {
+        typename element_traits<T>::sums_in c = 0;
+        for (extent part = task.reverse ? 0 : s.parts - 1; part != mine; part += task.reverse ? 1 : -1) {
+          T const* const there = folded + 2 * n * rank_of_part(task.over, part, here.sizes) + line;
+          c                    = static_cast<decltype(c)>(there[n]) + static_cast<decltype(c)>(there[0]) * c;
+        }
+        later[line] = static_cast<T>(c);
+      }
+  });
+}
+template<Element T>
+void compute(cumprod_gradient_on<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* before, T const* later,
+             T const* dz, T* dx) {
+  s.lines.blocks.for_each([&](auto const& at) {
+    kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
+      extent const from = at[0] + offset, line = at[1] + number;
+      if (task.exclusive) kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from, before + line, later + line);
+      else kernel::cumprod_gradient<false>(some, task.reverse, x + from, dz + from, dx + from, before + line, later + line);
+    });
+  });
+}
+
 template<Element T>
 void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, computed<T>* z) {
   s.blocks.for_each([&](auto const& at) {
@@ -270,13 +339,18 @@ void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const
     if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i])) where[i] = std::numeric_limits<std::int32_t>::max();
 }
 
-#define MESHTF_LINES(T)                                                                             \
-  template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*); \
-  template void compute(cumprod<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_LINES(T)                                                                                                       \
+  template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);                           \
+  template void compute(cumprod<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);                          \
+  template void compute(run_on<reduction::sum, T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*); \
+  template void compute(run_on<reduction::product, T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_LINES)
 #undef MESHTF_LINES
-#define MESHTF_CUMPROD_GRADIENT(T) \
-  template void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*);
+#define MESHTF_CUMPROD_GRADIENT(T)                                                                                      \
+  template void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*); \
+  template void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*);    \
+  template void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);         \
+  template void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T const*, T const*, T*);
 MESHTF_COMPILE_WIDE(MESHTF_CUMPROD_GRADIENT)
 #undef MESHTF_CUMPROD_GRADIENT
 

@@ -13,18 +13,16 @@ struct running {
   bool reverse   = false;  // those after it instead of those before
 };
 
-/// A running sum or product needs the whole of `Dim`, which is split over `Axes`. First reshard to a layout in which it is whole.
-template<class Dim, class Axes>
-struct running_sum_along_split_dim {};
-
-/// Lines that are whole in every process.
+/// Lines, and the number of parts in which processes have them.
 struct cumsum_steps {
   line_steps lines{};
+  extent parts = 1;
 
-  static constexpr bool needs_whole = true;
+  static constexpr bool needs_whole = true;  // of the search for a layout, since what is sent depends on whether the lines are split
 
   /// It uses the first array, and asks for the loop along the lines.
-  static constexpr cumsum_steps plan(task_loops const& l, loop_extents const& e) { return {line_steps::plan(l, e)}; }
+  static constexpr cumsum_steps plan(task_loops const& l, loop_extents const& e) { return {line_steps::plan(l, e), l.dim[l.along[0]].parts}; }
+  constexpr extent elements() const { return lines.rows() * lines.along; }
 };
 
 namespace task {
@@ -37,8 +35,7 @@ struct run_along {
   bool exclusive   = false;
 
   static constexpr meshtf::work work(cumsum_steps const& s) {
-    extent const n = s.lines.rows() * s.lines.along;
-    return {.kind = "reduction", .elementwise = n, .bytes = 2 * n * extent{sizeof(T)}};
+    return {.kind = "reduction", .elementwise = s.elements(), .bytes = 2 * s.elements() * extent{sizeof(T)}};
   }
 };
 template<reduction Op, Element T>
@@ -58,22 +55,96 @@ struct cumprod_gradient {
   bool exclusive   = false;
 
   static constexpr meshtf::work work(cumsum_steps const& s) {
-    extent const n = s.lines.rows() * s.lines.along;
-    return {.kind = "reduction", .elementwise = 4 * n, .bytes = 3 * n * extent{sizeof(T)}};
+    return {.kind = "reduction", .elementwise = 4 * s.elements(), .bytes = 3 * s.elements() * extent{sizeof(T)}};
   }
 };
 template<Element T>
 void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz, T* dx);
 
+// The same where processes have parts of the lines.
+
+/// Goes on from what comes from the parts before (in `reverse`, after) this one. Arrays: x, an element for each line, z.
+template<reduction Op, Element T>
+struct run_on {
+  using steps_type = cumsum_steps;
+  bool reverse     = false;
+  bool exclusive   = false;
+
+  static constexpr meshtf::work work(cumsum_steps const& s) {
+    return {.kind = "reduction", .elementwise = s.elements(), .bytes = (2 * s.elements() + s.lines.rows()) * extent{sizeof(T)}};
+  }
+};
+template<reduction Op, Element T>
+void compute(run_on<Op, T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* before, T* z);
+
+/// The gradient's recurrence through a part is s -> factor * s + addend. Arrays: x, dz, the factors of all lines and behind them the addends.
+template<Element T>
+struct fold_products {
+  using steps_type = cumsum_steps;
+  bool reverse     = false;
+  bool exclusive   = false;
+
+  static constexpr meshtf::work work(cumsum_steps const& s) {
+    return {.kind = "reduction", .elementwise = 3 * s.elements(), .bytes = 2 * (s.elements() + s.lines.rows()) * extent{sizeof(T)}};
+  }
+};
+template<Element T>
+void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz, T* folded);
+
+/// What comes to this part through those after (in `reverse`, before) it. Arrays: the factors and addends of all processes, an element for each line.
+template<Element T>
+struct pass_through_parts {
+  using steps_type = cumsum_steps;
+  axis_list over{};
+  bool reverse = false;
+
+  static constexpr meshtf::work work(cumsum_steps const& s) {
+    return {.kind = "reduction", .elementwise = 2 * s.parts * s.lines.rows(), .bytes = (2 * s.parts + 1) * s.lines.rows() * extent{sizeof(T)}};
+  }
+};
+template<Element T>
+void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const* folded, T* later);
+
+/// The gradient with what comes from both sides. Arrays: x, the products before, what comes from later elements, dz, dx.
+template<Element T>
+struct cumprod_gradient_on {
+  using steps_type = cumsum_steps;
+  bool reverse     = false;
+  bool exclusive   = false;
+
+  static constexpr meshtf::work work(cumsum_steps const& s) {
+    return {.kind = "reduction", .elementwise = 4 * s.elements(), .bytes = (3 * s.elements() + 2 * s.lines.rows()) * extent{sizeof(T)}};
+  }
+};
+template<Element T>
+void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* before, T const* later, T const* dz,
+             T* dx);
+
 }  // namespace task
 
 /// Running sums or products of a tensor of shape `X` along `Along`.
+///
+/// If `Along` is split, a scan over `over` tells each process what the parts before its own are joined to.
 template<Layout L, class X, class Along>
 struct cumsum_plan {
-  using whole = std::conditional_t<is_undecided<L> || split_over<L, shape<Along>> == 0, legal, running_sum_along_split_dim<Along, axes_of<L, Along>>>;
-  using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>, whole>;
+  using each_line = without<X, shape<Along>>;
+  using verdict   = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;
 
   static constexpr steps_under<L, cumsum_steps, X> lines = plan_steps<L, cumsum_steps, X, Along>(arrays_of<X>{});
+
+  /// Whether processes have parts of a line. A search for a layout keeps them whole.
+  static constexpr bool in_parts = [] {
+    if constexpr (is_undecided<L>) return false;
+    else return split_over<L, shape<Along>> != 0;
+  }();
+  /// The axes that split the dimension and join more than one process.
+  static constexpr axis_list over = [] {
+    axis_list joining;
+    if constexpr (in_parts)
+      for (int axis : placed_under<L, Along>.over)
+        if (detail::among(joining_axes<typename L::mesh_type>, axis)) joining.push_back(axis);
+    return joining;
+  }();
 };
 
 /// `legal`, or the objection to `cumsum<Along>` or `cumprod<Along>` of a tensor of shape `X`.

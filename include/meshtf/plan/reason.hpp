@@ -56,6 +56,7 @@ inline constexpr collective_reason reason_to_look_up{.loops = names_in<L, Loops>
 
 inline constexpr collective_reason reason_to_take_the_first{.words = "of equal elements the first counts"};
 inline constexpr collective_reason reason_to_join_ranks{.words = "the first elements of each part compete"};
+inline constexpr collective_reason reason_to_run_on{.words = "running sums and products go on from part to part"};
 
 template<class From, class S1, class To, class S2>
 inline constexpr collective_reason reason_to_move{.loops = names_in<From, S1>::value, .to = names_in<To, S2>::value};

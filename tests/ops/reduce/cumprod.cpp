@@ -1,4 +1,4 @@
-// Running products along a whole dimension, under every layout, and their gradient where elements are 0.
+// Running products along a dimension, whole or split, under every layout, and their gradient where elements are 0.
 #include "../../zoo.hpp"
 
 using namespace zoo;
@@ -65,7 +65,27 @@ TEST_CASE("cumprod of bfloat16 rounds once") {
       1e-6);
 }
 
-TEST_CASE("cumprod of an open sum, of bools and along a split dimension is a verdict") {
-  STATIC_REQUIRE(std::same_as<cumsum_verdict<data, shape<batch, in>, batch>, running_sum_along_split_dim<batch, axes<line>>>);
+TEST_CASE("cumprod along a split dimension") {
+  check_operation<shape<batch, in>, shape<out, hidden>, shape<in, hidden, batch>>([](auto const& x, auto const& y, auto const& z) {
+    return std::tuple{cumprod<batch>(x), cumprod<hidden>(y, {.exclusive = true}), cumprod<hidden>(z, {.reverse = true}),
+                      cumprod<batch>(z * 2, {.exclusive = true, .reverse = true})};
+  });
+  check_operation_in_float<shape<in, hidden>>([](auto const& x) { return cumprod<hidden>(x); });
+}
+
+TEST_CASE("zeros in some parts of a split dimension do no harm to the gradient") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    auto const draw = random_normal<double, L, in, hidden>(m, {.seed = 3});
+    parameter<double, L, in, hidden> w{m};
+    w                = where(greater(draw, -0.5), draw, 0.);  // about a third of them are 0
+    auto const probe = random_normal<double, L, in, hidden>(m, {.seed = 4});
+    backward(sum(cumprod<hidden>(w) * probe) + sum(cumprod<hidden>(w, {.exclusive = true, .reverse = true}) * probe));
+    see(finish(gradient(w)));
+  });
+}
+
+TEST_CASE("cumprod of a dimension that is not there is a verdict") {
+  STATIC_REQUIRE(is_legal<cumsum_verdict<data, shape<batch, in>, batch>>);
   STATIC_REQUIRE(is_legal<cumsum_verdict<data, shape<batch, in>, in>>);
+  STATIC_REQUIRE(std::same_as<cumsum_verdict<data, shape<batch>, in>, dim_is_not_in_tensor<in>>);
 }

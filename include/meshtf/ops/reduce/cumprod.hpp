@@ -2,17 +2,45 @@
 #pragma once
 
 #include <meshtf/ops/pointwise/cast.hpp>
-#include <meshtf/plan/cumsum_plan.hpp>
-#include <meshtf/tensor/operation.hpp>
+#include <meshtf/ops/reduce/running.hpp>
 
 namespace meshtf {
 inline namespace v0 {
+
+namespace detail {
+
+/// The gradient of running products along a split dimension.
+template<class Along, class T, class L, class... D, class... Lines>
+constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before, tensor<T, L, D...> const& dz,
+                                         running which) {
+  using plan              = cumsum_plan<wet<L>, shape<D...>, Along>;
+  using Machine           = machine<L>;
+  constexpr axis_set over = plan::over.set();
+  constexpr extent each   = 2 * shard_size<wet<L>, typename plan::each_line>;
+  constexpr extent parts  = processes_along(axis_sizes<typename L::mesh_type>, over);
+  auto& m                 = dz.machine();
+  auto const folded       = shared<storage<T, Machine>, Machine>::make(m, m, parts * each);
+  m.run(task::fold_products<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
+        offset<L>(folded->data(), m.rank_along(over) * each));
+  m.because(&reason_to_run_on);
+  m.all_gather(folded->data(), each, over);
+  auto later = tensor<T, L, Lines...>::uninitialised(m);
+  m.run(task::pass_through_parts<T>{plan::over, which.reverse}, plan::lines, static_cast<T const*>(folded->data()), later.data());
+  auto dx = tensor<T, L, D...>::uninitialised(m);
+  m.run(task::cumprod_gradient_on<T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(), std::as_const(later).data(), dz.data(),
+        dx.data());
+  return dx;
+}
+
+}  // namespace detail
 
 /// For each element the product of all elements up to it along `Along`, itself included; of the same shape and placement as `x`.
 ///
 ///     auto const alive = cumprod<length>(goes_on, {.exclusive = true});   // also .reverse = true: from the last element on
 ///
-/// `Along` is whole under the layout. Local; products of floats are kept in double. Gradient: right also where elements are 0, and it owes nothing.
+/// Products of floats are kept in double. Local where `Along` is whole; where it is split, one scan over its axes, of one number for each remaining
+/// element, hands the products from part to part. Gradient: right also where elements are 0. It owes nothing; where `Along` is split, an all-gather of
+/// two numbers for each remaining element joins what the parts do to it.
 template<Dimension Along, detail::Operand X>
 constexpr auto cumprod(X const& operand, running which = {}, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
@@ -33,16 +61,26 @@ constexpr auto cumprod(X const& operand, running which = {}, std::source_locatio
     auto const& x = detail::entered(operand);
     auto& m       = x.machine();
     m.enter("cumprod", at);
-    auto z = tensor_of<T, L, detail::shape_in<X>>::uninitialised(m);
-    m.run(task::cumprod<T>{which.reverse, which.exclusive}, plan::lines, x.data(), z.data());
-    if constexpr (FloatingElement<T>)
-      if (detail::wants_gradient(x))
-        detail::record(z, [x = detail::keep(x), which](auto const& dz) {
-          auto dx = tensor_of<T, L, detail::shape_in<X>>::uninitialised(dz.machine());
-          dz.machine().run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines, x.value().data(), dz.data(), dx.data());
-          detail::contribute(x.target(), dx);
-        });
-    return z;
+    if constexpr (plan::in_parts) {
+      auto const before = detail::joined_before<reduction::product, Along>(x, which.reverse);
+      auto z            = detail::run_on<reduction::product, Along>(x, before, which);
+      if constexpr (FloatingElement<T>)
+        if (detail::wants_gradient(x))
+          detail::record(z, [x = detail::keep(x), before = detail::keep(before), which](auto const& dz) {
+            detail::contribute(x.target(), detail::cumprod_gradient_in_parts<Along>(x.value(), before.value(), dz, which));
+          });
+      return z;
+    } else {
+      auto z = detail::run_along<reduction::product, Along>(x, which);
+      if constexpr (FloatingElement<T>)
+        if (detail::wants_gradient(x))
+          detail::record(z, [x = detail::keep(x), which](auto const& dz) {
+            auto dx = tensor_of<T, L, detail::shape_in<X>>::uninitialised(dz.machine());
+            dz.machine().run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines, x.value().data(), dz.data(), dx.data());
+            detail::contribute(x.target(), dx);
+          });
+      return z;
+    }
   }
 }
 

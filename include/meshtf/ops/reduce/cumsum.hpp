@@ -1,8 +1,7 @@
 // cumsum: running sums along a dimension.
 #pragma once
 
-#include <meshtf/plan/cumsum_plan.hpp>
-#include <meshtf/tensor/operation.hpp>
+#include <meshtf/ops/reduce/running.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -11,9 +10,10 @@ namespace detail {
 
 template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running which) {
-  auto z = tensor<T, L, D...>::uninitialised(x.machine());
-  x.machine().run(task::cumsum<T>{which.reverse, which.exclusive}, cumsum_plan<wet<L>, shape<D...>, Along>::lines, x.data(), z.data());
-  return z;
+  if constexpr (!cumsum_plan<wet<L>, shape<D...>, Along>::in_parts) return run_along<reduction::sum, Along>(x, which);
+  else if constexpr (NarrowElement<T>)  // the sums of parts are not rounded
+    return each<T, shape<D...>>(function::identity{}, running_sums<Along>(each<computed<T>, shape<D...>>(function::identity{}, x), which));
+  else return run_on<reduction::sum, Along>(x, joined_before<reduction::sum, Along>(x, which.reverse), which);
 }
 
 }  // namespace detail
@@ -22,8 +22,10 @@ constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running w
 ///
 ///     auto const before = cumsum<expert>(chosen, {.exclusive = true});   // also .reverse = true: from the last element on
 ///
-/// `Along` is whole under the layout. Local; sums of floats are kept in double. An open sum stays open. Gradient: the running sum of dz from the
-/// other end, which owes nothing; a parameter's stays open.
+/// Sums of floats are kept in double. Local where `Along` is whole; where it is split, one scan over its axes, of one number for each remaining element,
+/// hands the sums from part to part. An open sum stays open. Gradient: the running sum of dz from the other end, which sends as much and owes nothing; a
+/// parameter's stays open.
+/// Source: Blelloch, Prefix Sums and Their Applications (1990).
 template<Dimension Along, detail::Operand X>
 constexpr auto cumsum(X const& operand, running which = {}, std::source_location at = std::source_location::current()) {
   using verdict = cumsum_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;

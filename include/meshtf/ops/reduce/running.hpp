@@ -1,0 +1,40 @@
+// What cumsum and cumprod have in common: running sums and products along a dimension, which may be split.
+#pragma once
+
+#include <meshtf/plan/cumsum_plan.hpp>
+#include <meshtf/tensor/operation.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// For each line, what processes with the parts before this one's have, joined; in `reverse`, with those after it.
+template<reduction Op, class Along, class T, class L, class... D>
+constexpr auto joined_before(tensor<T, L, D...> const& x, bool reverse) {
+  using plan  = cumsum_plan<wet<L>, shape<D...>, Along>;
+  auto before = reduced<Op, typename plan::each_line>(function::identity{}, x).value;
+  x.machine().because(&reason_to_run_on);
+  x.machine().exclusive_scan(Op, Op == reduction::sum ? T{} : T{1}, before.data(), before.size, plan::over, reverse);
+  return before;
+}
+
+/// Running sums or products along a dimension that is whole.
+template<reduction Op, class Along, class T, class L, class... D>
+constexpr tensor<T, L, D...> run_along(tensor<T, L, D...> const& x, running which) {
+  auto z = tensor<T, L, D...>::uninitialised(x.machine());
+  x.machine().run(task::run_along<Op, T>{which.reverse, which.exclusive}, cumsum_plan<wet<L>, shape<D...>, Along>::lines, x.data(), z.data());
+  return z;
+}
+
+/// The same along one that is split, from `before` on.
+template<reduction Op, class Along, class T, class L, class... D, class... Lines>
+constexpr tensor<T, L, D...> run_on(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before, running which) {
+  using plan = cumsum_plan<wet<L>, shape<D...>, Along>;
+  auto z     = tensor<T, L, D...>::uninitialised(x.machine());
+  x.machine().run(task::run_on<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(), z.data());
+  return z;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
