@@ -177,6 +177,10 @@ void compare_all(boost::mpi::communicator const& world) {
   compare("flip", [](auto const& v) { return flip<length>(v); }, sequence);
   struct two : dim<2> {};
   compare("stack", [](auto const& v, auto const& w) { return stack<two>(v, w); }, x, y);
+  compare("shift", [](auto const& v) { return shift<length>(v, 1); }, sequence);
+  compare("shift_back", [](auto const& v) { return shift<length>(v, -2); }, sequence);
+  compare("roll", [](auto const& v) { return roll<length>(v, 2); }, sequence);
+  compare("tile", [](auto const& v) { return tile<length, twelve>(v); }, sequence);
   compare("concat", [](auto const& v) { return concat<twelve>(v, rename<length, memory>(v)); }, sequence);
   compare("gather", [&](auto const& v) { return gather<vocab>(v, ids); }, table);
   compare("scatter_add", [&](auto const& v) { return scatter_add<vocab>(tensor<double, L, vocab, model>{m}, ids, v); }, sequence);
