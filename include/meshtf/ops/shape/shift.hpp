@@ -37,7 +37,8 @@ constexpr auto shift(X const& operand, extent offset, V value, std::source_locat
 
 /// z[i] = x[i - offset] along `Along`, where the last element is followed by the first; of the same shape and placement.
 ///
-/// It sends what `shift` sends, the shorter way around; the parts of a split dimension are equal. Gradient: dz rolled back; that of a parameter stays open. Errors: as of `shift`.
+/// It sends what `shift` sends, the shorter way around; the parts of a split dimension are equal. Gradient: dz rolled back; that of a
+/// parameter stays open. Errors: as of `shift`.
 template<Dimension Along, detail::Operand X>
 constexpr auto roll(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
   using verdict = roll_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
