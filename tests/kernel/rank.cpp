@@ -1,4 +1,5 @@
-// The order of elements against std::sort of values and places: short and long lines, neighbouring lines, few and many elements of each, on any number of threads.
+// The order of elements against std::sort of values and places: short and long lines, neighbouring lines, few and many elements of each, on any
+// number of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -136,8 +136,8 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
 /// Neighbouring lines that go together along the dimension, so that memory is read in its order, and what is kept for each of them stays in cache.
 inline constexpr extent lines_together = 4096;
 
-/// f(first, number, lines) for groups of neighbouring lines, where their first elements and their numbers begin. A line without neighbours is known as
-/// one, so what is kept for it stays in a register.
+/// f(first, number, lines) for groups of neighbouring lines, where their first elements and their numbers begin. A line without neighbours is known
+/// as one, so what is kept for it stays in a register.
 template<class F>
 void for_neighbouring_lines(line_steps const& s, F const& f) {
   for (extent o = 0; o < s.outer; ++o) {
@@ -218,8 +218,8 @@ void fold_products(line_steps const& s, bool reverse, T const* x, T const* dz, T
   });
 }
 
-/// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the numbers of the part's lines begin. Each line
-/// has the same result in any part, so one thread takes them all at once, and reads memory in its order.
+/// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the numbers of the part's lines begin. Each
+/// line has the same result in any part, so one thread takes them all at once, and reads memory in its order.
 template<class F>
 void for_some_lines(line_steps const& s, F const& f) {
   if (thread_count() == 1) return f(s, extent{0}, extent{0});

@@ -63,8 +63,8 @@ struct long_entry {
 template<Element T>
 using entry_of = std::conditional_t<sizeof(computed<T>) == 4, short_entry, long_entry>;
 
-/// Sorts n entries, whose places are 0, 1, ..., n - 1, and returns where they are: in `from` or in `to`. Long lines are sorted by one byte of the keys
-/// after the other, without the bytes that all keys share.
+/// Sorts n entries, whose places are 0, 1, ..., n - 1, and returns where they are: in `from` or in `to`. Long lines are sorted by one byte of the
+/// keys after the other, without the bytes that all keys share.
 template<int KeyBytes, class Entry>
 Entry* sort_entries(extent n, Entry* from, Entry* to) {
   constexpr extent worth_counting = 256;

@@ -46,8 +46,8 @@ using cumsum = run_along<reduction::sum, T>;
 template<Element T>
 using cumprod = run_along<reduction::product, T>;
 
-/// The gradient of the running products z of x: dx[i] = x[0] * ... * x[i - 1] * s[i], where s[i] = dz[i] + x[i + 1] * s[i + 1]. Nothing is divided, so
-/// zeros do no harm. Arrays: x, dz, dx.
+/// The gradient of the running products z of x: dx[i] = x[0] * ... * x[i - 1] * s[i], where s[i] = dz[i] + x[i + 1] * s[i + 1]. Nothing is divided,
+/// so zeros do no harm. Arrays: x, dz, dx.
 template<Element T>
 struct cumprod_gradient {
   using steps_type = cumsum_steps;

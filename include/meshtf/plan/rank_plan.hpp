@@ -23,7 +23,8 @@ struct sort_along_split_dim {};
 template<class K, class Dim>
 struct k_is_larger_than_dim {};
 
-/// The best elements are known along the whole of `K`, which the layout splits over `Axes`. Take them along a dimension that is whole and `rename` it.
+/// The best elements are known along the whole of `K`, which the layout splits over `Axes`. Take them along a dimension that is whole and `rename`
+/// it.
 template<class K, class Axes>
 struct ranks_are_split {};
 
@@ -71,8 +72,8 @@ struct merge_steps {
 
 namespace task {
 
-/// The first elements of each line in order, and their indices in the whole. Equal elements stay in their order, and NaNs are last. If a line has fewer
-/// elements than are kept, the indices of those that are missing are -1. Arrays: x, the elements, the indices.
+/// The first elements of each line in order, and their indices in the whole. Equal elements stay in their order, and NaNs are last. If a line has
+/// fewer elements than are kept, the indices of those that are missing are -1. Arrays: x, the elements, the indices.
 template<Element T>
 struct rank {
   using steps_type                        = rank_steps;

@@ -27,8 +27,8 @@ constexpr auto last_of(tensor<T, L, D...> const& x) {
 
 }  // namespace detail
 
-/// The element number `N` (from 0) along `Along` if they are ordered from the smallest on, and its index; with `{.descending = true}` from the largest
-/// on.
+/// The element number `N` (from 0) along `Along` if they are ordered from the smallest on, and its index; with `{.descending = true}` from the
+/// largest on.
 ///
 ///     auto const [median, where] = nth_element<sample, sample::size / 2>(errors);   // [sample, task] -> [task] twice
 ///

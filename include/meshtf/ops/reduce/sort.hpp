@@ -60,8 +60,8 @@ constexpr auto sorted(char const* name, std::source_location at, X const& operan
 //
 //     auto const [value, index] = sort_and_argsort<length>(scores, {.descending = true});
 //
-// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along` has at most 2^31 elements. `Along` is whole
-// under the layout. Local. Gradient: dz goes back to where the elements came from, and owes nothing; the index has none.
+// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along` has at most 2^31 elements. `Along` is
+// whole under the layout. Local. Gradient: dz goes back to where the elements came from, and owes nothing; the index has none.
 
 /// The elements along `Along` in order.
 template<Dimension Along, detail::NumberOperand X>

@@ -52,10 +52,10 @@ constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
 ///     struct best : meshtf::dim<5> {};
 ///     auto const [value, index] = top_k<vocab, best>(logits);   // [batch, vocab] -> [batch, best] twice
 ///
-/// Of equal elements the one with the lower index is first, and NaNs are last. The index is an int, so `Along` has at most 2^31 elements. `K` is whole
-/// under the layout. Where `Along` is split, each process finds the first K::size elements of its part (or all, if it has fewer), and two all-gathers
-/// over its axes bring these candidates and their indices together. Gradient: dz of the values goes to the elements at the indices; it sends and owes
-/// nothing. The index has none.
+/// Of equal elements the one with the lower index is first, and NaNs are last. The index is an int, so `Along` has at most 2^31 elements. `K` is
+/// whole under the layout. Where `Along` is split, each process finds the first K::size elements of its part (or all, if it has fewer), and two
+/// all-gathers over its axes bring these candidates and their indices together. Gradient: dz of the values goes to the elements at the indices; it
+/// sends and owes nothing. The index has none.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), its operation top_k.
 template<Dimension Along, Dimension K, detail::NumberOperand X>
 constexpr auto top_k(X const& operand, ordering how = {.descending = true}, std::source_location at = std::source_location::current()) {
