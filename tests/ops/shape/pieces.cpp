@@ -17,7 +17,9 @@ struct ten : dim<10> {};
 
 TEST_CASE("split_into pieces whole and split, along the first, the last and the middle dimension; a parameter's gradient stays open") {
   check_operation<shape<ten, hidden>, shape<in, ten>, shape<hidden, ten, in>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple_cat(split_into<ten, two, batch>(x), split_into<ten, five, five>(y), split_into<ten, three, five, two>(z));
+    auto const a = split_into<ten, two, batch>(x);
+    auto const b = split_into<ten, five, five>(y);
+    return std::tuple_cat(a, b, split_into<ten, three, five, two>(z));
   });
   check_operation<shape<batch, in>>([](auto const& x) { return std::get<0>(split_into<in, in>(x)); });
 }
@@ -65,7 +67,8 @@ TEST_CASE("pieces of an open sum are open sums") {
     auto const z = finish(a + b), turned = finish(flip<five>(a));
     auto const wider = finish(pad<five, in>(b, 1));
     see(z), see(turned), see(wider);
-    auto const loss = sum(z * z) + sum(turned * turned * turned) + sum(wider * 2);
+    auto const of_z = sum(z * z), of_turned = sum(turned * turned * turned), of_wider = sum(wider * 2);
+    auto const loss = of_z + of_turned + of_wider;
     backward(loss);
     see(finish(gradient(w)));
   });

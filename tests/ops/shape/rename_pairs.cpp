@@ -36,8 +36,8 @@ struct model_dim : dim<6> {};
 struct switched : layout<zoo::pair, split<groups, line>, split<experts, line>> {};
 
 template<class F>
-constexpr bill cost_of(F const& f) {
-  return bill{dry_run<switched>(f)};
+constexpr bill cost_of(F const&) {
+  return bill{dry_run<switched>(F{})};
 }
 
 TEST_CASE("groups to experts on one axis is one all-to-all", "[1]") {
