@@ -62,8 +62,8 @@ inline std::string spelled(std::string_view function, meshtf::extent bytes, std:
 /// Whether a process at the end of a row hands over nothing in such a call, where the others hand over what is promised.
 constexpr bool ends_are_idle(meshtf::collective c) { return c == meshtf::collective::neighbours || c == meshtf::collective::scan; }
 
-/// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is at least n-1 exchanges, which add up to it. In a scan a
-/// process receives before it sends.
+/// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is at least n-1 exchanges, which add up to it. In a scan
+/// a process receives before it sends.
 template<meshtf::Mesh M>
 std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> made) {
   std::size_t at = 0;

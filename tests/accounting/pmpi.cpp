@@ -1,6 +1,5 @@
-// The shim: functions of MPI's names that note the call and pass it on. What libraries call comes here too, since a program's symbols come before those of
-// shared libraries.
-// test: program accounting nn optim mixed_precision
+// The shim: functions of MPI's names that note the call and pass it on. What libraries call comes here too, since a program's symbols come before
+// those of shared libraries. test: program accounting nn optim mixed_precision
 #include "pmpi.hpp"
 
 #include <array>
@@ -54,7 +53,8 @@ void fail_after(int n) { until_failure = n; }
 
 }  // namespace pmpi
 
-// The function's name, parameters, arguments; elements of the send buffer (in place: of the part that the others get), their type, and the communicator.
+// The function's name, parameters, arguments; elements of the send buffer (in place: of the part that the others get), their type, and the
+// communicator.
 #define WATCHED(name, parameters, arguments, elements, type, communicator) \
   int MPI_##name parameters {                                              \
     if (pmpi::fails()) return MPI_ERR_OTHER;                               \

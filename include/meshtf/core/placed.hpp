@@ -219,8 +219,8 @@ struct place_in_mesh {
   }
 };
 
-/// The rank of the process that holds part number `part` of a dimension split over `over`, among the processes along these axes. Ranks are row-major in
-/// the mesh's order of axes, parts in the order of the list.
+/// The rank of the process that holds part number `part` of a dimension split over `over`, among the processes along these axes. Ranks are row-major
+/// in the mesh's order of axes, parts in the order of the list.
 constexpr extent rank_of_part(axis_list const& over, extent part, std::span<extent const> sizes) {
   std::array<extent, max_axes> at{};
   for (int i = over.count - 1; i >= 0; --i) {

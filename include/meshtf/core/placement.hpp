@@ -41,8 +41,8 @@ struct placement_fault {
   int first = 0, second = 0, axis = 0;
 };
 
-/// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all parts of a dimension are equal unless its rule is `padded`.
-/// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.1.
+/// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all parts of a dimension are equal unless
+/// its rule is `padded`. Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.1.
 constexpr placement_fault examine(std::span<placed const> dims) {
   std::array<int, max_axes> splits{};  // for each axis: 1 + the dimension that it splits
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {

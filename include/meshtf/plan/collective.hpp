@@ -43,15 +43,15 @@ constexpr std::string_view to_string(reduction r) {
 /// Bytes of the send buffer that one of `processes` hands to MPI. `bytes` is what the process holds before the call: the whole value of an all-reduce
 /// or a reduce-scatter, its shard for an all-gather or an all-to-all.
 ///
-/// A reduce-scatter is n-1 pairwise exchanges of one part each, so the process's own part is never handed over. Of neighbours and of a scan, a process
-/// at the end of the row hands over nothing: the figure is that of the others.
+/// A reduce-scatter is n-1 pairwise exchanges of one part each, so the process's own part is never handed over. Of neighbours and of a scan, a
+/// process at the end of the row hands over nothing: the figure is that of the others.
 constexpr extent payload_of(collective c, extent bytes, extent processes) {
   return c == collective::reduce_scatter ? bytes / processes * (processes - 1) : bytes;
 }
 
-/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter), or to the others one by one (all-to-all, permute). In a
-/// scan, each process hands on to the next what has come to it, joined with its own.
-/// Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH (2005).
+/// Bytes that one process sends under the ring model (all-reduce, all-gather, reduce-scatter), or to the others one by one (all-to-all, permute). In
+/// a scan, each process hands on to the next what has come to it, joined with its own. Source: Thakur, Rabenseifner, Gropp, Optimization of
+/// Collective Communication Operations in MPICH (2005).
 constexpr extent sent_by_one(collective c, extent bytes, extent processes) {
   extent const part = bytes / processes;
   switch (c) {
@@ -72,8 +72,8 @@ constexpr extent sent_for(collective c, extent payload, extent processes) {
   return c == collective::reduce_scatter ? payload : sent_by_one(c, payload, processes);
 }
 
-/// Messages that one of `processes` sends one after the other: around the ring (all-reduce, all-gather), or to each other process in turn. A scan passes
-/// through all processes, and the last waits for all messages before.
+/// Messages that one of `processes` sends one after the other: around the ring (all-reduce, all-gather), or to each other process in turn. A scan
+/// passes through all processes, and the last waits for all messages before.
 constexpr extent messages_of(collective c, extent processes) {
   switch (c) {
     case collective::all_reduce: return 2 * (processes - 1);

@@ -177,8 +177,8 @@ void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* rec
   detail::exchange<T>(comm, collective::permute, to, sent, from, received, n);
 }
 
-/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Where either is MPI_PROC_NULL, nothing is sent or nothing
-/// arrives, and `received` stays as it was.
+/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Where either is MPI_PROC_NULL, nothing is sent or
+/// nothing arrives, and `received` stays as it was.
 template<Element T>
 void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n) {
   detail::exchange<T>(comm, collective::neighbours, to, sent, from, received, n);

@@ -219,8 +219,8 @@ public:
   }
 
   /// A dimension is split over the axes `over`. Each process hands the n elements at `x` to the one that holds the part after its own, or before it
-  /// (`backwards`), and gets into `z` what comes from the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is followed
-  /// by the first.
+  /// (`backwards`), and gets into `z` what comes from the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is
+  /// followed by the first.
   template<class T>
   void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, bool backwards, bool wraps) {
     auto const span    = calls<T>(collective::neighbours, reduction::sum, n, over.set());

@@ -24,8 +24,8 @@ struct is_layout<T, std::void_t<typename T::mesh_type, typename T::rules_verdict
 }  // namespace detail
 
 /// Which layouts a search looks at. `candidates<batch, heads, hidden>`: each of these dimensions whole or split over any axes of the mesh, in all
-/// combinations. `candidates<batch, padded<vocab>>`: so too, but vocab may be cut into parts that do not divide it. `candidates<data_parallel, mixed>`:
-/// these layouts. The order of the axes that split one dimension changes no price, so they are in the mesh's order.
+/// combinations. `candidates<batch, padded<vocab>>`: so too, but vocab may be cut into parts that do not divide it. `candidates<data_parallel,
+/// mixed>`: these layouts. The order of the axes that split one dimension changes no price, so they are in the mesh's order.
 template<class... What>
 struct candidates {
   static constexpr bool are_layouts = sizeof...(What) > 0 && (detail::is_layout<What>::value && ...);

@@ -62,9 +62,8 @@ constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
 ///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length, model]
 ///
 /// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros. That of a
-/// parameter stays open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside, or past
-/// what is counted.
-/// An open sum stays open: its addends are sliced. `To` must not be split over an axis that the sum may owe.
+/// parameter stays open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside,
+/// or past what is counted. An open sum stays open: its addends are sliced. `To` must not be split over an axis that the sum may owe.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto slice(X const& operand, extent first, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
