@@ -72,7 +72,7 @@ Entry* sort_entries(extent n, Entry* from, Entry* to) {
     std::sort(from, from + n);
     return from;
   }
-  std::array<std::array<extent, 256>, KeyBytes> count{};
+  std::array<std::array<extent, 256>, std::size_t{KeyBytes}> count{};
   for (extent i = 0; i < n; ++i)
     for (int b = 0; b < KeyBytes; ++b) ++count[static_cast<std::size_t>(b)][from[i].key() >> (8 * b) & 255];
   for (int b = 0; b < KeyBytes; ++b) {

@@ -140,7 +140,7 @@ public:
 protected:
   /// f(name, handle, parts) for each array that the optimizer keeps of `w`, if any: this process's part of a shard.
   template<class T, class L, class... D, class F>
-  constexpr void show_arrays(parameter<T, L, D...> const& w, std::array<char const*, Arrays> const& names, F const& f) const {
+  constexpr void show_arrays(parameter<T, L, D...> const& w, std::array<char const*, std::size_t{Arrays}> const& names, F const& f) const {
     auto const* const s = states_.template find<state<T, machine<L>>>(*w.handle());
     if (s == nullptr) return;
     f(names[0], s->first, s->parts);
