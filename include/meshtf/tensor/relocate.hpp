@@ -34,6 +34,12 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
     m.move(move, static_cast<T const*>(now->data()), next->data());
     now = std::move(next);
   }
+  if constexpr (!std::is_same_v<shape<D...>, typename Result::shape_type> && is_uneven<L, shape<D...>>)
+    if (steps.count == 0 && now->counted() != 0 && now->counted() != m.counted_number()) {  // of the new names it would say nothing
+      handle own = handle::make(m, m, x.size);
+      m.copy(x.size, static_cast<T const*>(now->data()), own->data());
+      now = std::move(own);
+    }
   return Result{m, std::move(now)};
 }
 

@@ -55,3 +55,22 @@ TEST_CASE("groups to experts on one axis is one all-to-all", "[1]") {
   CHECK(in_turn.calls[0].kind == collective::all_gather);
   CHECK(in_turn.calls[0].sent > at_once.calls[0].sent);
 }
+
+namespace {
+
+struct few : up_to<8> {};
+struct others : up_to<8> {};
+
+}  // namespace
+
+TEST_CASE("what is renamed to a counted dimension is worth as much as was counted of that one", "[1]") {
+  auto& m      = processes<single>();
+  auto const z = [&] {
+    counted<few> const five{m, 5};
+    counted<others> const five_too{m, 5};
+    return rename<few, others>(tensor<double, alone, few>{m} + 3);
+  }();
+  CHECK_THROWS_WITH(sum(z), Catch::Contains("reads 8 elements of others"));  // three of them were never written
+  counted<others> const five{m, 5};
+  CHECK(sum(z).value() == 15);
+}
