@@ -11,7 +11,7 @@ struct rest : up_to<5> {};
 
 constexpr auto flips = [](auto const& x, auto const& y, auto const& z) { return std::tuple{flip<ten>(x), flip<in>(y), flip<ten>(tanh(z))}; };
 constexpr auto pads  = [](auto const& x, auto const& y) {
-  return std::tuple{pad<in, ten>(x, 1), pad<in, ten>(y, 4),  pad<in, ten>(x, 0, -2),
+  return std::tuple{pad<in, ten>(x, 1), pad<in, ten>(y, 4),  pad<in, ten>(x, 0, -2.),
                     pad<in, in>(y, 0),  pad<in, left>(y, 2), pad<in, right>(y, 1, 0.5)};
 };
 

@@ -1,6 +1,7 @@
 // pad: a dimension with further elements before and behind it.
 #pragma once
 
+#include <concepts>
 #include <string>
 
 #include <meshtf/ops/shape/slice.hpp>
@@ -48,13 +49,15 @@ constexpr auto pad(X const& operand, extent before, std::source_location at = st
                                                  [&](auto const& x) { return detail::padded_to<From, To>(x, before, detail::element_in<X>{}, at); });
 }
 
-/// The same with `value` in the place of zeros. It would be added up with the addends of an open sum, so `x` is finished.
+/// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements behind, is refused). It would be added up with the addends of an open sum, so `x` is finished.
 template<Dimension From, Dimension To, detail::Operand X, Number V>
 constexpr auto pad(X const& operand, extent before, V value, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
   using verdict = pad_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, From, To>;
   static_assert(accepted<whole>, "meshtf: each addend would bring its own padding: pad<...>(finish(x), before, value)");
   static_assert(accepted<verdict>, "meshtf: pad can't give this dimension further elements");
+  static_assert(!(std::integral<V> && FloatingElement<detail::element_in<X>>),
+                "meshtf: pad's third argument is the value of further elements, 3. for 3; how many follow is said by the sizes");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else return detail::padded_to<From, To>(detail::entered(operand), before, static_cast<detail::element_in<X>>(value), at);
 }

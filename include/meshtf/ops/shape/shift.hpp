@@ -1,6 +1,7 @@
 // shift and roll: elements that move along a dimension, out of it or around it.
 #pragma once
 
+#include <concepts>
 #include <source_location>
 
 #include <meshtf/tensor/shifted.hpp>
@@ -12,8 +13,9 @@ inline namespace v0 {
 ///
 ///     auto before = shift<length>(x, 1);   // what stood one place earlier
 ///
-/// Where `Along` is whole, it is local. Where it is split, each process hands the `offset` rows at the edge of its part to the
-/// process next to it (one message of kind `neighbours`), so `offset` is at most the size of a part; the price depends on it. An open sum stays open.
+/// All processes must say the same `offset`. Where `Along` is whole, it is local. Where it is split, each process hands the `offset` rows at the edge of
+/// its part to the process next to it (one message of kind `neighbours`), so `offset` is at most the size of a part; the price depends on it. An open
+/// sum stays open.
 /// Gradient: dz shifted back, with the same message; that of a parameter stays open. Errors: `software_error` if `offset` reaches beyond a neighbour.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018); `shift` there reaches any distance, with two messages.
 template<Dimension Along, detail::Operand X>
@@ -31,6 +33,8 @@ constexpr auto shift(X const& operand, extent offset, V value, std::source_locat
   using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: each addend would bring its own values: shift<...>(finish(x), offset, value)");
   static_assert(accepted<verdict>, "meshtf: shift can't work along this dimension");
+  static_assert(!std::same_as<V, bool> || std::same_as<detail::element_in<X>, bool>,
+                "meshtf: shift's third argument is the value that comes in: roll<...>(x, offset) goes round");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else return detail::shifted<Along>("shift", at, detail::entered(operand), offset, false, static_cast<detail::element_in<X>>(value));
 }
