@@ -47,7 +47,7 @@ constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T,
 /// is split, each process writes the rows that it has. Gradient: of `base` dz, with zeros in the rows that were replaced; of an update the row of dz
 /// that it wrote, which owes the axes of V, or zeros if a later update replaced it.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
-constexpr auto scatter(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {
+[[nodiscard]] constexpr auto scatter(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using plan    = scatter_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
   using verdict = first_objection<detail::scatter_operands<algebra::meeting::alongside, X, I, Y>, typename plan::verdict>;

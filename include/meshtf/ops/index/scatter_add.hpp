@@ -28,7 +28,9 @@ constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T
     return z;
   };
   if constexpr (NarrowElement<T>) {
-    auto const wide = add(each<computed<T>, shape<B...>>(function::identity{}, base), each<computed<T>, shape<U...>>(function::identity{}, updates));
+    auto const wide_base = each<computed<T>, shape<B...>>(function::identity{}, base);
+    auto const wide_rows = each<computed<T>, shape<U...>>(function::identity{}, updates);
+    auto const wide      = add(wide_base, wide_rows);
     return each<T, shape<B...>>(function::identity{}, wide);
   } else {
     return add(base, updates);
@@ -46,7 +48,7 @@ constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T
 /// has, and sends nothing for that. Over the axes that split other dimensions of the ids the result is all-reduced. Gradient: of `base` dz; of the
 /// updates the rows of dz that the ids name, which owe the axes of V. Two open sums give an open sum, which owes the axes of the updates, too.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
-constexpr auto scatter_add(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {
+[[nodiscard]] constexpr auto scatter_add(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using base_t  = detail::tensor_in<X>;

@@ -72,7 +72,7 @@ constexpr auto with_part(tensor<T, L, X...> const& x, tensor<T, L, P...> const& 
 /// `D`. If the elements of `D` are counted at run time, `x` may have been made when there were fewer, as long as the part brings those that are
 /// missing; what it holds past the present counts is kept. Errors: `software_error` if the part would reach outside, or past what is counted.
 template<Dimension D, detail::Operand X, detail::Operand P>
-constexpr auto write(X const& x, P const& part, extent first, std::source_location at = std::source_location::current()) {
+[[nodiscard]] constexpr auto write(X const& x, P const& part, extent first, std::source_location at = std::source_location::current()) {
   using L        = detail::layout_in<X>;
   using plan     = write_plan<wet<L>, detail::shape_in<X>, D, detail::shape_in<P>>;
   using operands = first_objection<detail::meeting_verdict<algebra::meeting::alongside, X, P>, detail::operands_fit<X, P>>;
@@ -84,7 +84,7 @@ constexpr auto write(X const& x, P const& part, extent first, std::source_locati
   } else {
     auto& m        = detail::entered(x).machine();
     extent const n = m.counted().template of<typename plan::own>(), there = m.counted().template of<D>();
-    if (first < 0 || first + n > there) detail::throw_write_outside<D>(first, n, there);
+    if (first < 0 || first > there - n) detail::throw_write_outside<D>(first, n, there);
     m.enter("write", at);
     if constexpr (detail::OpenSum<X>) {
       axis_set const owed = x.owed() | part.owed();
