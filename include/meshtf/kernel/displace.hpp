@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/kernel/parallel.hpp>
@@ -11,10 +12,10 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Of few elements, the call of a library function would take longer than the copy.
+/// Of few elements, the call of a library function would take longer than the copy. (A bool that nobody wrote may only be copied as a byte.)
 template<Element T>
 void copy_run(extent n, T const* x, T* z) {
-  if (n >= 16) std::copy_n(x, n, z);
+  if (n >= 16 || std::is_same_v<T, bool>) std::copy_n(x, n, z);
   else
     for (extent i = 0; i < n; ++i) z[i] = x[i];
 }
