@@ -347,7 +347,7 @@ void shapes(process_mesh<grid>& m) {
   //= tf.reverse by slicewise || x.flip(1) || jnp.flip(x, 1)
   auto const backwards = flip<length>(x);
 
-  //= an einsum with a one-hot || table.index_add(0, ids, updates) || table.at[ids].add(updates)
+  //= an einsum with a one-hot || table.index_add(0, ids.flatten(), updates.flatten(0, 1)) || table.at[ids].add(updates)
   auto const updates = random_uniform<float, L, batch, length, model>(m, {.seed = 5});
   auto const added   = scatter_add<vocab>(table, ids, updates);
 
@@ -393,9 +393,7 @@ struct training {
   constexpr explicit training(machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.prepare(parameters(net)); }
 
   constexpr auto step() {
-    //= mtf.layers.softmax_cross_entropy_with_logits(logits, targets, vocab, z_loss=1e-4) ||
-    //= F.cross_entropy(logits, targets) ||
-    //= optax.softmax_cross_entropy_with_integer_labels(logits, targets)
+    //= mtf.layers.softmax_cross_entropy_with_logits(logits, targets, vocab, z_loss=1e-4), reduce_mean
     auto const loss = mean(softmax_cross_entropy<vocab>(net(ids), targets, {.z_loss = 1e-4}));
 
     //= mtf.gradients([loss], variables) || loss.backward() || jax.grad(loss)(parameters)
@@ -411,18 +409,21 @@ struct training {
 };
 
 struct optimizers {
-  //= mtf.optimize.AdafactorOptimizer(1e-2) || torch.optim.Adafactor(net.parameters(), 1e-2) || optax.adafactor(1e-2)
+  //= mtf.optimize.AdafactorOptimizer(learning_rate=1e-2)
   adafactor factored{1e-2};
 
   //= mtf.optimize.MomentumOptimizer(0.1, 0.9) || torch.optim.SGD(net.parameters(), 0.1, 0.9) || optax.sgd(0.1, 0.9)
   momentum heavy{0.1, 0.9};
 
-  //= mtf.optimize.AdamWeightDecayOptimizer(1e-3) || torch.optim.AdamW(net.parameters(), 1e-3) || optax.adamw(1e-3)
+  //= mtf.optimize.AdamWeightDecayOptimizer(1e-3) with `bias_correction = false`
+  adamw uncorrected{1e-3, 0, 0.9, 0.999, 1e-6};
+
+  //= no counterpart || torch.optim.AdamW(net.parameters(), 1e-3) || optax.adamw(1e-3, weight_decay=0.01)
   adamw decaying{1e-3};
 };
 
 //= mtf.serialize_training_step(features, model_fn, batch, 4) ||
-//= for part in x.chunk(4): loss(part).backward() || lax.scan over parts, the gradients added up
+//= for part in x.chunk(4): (loss(part) / 4).backward() || lax.scan over parts, the gradients added up
 template<class Net, class X>
 auto loss_in_parts(Net const& net, X const& x) {
   struct quarter : dim<2> {};

@@ -1,5 +1,6 @@
 // The shim: functions of MPI's names that note the call and pass it on. What libraries call comes here too, since a program's symbols come before
-// those of shared libraries. test: program accounting nn optim mixed_precision
+// those of shared libraries.
+// test: program accounting nn optim mixed_precision
 #include "pmpi.hpp"
 
 #include <array>

@@ -75,7 +75,8 @@ def entries(path):
             signature = re.split(r"\{(?!\})|;", declaration.replace("= {}", "=\0"), maxsplit=1)[0].replace("=\0", "= {}")
             signature = re.sub(r"\s+", " ", re.sub(r"//.*", "", signature)).strip()
             name = name_of(declaration)
-            if name and not re.search(r"\b(struct|class)\s+\w+\s*$", signature) or name and comment:
+            forward = "{" not in declaration and re.search(r"\b(struct|class)\s+\w+\s*$", signature)
+            if name and (comment or not forward):
                 if comment or name not in seen:
                     found.append((name, signature, comment))
                 elif found:
@@ -106,7 +107,7 @@ def verdict_names():
 
 def text():
     verdicts = verdict_names()
-    out = ["# Reference", "", "Every public name, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
+    out = ["# Reference", "", "Every public name, except those of members, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
            "computes, what it sends, what its gradient is, and which errors it knows. Files are in `include/meshtf/`. Verdicts are in [errors.md](errors.md) too, with the compilers' words.", ""]
     missing = []
     for room, title in rooms:

@@ -170,7 +170,7 @@ class program:
         d = self.r.choice(self.values[x])
         f = self.r.choice(["softmax<{}>({})", "log_softmax<{}>({})", "cumsum<{}>(tanh({}))", "cumprod<{}>({})", "flip<{}>({})", "sort<{}>({})",
                            "cumsum<{}>({}, {{.exclusive = true, .reverse = true}})"])
-        if not f.startswith(("softmax", "log_softmax")) and not self.is_whole(d):
+        if not f.startswith(("softmax", "log_softmax", "cumsum", "cumprod")) and not self.is_whole(d):
             return False
         self.new(f.format(d, x), self.values[x], x)
         return True
@@ -210,10 +210,10 @@ class program:
         parts = 1
         for a in self.rules.get(d, []):
             parts *= self.axes[a]
-        size = self.size_of(d)
-        if size % parts != 0:
+        size, f = self.size_of(d), self.r.choice(["shift", "roll"])
+        if f == "roll" and size % parts != 0:
             return False
-        self.new(f"{self.r.choice(['shift', 'roll'])}<{d}>({x}, {self.r.choice([-1, 1]) * self.r.randint(0, size // parts)})", self.values[x], x)
+        self.new(f"{f}<{d}>({x}, {self.r.choice([-1, 1]) * self.r.randint(0, size // parts)})", self.values[x], x)
         return True
 
     def repeated(self):

@@ -11,7 +11,7 @@ namespace {
 struct of_blocks : nn::transformer_dims<plain_group, vocab, in, heads, key, hidden> {};
 
 template<bool Again>
-struct stack {
+struct blocks_in_turn {
   template<class F, class X>
   static constexpr auto call(F const& f, X const& x) {
     if constexpr (Again) return recompute(f, x);
@@ -37,12 +37,12 @@ struct stack {
 };
 
 template<bool Again, class L>
-inline constexpr extent peak = dry_run<L>(shown_to<stack<Again>>{}).peak_bytes();
+inline constexpr extent peak = dry_run<L>(shown_to<blocks_in_turn<Again>>{}).peak_bytes();
 static_assert(peak<true, mixed> < peak<false, mixed> * 4 / 5);
 
 }  // namespace
 
 TEST_CASE("blocks that are computed again have the bits of blocks that are kept") {
-  check_program(stack<true>{});
-  under_each_layout([]<Layout L> { compare(run<L>(stack<true>{}), run<L>(stack<false>{}), 0, std::string{name_of<L>()} + ", kept"); });
+  check_program(blocks_in_turn<true>{});
+  under_each_layout([]<Layout L> { compare(run<L>(blocks_in_turn<true>{}), run<L>(blocks_in_turn<false>{}), 0, std::string{name_of<L>()} + ", kept"); });
 }

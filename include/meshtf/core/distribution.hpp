@@ -20,6 +20,7 @@ struct uniform_distribution {
   double high = 1;
 };
 
+/// Normal with the given mean and standard deviation.
 struct normal_distribution {
   random_key key{};
   double mean   = 0;

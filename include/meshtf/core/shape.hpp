@@ -11,6 +11,7 @@ inline namespace v0 {
 /// A tensor or a loop nest has at most this many dimensions.
 inline constexpr int max_rank = 12;
 
+/// Dimensions in order, outermost in memory first.
 template<Dimension... D>
 struct shape {
   static constexpr int rank    = int{sizeof...(D)};

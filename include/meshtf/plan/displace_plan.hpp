@@ -108,7 +108,7 @@ struct displace_plan {
       plan_steps<L, displace_steps, united<X, shape<To>>, From, To>(arrays_of<X, result>{});
 };
 
-/// `legal`, or the objection to `flip<Along>` or `roll<Along>` of a tensor of shape `X`.
+/// `legal`, or the objection to `flip<Along>` of a tensor of shape `X`.
 template<Layout L, class X, class Along>
 using displace_verdict = typename displace_plan<L, X, Along>::verdict;
 

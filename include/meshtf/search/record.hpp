@@ -156,6 +156,7 @@ struct recorded_send {
   extent gone = 0;  // bytes of the whole tensor that are given back once it is used
 };
 
+/// Gradients that are sent alike: over which dimensions they are split, and over which they are summed.
 struct recorded_send_kind {
   dim_set dims = 0;
   dim_set over = 0;

@@ -41,6 +41,7 @@ constexpr void draw_into(tensor<T, L, D...>& w, Distribution const& distribution
 
 }  // namespace detail
 
+/// All elements 0.
 struct zeros {
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
@@ -48,6 +49,7 @@ struct zeros {
   }
 };
 
+/// All elements of the same value.
 struct constant {
   double value = 0;
 
