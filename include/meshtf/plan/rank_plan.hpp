@@ -173,9 +173,10 @@ using sort_verdict =
     first_objection<typename rank_plan<L, X, Along, Along>::verdict,
                     std::conditional_t<is_undecided<L> || split_over<L, shape<Along>> == 0, legal, sort_along_split_dim<Along, axes_of<L, Along>>>>;
 
-/// `legal`, or the objection to `top_k<Along, K>` of a tensor of shape `X`.
+/// `legal`, or the objection to `top_k<Along, K>` of a tensor of shape `X`. `top_k<Along, Along>` sorts: its ranks are as split as `Along`.
 template<Layout L, class X, class Along, class K>
-using top_k_verdict = typename rank_plan<L, X, Along, K>::verdict;
+using top_k_verdict = typename std::conditional_t<std::is_same_v<K, Along>, std::type_identity<sort_verdict<L, X, Along>>,
+                                                  std::type_identity<typename rank_plan<L, X, Along, K>::verdict>>::type;
 
 }  // namespace v0
 }  // namespace meshtf

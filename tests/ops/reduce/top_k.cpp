@@ -54,4 +54,6 @@ TEST_CASE("top_k of more than there is, and along ranks that are split, is a ver
   STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, hidden, vocab>, ranks_are_split<vocab, axes<line>>>);
   STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, in, best>, dim_is_not_in_tensor<in>>);
   STATIC_REQUIRE(is_legal<top_k_verdict<model, shape<batch, hidden>, hidden, best>>);
+  STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, hidden, hidden>, sort_along_split_dim<hidden, axes<line>>>);
+  STATIC_REQUIRE(is_legal<top_k_verdict<model, shape<batch, in>, in, in>>);
 }
