@@ -85,6 +85,20 @@ TEST_CASE("elements are ranked by value and place") {
   check_all<std::int64_t>();
 }
 
+TEST_CASE("of no ranks nothing is written") {
+  for (extent inner : {1, 3}) {
+    rank_steps const s{.lines = contiguous_lines(2, 100, inner), .kept = 0, .stored_kept = 4, .step = inner};
+    auto const x = drawn<float>(200 * inner, false);
+    std::vector<float> ranked(at(8 * inner), 7.0F);
+    std::vector<std::int32_t> index(ranked.size(), 7);
+    std::vector<std::int64_t> scratch(at(task::rank<float>::scratch(s) * kernel::thread_count()));
+    for (bool descending : {false, true})
+      compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(), scratch.data());
+    CHECK(ranked == std::vector<float>(ranked.size(), 7.0F));
+    CHECK(index == std::vector<std::int32_t>(index.size(), 7));
+  }
+}
+
 TEST_CASE("elements are ranked the same on several threads") {
   kernel::use_threads(3);
   check<float>(40, 3000, 1, 3000, false, true);

@@ -221,6 +221,7 @@ void for_groups_of_lines(line_steps const& s, F const& f) {
 
 template<Element T>
 void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ranked, std::int32_t* index, std::int64_t* scratch) {
+  if (s.kept == 0) return;  // a dimension counted at run time, of no elements: the loops below keep at least one
   using entry = entry_of<T>;
   static_assert(sizeof(entry) == sizeof(std::int64_t) * task::rank<T>::words && std::is_trivially_copyable_v<entry>);
   extent const along = s.lines.along, step = s.lines.step, kept = std::min(s.kept, along), room = s.candidates();
