@@ -67,6 +67,10 @@ constexpr auto careful = of<clash, shape<a, e>, x, shape<b, d>, u>;
 static_assert(careful.legal && careful.one == 1 && careful.other == 2);
 static_assert(!of<clash, shape<a, d>, x, shape<b, c>, z>.legal);
 
+// Dimensions that are summed before the operands meet count, too: x times [b, d] would have a and d, though neither is needed later.
+constexpr auto summed_first = of<clash, shape<e>, x, shape<b, d>, u>;
+static_assert(summed_first.legal && summed_first.one == 1 && summed_first.other == 2);
+
 // ---- what one operand alone has is summed first, and costs no product
 
 static_assert(of<whole, shape<a>, shape<a, b>, shape<a, c>, shape<a, e>>.flops == 2 * (2 + 2));

@@ -98,7 +98,7 @@ constexpr product_of_many multiplied(product_of_many const& p, int one, int othe
   std::uint32_t const met = a.dims | b.dims;
   axis_set const owed     = a.owed | b.owed;
   axis_set const summed   = p.split_over(met & ~needed);
-  order.legal             = order.legal && !(a.open && b.open) && p.fits(met) && (owed & p.split_over(met)) == 0;
+  order.legal = order.legal && !(a.open && b.open) && p.fits(p.factors[one].dims | p.factors[other].dims) && (owed & p.split_over(met)) == 0;
   order.flops += 2 * p.elements(met);
   factor z{met & needed, a.open || b.open};
   if (z.open) z.owed = owed | summed;
