@@ -75,6 +75,16 @@ static_assert(summed_first.legal && summed_first.one == 1 && summed_first.other 
 
 static_assert(of<whole, shape<a>, shape<a, b>, shape<a, c>, shape<a, e>>.flops == 2 * (2 + 2));
 
+// ---- sizes whose product no extent can hold
+
+struct k1 : dim<8192> {};
+struct k2 : dim<8192> {};
+struct k3 : dim<8192> {};
+struct k4 : dim<8192> {};
+struct k5 : dim<8192> {};
+constexpr auto vast = of<whole, shape<k1, k5>, shape<k1, k2>, shape<k2, k3>, shape<k3, k4>, shape<k4, k5>>;
+static_assert(vast.legal && vast.one == 0 && vast.other == 1 && vast.flops == 3 * 2 * (extent{1} << 39));
+
 // ---- open sums: one is contracted as it is, and sends nothing; two don't meet
 
 using owing            = factor_of<x, true, axes<rows>>;

@@ -34,12 +34,20 @@ struct product_of_many {
   constexpr void add_dim(extent elements, axis_set axes) { room[rank] = elements, over[rank++] = axes; }
   constexpr void add(factor const& f) { factors[count++] = f; }
 
-  /// Elements that one process holds of a tensor with these dimensions.
+  /// Elements that one process holds of a tensor with these dimensions; 2^56 of more, so that the flops of an order that no machine can compute are
+  /// still a number.
   constexpr extent elements(std::uint32_t dims) const {
-    extent n = 1;
+    constexpr extent most = extent{1} << 56;
+    extent n              = 1;
     for (int d = 0; d < rank; ++d)
-      if ((dims >> d & 1U) != 0) n *= room[d];
+      if ((dims >> d & 1U) != 0) n = room[d] > most / n ? most : n * room[d];
     return n;
+  }
+  /// The bytes of these elements, if they travel.
+  constexpr extent bytes(std::uint32_t dims) const {
+    constexpr extent most = extent{1} << 40;
+    extent const n        = elements(dims);
+    return (n < most ? n : most) * element_bytes;
   }
   constexpr axis_set split_over(std::uint32_t dims) const {
     axis_set set = 0;
@@ -102,8 +110,7 @@ constexpr product_of_many multiplied(product_of_many const& p, int one, int othe
   order.flops += 2 * p.elements(met);
   factor z{met & needed, a.open || b.open};
   if (z.open) z.owed = owed | summed;
-  else
-    order.sent += sent_by_one(collective::all_reduce, p.elements(z.dims) * p.element_bytes, processes_along({p.axis_sizes.data(), max_axes}, summed));
+  else order.sent += sent_by_one(collective::all_reduce, p.bytes(z.dims), processes_along({p.axis_sizes.data(), max_axes}, summed));
 
   product_of_many rest = p;
   rest.count           = 0;
