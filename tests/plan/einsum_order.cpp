@@ -71,6 +71,13 @@ static_assert(!of<clash, shape<a, d>, x, shape<b, c>, z>.legal);
 constexpr auto summed_first = of<clash, shape<e>, x, shape<b, d>, u>;
 static_assert(summed_first.legal && summed_first.one == 1 && summed_first.other == 2);
 
+// An axis of size 1 splits a tensor once, as any other, but nothing is owed along it.
+struct sole : axis<1> {};
+struct thin : layout<mesh<sole>, split<a, sole>, split<d, sole>> {};
+static_assert(of<thin, shape<a, e>, x, shape<b, d>, u>.legal && of<thin, shape<a, e>, x, shape<b, d>, u>.one == 1);
+static_assert(!of<thin, shape<a, d>, x, shape<b, c>, z>.legal);
+static_assert(einsum_order_under<thin, float, shape<a>, factor_of<shape<a, b>, true, axes<sole>>, factor_of<y>, factor_of<shape<c>>>.legal);
+
 // ---- what one operand alone has is summed first, and costs no product
 
 static_assert(of<whole, shape<a>, shape<a, b>, shape<a, c>, shape<a, e>>.flops == 2 * (2 + 2));
