@@ -97,6 +97,46 @@ void near(std::vector<xt::xarray<T>> const& found, std::vector<xt::xarray<T>> co
   }
 }
 
+/// Two passes under different counts and a step: within the last guard, or after it.
+template<class L, class Made>
+xt::xarray<double> stepped(machine<L>& m, Made const& made, bool within) {
+  auto optimizer = made();
+  parameter<double, L, places, width> positions{m, normal{1}};
+  auto const pass = [&](extent n, auto const& then) {
+    counted<places> const guard{m, n};
+    auto const x = einsum<lines, width>(random_normal<double, L, lines, places>(m, {.seed = 3}), positions);
+    backward(sum(x * x));
+    then();
+  };
+  auto const step = [&] { optimizer.step(parameters(positions)); };
+  for (int i = 0; i < 2; ++i) {
+    pass(8, [] {});
+    pass(3, [&] {
+      if (within) step();
+    });
+    if (!within) step();
+  }
+  return to_global(positions);
+}
+
+template<class L>
+std::vector<double> norms(machine<L>& m, bool within) {
+  parameter<double, L, places, width> positions{m, normal{1}};
+  auto const list = parameters(positions);
+  {
+    auto const x = einsum<lines, width>(random_normal<double, L, lines, places>(m, {.seed = 3}), positions);
+    backward(sum(x * x));
+  }
+  std::vector<double> found;
+  {
+    counted<places> const guard{m, within ? 3 : 8};
+    found.push_back(to_global(global_norm(list)).flat(0));
+    found.push_back(to_global(clip_by_global_norm(list, 0.5)).flat(0));
+    found.push_back(to_global(global_norm(list)).flat(0));
+  }
+  return found;
+}
+
 struct step_under_a_count {
   template<Layout L>
   constexpr void operator()(machine<L>& m) const {
@@ -125,6 +165,29 @@ TEST_CASE("sequences of different lengths train the positions that they have, an
         return clipped;
       });
     }
+  });
+}
+
+TEST_CASE("a step under a count is that of all elements: a parameter keeps them") {
+  under_each([]<Layout L>() {
+    auto& m         = zoo::processes<typename L::mesh_type>();
+    auto const same = [&](auto const& made) { near<double>({stepped<L>(m, made, true)}, {stepped<L>(m, made, false)}); };
+    same([] { return lamb{0.1, 0.01}; });
+    same([] { return lars{1, 0.1}; });
+    same([] { return adamw{0.1, 0.01}; });
+    same([] { return averaged<adamw>{0.5, 0.1}; });
+    same([] { return sgd{0.1f}; });
+    same([] {
+      adafactor factored{0.1};
+      factored.least_factored = 2;
+      return factored;
+    });
+    same([] {
+      adamw clipped{0.1, 0.01};
+      clipped.max_norm = 0.5, clipped.shard_state = true;
+      return clipped;
+    });
+    CHECK(norms<L>(m, true) == norms<L>(m, false));
   });
 }
 

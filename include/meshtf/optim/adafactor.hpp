@@ -13,6 +13,7 @@
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/treatment.hpp>
 #include <meshtf/optim/update.hpp>
+#include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
@@ -175,6 +176,7 @@ public:
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
       m->enter("adafactor::step", at);
+      detail::all_counted const all_elements{*m};  // a parameter has all its elements, however many are counted now
       try {
         take_step(*m, list);
       } catch (...) {

@@ -10,6 +10,7 @@
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
 #include <meshtf/plan/shard_plan.hpp>
+#include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/parameter.hpp>
 
@@ -20,7 +21,10 @@ namespace detail {
 /// Makes the padding of a gradient zero, so that passes over the whole array (a norm, a part of it that another process updates) may read it.
 template<class T, class L, class... D>
 constexpr void clear_padding_of_gradient(parameter<T, L, D...>& w) {
-  if constexpr (is_uneven<L, shape<D...>>) w.machine().run(task::clear_padding<T>{}, shard_plan<wet<L>, shape<D...>>, w.slot().sum->data());
+  if constexpr (is_uneven<L, shape<D...>>) {
+    all_counted const all{w.machine()};  // what is not counted now is no padding: earlier passes may have counted it
+    w.machine().run(task::clear_padding<T>{}, shard_plan<wet<L>, shape<D...>>, w.slot().sum->data());
+  }
 }
 
 /// Sends what the parameters of a list have to send. An array that `is_packed` waits for others; arrays that `plan_buckets` puts together are packed

@@ -10,6 +10,7 @@
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/update.hpp>
+#include <meshtf/tensor/counted.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
@@ -159,6 +160,7 @@ protected:
       auto* const m = all.machine_of_list();
       if (m == nullptr) return;
       m->enter(name, at);
+      detail::all_counted const all_elements{*m};  // a parameter has all its elements, however many are counted now
       taken now{*this, *m, f_of, all.size()};
       try {
         now.take(all);
