@@ -63,6 +63,25 @@ void check_goes_on() {
   CHECK(xt::allclose(to_global(net.c), to_global(later.c), 1e-12, 1e-14));
 }
 
+template<Layout L, bool Sharded>
+void check_begins_as_loaded() {
+  files::folder const folder;
+  auto& m      = processes<typename L::mesh_type>();
+  auto const x = data_of<double, L>(m);
+  model_of<double, L> net{m};
+  adamw plain{0.02};
+  save(net.parameters(), plain, {1, 0}, folder / "run");  // nothing was stepped yet: the file has no arrays of the optimizer
+  auto const start = to_global(net.w);
+  averaged<adamw> opt{0.5, 0.02};
+  opt.shard_state = Sharded;
+  backward(net.loss(x));
+  opt.step(net.parameters());
+  load(net.parameters(), opt, folder / "run");
+  CHECK((to_global(net.w) == start));
+  opt.exchange(net.parameters());
+  CHECK((to_global(net.w) == start));
+}
+
 }  // namespace
 
 TEST_CASE("the average is that of the weights after each step, and begins as those before the first") {
@@ -97,4 +116,11 @@ TEST_CASE("averages are the same under every layout, sharded too, and the weight
 
 TEST_CASE("averages go on from a checkpoint") {
   under_each_layout([]<Layout L> { check_goes_on<L, adamw>(); });
+}
+
+TEST_CASE("an average begins as the weights that a file without averages brings") {
+  under_each_layout([]<Layout L> {
+    check_begins_as_loaded<L, false>();
+    check_begins_as_loaded<L, true>();
+  });
 }

@@ -404,6 +404,13 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   });
   read_arrays(m, arrays_of(list, opt), contents.kept, file ? &*file : nullptr);
   number = 0;
+  list.for_each_tensor([&]<class W>(W& w) {
+    [[maybe_unused]] bool const had_state = contents.kept[number++] != 0;
+    if constexpr (Parameter<W>)
+      if constexpr (requires { opt.begin(w); })
+        if (!had_state) opt.begin(w);
+  });
+  number = 0;
   Optimizer::for_each_number(opt, [&](char const*, double& x) { x = contents.numbers[number++]; });
   return std::bit_cast<training_position>(words);
 }

@@ -161,9 +161,16 @@ private:
     handle array;
     unsigned stepped = 0;  // the step that is under way, if it steps the parameter
 
-    constexpr average(Machine& m, parts_type const& p, T const* weights) : parts(p), array(handle::make(m, m, p.part())) {
+    constexpr average(Machine& m, parts_type const& p, T const* weights) : parts(p), array(handle::make(m, m, p.part())) { begin(m, weights); }
+    constexpr void begin(Machine& m, T const* weights) {
       detail::buckets sent{m, 1};
-      sent.show(weights, parts, [&](T const* part) { m.copy(p.part(), part, array->data()); });
+  /// If `w` has an average, it begins again as the weights of now: a file that was loaded has the weights alone.
+  template<class T, class L, class... D>
+  constexpr void begin(parameter<T, L, D...>& w) {
+    auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
+    if (a != nullptr) a->begin(w.machine(), static_cast<T const*>(w.data()));
+  }
+      sent.show(weights, parts, [&](T const* part) { m.copy(parts.part(), part, array->data()); });
     }
   };
 
