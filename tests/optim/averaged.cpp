@@ -82,6 +82,21 @@ void check_begins_as_loaded() {
   CHECK((to_global(net.w) == start));
 }
 
+/// What is said by a call that is refused.
+template<class F>
+std::string refused(F const& f) {
+  try {
+    f();
+  } catch (software_error const& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+// averaged<adamw>{1e-3} would keep 0.001 of the average
+static_assert(!std::is_constructible_v<averaged<adamw>, double>);
+static_assert(std::is_constructible_v<averaged<adamw>, double, double> && std::is_default_constructible_v<averaged<adamw>>);
+
 }  // namespace
 
 TEST_CASE("the average is that of the weights after each step, and begins as those before the first") {
@@ -122,5 +137,49 @@ TEST_CASE("an average begins as the weights that a file without averages brings"
   under_each_layout([]<Layout L> {
     check_begins_as_loaded<L, false>();
     check_begins_as_loaded<L, true>();
+  });
+}
+
+TEST_CASE("a parameter that is listed twice is exchanged once, and two lists are exchanged one after the other") {
+  if (boost::mpi::communicator{}.size() != 1) return;
+  auto& m = processes<single>();
+  parameter<double, alone, in, hidden> w{m, normal{1}};
+  parameter<double, alone, hidden> b{m, normal{2}};
+  averaged<sgd> opt{0.75, 0.1f};
+  auto const train = [&] {
+    backward(sum(square(w + b)));
+    opt.step(parameters(w, b));
+  };
+  train();
+  auto const trained = values(w), of_b = values(b);
+  opt.exchange(parameters(w, w));
+  CHECK(values(w) != trained);
+  opt.exchange(parameters(b));
+  CHECK(refused(train).find("call exchange once more") != std::string::npos);
+  zero_gradients(parameters(w, b));
+  opt.exchange(parameters(w));
+  CHECK(values(w) == trained);
+  CHECK(refused(train).find("call exchange once more") != std::string::npos);
+  zero_gradients(parameters(w, b));
+  opt.exchange(parameters(b, w, b)), opt.exchange(parameters(w));
+  CHECK(values(w) == trained);
+  CHECK(values(b) == of_b);
+  train();
+}
+
+TEST_CASE("while the weights are the averages, saving and loading are refused alike on all processes") {
+  under_each_layout([]<Layout L> {
+    files::folder const folder;
+    auto& m = processes<typename L::mesh_type>();
+    model_of<double, L> net{m};
+    averaged<adamw> opt{0.5, 0.02};
+    backward(net.loss(data_of<double, L>(m)));
+    opt.step(net.parameters());
+    save(net.parameters(), opt, {1, 0}, folder / "run");
+    opt.exchange(net.parameters());
+    CHECK(refused([&] { save(net.parameters(), opt, {2, 0}, folder / "run"); }).find("call exchange first") != std::string::npos);
+    CHECK(refused([&] { load(net.parameters(), opt, folder / "run"); }).find("call exchange first") != std::string::npos);
+    opt.exchange(net.parameters());
+    CHECK(load(net.parameters(), opt, folder / "run").step == 1);
   });
 }

@@ -50,6 +50,10 @@ namespace detail {
   throw software_error("step while the weights are the averages: call exchange once more, which gives back the weights that are trained");
 }
 
+[[noreturn]] inline void throw_files_of_averages() {
+  throw software_error("save or load while the weights are the averages: call exchange first, which gives back the weights that are trained");
+}
+
 /// Whether the optimizer's next step changes `w`.
 template<class Optimizer, class Parameter>
 constexpr bool will_step(Optimizer const& opt, Parameter const& w) {
@@ -73,13 +77,15 @@ public:
   double kept = 0.999;
 
   constexpr averaged() = default;
+  /// What is kept, and the arguments of the optimizer: with one number alone it would not be clear which of the two it is.
   template<class... A>
+    requires(sizeof...(A) > 0)
   constexpr explicit averaged(double k, A const&... arguments) : Optimizer{arguments...}, kept(k) {}
 
   /// The optimizer's step. Errors: `software_error` between two calls of `exchange`.
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
-    if (exchanged_) detail::throw_step_of_averages();
+    if (out_ > 0) detail::throw_step_of_averages();
     ++step_;
     averages_.rewind();
     list.for_each([this](auto& w) {
@@ -99,10 +105,11 @@ public:
     });
   }
 
-  /// Exchanges the weights and their averages. With `shard_state` the weights are all-gathered, short ones in shared messages.
+  /// Exchanges the weights and their averages. With `shard_state` the weights are all-gathered, short ones in shared messages. A parameter that is
+  /// listed twice is exchanged once.
   template<class... Part>
   constexpr void exchange(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
-    exchanged_ = !exchanged_;
+    ++exchange_;
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
@@ -110,7 +117,9 @@ public:
       detail::buckets sent{*m, detail::count_in(list)};
       list.for_each([&, this]<class T, class L, class... D>(parameter<T, L, D...>& w) {
         auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
-        if (a == nullptr) return;
+        if (a == nullptr || std::exchange(a->exchanged_in, exchange_) == exchange_) return;
+        a->is_out = !a->is_out;
+        out_ += a->is_out ? 1 : -1;
         w.handle()->written();
         sent.gather(w.data(), a->parts, [&](T* part) { m->transform(a->parts.part(), function::exchanged{}, part, a->array->data()); });
       });
@@ -144,12 +153,21 @@ public:
   template<class T, class L, class... D, class F>
   constexpr void for_each_array(parameter<T, L, D...> const& w, F const& f) const {
     Optimizer::for_each_array(w, f);
-    if (auto const* const a = averages_.template find<average<T, machine<L>>>(*w.handle())) f(array_names.back(), a->array, a->parts);
+    auto const* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
+    if (a == nullptr) return;
+    if (a->is_out) detail::throw_files_of_averages();
+    f(array_names.back(), a->array, a->parts);
   }
   template<class T, class L, class... D>
   constexpr void make_arrays(parameter<T, L, D...>& w) {
     Optimizer::make_arrays(w);
     average_of(w);
+  }
+  /// If `w` has an average, it begins again as the weights of now: a file that was loaded has the weights alone.
+  template<class T, class L, class... D>
+  constexpr void begin(parameter<T, L, D...>& w) {
+    auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
+    if (a != nullptr) a->begin(w.machine(), static_cast<T const*>(w.data()));
   }
 
 private:
@@ -159,17 +177,13 @@ private:
     using parts_type = detail::parts_on<Machine>;
     parts_type parts;
     handle array;
-    unsigned stepped = 0;  // the step that is under way, if it steps the parameter
+    unsigned stepped      = 0;  // the step that is under way, if it steps the parameter
+    unsigned exchanged_in = 0;  // the call of `exchange` that was the last for the parameter
+    bool is_out           = false;  // the weights are the average, and the array holds what is trained
 
     constexpr average(Machine& m, parts_type const& p, T const* weights) : parts(p), array(handle::make(m, m, p.part())) { begin(m, weights); }
     constexpr void begin(Machine& m, T const* weights) {
       detail::buckets sent{m, 1};
-  /// If `w` has an average, it begins again as the weights of now: a file that was loaded has the weights alone.
-  template<class T, class L, class... D>
-  constexpr void begin(parameter<T, L, D...>& w) {
-    auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
-    if (a != nullptr) a->begin(w.machine(), static_cast<T const*>(w.data()));
-  }
       sent.show(weights, parts, [&](T const* part) { m.copy(parts.part(), part, array->data()); });
     }
   };
@@ -183,8 +197,9 @@ private:
   }
 
   optimizer_states averages_{};
-  unsigned step_  = 0;
-  bool exchanged_ = false;
+  unsigned step_     = 0;
+  unsigned exchange_ = 0;
+  int out_           = 0;  // how many averages are exchanged
 };
 
 }  // namespace v0
