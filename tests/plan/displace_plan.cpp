@@ -39,11 +39,12 @@ static_assert(lines.outer == 4 && lines.from == 6 && lines.to == 10 && lines.inn
 static_assert(lines.touched() == 4 * 16 * (6 + 10));
 
 /// The index in x of each element of z, or -1.
-template<int To>
-constexpr bool comes_from(displacement const& way, extent from, int const (&wanted)[To]) {
-  for (extent i = 0; i < To;) {
-    auto const run = way.run_at(i, from, To);
-    if (run.count < 1 || i + run.count > To) return false;
+template<std::size_t Size>
+constexpr bool comes_from(displacement const& way, extent from, int const (&wanted)[Size]) {
+  constexpr extent to = Size;
+  for (extent i = 0; i < to;) {
+    auto const run = way.run_at(i, from, to);
+    if (run.count < 1 || i + run.count > to) return false;
     for (extent k = 0; k < run.count; ++k, ++i)
       if (wanted[i] != (run.there ? run.first + (way.reversed ? -k : k) : -1)) return false;
   }
