@@ -63,7 +63,7 @@ constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
 [[noreturn]] inline void throw_tape_used_up(call_site const& site) {
   throw software_error("backward of " + spelled_site(site) +
                        " comes to an operand whose tape an earlier backward has used up: compute it again, call backward(a + b) once, or use it as "
-                       "data, stop_gradient(x)");
+                       "data, stop_gradient(x); if recompute(f, ...) made it in f, return it from f");
 }
 
 /// The gradient of a value whose tape is gone would be lost.

@@ -162,6 +162,7 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
   auto& m     = z.machine();
   z.need_gradient(open);
   if (m.keeps_tape()) m.put_on_tape(m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
+  else z.slot().left = true;  // inside `recompute`: its results get slots of their own, and no gradient comes back to any other value
 }
 
 }  // namespace detail

@@ -1,5 +1,7 @@
 // recompute: the values and gradients of the function, bit for bit, with less memory and the function's price once more.
 // test: processes 1 2 3 4
+#include <vector>
+
 #include "../../zoo.hpp"
 
 using namespace zoo;
@@ -149,6 +151,18 @@ TEST_CASE("recompute keeps nothing where no gradient is wanted, and finds its ar
   auto const twice = recompute([](auto const& x) { return exp(x); }, w);
   backward(sum(twice));
   CHECK_THROWS_AS(backward(sum(twice)), software_error);
+
+  std::vector<tensor<double, alone>> aside;
+  auto const returned = recompute(
+      [&aside](auto const& x) {
+        aside.push_back(sum(square(x)));
+        return exp(x);
+      },
+      w);
+  CHECK_THROWS_AS(backward(sum(returned) + aside.front()), software_error);  // the gradient of what left in another way would be lost
+  CHECK_THROWS_AS(backward(aside.front()), software_error);
+  aside.clear();
+  CHECK(m.tape_is_empty());
 
   auto const thrown = sum(recompute(
       [&](auto const& x) {

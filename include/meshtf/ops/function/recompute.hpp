@@ -101,12 +101,14 @@ private:
 /// f(x...), whose intermediate values are not kept for the backward pass: it computes f again instead. `x` and the results are tensors or open sums;
 /// several results are a tuple, or a struct with `values()` such as `nn::residual`.
 ///
-///     auto h = recompute([&](auto const& x) { return block(x); }, x);
+///     auto h = recompute([&block](auto const& x, auto const& mask) { return block(x, mask); }, x, mask);
 ///
 /// The backward pass holds the intermediate values of one such function at a time. It calls f once more, with its flops and its messages, then goes
 /// back through what that put on the tape. Results and gradients have the same bits as those of `f(x...)`: random values depend on their keys alone.
 /// Parameters and other tensors that f captures get their gradients. f is copied, but a model, or what can't be copied, is referred to; that, and
-/// what f captures by reference, must live until `backward`, and captured values must not be written before it (that of `x` is detected).
+/// what f captures by reference, must live until `backward`, and captured values must not be written before it (that of an `x` that is a tensor is
+/// detected). Hand it local tensors as arguments, or capture them by value: they are handles. A value that leaves f in another way than as a result
+/// has no tape: a loss that is collected on the side is returned instead, or its `backward` throws `software_error`.
 /// Source: Chen et al., Training Deep Nets with Sublinear Memory Cost (2016).
 template<class F, class... X>
   requires(!detail::Operand<F> && sizeof...(X) > 0)
