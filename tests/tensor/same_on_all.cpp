@@ -48,5 +48,8 @@ TEST_CASE("all get the number of the first process, to the last bit") {
     tensor<double, L> x{m};
     *x.data() = 7 + own;
     CHECK(same_on_all(x, 0) == 7);
+    tensor<bfloat16, L> narrow{m};
+    *narrow.data() = static_cast<bfloat16>(1.5F + static_cast<float>(own));
+    CHECK(static_cast<float>(same_on_all(narrow, static_cast<bfloat16>(0.0F))) == 1.5F);
   });
 }

@@ -36,8 +36,9 @@ constexpr N same_on_all(Machine& m, N number, std::source_location at = std::sou
 template<Element T, class L>
 constexpr T same_on_all(tensor<T, L> const& x, std::type_identity_t<T> priced, std::source_location at = std::source_location::current()) {
   auto& m = x.machine();
-  if constexpr (detail::holds_values<L>) return same_on_all(m, x.value(), at);
-  else return same_on_all(m, priced, at);
+  // narrow elements travel as the number that they stand for
+  if constexpr (detail::holds_values<L>) return static_cast<T>(same_on_all(m, static_cast<computed<T>>(x.value()), at));
+  else return static_cast<T>(same_on_all(m, static_cast<computed<T>>(priced), at));
 }
 
 template<class V, class Over, class N>
