@@ -15,6 +15,8 @@ static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of>, not_one_grad
 static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of, x_of>, not_the_gradient_of<x_of, w_of>>);
 static_assert(std::same_as<objection<std::tuple<w_of>, partial<x_of, axes<rows>>>, not_the_gradient_of<partial<x_of, axes<rows>>, w_of>>);
 
+struct words : up_to<6> {};
+
 }  // namespace
 
 TEST_CASE("custom_gradient with the true gradients of a product: finished, open, and as a tuple") {
@@ -67,4 +69,24 @@ TEST_CASE("custom_gradient runs f without a tape, and g only where a gradient is
   auto const late = sum(custom_gradient(f, g, w));
   w.local()(0)    = 1;
   CHECK_THROWS_AS(backward(late), stale_value);
+}
+
+TEST_CASE("a gradient that is a parameter itself, or dz, leaves the parameter's elements alone") {
+  auto& m = processes<single>();
+  if (boost::mpi::communicator{}.size() != 1) return;
+  parameter<double, alone, words> w{m, constant{2}}, captured{m, constant{3}};
+  tensor<double, alone, words> const weights = captured;
+  {
+    counted<words> const two{m, 2};
+    auto const f = [](auto const& x) { return 2 * x; };
+    backward(sum(custom_gradient(f, [](auto const&, auto const& x) { return x; }, w)));
+    backward(sum(custom_gradient(f, [weights](auto const&, auto const&) { return weights; }, w)));
+    backward(sum(custom_gradient(f, [](auto const& dz, auto const&) { return dz; }, w)));
+    CHECK(gradient(w).addend().local()(0) == 6);
+    CHECK(gradient(w).addend().local()(1) == 6);
+  }
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(std::as_const(w).data()[i] == 2);
+    CHECK(std::as_const(captured).data()[i] == 3);
+  }
 }

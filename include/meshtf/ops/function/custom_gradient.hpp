@@ -64,8 +64,13 @@ constexpr void contribute_custom(G const& g, DZ const& dz, kept<X> const&... x) 
   static_assert(accepted<verdict>, "meshtf: the function of gradients returns one for each operand, of the operand's dimensions");
   if constexpr (accepted<verdict>) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      auto const give = [](auto const& to, auto const& gradient) {
-        if (to.needs_gradient()) contribute(to, entered(gradient), owed_by(gradient));
+      auto const give = [&dz](auto const& to, auto const& gradient) {
+        if (!to.needs_gradient()) return;
+        auto const& own = entered(gradient);
+        // a gradient is cleared beyond the count, and outlives a step: it must not be the elements of a parameter
+        bool const borrowed = !own.handle().alone() && !own.handle().is(dz.handle());
+        if (borrowed) contribute(to, copied(own), owed_by(gradient));
+        else contribute(to, own, owed_by(gradient));
       };
       (give(*std::get<I>(targets), std::get<I>(gradients)), ...);
     }(std::make_index_sequence<std::tuple_size_v<wanted>>{});
