@@ -91,8 +91,9 @@ constexpr tensor<T, L, Z...> with_gradient(G const& g, tensor<T, L, Z...> z, X c
 ///
 ///     auto clipped = custom_gradient([](auto const& x) { return copy(x); }, [](auto const& dz, auto const&) { return clamp(dz, -1, 1); }, x);
 ///
-/// f and g are made of operations, so they are right under every layout. f runs without a tape: nothing inside it is kept, and what it captures gets
-/// no gradient. dz is finished before g sees it. The operands are kept for g, and must not be written before `backward`; g is copied.
+/// f and g are made of operations, so they are right under every layout. f runs without a tape: nothing inside it is kept, what it captures gets no
+/// gradient, and a `state` is not updated in it. dz is finished before g sees it. The operands are kept for g, and must not be written before
+/// `backward`; g is copied.
 /// Errors: `not_one_gradient_each`, `not_the_gradient_of`.
 template<class F, class G, Tensor... X>
   requires(!detail::Operand<F> && !detail::Operand<G> && sizeof...(X) > 0)

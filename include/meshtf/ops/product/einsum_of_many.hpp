@@ -97,7 +97,8 @@ constexpr auto einsum(X const& x, std::source_location at = std::source_location
 ///
 /// It is made of products of two, each a `einsum` with its own price, message and gradient. Which two are multiplied first, the compiler decides: of
 /// the orders that the layout allows, that of the fewest flops of a process, then that which sends the fewest bytes (`order_of`). A record without a
-/// layout takes the order of the fewest flops in all. One operand may be an open sum.
+/// layout takes the order of the fewest flops in all. Of more than five operands each next pair is the cheapest by itself, which may miss the only
+/// legal order. One operand may be an open sum.
 /// Errors: `einsum_verdict` of the pair that can't be contracted, if there is no other order.
 template<Dimension... Out, detail::Operand X, detail::Operand Y, detail::Operand Z>
 constexpr auto einsum(X const& x, Y const& y, Z const& z, std::source_location at = std::source_location::current()) {
