@@ -94,3 +94,19 @@ TEST_CASE("three steps of LAMB and LARS are the same under every layout, sharded
   check_program(three_steps<lars, false, true>{});
   check_program(three_steps<lars, true, false>{});
 }
+
+TEST_CASE("without an epsilon LAMB leaves weights as they are whose gradients are 0") {
+  if (boost::mpi::communicator{}.size() != 1) return;
+  auto& m = processes<single>();
+  parameter<double, alone, in, hidden> w{m, normal{1}};
+  auto const before = to_global(w);
+  tensor<double, alone, in, hidden> x{m};
+  x.data()[0] = 1;
+  lamb opt{0.1, 0, 0.9, 0.999, 0};
+  backward(sum(w * x));
+  opt.step(parameters(w));
+  auto const after = to_global(w);
+  CHECK(std::isfinite(after.flat(0)));
+  CHECK(after.flat(0) != before.flat(0));
+  for (std::size_t i = 1; i < after.size(); ++i) CHECK(after.flat(i) == before.flat(i));
+}

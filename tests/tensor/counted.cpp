@@ -173,6 +173,7 @@ TEST_CASE("a step under a count is that of all elements: a parameter keeps them"
     auto& m         = zoo::processes<typename L::mesh_type>();
     auto const same = [&](auto const& made) { near<double>({stepped<L>(m, made, true)}, {stepped<L>(m, made, false)}); };
     same([] { return lamb{0.1, 0.01}; });
+    same([] { return lamb{0.1, 0.01, 0.9, 0.999, 0}; });
     same([] { return lars{1, 0.1}; });
     same([] { return adamw{0.1, 0.01}; });
     same([] { return averaged<adamw>{0.5, 0.1}; });

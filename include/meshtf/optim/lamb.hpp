@@ -1,6 +1,8 @@
 // LAMB: Adam whose step is scaled by the norm of the weights, for large batches.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <source_location>
 
 #include <meshtf/optim/adam.hpp>
@@ -75,10 +77,15 @@ private:
     lamb const& o;
 
     constexpr bool adapts(auto const& w) const { return w.decays(o.decayed_rank); }
+    /// Padding and elements whose gradients were all 0 have the direction 0, without an epsilon too, and not 0 / 0, which would be in the norm.
+    template<class C>
+    constexpr C epsilon() const {
+      return std::max(static_cast<C>(o.epsilon), std::numeric_limits<C>::min());
+    }
     template<class T, class Machine>
     constexpr auto direction(detail::trained<T, Machine> const& w) const {
       using C = computed<T>;
-      return function::lamb_direction<C>{static_cast<C>(o.beta1),     static_cast<C>(o.beta2),     static_cast<C>(o.epsilon),
+      return function::lamb_direction<C>{static_cast<C>(o.beta1),     static_cast<C>(o.beta2),     epsilon<C>(),
                                          o.template correction1<C>(), o.template correction2<C>(), static_cast<C>(adapts(w) ? o.weight_decay : 0)};
     }
     template<class N>
