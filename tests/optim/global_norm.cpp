@@ -196,6 +196,25 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("a tensor that is not trained does not choose the type of a norm, though it is named first") {
+  under_each_layout([]<Layout L> {
+    auto& m = processes<typename L::mesh_type>();
+    meshtf::state<float, L, in> mean{m};
+    parameter<double, L, in> w{m, normal{1}};
+    tensor<double, L, in> const x{m};
+    auto const list = parameters(mean, w);
+    backward(sum(w * (x + 3.)));
+    auto const norm = global_norm(list);
+    static_assert(std::is_same_v<typename decltype(norm)::element_type, double>);
+    CHECK(to_global(norm).flat(0) > 0);
+    lamb opt{0.1};
+    opt.max_norm = 1;
+    opt.step(list);
+    CHECK(!w.slot().sum);
+    static_assert(std::is_same_v<typename detail::first_parameter<parameter_list<decltype(mean)>>::type, decltype(mean)>);
+  });
+}
+
 TEST_CASE("parts of a shard cover it once") {
   static constexpr replica_parts p{.size = 6, .count = 4, .over = 1};
   static_assert(p.part() == 2 && p.padded_size() == 8 && p.is_padded());

@@ -72,7 +72,26 @@ inline constexpr bool is_parameter_list = false;
 template<class... Part>
 inline constexpr bool is_parameter_list<parameter_list<Part...>> = true;
 
-/// The first parameter in a list, a model or a range of models: which machine all of them are on.
+/// The first parameter that is trained; void if there is none.
+template<class Part>
+struct first_trained : std::type_identity<void> {};
+template<Range Part>
+  requires(!Parameter<Part> && !Kept<Part> && !HasParameters<Part>)
+struct first_trained<Part> : first_trained<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
+template<Parameter Part>
+struct first_trained<Part> : std::type_identity<Part> {};
+template<class First, class... Rest>
+struct first_trained<parameter_list<First, Rest...>>
+    : std::conditional_t<std::is_void_v<typename first_trained<First>::type>, first_trained<parameter_list<Rest...>>, first_trained<First>> {};
+template<HasParameters Part>
+struct first_trained<Part> : first_trained<decltype(std::declval<Part&>().parameters())> {};
+
+/// `First`, or what is trained of `Rest` if anything is.
+template<class First, class Rest>
+struct first_trained_or : std::conditional_t<std::is_void_v<typename Rest::type>, First, Rest> {};
+
+/// The first parameter in a list, a model or a range of models: which machine all of them are on, and which type norms have. It is a tensor that is
+/// not trained only if nothing is.
 template<class Part>
 struct first_parameter {
   static_assert(accepted<typename naming<Part>::type>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
@@ -84,7 +103,9 @@ template<class Part>
   requires(Parameter<Part> || Kept<Part>)
 struct first_parameter<Part> : std::type_identity<Part> {};
 template<class First, class... Rest>
-struct first_parameter<parameter_list<First, Rest...>> : first_parameter<First> {};
+struct first_parameter<parameter_list<First, Rest...>>
+    : std::conditional_t<Parameter<typename first_parameter<First>::type>, first_parameter<First>,
+                         first_trained_or<first_parameter<First>, first_trained<parameter_list<Rest...>>>> {};
 template<HasParameters Part>
 struct first_parameter<Part> : first_parameter<decltype(std::declval<Part&>().parameters())> {};
 
