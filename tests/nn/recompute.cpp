@@ -44,5 +44,6 @@ static_assert(peak<true, mixed> < peak<false, mixed> * 4 / 5);
 
 TEST_CASE("blocks that are computed again have the bits of blocks that are kept") {
   check_program(blocks_in_turn<true>{});
-  under_each_layout([]<Layout L> { compare(run<L>(blocks_in_turn<true>{}), run<L>(blocks_in_turn<false>{}), 0, std::string{name_of<L>()} + ", kept"); });
+  under_each_layout(
+      []<Layout L> { compare(run<L>(blocks_in_turn<true>{}), run<L>(blocks_in_turn<false>{}), 0, std::string{name_of<L>()} + ", kept"); });
 }
