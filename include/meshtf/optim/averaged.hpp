@@ -8,6 +8,7 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/optim/buckets.hpp>
+#include <meshtf/optim/global_norm.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/tensor/parameters.hpp>
