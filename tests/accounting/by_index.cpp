@@ -32,7 +32,9 @@ struct sends {
     auto const kept  = scatter<slot>(memory * 1, places, read);  // nothing, and its gradient over cols
     auto const added = scatter_add<slot>(table, places, read);   // over rows
     auto const grown = write<slot>(kept, part, 3);               // nothing, and its gradient over cols
-    auto const loss  = sum(square(added)) + sum(square(grown));
+    auto const one   = sum(square(added));
+    auto const other = sum(square(grown));
+    auto const loss  = one + other;
     if (same_on_all(loss, 1) < 2) backward(loss);
   }
 };

@@ -33,7 +33,9 @@ struct sends {
     auto const x    = tanh(shift<length>(w, 2));
     auto const y    = roll<length>(x, -1);
     auto const z    = shift<length>(v, -3, 1);
-    auto const loss = sum(square(y)) + sum(square(z));
+    auto const one  = sum(square(y));
+    auto const two  = sum(square(z));
+    auto const loss = one + two;
     backward(loss);
   }
 };

@@ -81,7 +81,12 @@ struct corners {
     auto const doubled  = How::call([](auto const& p, double factor) { return factor * p; }, open, 1.5);
     auto const modelled = How::call(model, x);
     see(nested), see(where), see(modelled);
-    auto const total = sum(nested) + sum(grown) + sum(finish(doubled)) + sum(image * same) + sum(modelled * x);
+    auto const first  = sum(nested);
+    auto const second = sum(grown);
+    auto const third  = sum(finish(doubled));
+    auto const fourth = sum(image * same);
+    auto const fifth  = sum(modelled * x);
+    auto const total  = first + second + third + fourth + fifth;
     backward(total);
     see(finish(gradient(x))), see(finish(gradient(w))), see(finish(gradient(b))), see(finish(gradient(model.scale)));
   }
