@@ -4,7 +4,7 @@
 generate.py --seed N --count N --files N --out FOLDER   writes FOLDER/programs_0.cpp and so on, tests for `tests/fuzz/run.hpp`
 generate.py --seed N --only N                           prints program number N alone, as a test that can be compiled
 
-The tests run 200 of them: -DMESHTF_FUZZ_PROGRAMS=1000 -DMESHTF_FUZZ_SEED=7 runs others. A test that fails names its program.
+The tests run 100 of them: -DMESHTF_FUZZ_PROGRAMS=1000 -DMESHTF_FUZZ_SEED=7 runs others. A test that fails names its program.
 
 Sizes are 1 to 9, so few of them divide by anything. Each axis of the mesh splits one dimension, or none; a program knows along which dimensions an
 operation may work when they are split. Values stay moderate: what grows is followed by a tanh before it is used again.
