@@ -117,7 +117,7 @@ for document in "${documents[@]}"; do
       grep -rqwF -- "${words##*::}" include examples tests benchmarks || bad "$document: '$words' is nowhere in the sources"
     fi
   done < <(quoted "$document")
-  for link in $(prose "$document" | grep -oE '\]\([^)#]+' | cut -c3- | grep -v '^https\?:'); do
+  for link in $(prose "$document" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)#]+' | cut -c3- | grep -v '^https\?:'); do
     [ -e "$(dirname "$document")/$link" ] || bad "$document: there is no $link to link to"
   done
 done
