@@ -59,14 +59,16 @@ function(meshtf_find_runtime objection)
     meshtf_lacks(missing "xtensor 0.24 or newer" libxtensor-dev xtensor/0.24.7 xtensor@0.24:)
   endif()
 
-  # OpenBLAS by file: distributions, its two build systems and Conan disagree on what its config file defines. The serial one is
-  # preferred: each process is one thread.
+  # OpenBLAS by file: distributions, its two build systems and Conan disagree on what its config file defines. The one that was built with
+  # threads is preferred: several threads may call it (it starts none of its own, see kernel/library_threads.hpp), where the serial one gives wrong
+  # numbers, so that meshtf has threads take turns.
   find_path(MESHTF_CBLAS_INCLUDE cblas.h PATH_SUFFIXES
-    ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial openblas-serial ${CMAKE_LIBRARY_ARCHITECTURE}/openblas openblas
+    ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread openblas-pthread ${CMAKE_LIBRARY_ARCHITECTURE}/openblas openblas
+    ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial openblas-serial
     ${CMAKE_LIBRARY_ARCHITECTURE})
-  find_library(MESHTF_CBLAS_LIBRARY openblas PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial openblas-serial)
+  find_library(MESHTF_CBLAS_LIBRARY openblas PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread openblas-pthread)
   if(NOT MESHTF_CBLAS_INCLUDE OR NOT MESHTF_CBLAS_LIBRARY)
-    meshtf_lacks(missing "OpenBLAS (cblas.h)" libopenblas-serial-dev openblas/0.3.30 "openblas threads=none")
+    meshtf_lacks(missing "OpenBLAS (cblas.h)" libopenblas-pthread-dev openblas/0.3.30 "openblas threads=pthreads")
   endif()
 
   # What makes programs faster, or able to do more, where it is there.

@@ -51,7 +51,7 @@ def said(*command):
 def setting():
     cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     packages = []
-    for name, package in (("oneDNN", "libdnnl-dev"), ("OpenBLAS", "libopenblas-serial-dev"), ("xsimd", "libxsimd-dev"), ("xtensor", "libxtensor-dev"),
+    for name, package in (("oneDNN", "libdnnl-dev"), ("OpenBLAS", "libopenblas-pthread-dev"), ("xsimd", "libxsimd-dev"), ("xtensor", "libxtensor-dev"),
                           ("Boost", "libboost-dev")):
         version = said("dpkg-query", "-W", "-f=${Version}", package)
         if version:

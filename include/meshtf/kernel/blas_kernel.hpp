@@ -6,8 +6,9 @@
 
 #include <meshtf/core/compiled.hpp>
 
-// Only OpenBLAS has this function; with any other BLAS its address is null.
+// Only OpenBLAS has these functions; with any other BLAS their addresses are null.
 extern "C" char* openblas_get_corename() __attribute__((weak));
+extern "C" int openblas_get_parallel() __attribute__((weak));
 
 namespace meshtf {
 inline namespace v0 {
@@ -20,12 +21,19 @@ std::string_view blas_kernel_name();
 /// 5 times slower; setting the environment variable OPENBLAS_CORETYPE to Haswell, Zen or SkylakeX cures it.
 bool blas_kernel_is_generic();
 
+/// Whether only one thread at a time may call BLAS. An OpenBLAS that was built for programs of one thread (Debian's libopenblas0-serial) hands its
+/// buffers out without a lock: of two threads that call it at once, one now and then gets the other's numbers
+/// (https://github.com/OpenMathLib/OpenBLAS/issues/2126).
+bool blas_is_for_one_thread();
+
 #if !MESHTF_DECLARES_ONLY
 
 MESHTF_DEFINE std::string_view blas_kernel_name() {
   if (!openblas_get_corename) return {};
   return openblas_get_corename();
 }
+
+MESHTF_DEFINE bool blas_is_for_one_thread() { return openblas_get_parallel && openblas_get_parallel() == 0; }
 
 MESHTF_DEFINE bool blas_kernel_is_generic() {
 #if defined(__x86_64__) && defined(__GNUC__)

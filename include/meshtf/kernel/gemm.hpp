@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +28,15 @@ inline namespace v0 {
 namespace kernel {
 
 namespace detail {
+
+inline std::mutex one_caller_of_blas;
+
+/// To be held while BLAS is called: keeps the threads of this process apart where BLAS can't do so itself.
+inline std::unique_lock<std::mutex> call_of_blas() {
+  static bool const alone = blas_is_for_one_thread();
+  if (alone && thread_count() > 1) return std::unique_lock{one_caller_of_blas};
+  return {};
+}
 
 /// BLAS counts in int.
 inline int blas_int(extent n) {
@@ -90,6 +100,7 @@ void gemm_of_strip(bool transpose_a, bool transpose_b, extent m, extent n, exten
     }
   }
 #endif
+  auto const call     = call_of_blas();
   extent const step_a = transpose_a ? lda : 1, step_b = transpose_b ? 1 : ldb;
   if (m == 1 && n == 1) {
     T const sum = blas_dot(k, a, step_a, b, step_b);

@@ -152,6 +152,10 @@ inline void report_kernels() {
     std::cerr << "meshtf: OpenBLAS does not know this CPU and uses its " + std::string{kernel::blas_kernel_name()} +
                      " kernel: set OPENBLAS_CORETYPE=" + (cpu == 3 ? "SkylakeX" : "Haswell") + "\n";
 #endif
+  if (kernel::thread_count() > 1 && kernel::blas_is_for_one_thread())
+    std::cerr
+        << "meshtf: this OpenBLAS was built for programs of one thread, so threads take turns in matrix products of double and in small ones of "
+           "float: link one that was built with threads (Debian: libopenblas0-pthread)\n";
 }
 
 }  // namespace detail
