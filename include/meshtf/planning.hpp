@@ -37,6 +37,18 @@
 #include <meshtf/ops/shape/transpose.hpp>
 #include <meshtf/optim/update.hpp>
 
+#include <meshtf/ops/function/custom_gradient.hpp>
+#include <meshtf/ops/function/slicewise.hpp>
+#include <meshtf/ops/index/scatter.hpp>
+#include <meshtf/ops/product/matmul.hpp>
+#include <meshtf/ops/product/outer_product.hpp>
+#include <meshtf/ops/reduce/sort.hpp>
+#include <meshtf/ops/shape/write.hpp>
+
+#include <meshtf/ops/reduce/top_k.hpp>
+
+#include <meshtf/ops/reduce/nth_element.hpp>
+
 #include <meshtf/explain/explain.hpp>
 #include <meshtf/ops/function.hpp>
 #include <meshtf/ops/index.hpp>

@@ -1,5 +1,5 @@
 // error: summed_dim_is_not_in_both<
-// error: meshtf: matmul sums over dimensions that both operands have
+// error: meshtf: matmul can't sum this dimension
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

@@ -1,5 +1,5 @@
 // error: dim_is_in_both<
-// error: meshtf: outer_product takes operands that share no dimension
+// error: meshtf: outer_product's operands share a dimension
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

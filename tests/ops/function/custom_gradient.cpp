@@ -12,8 +12,9 @@ template<class Wanted, class... Given>
 using objection = typename meshtf::detail::gradients_objection<Wanted, std::tuple<Given...>>::type;
 static_assert(is_legal<objection<std::tuple<x_of, w_of>, x_of, partial<w_of, axes<rows>>>>);
 static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of>, not_one_gradient_each<1, 2>>);
-static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of, x_of>, not_the_gradient_of<x_of, w_of>>);
+static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of, x_of>, gradient_has_other_dims<shape<batch, hidden>, shape<hidden>>>);
 static_assert(std::same_as<objection<std::tuple<w_of>, partial<x_of, axes<rows>>>, not_the_gradient_of<partial<x_of, axes<rows>>, w_of>>);
+static_assert(std::same_as<objection<std::tuple<w_of>, tensor<float, mixed, hidden>>, not_the_gradient_of<tensor<float, mixed, hidden>, w_of>>);
 
 struct words : up_to<6> {};
 

@@ -82,8 +82,14 @@ template<class Out, class Split, class T = void, class F, class G, Tensor X, Ten
   requires(!detail::Operand<F> && !detail::Operand<G>)
 constexpr auto slicewise(F const& f, G const& g, X const& x, Rest const&... rest) {
   auto z = slicewise<Out, Split, T>(f, x, rest...);
-  if constexpr (std::is_same_v<decltype(z), detail::rejected>) return z;
-  else return detail::with_gradient(g, std::move(z), x, rest...);
+  if constexpr (std::is_same_v<decltype(z), detail::rejected>) {
+    return z;
+  } else {
+    using verdict = detail::gradients_fit<G, decltype(z), detail::operand_of<X>, detail::operand_of<Rest>...>;
+    static_assert(accepted<verdict>, "meshtf: slicewise can't use these gradients");
+    if constexpr (accepted<verdict>) return detail::with_gradient(g, std::move(z), x, rest...);
+    else return detail::rejected{};
+  }
 }
 
 }  // namespace v0

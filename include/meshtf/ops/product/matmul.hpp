@@ -6,7 +6,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A product of matrices sums over `Dim`, but only one of its operands has it.
+/// A product of matrices sums over `Dim`, but its operands `X` and `Y` do not both have it. `sum<Dim>(x)` sums over a dimension of one.
 template<class Dim, class X, class Y>
 struct summed_dim_is_not_in_both {};
 
@@ -30,7 +30,7 @@ constexpr auto matmul(X const& x, Y const& y, std::source_location at = std::sou
   using other   = detail::shape_in<Y>;
   using verdict = first_objection<
       std::conditional_t<one::template has<Along> && other::template has<Along>, legal, summed_dim_is_not_in_both<Along, one, other>>...>;
-  static_assert(accepted<verdict>, "meshtf: matmul sums over dimensions that both operands have: sum<D>(x) sums one");
+  static_assert(accepted<verdict>, "meshtf: matmul can't sum this dimension");
   if constexpr (accepted<verdict>) return detail::product_keeping(without<united<one, other>, shape<Along...>>{}, x, y, at);
   else return detail::rejected{};
 }

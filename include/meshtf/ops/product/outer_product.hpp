@@ -6,7 +6,7 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// An outer product has the dimensions of both operands, each once, but both have `Dim`.
+/// An outer product has the dimensions of both operands, each once, but both have `Dim`: rename it in one of them, or multiply elementwise, `x * y`.
 template<class Dim, class X, class Y>
 struct dim_is_in_both {};
 
@@ -25,7 +25,7 @@ constexpr auto outer_product(X const& x, Y const& y, std::source_location at = s
   using one     = detail::shape_in<X>;
   using other   = detail::shape_in<Y>;
   using verdict = typename detail::common_objection<common_dims<one, other>, one, other>::type;
-  static_assert(accepted<verdict>, "meshtf: outer_product takes operands that share no dimension: rename one of it, or multiply elementwise, x * y");
+  static_assert(accepted<verdict>, "meshtf: outer_product's operands share a dimension");
   if constexpr (accepted<verdict>) return detail::product_keeping(united<one, other>{}, x, y, at);
   else return detail::rejected{};
 }
