@@ -14,6 +14,7 @@ struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
+struct sequences : dim<16> {};  // batch under another name
 struct batch : dim<16> {};
 struct length : dim<32> {};
 struct memory : dim<32> {};    // length under another name
@@ -87,5 +88,33 @@ constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
   return (as_dry_run<open, layout_at<ranked, I>>() && ...) && ((ranked[I].peak == price<layout_at<ranked, I>>(open).peak_bytes()) && ...);
 }
 static_assert(ranked.size() == 16 && all_as_dry_runs(std::make_index_sequence<16>{}));
+
+/// Open sums take other names, are split and merged, and are finished at last.
+template<Layout L>
+struct open_sums {
+  parameter<float, L, model, hidden> up;
+  parameter<float, L, hidden, model> down;
+  tensor<float, L, batch, length, model> x;
+
+  constexpr explicit open_sums(machine<L>& m) : up{m, he_normal{1}}, down{m, he_normal{2}}, x{m} {}
+  constexpr auto step() {
+    auto const parts = split_dim<hidden, heads, key>(einsum<batch, length, hidden>(x, up));
+    auto const y =
+        merge_dims<heads, key, out>(rename<length, memory>(parts)) + rename<hidden, out, length, memory>(einsum<batch, length, hidden>(x, up));
+    auto const z    = rename<batch, sequences>(einsum<batch, memory, model>(y, rename<hidden, out>(down)));
+    auto const loss = mean(square(z));
+    backward(loss);
+    return loss;
+  }
+};
+constexpr auto sums = record<open_sums, batch, sequences, model, hidden, heads, out, length, memory>();
+struct by_sequences : layout<grid, split<batch, rows>, split<sequences, rows>> {};
+struct sums_by_model : layout<grid, split<batch, rows>, split<sequences, rows>, split<model, cols>> {};
+struct sums_by_heads : layout<grid, split<length, rows>, split<memory, rows>, split<hidden, cols>, split<heads, cols>, split<out, cols>> {};
+static_assert(tests::same_price(price<whole>(sums), dry_run<open_sums, whole>()));
+static_assert(tests::same_price(price<by_sequences>(sums), dry_run<open_sums, by_sequences>()));
+static_assert(tests::same_price(price<sums_by_model>(sums), dry_run<open_sums, sums_by_model>()));
+static_assert(tests::same_price(price<sums_by_heads>(sums), dry_run<open_sums, sums_by_heads>()));
+static_assert(!has_price<sums, data>);  // the batch would be gathered under its other name
 
 }  // namespace

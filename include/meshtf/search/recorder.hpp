@@ -37,7 +37,7 @@ struct ticket_on<recorder<D...>> : std::type_identity<recorded_array> {};
 }  // namespace detail
 
 /// A machine without processes and without a layout. It has the members of `process_mesh` that operations call. A program that asks for what it can't
-/// price does not compile: a reshard to a layout that the program names, a rename of an open sum, optimizers with `shard_state`.
+/// price does not compile: a reshard to a layout that the program names, optimizers with `shard_state`.
 template<Dimension... D>
 class recorder : public accounts<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
 public:

@@ -106,8 +106,7 @@ template<Dimension From, Dimension To, Dimension... More, class T, class L, clas
 constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using names = detail::paired_names<shape<>, shape<>, From, To, More...>;
   static_assert(names::paired, "meshtf: rename takes pairs of names, each old and new");
-  static_assert(!is_undecided<L>, "meshtf: rename can't be recorded of an open sum without a layout: finish(p)");
-  if constexpr (is_undecided<L> || !names::paired) {
+  if constexpr (!names::paired) {
     return detail::rejected{};
   } else {
     using renaming = detail::renaming<wet<L>, shape<D...>, typename names::from, typename names::to, detail::may_owe<L, Over>>;

@@ -176,18 +176,16 @@ template<Dimension From, Dimension... To, class T, class L, class... D, class Ov
 constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, wet<L>, shape<D...>>;
   using verdict   = first_objection<detail::open_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
-  static_assert(!is_undecided<L>, "meshtf: split_dim can't be recorded of an open sum without a layout: finish(p)");
   static_assert(accepted<verdict>, "meshtf: split_dim can't split this open sum so: reshard or finish it first");
-  if constexpr (is_undecided<L> || !accepted<verdict>) return detail::rejected{};
+  if constexpr (!accepted<verdict>) return detail::rejected{};
   else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
 }
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D, class Over>
 constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
   using reshaping = detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, wet<L>, shape<D...>>;
   using verdict   = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>, typename reshaping::verdict>;
-  static_assert(!is_undecided<L>, "meshtf: merge_dims can't be recorded of an open sum without a layout: finish(p)");
   static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
-  if constexpr (is_undecided<L> || !accepted<verdict>) return detail::rejected{};
+  if constexpr (!accepted<verdict>) return detail::rejected{};
   else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
 }
 
