@@ -11,6 +11,20 @@
 namespace meshtf {
 inline namespace v0 {
 
+/// Counts the first `rank` indices up by one, the last index fastest. Calls moved(i, by) for each one that changes. Returns false if all are 0 again.
+template<class Index, class Sizes, class F>
+constexpr bool count_up(std::size_t rank, Index& index, Sizes const& sizes, F const& moved) {
+  for (std::size_t i = rank; i-- > 0;) {
+    if (++index[i] != sizes[i]) {
+      moved(i, 1);
+      return true;
+    }
+    moved(i, 1 - index[i]);
+    index[i] = 0;
+  }
+  return false;
+}
+
 /// f(at) for each combination of indices 0 ... sizes[i] - 1, the last index fastest: once if there are no sizes, never if one is 0. `at[k]` is the
 /// offset in the k-th of `N` arrays; it begins at the given `at`, and moves by `strides[k][i]` from one i-th index to the next.
 template<std::size_t N, class Strides, class F>
@@ -18,16 +32,10 @@ constexpr void for_each_index(std::span<extent const> sizes, Strides const& stri
   for (extent n : sizes)
     if (n == 0) return;
   std::array<extent, max_rank> index{};
-  for (;;) {
-    f(at);
-    for (std::size_t i = sizes.size();;) {
-      if (i-- == 0) return;
-      bool const wraps = ++index[i] == sizes[i];
-      for (std::size_t k = 0; k < N; ++k) at[k] += wraps ? strides[k][i] * (1 - sizes[i]) : strides[k][i];
-      if (!wraps) break;
-      index[i] = 0;
-    }
-  }
+  do f(at);
+  while (count_up(sizes.size(), index, sizes, [&](std::size_t i, extent by) {
+    for (std::size_t k = 0; k < N; ++k) at[k] += strides[k][i] * by;
+  }));
 }
 
 /// The same from 0 for the combinations number `begin`, ..., `end` - 1.
@@ -44,12 +52,9 @@ constexpr void for_some_indices(std::span<extent const> sizes, Strides const& st
   for (;;) {
     f(at);
     if (++begin == end) return;
-    for (std::size_t i = sizes.size(); i-- > 0;) {
-      bool const wraps = ++index[i] == sizes[i];
-      for (std::size_t k = 0; k < N; ++k) at[k] += wraps ? strides[k][i] * (1 - sizes[i]) : strides[k][i];
-      if (!wraps) break;
-      index[i] = 0;
-    }
+    count_up(sizes.size(), index, sizes, [&](std::size_t i, extent by) {
+      for (std::size_t k = 0; k < N; ++k) at[k] += strides[k][i] * by;
+    });
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <meshtf/core/element.hpp>
+#include <meshtf/core/odometer.hpp>
 #include <meshtf/kernel/narrow.hpp>
 #include <meshtf/kernel/stored_rows.hpp>
 #include <meshtf/kernel/transposed.hpp>
@@ -151,7 +152,7 @@ class planes {
 public:
   planes(nest_steps const& nest, block_plan const& plan) : nest_{nest} {
     for (int i = 0; i < nest.rank; ++i)
-      if (i != plan.across && i != plan.along) turns_[count_] = 0, loops_[count_++] = static_cast<std::size_t>(i);
+      if (i != plan.across && i != plan.along) turns_[count_] = 0, sizes_[count_] = nest.size[i], loops_[count_++] = static_cast<std::size_t>(i);
   }
 
   /// The offset of each operand at the present turn.
@@ -164,27 +165,19 @@ public:
 private:
   [[gnu::noinline]] bool turn() {
     auto const result = static_cast<std::size_t>(nest_.operands - 1);
-    for (std::size_t i = count_; i-- > 0;) {
+    return count_up(count_, turns_, sizes_, [&](std::size_t i, extent by) {
       std::size_t const loop = loops_[i];
-      bool const still       = nest_.stride[result][loop] == 0;
-      for (std::size_t k = 0; k < max_operands; ++k) at_[k] += nest_.stride[k][loop];
-      if (++turns_[i] < nest_.size[loop]) {
-        if (still && turns_[i] == 1) ++repeated_;
-        return true;
-      }
-      for (std::size_t k = 0; k < max_operands; ++k) at_[k] -= nest_.stride[k][loop] * nest_.size[loop];
-      turns_[i] = 0;
-      if (still) --repeated_;
-    }
-    return false;
+      for (std::size_t k = 0; k < max_operands; ++k) at_[k] += nest_.stride[k][loop] * by;
+      if (nest_.stride[result][loop] == 0) repeated_ += by;
+    });
   }
 
   nest_steps const& nest_;
   std::array<std::size_t, max_rank> loops_;  // the first `count_` are used
-  std::array<extent, max_rank> turns_;
+  std::array<extent, max_rank> turns_, sizes_;
   offsets at_{};
   std::size_t count_ = 0;
-  int repeated_      = 0;
+  extent repeated_   = 0;  // turns of the loops along which the result stands still
 };
 
 /// The largest element type.

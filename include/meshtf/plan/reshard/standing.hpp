@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include <meshtf/core/odometer.hpp>
 #include <meshtf/core/small_array.hpp>
 #include <meshtf/plan/reshard/moves.hpp>
 
@@ -128,6 +129,7 @@ private:
     small_array<extent, max_rank> from{}, to{};
     for (int d = 0; d < rank; ++d) from[d] = to[d] = whole(d);
     small_array<int, max_axes> turning{};
+    small_array<extent, max_axes> sizes{};
     small_array<walk, max_axes> walks{};
     int turns          = 0;
     extent of_these    = 1;
@@ -146,6 +148,7 @@ private:
     };
     for (int a = 0; a < axis_count; ++a)
       if (s.of(a) >= standing::first || goal.of(a) >= standing::first) {
+        sizes[turns]     = along(a);
         turning[turns++] = a;
         of_these *= along(a);
       }
@@ -161,7 +164,7 @@ private:
     small_array<extent, max_axes> coordinate{};
     small_array<extent, max_rank> from_start{}, to_start{};
     extent sum = 0;
-    for (;;) {
+    do {
       extent common = 1;
       for (int d = 0; d < rank && common > 0; ++d) {
         extent const first = from_start[d] > to_start[d] ? from_start[d] : to_start[d];
@@ -171,18 +174,12 @@ private:
       }
       sum += common;
       // not `for_each_index`: a coordinate moves two of the starts only, and to add 0 to all others would cost the compiler most of a search's time
-      int i = 0;
-      for (; i < turns; ++i) {
-        walk const& w   = walks[i];
-        bool const on   = ++coordinate[i] < along(turning[i]);
-        extent const by = on ? 1 : 1 - coordinate[i];
-        from_start[w.from_dim] += by * w.from;
-        to_start[w.to_dim] += by * w.to;
-        if (on) break;
-        coordinate[i] = 0;
-      }
-      if (i == turns) return sum * (processes / of_these);
-    }
+    } while (count_up(static_cast<std::size_t>(turns), coordinate, sizes, [&](std::size_t i, extent by) {
+      walk const& w = walks[i];
+      from_start[w.from_dim] += by * w.from;
+      to_start[w.to_dim] += by * w.to;
+    }));
+    return sum * (processes / of_these);
   }
 };
 
