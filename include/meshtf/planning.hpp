@@ -78,6 +78,7 @@
 #include <meshtf/price/cost_text.hpp>
 #include <meshtf/price/dry_run.hpp>
 #include <meshtf/price/ledger.hpp>
+#include <meshtf/price/no_processes.hpp>
 #include <meshtf/price/repeat.hpp>
 #include <meshtf/search/search.hpp>
 #include <meshtf/tensor/gradient.hpp>

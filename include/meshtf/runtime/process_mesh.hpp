@@ -32,7 +32,9 @@ inline namespace v0 {
 /// processes of the communicator construct it, and run the same operations in the same order.
 /// Errors: `usage_error` on all processes if their number is not that of the mesh.
 template<Mesh M>
-class process_mesh : public messages<process_mesh<M>, M> {
+  requires(sizeof(M) != 0)
+class process_mesh<M> : public messages<process_mesh<M>, M> {
+  // It is constrained to be more special than what planning.hpp has in its place, which says what to include: see price/no_processes.hpp.
 public:
   static constexpr bool computes = true;
 
