@@ -2,23 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
 
 #include <meshtf/core/compiled.hpp>
+#include <meshtf/kernel/copy_row.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/plan/shift_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace kernel {
-
-/// Of few elements, the call of a library function would take longer than the copy. (A bool that nobody wrote may only be copied as a byte.)
-template<Element T>
-void copy_run(extent n, T const* x, T* z) {
-  if (n >= 16 || std::is_same_v<T, bool>) std::copy_n(x, n, z);
-  else
-    for (extent i = 0; i < n; ++i) z[i] = x[i];
-}
 
 /// Writes elements `begin` to `end - 1` of z, where one is an index of the dimension in one line. Each run of them is one copy.
 template<Element T>
@@ -33,11 +25,11 @@ void displace_range(displace_steps const& s, displacement const& way, T beyond, 
     if (!run.there) {
       std::fill_n(to, n, beyond);
     } else if (!way.reversed) {
-      copy_run(n, x + run.first * s.inner, to);
+      copy_row(n, x + run.first * s.inner, to);
     } else if (s.inner == 1) {
       std::reverse_copy(x + run.first + 1 - count, x + run.first + 1, to);
     } else {
-      for (extent k = 0; k < count; ++k) copy_run(s.inner, x + (run.first - k) * s.inner, to + k * s.inner);
+      for (extent k = 0; k < count; ++k) copy_row(s.inner, x + (run.first - k) * s.inner, to + k * s.inner);
     }
     begin += count;
     if (i += count; i == s.to) i = 0, x += s.from_room * s.inner, z += s.to_room * s.inner;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include <meshtf/core/error.hpp>
+#include <meshtf/kernel/copy_row.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/plan/gather_plan.hpp>
@@ -49,14 +50,6 @@ inline void expect_inside(index_runs const& runs, extent begin, std::int32_t con
     if (extent const i = first_outside(length, index + begin, whole); i < length) throw_outside(begin + i, index[begin + i], whole, words);
 }
 
-/// Copies the elements of a row that lie together, mostly few.
-template<Element T, class Arch = default_arch>
-void copy_row(T const* from, extent n, T* to) {
-  if constexpr (lanes<T, Arch>::width == 1) std::copy_n(from, n, to);
-  else
-    detail::for_each_batch<lanes<T, Arch>>(n, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(from + k), to + k); });
-}
-
 /// rows[i][o] = table[o][index[i] - first] for the ids of a block, or zeros where that is out of range.
 template<Element T, class Arch = default_arch>
 void gather_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
@@ -74,7 +67,7 @@ void gather_rows(gather_steps const& s, extent first, T const* table, std::int32
     if (at < 0 || at >= along) {
       for (extent o = 0; o < outer; ++o) std::fill_n(rows + o * lines.line_stride, inner, T{});
     } else {
-      for (extent o = 0; o < outer; ++o) copy_row<T, Arch>(table + o * lines.outer_stride + at * lines.step, inner, rows + o * lines.line_stride);
+      for (extent o = 0; o < outer; ++o) copy_row<T, Arch>(inner, table + o * lines.outer_stride + at * lines.step, rows + o * lines.line_stride);
     }
   }
 }

@@ -18,7 +18,7 @@ void set_rows(gather_steps const& s, extent first, T const* rows, std::int32_t c
     if (at < 0 || at >= lines.along) continue;
     if (single) table[at * lines.step] = *rows;
     else
-      for (extent o = 0; o < lines.outer; ++o) copy_row(rows + o * lines.line_stride, lines.inner, table + o * lines.outer_stride + at * lines.step);
+      for (extent o = 0; o < lines.outer; ++o) copy_row(lines.inner, rows + o * lines.line_stride, table + o * lines.outer_stride + at * lines.step);
   }
 }
 
@@ -33,7 +33,7 @@ void take_rows(gather_steps const& s, extent first, T* rows, std::int32_t const*
       T* const to = rows + i * s.id_stride + o * lines.line_stride;
       if (there) {
         T* const from = table + i * s.table_stride + o * lines.outer_stride + at * lines.step;
-        copy_row(from, lines.inner, to);
+        copy_row<T>(lines.inner, from, to);
         std::fill_n(from, lines.inner, T{});
       } else {
         std::fill_n(to, lines.inner, T{});

@@ -43,13 +43,20 @@ constexpr rejected handed_through(partial<V, Over> const&, rejected) {
   return {};
 }
 
-/// `x`, which is whole along the axes `over`, as addends of a sum over them: it counts once, on coordinate 0. This is local and sends nothing.
+/// A copy of `x`, as addends of a sum over the axes `over`, along which it is whole: it counts once, on coordinate 0. Without a gradient.
+template<class T, class L, class... D>
+constexpr tensor<T, L, D...> copied_once(tensor<T, L, D...> const& x, axis_set over) {
+  auto& m = x.machine();
+  auto z  = tensor<T, L, D...>::uninitialised(m);
+  m.if_joined(over, [&] { m.add_up(x.size, m.counts(over), false, x.data(), x.data(), z.data()); }, [&] { m.copy(x.size, x.data(), z.data()); });
+  return z;
+}
+
+/// The same with a gradient, and `x` itself if `over` is empty. This is local and sends nothing.
 template<class T, class L, class... D>
 constexpr tensor<T, L, D...> counted_once(tensor<T, L, D...> const& x, axis_set over) {
   if (over == 0) return x;
-  auto& m = x.machine();
-  auto z  = tensor<T, L, D...>::uninitialised(m);
-  m.add_up(x.size, m.counts(over), false, x.data(), x.data(), z.data());
+  auto z = copied_once(x, over);
   if (wants_gradient(x)) record(z, [x = x.without_value()](auto const& dz) { contribute(x, dz); });
   return z;
 }

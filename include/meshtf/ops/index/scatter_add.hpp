@@ -8,15 +8,6 @@ inline namespace v0 {
 
 namespace detail {
 
-/// `x` where no axis of `over` joins processes; otherwise addends of a sum over `over` in which it counts once.
-template<class T, class L, class... D>
-constexpr tensor<T, L, D...> copied_once(tensor<T, L, D...> const& x, axis_set over) {
-  auto& m = x.machine();
-  auto z  = tensor<T, L, D...>::uninitialised(m);
-  m.if_joined(over, [&] { m.add_up(x.size, m.counts(over), false, x.data(), x.data(), z.data()); }, [&] { m.copy(x.size, x.data(), z.data()); });
-  return z;
-}
-
 /// This process's part of the result of `scatter_add` of tensors, or of addends of sums over `open`. The sum of many rows is rounded once.
 template<class Plan, class T, class L, class... B, Tensor I, class... U>
 constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T, L, U...> const& updates) {
