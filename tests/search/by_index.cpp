@@ -46,10 +46,6 @@ struct by_slot : layout<grid, split<slot, cols>, split<batch, rows>> {};
 struct by_all : layout<grid, split<slot, rows>, split<model, cols>> {};
 struct uneven : layout<grid, padded<batch, cols>, padded<model, rows>> {};
 
-template<class... L>
-constexpr bool as_dry_runs() {
-  return (tests::same_price(price<L>(step), dry_run<training, L>()) && ...);
-}
-static_assert(as_dry_runs<nothing, by_batch, by_vocab, by_slot, by_all, uneven>());
+static_assert(tests::priced_as_dry_runs<step, training, nothing, by_batch, by_vocab, by_slot, by_all, uneven>);
 
 }  // namespace

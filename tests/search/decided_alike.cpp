@@ -38,11 +38,7 @@ struct nothing : layout<grid> {};
 struct by_batch : layout<grid, split<batch, rows, cols>> {};
 struct by_both : layout<grid, split<batch, rows>, split<model, cols>> {};
 
-template<class... L>
-constexpr bool as_dry_runs() {
-  return (tests::same_price(price<L>(step), dry_run<training, L>()) && ...);
-}
-static_assert(as_dry_runs<alone, nothing, by_batch, by_both>());
+static_assert(tests::priced_as_dry_runs<step, training, alone, nothing, by_batch, by_both>);
 
 // each time one number is sent, also where everything else is whole
 constexpr auto of_nothing = dry_run<training, nothing>();

@@ -33,10 +33,6 @@ constexpr auto step = record<ordering_step, batch, model>();
 
 struct by_batch : layout<grid, split<batch, rows>> {};
 struct by_both : layout<grid, split<batch, rows>, split<model, cols>> {};
-template<class... L>
-constexpr bool as_dry_runs() {
-  return (tests::same_price(price<L>(step), dry_run<ordering_step, L>()) && ...);
-}
-static_assert(as_dry_runs<by_batch, by_both>());
+static_assert(tests::priced_as_dry_runs<step, ordering_step, by_batch, by_both>);
 
 }  // namespace

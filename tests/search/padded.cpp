@@ -54,11 +54,7 @@ struct both_uneven : layout<grid, padded<batch, cols>, padded<hidden, rows>, pad
 struct two_axes : layout<grid, padded<batch, rows, cols>> {};
 struct along_model : layout<grid, split<batch, rows>, padded<model, cols>> {};
 struct divides : layout<grid, padded<batch, rows>> {};
-template<class... L>
-constexpr bool as_dry_runs() {
-  return (tests::same_price(price<L>(step), dry_run<training, L>()) && ...);
-}
-static_assert(as_dry_runs<ids, all_of_it, both_uneven, two_axes, along_model, divides>());
+static_assert(tests::priced_as_dry_runs<step, training, ids, all_of_it, both_uneven, two_axes, along_model, divides>);
 
 // `split` still must divide, whatever the search does
 struct cut : layout<grid, split<vocab, cols>> {};
@@ -143,11 +139,7 @@ struct data : layout<grid, padded<batch, cols>> {};
 struct mixed : layout<grid, padded<hidden, rows>, padded<batch, cols>> {};
 struct inputs : layout<grid, padded<in, cols>, split<batch, rows>> {};
 struct outputs : layout<grid, padded<out, cols>, padded<batch, rows>> {};
-template<class... L>
-constexpr bool as_dry_runs() {
-  return (tests::same_price(price<L>(step), dry_run<training, L>()) && ...);
-}
-static_assert(as_dry_runs<data, mixed, inputs, outputs>());
+static_assert(tests::priced_as_dry_runs<step, training, data, mixed, inputs, outputs>);
 
 constexpr auto ranked = rank_layouts<grid, candidates<padded<batch>, padded<in>, padded<hidden>, padded<out>>, 100>(step);
 constexpr bool priced_as_ranked() {

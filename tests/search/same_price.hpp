@@ -1,7 +1,8 @@
 // For tests: whether a record's price is a dry run's.
 #pragma once
 
-#include <meshtf/price/cost.hpp>
+#include <meshtf/price/dry_run.hpp>
+#include <meshtf/search/record_price.hpp>
 
 namespace meshtf::tests {
 
@@ -19,5 +20,9 @@ constexpr bool same_price(cost<M> const& a, cost<M> const& b) {
          a.elementwise_flops() == b.elementwise_flops() && a.bytes_touched() == b.bytes_touched() && a.elementwise_bytes() == b.elementwise_bytes() &&
          a.parameter_bytes() == b.parameter_bytes() && a.optimizer_bytes() == b.optimizer_bytes() && a.peak_bytes() == b.peak_bytes();
 }
+
+/// Whether a record's price is a dry run's under each of these layouts.
+template<auto const& Step, template<Layout> class Program, Layout... L>
+inline constexpr bool priced_as_dry_runs = (same_price(price<L>(Step), dry_run<Program, L>()) && ...);
 
 }  // namespace meshtf::tests

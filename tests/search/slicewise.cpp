@@ -44,17 +44,12 @@ struct training {
 constexpr auto step = record<training, batch, model, hidden>();
 
 template<class L>
-constexpr bool as_dry_run() {
-  return tests::same_price(price<L>(step), dry_run<training, L>());
-}
-template<class L>
 concept has_price = requires { std::bool_constant<(price<L>(step), true)>{}; };
 
 struct by_batch : layout<grid, split<batch, rows>> {};
 struct by_model : layout<grid, split<batch, rows>, split<model, cols>> {};
 struct by_hidden : layout<grid, split<batch, rows>, split<hidden, cols>> {};
-static_assert(as_dry_run<by_batch>());
-static_assert(as_dry_run<by_model>());
+static_assert(tests::priced_as_dry_runs<step, training, by_batch, by_model>);
 static_assert(!has_price<by_hidden>);
 
 }  // namespace
