@@ -13,7 +13,7 @@ inline namespace v0 {
 
 /// Counts the first `rank` indices up by one, the last index fastest. Calls moved(i, by) for each one that changes. Returns false if all are 0 again.
 template<class Index, class Sizes, class F>
-constexpr bool count_up(std::size_t rank, Index& index, Sizes const& sizes, F const& moved) {
+[[gnu::always_inline]] constexpr bool count_up(std::size_t rank, Index& index, Sizes const& sizes, F const& moved) {
   for (std::size_t i = rank; i-- > 0;) {
     if (++index[i] != sizes[i]) {
       moved(i, 1);
