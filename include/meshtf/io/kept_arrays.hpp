@@ -18,6 +18,7 @@
 #include <meshtf/core/shard.hpp>
 #include <meshtf/io/safetensors.hpp>
 #include <meshtf/optim/replica_parts.hpp>
+#include <meshtf/optim/sgd.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
@@ -36,6 +37,17 @@ namespace detail {
 
 template<class List>
 using layout_of_list = typename first_parameter<List>::type::layout_type;
+
+/// Used where there is no optimizer: like SGD, it keeps no state.
+struct no_optimizer : sgd {
+  static constexpr char const* kind = "";
+};
+
+template<class Optimizer>
+concept KeptInCheckpoints = requires {
+  Optimizer::kind;
+  Optimizer::array_names;
+};
 
 #if MESHTF_WITH_JANSSON
 

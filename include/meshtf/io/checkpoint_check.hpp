@@ -1,0 +1,213 @@
+// Whether a file holds what a program wants to load.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <meshtf/io/checkpoint_folder.hpp>
+#include <meshtf/io/kept_arrays.hpp>
+#include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+#if MESHTF_WITH_JANSSON
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// Its arrays are not all of the shape of their parameter.
+template<class Optimizer>
+concept HasShapesOfItsOwn = Optimizer::has_shapes_of_its_own;
+
+/// What process 0 tells the others about a file: the position, the optimizer's numbers, and which parameters have optimizer arrays in it.
+struct checkpoint_contents {
+  training_position position;
+  std::vector<double> numbers;
+  std::vector<std::int32_t> kept;
+};
+
+/// The least and the greatest value that a number of an optimizer can have: any finite value if the optimizer sets no range.
+template<class Optimizer>
+constexpr std::pair<double, double> numbers_of() {
+  if constexpr (requires { Optimizer::number_range; }) return Optimizer::number_range;
+  else return {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
+}
+
+/// Compares the contents of a file with what is to be loaded.
+class checkpoint_check {
+public:
+  explicit checkpoint_check(safetensors_reader const& file) : path_{file.path()}, header_{file.header()} {}
+
+  template<class Number>
+  Number number(std::string const& key) const {
+    auto const text = header_.metadata.find(key);
+    if (text == header_.metadata.end()) throw data_error("expected the metadata of " + path_ + " to have '" + key + "', got none: " + other);
+    auto const found = parsed<Number>(text->second);
+    if (!found)
+      throw data_error("expected the metadata of " + path_ + " to have a number as '" + key + "', got '" + spelled_text(text->second) +
+                       "': " + other);
+    return *found;
+  }
+  /// One of the optimizer's numbers, which must lie between `least` and `most`; NaN does not.
+  double number(std::string const& key, double least, double most) const {
+    auto const x = number<double>(key);
+    if (!(least <= x && x <= most))
+      throw data_error("expected the metadata of " + path_ + " to have a number from " + spelled_number(least) + " to " + spelled_number(most) +
+                       " as '" + key + "', got '" + spelled_text(text(key)) +
+                       "': the file is damaged, take another checkpoint or another copy of it");
+    return x;
+  }
+  bool has(std::string const& key) const { return header_.metadata.contains(key); }
+  std::string text(std::string const& key) const {
+    auto const found = header_.metadata.find(key);
+    return found == header_.metadata.end() ? "" : found->second;
+  }
+
+  void format(bool of_training) const {
+    std::string const format = text("format");
+    bool const ours          = format.starts_with(our_format);
+    if (format != checkpoint_format && (of_training || ours))
+      throw data_error("expected the metadata of " + path_ + " to have the format '" + std::string{checkpoint_format} + "', got '" +
+                       spelled_text(format) + "': " + (ours ? "load it with the version that saved it" : other));
+  }
+  void optimizer(std::string const& expected) const {
+    if (std::string const found = text("optimizer"); found != expected)
+      throw data_error("expected " + path_ + " to hold the state of the optimizer " + expected + ", got " +
+                       (found.empty() ? "none" : "that of " + spelled_text(found)) + ": load(parameters, path) takes the parameters alone");
+  }
+
+  bool holds(std::string const& name) const { return header_.arrays.contains(name); }
+  /// Throws if the array is in the file but is not the expected one.
+  void expects(std::string const& name, safetensors_array const& expected) {
+    names_.push_back(name);
+    if (!holds(name)) {
+      if (missing_.empty()) missing_ = "'" + name + "', " + spelled_array(expected);
+      return;
+    }
+    auto const& found = header_.arrays.at(name);
+    if (found.extents != expected.extents || found.type != expected.type)
+      throw data_error("expected '" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
+                       (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
+                                                          : ": make the parameters of that type, or convert the file"));
+  }
+  /// Throws if an expected array is missing, or if the file holds one that nobody expects; the optimizer's arrays are included if `all`.
+  void finish(bool all) {
+    std::sort(names_.begin(), names_.end());
+    std::string surplus;
+    for (auto const& [name, array] : header_.arrays)
+      if (surplus.empty() && (all || !name.starts_with(optimizer_prefix)) && !std::binary_search(names_.begin(), names_.end(), name))
+        surplus = "'" + spelled_text(name) + "', " + spelled_array(array);
+    std::string const remedy = ": load it into the model that it was saved from, or give the parameters the names that they had";
+    if (!missing_.empty())
+      throw data_error("expected " + missing_ + ", in " + path_ + ", got no array of that name" +
+                       (surplus.empty() ? "" : " but " + surplus + ", which this model has not") + remedy);
+    if (!surplus.empty()) throw data_error("expected nothing in " + path_ + " but what this model has, got " + surplus + remedy);
+  }
+
+  static constexpr char const* other = "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
+
+private:
+  /// PyTorch keeps the weight of a linear layer as outputs x inputs, and other programs choose other orders.
+  static std::string remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected) {
+    if (!std::is_permutation(found.begin(), found.end(), expected.begin(), expected.end()))
+      return "make the model of the sizes that it was saved with";
+    if (found.size() == 2) return "it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in the order of the file";
+    std::vector<std::size_t> order;  // of equal sizes, the first that is left: if there are two, only the author of the file knows the order
+    for (extent n : expected)
+      for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i] == n && std::find(order.begin(), order.end(), i) == order.end()) {
+          order.push_back(i);
+          break;
+        }
+    std::string list;
+    for (std::size_t i : order) list += (list.empty() ? "" : ", ") + std::to_string(i);
+    return "its dimensions are in another order: save weight.permute(" + list +
+           ").contiguous() in PyTorch, or name the dimensions in the order of the file";
+  }
+
+  std::string const& path_;
+  safetensors_header const& header_;
+  std::vector<std::string> names_;
+  std::string missing_;
+};
+
+/// An array that an optimizer keeps of a parameter.
+struct expected_state {
+  char const* what;
+  safetensors_array array;
+};
+
+/// What an optimizer keeps of each parameter, by the number of the parameter; empty if these are all its arrays, of the parameter's shape.
+template<class List, class Optimizer>
+std::vector<std::vector<expected_state>> states_expected([[maybe_unused]] List const& list, [[maybe_unused]] Optimizer const& opt) {
+  std::vector<std::vector<expected_state>> all;
+  if constexpr (HasShapesOfItsOwn<Optimizer>)
+    list.for_each_tensor([&]<class W>(W& w) {
+      auto& of_one = all.emplace_back();
+      if constexpr (Parameter<W>)
+        opt.for_each_shape(w, [&of_one]<class... D>(char const* what, shape<D...>) {
+          safetensors_array array;
+          array.type    = safetensors_type(element_of<typename W::element_type>);
+          array.extents = {D::size...};
+          of_one.push_back({what, std::move(array)});
+        });
+    });
+  return all;
+}
+
+template<class Optimizer, class M>
+checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays<M> const& parameters, Optimizer const& opt,
+                                     std::vector<std::vector<expected_state>> const& states) {
+  constexpr bool of_training = *Optimizer::kind != '\0';
+  checkpoint_check check{file};
+  checkpoint_contents contents;
+  check.format(of_training);
+  if (of_training || check.has("step")) contents.position = {check.number<std::uint64_t>("step"), check.number<std::uint64_t>("seed")};
+  if (of_training) check.optimizer(Optimizer::kind);
+  auto const [least, most] = numbers_of<Optimizer>();
+  Optimizer::for_each_number(
+      opt, [&](char const* name, double) { contents.numbers.push_back(check.number(std::string{optimizer_prefix} + name, least, most)); });
+
+  contents.kept.resize(parameters.parameters);
+  parameters.for_each([&](auto const& array) {
+    check.expects(array.name, array.described());
+    bool kept = false;  // all arrays of the optimizer, or none
+    for (char const* const what : Optimizer::array_names) kept = check.holds(state_name(what, array.name)) || kept;
+    contents.kept[array.parameter] = kept ? 1 : 0;
+    if (!kept) return;
+    if constexpr (HasShapesOfItsOwn<Optimizer>)
+      for (auto const& state : states[array.parameter]) check.expects(state_name(state.what, array.name), state.array);
+    else
+      for (char const* const what : Optimizer::array_names) check.expects(state_name(what, array.name), array.described());
+  });
+  check.finish(of_training);
+  return contents;
+}
+
+/// Older versions prefixed the names of a model that was saved alone with its number in the list: "0.bias" and "optimizer.first.0.bias". The prefix
+/// is dropped if the file names these parameters so.
+template<class M>
+void drop_number_of_only_model(safetensors_reader& file, kept_arrays<M> const& parameters) {
+  constexpr std::string_view number = "0.";
+  bool numbered                     = true;
+  parameters.for_each([&](auto const& array) {
+    auto const& there = file.header().arrays;
+    numbered          = numbered && !there.contains(array.name) && there.contains(std::string{number} + array.name);
+  });
+  if (!numbered) return;
+  file.rename_arrays([&](std::string name) {
+    std::size_t const at = name.starts_with(optimizer_prefix) ? name.find('.', optimizer_prefix.size()) + 1 : 0;
+    return name.compare(at, number.size(), number) == 0 ? name.erase(at, number.size()) : name;
+  });
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
+
+#endif

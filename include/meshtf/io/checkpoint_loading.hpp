@@ -1,0 +1,117 @@
+// Loading a checkpoint: process 0 reads the file, and each process takes its part.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <meshtf/core/elements.hpp>
+#include <meshtf/io/checkpoint_check.hpp>
+#include <meshtf/io/checkpoint_saving.hpp>
+#include <meshtf/io/kept_arrays.hpp>
+#include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+#if MESHTF_WITH_JANSSON
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// Copies this process's part of the array whose elements are `whole`.
+template<class T, class M>
+void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const& array) {
+  array.data->written();
+  T* const part = array.data->data();
+  if (array.parts.is_padded()) std::fill_n(part, array.parts.part(), T{});
+  for_each_kept_run(array, m.place(), [&](extent at, extent from, extent n) { std::copy_n(whole + from, n, part + at); });
+}
+
+/// Sends the values of process 0 to all.
+template<class Values>
+void tell_all(boost::mpi::communicator const& world, Values& values) {
+  meshtf::broadcast(world, values.data(), static_cast<extent>(values.size()), 0);
+}
+
+template<class M>
+void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept, safetensors_reader const* file) {
+  std::exception_ptr caught;
+  arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
+    if (array.what != nullptr && kept[array.parameter] == 0) {  // the parameter had no gradient yet when it was saved
+      std::fill_n(array.data->data(), array.parts.part(), T{});
+      return;
+    }
+    extent size = 1;
+    for (placed const& d : array.dims) size *= d.size;
+    elements<T> whole(static_cast<std::size_t>(size));
+    if (file != nullptr && !caught) {
+      try {
+        file->read(file->header().arrays.at(array.name), whole.data());
+      } catch (...) {
+        caught = std::current_exception();
+      }
+    }
+    tell_all(m.world(), whole);
+    take_from_whole(m, static_cast<T const*>(whole.data()), array);
+  });
+  agree(m.world(), caught);
+}
+
+/// Process 0 reads the file; the others receive what they need from it.
+template<class List, class Optimizer>
+training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path) {
+  auto& m = machine_of(list, "a checkpoint");
+  m.compare_call("load", path);
+  auto const& world     = m.world();
+  auto const parameters = arrays_of(list, no_optimizer{});
+  check_names(parameters);
+  auto const states = states_expected(list, opt);
+  std::optional<safetensors_reader> file;
+  checkpoint_contents contents;
+  Optimizer::for_each_number(opt, [&](char const*, double) { contents.numbers.push_back(0); });
+  contents.kept.resize(parameters.parameters);
+  agreed(world, [&] {
+    if (m.rank() != 0) return;
+    auto const [name, remedy] = find_checkpoint(path);
+    file.emplace(name, remedy, longest_header_of(parameters));
+    drop_number_of_only_model(*file, parameters);
+    contents = checked_contents(*file, parameters, opt, states);
+    file->verify();  // first, so that a damaged file changes nothing
+    if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())
+      say("loaded " + name + ", in which '" + spelled_text(bad->second) + "' is not finite: what goes on from it will not be either");
+  });
+  auto words = std::bit_cast<std::array<std::int32_t, sizeof(training_position) / sizeof(std::int32_t)>>(contents.position);
+  tell_all(world, words);
+  tell_all(world, contents.numbers);
+  tell_all(world, contents.kept);
+
+  std::size_t number = 0;
+  list.for_each_tensor([&]<class W>(W& w) {
+    [[maybe_unused]] bool const had_state = contents.kept[number++] != 0;
+    if constexpr (Parameter<W>)
+      if (had_state) opt.make_arrays(w);
+  });
+  read_arrays(m, arrays_of(list, opt), contents.kept, file ? &*file : nullptr);
+  number = 0;
+  list.for_each_tensor([&]<class W>(W& w) {
+    [[maybe_unused]] bool const had_state = contents.kept[number++] != 0;
+    if constexpr (Parameter<W>)
+      if constexpr (requires { opt.begin(w); })
+        if (!had_state) opt.begin(w);
+  });
+  number = 0;
+  Optimizer::for_each_number(opt, [&](char const*, double& x) { x = contents.numbers[number++]; });
+  return std::bit_cast<training_position>(words);
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
+
+#endif

@@ -1,0 +1,128 @@
+// Saving a checkpoint: arrays are gathered on process 0, which writes the file.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <meshtf/core/elements.hpp>
+#include <meshtf/io/checkpoint_folder.hpp>
+#include <meshtf/io/kept_arrays.hpp>
+#include <meshtf/io/safetensors_reader.hpp>
+#include <meshtf/io/safetensors_writer.hpp>
+#include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+
+#if MESHTF_WITH_JANSSON
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// All elements of an array on process 0, in the order of the whole; nothing on the others, which hand over their parts.
+template<class T, class M>
+elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
+  elements<T> whole;
+  if (m.rank() == 0) {
+    extent size = 1;
+    for (placed const& d : array.dims) size *= d.size;
+    whole = elements<T>{static_cast<std::size_t>(size)};
+  }
+  constexpr auto sizes = axis_sizes<M>;
+  axis_set const over  = array.over | array.parts.over;
+  m.gather_on_first(static_cast<T const*>(array.data->data()), array.parts.part(), over, [&](extent rank, extent first, T const* x, extent n) {
+    std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major in the mesh's order
+    for (std::size_t a = max_axes; a-- > 0;)
+      if ((over >> a & 1) != 0) at[a] = rank % sizes[a], rank /= sizes[a];
+    for_each_kept_run(array, {at, sizes}, [&](extent kept, extent to, extent run) {  // x are the elements [first, first + n)
+      extent const from = std::max(kept, first), until = std::min(kept + run, first + n);
+      if (from < until) std::copy_n(x + (from - first), until - from, whole.data() + to + (from - kept));
+    });
+  });
+  return whole;
+}
+
+/// Writes one line to stderr, in one write.
+inline void say(std::string const& text) {
+  std::string const line = "meshtf: " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Whether a file is a checkpoint that is not marked as not finite; false if its header can't be read.
+inline bool is_finite_checkpoint(std::string const& path, std::uint64_t longest) {
+  try {
+    return !safetensors_reader{path, "", longest}.header().metadata.contains(not_finite_key);
+  } catch (error const&) {
+    return false;
+  }
+}
+
+/// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that is.
+template<class IsFinite>
+std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
+  return room_for_checkpoint(folder, position.step, [&](std::string const& path) {
+    if (!bad.empty() && is_finite(path))
+      throw usage_error("expected what replaces " + path + " to be finite as it is, got '" + bad +
+                        "', which holds what is not: save to another folder, or delete the file first");
+  });
+}
+
+/// Removes the checkpoints that this one makes superfluous, and reports if this one is not finite.
+template<class IsFinite>
+void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
+  if (bad.empty()) {
+    remove_old_checkpoints(folder, [](std::string const&) { return true; });
+    return;
+  }
+  std::string const sound = remove_old_checkpoints(folder, is_finite);
+  say("saved " + folder + "/" + checkpoint_name(position.step) + ", in which '" + bad + "' is not finite: " +
+      (sound.empty() ? "no other checkpoint in the folder is" : sound + " is the newest that is, and stays; to go on from it delete those after it"));
+}
+
+/// Process 0 writes the file that `where(bad)` names, and calls `done(bad)` at the end; `bad` is the name of the first array that is not finite. The
+/// other processes hand over their parts, even if process 0 fails.
+template<class M, class Where, class Done>
+void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::pair<std::string, std::string>> about, Where const& where,
+                      Done const& done) {
+  bool const first = m.rank() == 0;
+  check_names(arrays);
+  std::string const bad = not_finite_in(m, arrays);
+  if (!bad.empty()) about.emplace_back(not_finite_key, bad);
+  std::vector<std::pair<std::string, safetensors_array>> described;
+  arrays.for_each([&](auto const& array) { described.emplace_back(array.name, array.described()); });
+  std::optional<safetensors_writer> file;
+  agreed(m.world(), [&] {
+    if (first) file.emplace(where(bad), about, described);
+  });
+  std::exception_ptr caught;
+  auto const unless_failed = [&](auto const& write) {
+    if (!first || caught) return;
+    try {
+      write();
+    } catch (...) {
+      caught = std::current_exception();
+      file.reset();  // removes the unfinished file, which would go on filling the disk
+    }
+  };
+  arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
+    auto const whole = gathered(m, array);
+    unless_failed([&] { file->write(whole.data(), whole.size() * sizeof(T)); });
+  });
+  unless_failed([&] {
+    file->commit();
+    done(bad);
+  });
+  agree(m.world(), caught);
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
+
+#endif
