@@ -112,7 +112,8 @@ def write(gcc, clang):
     text = ["# Errors", "Every objection of the library is a type whose name states the fact and whose arguments are your own names. This page has each of them: what it means, "
             "the mistake, what the compilers say of it, and the correction. `meshtf::placement_verdict`, `einsum_verdict` and their like give the same types to who wants to ask.",
             "Prices in a verdict are bytes that each process would send: `finish_sends<64>` for `finish(p)`, `reshard_sends<128, 0>` for resharding the first operand or the "
-            "second. `as_partial<...>(x)` sends nothing.",
+            "second. `reshard_for<512, rows>` stands where `rows` splits a dimension that must be whole, and prices the cheapest reshard after which it is. "
+            "`as_partial<...>(x)` sends nothing.",
             f"The words are those of {versions[0]} and {versions[1]}. Written by `tests/must_not_compile/errors.py --write g++-12 clang++-19`."]
     text[1:] = map(wrapped, text[1:])
     with ThreadPoolExecutor(os.cpu_count()) as pool:   # they are remembered

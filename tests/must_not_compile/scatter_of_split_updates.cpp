@@ -1,5 +1,6 @@
 // error: scattered_updates_are_split<
 // error: meshtf: scatter can't write these rows to this tensor
+#include <meshtf/ops/index/scatter.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

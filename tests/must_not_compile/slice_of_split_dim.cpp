@@ -1,5 +1,6 @@
 // error: sliced_dim_is_split<
 // error: meshtf: slice can't take this part of this dimension
+#include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/planning.hpp>
 
 struct longest : meshtf::dim<32> {};

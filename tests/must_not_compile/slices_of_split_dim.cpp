@@ -1,5 +1,6 @@
 // error: function_needs_whole_dim<
 // error: meshtf: slicewise can't call this function on these shards
+#include <meshtf/ops/function/slicewise.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

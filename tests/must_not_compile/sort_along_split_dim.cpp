@@ -1,5 +1,6 @@
 // error: sort_along_split_dim<
 // error: meshtf: sort can't work along this dimension
+#include <meshtf/ops/reduce/sort.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<32> {};

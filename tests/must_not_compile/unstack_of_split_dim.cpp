@@ -1,5 +1,5 @@
 // error: stacked_dim_is_split<
-// error: meshtf: unstack can't take this tensor apart along this dimension
+// error: meshtf: unstack can't work along this dimension
 #include <meshtf/ops/shape/unstack.hpp>
 #include <meshtf/planning.hpp>
 

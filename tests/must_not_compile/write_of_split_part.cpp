@@ -1,5 +1,6 @@
 // error: written_part_is_split<
 // error: meshtf: write can't put this part into this dimension
+#include <meshtf/ops/shape/write.hpp>
 #include <meshtf/planning.hpp>
 
 struct longest : meshtf::dim<32> {};

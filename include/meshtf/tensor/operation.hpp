@@ -9,6 +9,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include <meshtf/plan/reshard/made_whole.hpp>
 #include <meshtf/tensor/local.hpp>
 #include <meshtf/tensor/open_sums.hpp>
 #include <meshtf/tensor/tape.hpp>
@@ -80,6 +81,27 @@ constexpr axis_set owed_by(partial<V, Over> const& p) {
 /// `legal` if these two may be operands of one operation: they have the same layout and the same element type.
 template<Operand X, Operand Y>
 using operands_fit = fit_verdict<tensor_in<X>, tensor_in<Y>>;
+
+template<Operand X, class D>
+inline constexpr extent sent_until_whole = 0;
+template<Operand X, class D>
+  requires(shape_in<X>::template has<D>)
+inline constexpr extent sent_until_whole<X, D> = [] {
+  using L = wet<layout_in<X>>;
+  using M = typename L::mesh_type;
+  return sent_to_make_whole(placed_dims<L, shape_in<X>>, dims_within<shape_in<X>, shape<D>>[0], axis_set_of<M, axes_owed_by<X>> & joining_axes<M>,
+                            axis_sizes<M>, extent{sizeof(element_in<X>)});
+}();
+
+template<class Verdict, class... X>
+struct verdict_with_reshard : std::type_identity<Verdict> {};
+template<template<class, class> class Objection, class D, class... A, class... X>
+  requires(shape_in<X>::template has<D> || ...)
+struct verdict_with_reshard<Objection<D, axes<A...>>, X...> : std::type_identity<Objection<D, reshard_for<(sent_until_whole<X, D> + ...), A...>>> {};
+
+/// `Verdict` as assertions show it: if it says that a dimension is split, with what a reshard of those operands `X...` that have it would send.
+template<class Verdict, class... X>
+using with_reshard = typename verdict_with_reshard<Verdict, X...>::type;
 
 /// f(x) of a tensor. Of an open sum, f of its addends, which are used as `How` says, and the sum stays open.
 template<algebra::use How, Operand X, class F>

@@ -72,7 +72,7 @@ template<class Out, class Split, class T = void, class F, Tensor X, Tensor... Re
 constexpr auto slicewise(F const& f, X const& x, Rest const&... rest) {
   static_assert(sizeof...(Rest) + 2 <= max_operands, "meshtf: slicewise takes at most four operands");
   using verdict = detail::slices_fit<Out, Split, X, Rest...>;
-  static_assert(accepted<verdict>, "meshtf: slicewise can't call this function on these shards");
+  static_assert(accepted<detail::with_reshard<verdict, X, Rest...>>, "meshtf: slicewise can't call this function on these shards");
   if constexpr (accepted<verdict>) return detail::on_slices_of<Out, Split, detail::element_or<T, X>>(f, x, rest...);
   else return detail::rejected{};
 }

@@ -51,7 +51,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
   using L       = detail::layout_in<X>;
   using plan    = scatter_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
   using verdict = first_objection<detail::scatter_operands<algebra::meeting::alongside, X, I, Y>, typename plan::verdict>;
-  static_assert(accepted<verdict>, "meshtf: scatter can't write these rows to this tensor");
+  static_assert(accepted<detail::with_reshard<verdict, I, Y>>, "meshtf: scatter can't write these rows to this tensor");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {

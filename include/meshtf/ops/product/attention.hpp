@@ -54,7 +54,7 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
   using grouped = detail::sentence<heads_share_keys, verdict>;
   static_assert(accepted<whole>, "meshtf: attention is not linear: attention<...>(finish(q), ...)");
   static_assert(accepted<typename grouped::own>, "meshtf: grouped keys: split_dim<heads, groups, each>(q), broadcast<..., each>(k) and (v)");
-  static_assert(accepted<typename grouped::common>, "meshtf: attention can't work with these operands");
+  static_assert(accepted<detail::with_reshard<typename grouped::common, X, K, V>>, "meshtf: attention can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {

@@ -44,7 +44,7 @@ constexpr auto nth_element(X const& operand, ordering how = {}, std::source_loca
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = first_objection<reduce_verdict<wet<L>, in, Along>, there, detail::index_verdict<Along>>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: nth_element<...>(finish(x))");
-  static_assert(accepted<verdict>, "meshtf: nth_element can't take this element along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: nth_element can't take this element along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {

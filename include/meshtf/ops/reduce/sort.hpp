@@ -69,7 +69,7 @@ constexpr auto sort(X const& x, ordering how = {}, std::source_location at = std
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: sort<...>(finish(x))");
-  static_assert(accepted<verdict>, "meshtf: sort can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: sort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else return detail::sorted<Along>("sort", at, x, how).value;
 }
@@ -80,7 +80,7 @@ constexpr auto argsort(X const& x, ordering how = {}, std::source_location at = 
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: argsort<...>(finish(x))");
-  static_assert(accepted<verdict>, "meshtf: argsort can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: argsort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
@@ -96,7 +96,7 @@ constexpr auto sort_and_argsort(X const& x, ordering how = {}, std::source_locat
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: sort_and_argsort<...>(finish(x))");
-  static_assert(accepted<verdict>, "meshtf: sort_and_argsort can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: sort_and_argsort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else return detail::sorted<Along>("sort_and_argsort", at, x, how);
 }

@@ -55,7 +55,8 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   using shared   = detail::sentence<parts_share_dim, verdict>;
   static_assert(accepted<typename shared::own>,
                 "meshtf: concat can't tell the parts of one dim apart: concat<length>(x, rename<half, other_half>(y))");
-  static_assert(accepted<typename shared::common>, "meshtf: concat can't join these operands along this dimension");
+  static_assert(accepted<detail::with_reshard<typename shared::common, tensor<T, L, X...>, Y, Rest...>>,
+                "meshtf: concat can't join these operands along this dimension");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {

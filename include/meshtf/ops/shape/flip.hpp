@@ -14,7 +14,7 @@ inline namespace v0 {
 template<Dimension Along, detail::Operand X>
 constexpr auto flip(X const& operand, std::source_location at = std::source_location::current()) {
   using verdict = displace_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
-  static_assert(accepted<verdict>, "meshtf: flip can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: flip can't work along this dimension");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {

@@ -42,7 +42,7 @@ constexpr auto pad(X const& operand, extent before, std::source_location at = st
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
   using verdict = pad_verdict<wet<L>, detail::shape_in<X>, From, To>;
   static_assert(accepted<open>, "meshtf: pad can't split an open sum over an axis that it owes: reshard or finish it first");
-  static_assert(accepted<verdict>, "meshtf: pad can't give this dimension further elements");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: pad can't give this dimension further elements");
   if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
   else
     return detail::linearly<algebra::use::moved>(operand,
@@ -55,7 +55,7 @@ constexpr auto pad(X const& operand, extent before, V value, std::source_locatio
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
   using verdict = pad_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, From, To>;
   static_assert(accepted<whole>, "meshtf: each addend would bring its own padding: pad<...>(finish(x), before, value)");
-  static_assert(accepted<verdict>, "meshtf: pad can't give this dimension further elements");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: pad can't give this dimension further elements");
   static_assert(!(std::integral<V> && FloatingElement<detail::element_in<X>>),
                 "meshtf: pad's third argument is the value of further elements, 3. for 3; how many follow is said by the sizes");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};

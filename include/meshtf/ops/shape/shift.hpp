@@ -21,7 +21,7 @@ inline namespace v0 {
 template<Dimension Along, detail::Operand X>
 constexpr auto shift(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
   using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
-  static_assert(accepted<verdict>, "meshtf: shift can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("shift", at, x, offset, false); });
 }
@@ -32,7 +32,7 @@ constexpr auto shift(X const& operand, extent offset, V value, std::source_locat
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
   using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: each addend would bring its own values: shift<...>(finish(x), offset, value)");
-  static_assert(accepted<verdict>, "meshtf: shift can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
   static_assert(!std::same_as<V, bool> || std::same_as<detail::element_in<X>, bool>,
                 "meshtf: shift's third argument is the value that comes in: roll<...>(x, offset) goes round");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
@@ -46,7 +46,7 @@ constexpr auto shift(X const& operand, extent offset, V value, std::source_locat
 template<Dimension Along, detail::Operand X>
 constexpr auto roll(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
   using verdict = roll_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
-  static_assert(accepted<verdict>, "meshtf: roll can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: roll can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("roll", at, x, offset, true); });
 }

@@ -72,7 +72,7 @@ constexpr auto slice(X const& operand, extent first, std::source_location at = s
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
   using verdict = typename plan::verdict;
   static_assert(accepted<open>, "meshtf: slice can't split an open sum over an axis that it owes: reshard or finish it first");
-  static_assert(accepted<verdict>, "meshtf: slice can't take this part of this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: slice can't take this part of this dimension");
   if constexpr (!accepted<first_objection<open, verdict>>) {
     return detail::rejected{};
   } else {

@@ -57,7 +57,7 @@ constexpr auto split_into(X const& operand, std::source_location at = std::sourc
   using open    = detail::open_verdict<L, shape<First, Rest...>, detail::axes_owed_by<X>>;
   using verdict = split_into_verdict<wet<L>, detail::shape_in<X>, From, First, Rest...>;
   static_assert(accepted<open>, "meshtf: split_into can't split an open sum over an axis that it owes: reshard or finish it first");
-  static_assert(accepted<verdict>, "meshtf: split_into can't cut this dimension into these");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: split_into can't cut this dimension into these");
   if constexpr (!accepted<first_objection<open, verdict>>) {
     return std::tuple{detail::rejected{}, detail::rejected_for<Rest>{}...};
   } else {

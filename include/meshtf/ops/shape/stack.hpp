@@ -72,7 +72,7 @@ constexpr auto stack(First const& first, Rest const&... rest) {
   using open    = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
   using verdict = first_objection<fit, stack_verdict<wet<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
   static_assert(accepted<open>, "meshtf: stack would count x per addend: as_partial<...>(x), free");
-  static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
+  static_assert(accepted<detail::with_reshard<verdict, First>>, "meshtf: stack can't put these operands together");
   if constexpr (!accepted<first_objection<open, verdict>>) {
     return detail::rejected{};
   } else {

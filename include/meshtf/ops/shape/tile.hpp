@@ -57,7 +57,7 @@ constexpr auto tile(X const& operand, std::source_location at = std::source_loca
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
   using verdict = tile_verdict<wet<L>, S, From, To>;
   static_assert(accepted<open>, "meshtf: tile can't split an open sum over an axis that it owes: reshard or finish it first");
-  static_assert(accepted<verdict>, "meshtf: tile can't repeat this dimension so");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: tile can't repeat this dimension so");
   if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
   else
     return detail::linearly<algebra::use::moved>(

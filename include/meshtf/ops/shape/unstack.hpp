@@ -22,7 +22,7 @@ constexpr auto unstack(X const& operand, std::source_location at = std::source_l
   using L       = detail::layout_in<X>;
   using plan    = unstack_plan<wet<L>, detail::shape_in<X>, Along>;
   using verdict = typename plan::verdict;
-  static_assert(accepted<verdict>, "meshtf: unstack can't take this tensor apart along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: unstack can't work along this dimension");
   if constexpr (!accepted<verdict>) {
     return std::array<detail::rejected, std::size_t{Along::size}>{};
   } else {

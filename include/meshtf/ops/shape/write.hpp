@@ -78,7 +78,7 @@ template<Dimension D, detail::Operand X, detail::Operand P>
   using operands = first_objection<detail::meeting_verdict<algebra::meeting::alongside, X, P>, detail::operands_fit<X, P>>;
   using verdict  = first_objection<operands, typename plan::verdict>;
   using open     = detail::open_verdict<L, detail::shape_in<X>, detail::union_of<L, detail::axes_owed_by<X>, detail::axes_owed_by<P>>>;
-  static_assert(accepted<first_objection<verdict, open>>, "meshtf: write can't put this part into this dimension");
+  static_assert(accepted<detail::with_reshard<first_objection<verdict, open>, P>>, "meshtf: write can't put this part into this dimension");
   if constexpr (!accepted<first_objection<verdict, open>>) {
     return detail::rejected{};
   } else {
