@@ -101,6 +101,11 @@ void values(process_mesh<grid>& m) {
   //= mtf.stop_gradient(x) || x.detach() || lax.stop_gradient(x)
   auto const fixed = stop_gradient(x);
 
+  //= mtf.pnum_to_processor_coordinates(mesh_shape, pnum), mtf.processor_groups(mesh_shape, ["rows"]) ||
+  //= mesh.get_coordinate(), mesh.get_group("rows") ||
+  //= lax.axis_index("rows"), an axis name
+  [[maybe_unused]] extent const row = m.coordinate<rows>();  // of this process; a collective names its axes, and groups follow
+
   //= mtf.assign(variable, value) || w.data.copy_(value) || w = value
   w = random_normal<float, L, model, hidden>(m, {.seed = 5});
 }
@@ -399,6 +404,11 @@ struct training {
     //= mtf.gradients([loss], variables) || loss.backward() || jax.grad(loss)(parameters)
     backward(loss);
 
+    //= tf.clip_by_global_norm(grads, 1.0) ||
+    //= nn.utils.clip_grad_norm_(net.parameters(), 1) ||
+    //= optax.clip_by_global_norm(1)
+    clip_by_global_norm(parameters(net), 1);
+
     //= optimizer.apply_grads(grads, variables) ||
     //= opt.step(), opt.zero_grad() ||
     //= opt.update(grads, state, parameters), optax.apply_updates
@@ -409,14 +419,18 @@ struct training {
 };
 
 struct optimizers {
+  //= mtf.optimize.SgdOptimizer(0.1) || torch.optim.SGD(net.parameters(), 0.1) || optax.sgd(0.1)
+  sgd plain{0.1};
+
   //= mtf.optimize.AdafactorOptimizer(learning_rate=1e-2)
   adafactor factored{1e-2};
 
   //= mtf.optimize.MomentumOptimizer(0.1, 0.9) || torch.optim.SGD(net.parameters(), 0.1, 0.9) || optax.sgd(0.1, 0.9)
   momentum heavy{0.1, 0.9};
 
-  //= mtf.optimize.AdamWeightDecayOptimizer(1e-3) with `bias_correction = false`
-  adamw uncorrected{1e-3, 0, 0.9, 0.999, 1e-6};
+  //= mtf.optimize.AdamWeightDecayOptimizer(1e-3)
+  adamw uncorrected{1e-3};
+  constexpr optimizers() { uncorrected.bias_correction = false; }
 
   //= no counterpart || torch.optim.AdamW(net.parameters(), 1e-3) || optax.adamw(1e-3, weight_decay=0.01)
   adamw decaying{1e-3};
