@@ -15,16 +15,35 @@ using namespace meshtf;
 
 namespace {
 
-enum dims : int { batch, heads, length, memory, depth };
-using sizes = std::array<extent, 5>;
+enum dims : int { batch, heads, length, memory, depth, share, width, distance };
+using sizes = std::array<extent, 8>;
 using order = std::vector<int>;
 
 /// An attention as its plan sees it. The memory's operands have the query's order, with `memory` in the place of `length`, unless they are given.
+/// Sizes that are not given: one head has keys of its own, values have the width `depth`, and there is no bias.
 struct problem {
-  sizes size{};
-  bool causal  = false;
-  double scale = 0;
-  order q{batch, length, heads, depth}, k{batch, memory, heads, depth}, v{batch, memory, heads, depth}, row{batch, length, heads};
+  problem(sizes const& n, bool hides_later, double s = 0) : size{n}, causal{hides_later}, scale{s} {
+    if (size[share] == 0) size[share] = 1;
+    if (size[width] > 0) v.back() = width, z.back() = width;
+  }
+
+  sizes size;
+  bool causal;
+  double scale;
+  extent first = 0, reach = 0;
+  int segments = 0;  // of how many positions each
+  order q{batch, length, heads, share, depth}, k{batch, memory, heads, depth}, v{batch, memory, heads, depth}, row{batch, length, heads, share};
+  order z{q}, bias{batch, heads, share, distance}, of_queries{batch, length}, of_memory{memory, batch};
+
+  attention_view view() const { return {causal, first, reach}; }
+  /// The ids alternate, so that two segments that are not neighbours see each other.
+  std::int32_t segment(extent position) const { return segments > 0 ? static_cast<std::int32_t>(position / segments % 3) : 0; }
+  bool sees(extent query, extent j) const {
+    extent const from = first + query - j;
+    if (causal && from < 0) return false;
+    if (reach > 0 && std::abs(from) >= reach) return false;
+    return segment(first + query) == segment(j);
+  }
 
   extent count(order const& of) const {
     extent n = 1;
@@ -45,11 +64,13 @@ struct problem {
     };
     task_loops loops;
     for (extent n : size) loops.add_dim({.size = n});
-    for (order const& of : {q, k, v, q, row}) loops.add_array(list(of));
-    loops.along           = {length, memory, depth};
-    attention_steps steps = attention_steps::plan(loops, full_extents(loops));
-    steps.causal          = causal;
-    return steps;
+    for (order const& of : {q, k, v, z, row}) loops.add_array(list(of));
+    if (size[distance] > 0 || segments > 0) {
+      loops.add_array(list(size[distance] > 0 ? bias : order{}));
+      for (order const& of : {of_queries, of_memory}) loops.add_array(list(segments > 0 ? of : order{}));
+    }
+    loops.along = {length, memory, depth, size[width] > 0 ? width : depth, size[distance] > 0 ? int{distance} : -1};
+    return attention_steps::plan(loops, full_extents(loops));
   }
 };
 
@@ -83,40 +104,54 @@ void near(char const* what, std::vector<T> const& found, std::vector<double> con
 
 /// The truth, in double.
 struct by_loops {
-  std::vector<double> z, log_total, dq, dk, dv;
+  std::vector<double> z, log_total, dq, dk, dv, dbias;
 
-  by_loops(problem const& p, std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v, std::vector<double> const& dz)
-      : z(q.size()), log_total(static_cast<std::size_t>(p.count(p.row))), dq(q.size()), dk(k.size()), dv(v.size()) {
+  by_loops(problem const& p, std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v, std::vector<double> const& dz,
+           std::vector<double> const& bias)
+      : z(dz.size()), log_total(static_cast<std::size_t>(p.count(p.row))), dq(q.size()), dk(k.size()), dv(v.size()), dbias(bias.size()) {
     double const scale = p.scale != 0 ? p.scale : 1 / std::sqrt(static_cast<double>(p.size[depth]));
     std::vector<double> weight(static_cast<std::size_t>(p.size[memory])), dweight(weight);
     sizes i{};
-    for (i[batch] = 0; i[batch] < p.size[batch]; ++i[batch])
-      for (i[heads] = 0; i[heads] < p.size[heads]; ++i[heads])
-        for (i[length] = 0; i[length] < p.size[length]; ++i[length]) {
-          extent const seen = p.causal ? std::min(i[length] + 1, p.size[memory]) : p.size[memory];
-          auto const sweep  = [&](auto const& f) {
-            for (i[memory] = 0; i[memory] < seen; ++i[memory])
-              f(weight[static_cast<std::size_t>(i[memory])], dweight[static_cast<std::size_t>(i[memory])]);
-          };
-          auto const along = [&](auto const& f) {
-            for (i[depth] = 0; i[depth] < p.size[depth]; ++i[depth]) f(p.at(p.q, i), p.at(p.k, i), p.at(p.v, i));
-          };
-          double most = -std::numeric_limits<double>::infinity(), total = 0, mean = 0;
-          sweep([&](double& w, double& dw) {
-            w = dw = 0;
-            along([&](std::size_t iq, std::size_t ik, std::size_t iv) { w += scale * q[iq] * k[ik], dw += dz[iq] * v[iv]; });
-            most = std::max(most, w);
-          });
-          sweep([&](double& w, double&) { total += w = std::exp(w - most); });
-          log_total[p.at(p.row, i)] = most + std::log(total);
-          sweep([&](double& w, double& dw) { w /= total, mean += w * dw; });
-          sweep([&](double& w, double& dw) {
-            double const ds = w * (dw - mean) * scale;
-            along([&](std::size_t iq, std::size_t ik, std::size_t iv) {
-              z[iq] += w * v[iv], dv[iv] += w * dz[iq], dq[iq] += ds * k[ik], dk[ik] += ds * q[iq];
-            });
-          });
-        }
+    auto const each = [&](int d, auto const& f) {
+      for (i[static_cast<std::size_t>(d)] = 0; i[static_cast<std::size_t>(d)] < p.size[static_cast<std::size_t>(d)]; ++i[static_cast<std::size_t>(d)])
+        f();
+    };
+    auto const row = [&] {
+      auto const sweep = [&](auto const& f) {
+        each(memory, [&] {
+          if (p.sees(i[length], i[memory])) f(weight[static_cast<std::size_t>(i[memory])], dweight[static_cast<std::size_t>(i[memory])]);
+        });
+      };
+      auto const in_bias = [&] {
+        i[distance] = p.first + i[length] - i[memory] + p.size[memory] - 1;
+        return p.at(p.bias, i);
+      };
+      auto const along_value = [&](auto const& f) {
+        if (p.size[width] > 0) each(width, f);
+        else each(depth, f);
+      };
+      double most = -std::numeric_limits<double>::infinity(), total = 0, mean = 0;
+      sweep([&](double& w, double& dw) {
+        w = dw = 0;
+        each(depth, [&] { w += scale * q[p.at(p.q, i)] * k[p.at(p.k, i)]; });
+        along_value([&] { dw += dz[p.at(p.z, i)] * v[p.at(p.v, i)]; });
+        if (!bias.empty()) w += bias[in_bias()];
+        most = std::max(most, w);
+      });
+      sweep([&](double& w, double&) { total += w = std::exp(w - most); });
+      log_total[p.at(p.row, i)] = total > 0 ? most + std::log(total) : std::numeric_limits<double>::infinity();
+      sweep([&](double& w, double& dw) { w /= total, mean += w * dw; });
+      sweep([&](double& w, double& dw) {
+        double const ds = w * (dw - mean);
+        if (!bias.empty()) dbias[in_bias()] += ds;
+        each(depth, [&] {
+          std::size_t const iq = p.at(p.q, i), ik = p.at(p.k, i);
+          dq[iq] += ds * scale * k[ik], dk[ik] += ds * scale * q[iq];
+        });
+        along_value([&] { z[p.at(p.z, i)] += w * v[p.at(p.v, i)], dv[p.at(p.v, i)] += w * dz[p.at(p.z, i)]; });
+      });
+    };
+    each(batch, [&] { each(heads, [&] { each(share, [&] { each(length, row); }); }); });
   }
 };
 
@@ -138,16 +173,43 @@ struct guarded {
 };
 
 template<class T>
+struct inputs {
+  std::vector<T> q, k, v, dz, bias;
+
+  explicit inputs(problem const& p, double spread = 1)
+      : q(drawn<T>(p.count(p.q), 1, spread)),
+        k(drawn<T>(p.count(p.k), 2)),
+        v(drawn<T>(p.count(p.v), 3)),
+        dz(drawn<T>(p.count(p.z), 4)),
+        bias(drawn<T>(p.size[distance] > 0 ? p.count(p.bias) : 0, 5)) {}
+
+  static std::vector<double> in_double(std::vector<T> const& x) {
+    std::vector<double> wide;
+    for (T const& element : x) wide.push_back(static_cast<double>(element));
+    return wide;
+  }
+  by_loops truth(problem const& p) const { return {p, in_double(q), in_double(k), in_double(v), in_double(dz), in_double(bias)}; }
+};
+
+template<class T>
 struct by_kernel {
-  std::vector<T> z, dq, dk, dv;
+  std::vector<T> z, dq, dk, dv, dbias;
   std::vector<computed<T>> log_total;
 
-  /// `wants`: bit 0 the query's, 1 the key's, 2 the value's gradient.
-  by_kernel(problem const& p, std::vector<T> const& q, std::vector<T> const& k, std::vector<T> const& v, std::vector<T> const& dz, int wants = 7) {
+  /// `wants`: bit 0 the query's, 1 the key's, 2 the value's, 3 the bias's gradient.
+  by_kernel(problem const& p, std::vector<T> const& q, std::vector<T> const& k, std::vector<T> const& v, std::vector<T> const& dz, int wants = 7,
+            std::vector<T> const& bias = {}) {
     auto const s = p.steps();
-    guarded<T> result(p.count(p.q)), dquery(p.count(p.q)), dkey(p.count(p.k)), dvalue(p.count(p.v));
+    guarded<T> result(p.count(p.z)), dquery(p.count(p.q)), dkey(p.count(p.k)), dvalue(p.count(p.v)), dbiases(static_cast<extent>(bias.size()));
     guarded<computed<T>> rows(p.count(p.row)), scratch(attention_scratch(s)), gradient_scratch(attention_gradient_scratch(s));
-    kernel::attend(s, p.scale, q.data(), k.data(), v.data(), result.data(), rows.data(), scratch.data());
+    std::vector<std::int32_t> of_queries(static_cast<std::size_t>(p.count(p.of_queries))), of_memory(static_cast<std::size_t>(p.count(p.of_memory)));
+    sizes i{};
+    for (i[batch] = 0; i[batch] < p.size[batch]; ++i[batch]) {
+      for (i[length] = 0; i[length] < p.size[length]; ++i[length]) of_queries[p.at(p.of_queries, i)] = p.segment(p.first + i[length]);
+      for (i[memory] = 0; i[memory] < p.size[memory]; ++i[memory]) of_memory[p.at(p.of_memory, i)] = p.segment(i[memory]);
+    }
+    attention_arrays<T> const forward{q.data(), k.data(), v.data(), result.data(), rows.data(), bias.data(), of_queries.data(), of_memory.data()};
+    kernel::attend(s, p.view(), p.scale, forward, scratch.data());
     attention_gradient_arrays<T> const arrays{q.data(),
                                               k.data(),
                                               v.data(),
@@ -156,41 +218,42 @@ struct by_kernel {
                                               dz.data(),
                                               wants & 1 ? dquery.data() : nullptr,
                                               wants & 2 ? dkey.data() : nullptr,
-                                              wants & 4 ? dvalue.data() : nullptr};
-    kernel::attention_gradient(s, p.scale, arrays, gradient_scratch.data());
+                                              wants & 4 ? dvalue.data() : nullptr,
+                                              bias.data(),
+                                              wants & 8 ? dbiases.data() : nullptr,
+                                              of_queries.data(),
+                                              of_memory.data()};
+    kernel::attention_gradient(s, p.view(), p.scale, arrays, gradient_scratch.data());
     CHECK((result.whole() && rows.whole() && scratch.whole()));
-    CHECK((dquery.whole() && dkey.whole() && dvalue.whole() && gradient_scratch.whole()));
-    z = result.values(), log_total = rows.values(), dq = dquery.values(), dk = dkey.values(), dv = dvalue.values();
+    CHECK((dquery.whole() && dkey.whole() && dvalue.whole() && dbiases.whole() && gradient_scratch.whole()));
+    z = result.values(), log_total = rows.values(), dq = dquery.values(), dk = dkey.values(), dv = dvalue.values(), dbias = dbiases.values();
   }
-};
-
-template<class T>
-struct inputs {
-  std::vector<T> q, k, v, dz;
-
-  explicit inputs(problem const& p, double spread = 1)
-      : q(drawn<T>(p.count(p.q), 1, spread)), k(drawn<T>(p.count(p.k), 2)), v(drawn<T>(p.count(p.v), 3)), dz(drawn<T>(p.count(p.q), 4)) {}
-
-  static std::vector<double> in_double(std::vector<T> const& x) {
-    std::vector<double> wide;
-    for (T const& element : x) wide.push_back(static_cast<double>(element));
-    return wide;
-  }
-  by_loops truth(problem const& p) const { return {p, in_double(q), in_double(k), in_double(v), in_double(dz)}; }
 };
 
 template<class T>
 void check_attention(problem const& p, double spread = 1, double within = tolerance<T>) {
   INFO("batch " << p.size[batch] << ", heads " << p.size[heads] << ", queries " << p.size[length] << ", memories " << p.size[memory] << ", depth "
                 << p.size[depth] << (p.causal ? ", causal" : "") << ", scale " << p.scale << ", spread " << spread);
+  INFO(p.size[share] << " heads share keys, width " << p.size[width] << ", first " << p.first << ", window " << p.reach << ", distances "
+                     << p.size[distance] << ", segments of " << p.segments);
   inputs<T> const x(p, spread);
   by_loops const expected = x.truth(p);
-  by_kernel<T> const found(p, x.q, x.k, x.v, x.dz);
+  by_kernel<T> const found(p, x.q, x.k, x.v, x.dz, x.bias.empty() ? 7 : 15, x.bias);
   near("result", found.z, expected.z, within);
-  near("log of the total", found.log_total, expected.log_total, within);
+  std::vector<double> logs = expected.log_total;
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    if (std::isinf(logs[i])) {  // a query that sees nothing
+      CHECK(static_cast<double>(found.log_total[i]) == logs[i]);
+      logs[i] = 0;
+    }
+  std::vector<computed<T>> finite = found.log_total;
+  for (auto& e : finite)
+    if (std::isinf(e)) e = 0;
+  near("log of the total", finite, logs, within);
   near("gradient of the query", found.dq, expected.dq, within);
   near("gradient of the key", found.dk, expected.dk, within);
   near("gradient of the value", found.dv, expected.dv, within);
+  near("gradient of the bias", found.dbias, expected.dbias, within);
 }
 
 }  // namespace
@@ -220,7 +283,7 @@ TEMPLATE_TEST_CASE("attention of tensors in every order of dimensions", "", floa
       for (bool const causal : {false, true}) {
         problem p{{2, 3, 37, causal ? 37 : 21, 9}, causal};
         p.q = q, p.k = memories(k), p.v = memories(queries[2]);
-        p.row = q;
+        p.z = p.row = q;
         std::erase(p.row, int{depth});
         INFO("order of the query's " << q[0] << q[1] << q[2] << q[3] << ", of the key's " << k[0] << k[1] << k[2] << k[3]);
         check_attention<TestType>(p);
@@ -353,4 +416,73 @@ TEMPLATE_TEST_CASE("what the mask hides is not seen, a number or not", "", float
       by_kernel<T> const query(p, spoilt(x.q), x.k, x.v, x.dz), gradient(p, x.q, x.k, x.v, spoilt(x.dz));
       for (auto const* found : {&query, &gradient}) same("dk", found->dk, clean.dk, at + 1, n), same("dv", found->dv, clean.dv, at + 1, n);
     }
+}
+
+TEMPLATE_TEST_CASE("heads share keys, and values have a width of their own", "", float, double, bfloat16) {
+  for (extent const heads_of_a_key : {2, 3})
+    for (extent const w : {0, 3, 20, 40})
+      for (auto const& [queries, memories] : {std::array<extent, 2>{5, 5}, {70, 70}, {33, 90}, {130, 70}})
+        for (bool const causal : {false, true}) check_attention<TestType>({{2, 2, queries, memories, 18, heads_of_a_key, w}, causal});
+}
+
+TEMPLATE_TEST_CASE("a window, and queries that stand further on", "", float, double, bfloat16) {
+  for (bool const causal : {false, true})
+    for (extent const n : {1, 20, 70, 300})
+      for (extent const window : {1, 2, 17, 64, 65, 1000}) {
+        problem p{{1, 2, n, n, 8, 2, 5}, causal};
+        p.reach = window;
+        check_attention<TestType>(p);
+      }
+  for (bool const causal : {false, true})
+    for (extent const first : {1, 30, 64, 300})
+      for (extent const n : {1, 3, 70})
+        for (extent const window : {0, 40}) {
+          problem p{{1, 1, n, first + n + (first == 30 ? 11 : 0), 8}, causal};
+          p.first = first, p.reach = window;
+          check_attention<TestType>(p);
+        }
+}
+
+TEMPLATE_TEST_CASE("segments, also where a query sees nothing", "", float, double, bfloat16) {
+  for (bool const causal : {false, true})
+    for (extent const n : {1, 20, 70, 300})
+      for (int const segments : {1, 7, 64, 90}) {
+        problem p{{2, 2, n, n, 8, 1, 5}, causal};
+        p.segments = segments;
+        check_attention<TestType>(p);
+        problem lost{{2, 1, n, 5, 8, 1, 5}, causal};  // nobody of the memory is in the third segment
+        lost.segments = segments, lost.reach = n > 20 ? 10 : 0;
+        check_attention<TestType>(lost);
+      }
+}
+
+TEMPLATE_TEST_CASE("a bias by distance", "", float, double, bfloat16) {
+  for (bool const causal : {false, true})
+    for (auto const& [queries, memories] : {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {200, 330}})
+      for (extent const first : {0, 9})
+        for (extent const window : {0, 30}) {
+          problem p{{2, 2, queries, memories, 8, 2, 0, queries + memories - 1 + first}, causal};
+          p.first = causal && queries + first > memories ? 0 : first, p.reach = window;
+          if (window > 0) p.segments = 20, p.bias = {distance, share, batch, heads};
+          check_attention<TestType>(p);
+        }
+}
+
+TEMPLATE_TEST_CASE("what a window or a segment hides may be no number", "", float, double) {
+  using T = TestType;
+  for (extent const n : {20, 150}) {
+    problem p{{1, 1, n, n, 4}, true};
+    p.reach = 6;
+    inputs<T> x(p);
+    by_kernel<T> const clean(p, x.q, x.k, x.v, x.dz);
+    for (extent e = 0; e < 4; ++e)
+      x.v[static_cast<std::size_t>(4 * (n / 2) + e)] = x.k[static_cast<std::size_t>(4 * (n / 2) + e)] = std::numeric_limits<T>::quiet_NaN();
+    by_kernel<T> const found(p, x.q, x.k, x.v, x.dz);
+    for (extent i = 0; i < n; ++i) {
+      bool const sees = p.sees(i, n / 2);
+      auto const at   = static_cast<std::size_t>(4 * i);
+      CHECK((sees ? std::isnan(found.z[at]) : std::abs(found.z[at] - clean.z[at]) < T(1e-4)));
+      CHECK((sees ? std::isnan(found.dq[at]) : std::abs(found.dq[at] - clean.dq[at]) < T(1e-4)));
+    }
+  }
 }

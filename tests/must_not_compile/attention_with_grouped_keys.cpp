@@ -1,5 +1,5 @@
 // error: heads_share_keys<heads, groups>
-// error: meshtf: grouped keys: split_dim<heads, groups, each>(q), broadcast<..., each>(k) and (v)
+// error: meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};
@@ -16,9 +16,7 @@ inline constexpr auto cost = meshtf::dry_run<model>([]<meshtf::Layout L>(meshtf:
   meshtf::tensor<float, L, length, heads, key> q{m};
   meshtf::tensor<float, L, length, groups, key> k{m}, v{m};
 #ifdef FIXED
-  auto shared_k = broadcast<length, groups, each, key>(k);
-  auto shared_v = broadcast<length, groups, each, key>(v);
-  auto z        = attention<length, length, key>(split_dim<heads, groups, each>(q), shared_k, shared_v, {.causal = true});
+  auto z = attention<length, length, key>(split_dim<heads, groups, each>(q), k, v, {.causal = true});
 #else
   auto z = attention<length, length, key>(q, k, v, {.causal = true});
 #endif

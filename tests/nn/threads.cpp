@@ -102,7 +102,7 @@ template<int Threads>
 constexpr auto price_of_attention = meshtf::dry_run<alone>(attends, meshtf::threads{Threads});
 
 constexpr meshtf::extent a_thread =
-    sizeof(float) * meshtf::attention_scratch({.queries = length::size, .memories = length::size, .depth = key::size});
+    sizeof(float) * meshtf::attention_scratch({.queries = length::size, .memories = length::size, .depth = key::size, .width = key::size});
 static_assert(price_of_attention<1>.peak_bytes() == meshtf::dry_run<alone>(attends).peak_bytes());
 static_assert(price_of_attention<3>.peak_bytes() == price_of_attention<1>.peak_bytes() + 2 * a_thread);
 

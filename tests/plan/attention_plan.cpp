@@ -40,10 +40,31 @@ static_assert(is_legal<attention_verdict<megatron, length, source, key, q, shape
 static_assert(std::same_as<attention_verdict<megatron, length, length, key, q, k, q>, memory_has_other_dims<q, k>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, q>, memory_has_other_dims<k, q>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, shape<source, key>>, memory_has_other_dims<k, shape<source, key>>>);
+// the keys may lack dimensions, and values may have another width, but not one of the queries' dimensions
+struct each : dim<2> {};
+struct width : dim<24> {};
+struct distances : dim<15> {};
+struct few_distances : dim<14> {};
+struct by_each : layout<grid, split<each, rows>> {};
+using shared_q = shape<batch, length, groups, each, key>;
+using shared_k = shape<batch, source, groups, key>;
+using wide_v   = shape<source, groups, batch, width>;
+static_assert(is_legal<attention_verdict<megatron, length, source, key, shared_q, shared_k, wide_v>>);
+static_assert(is_legal<attention_verdict<megatron, length, source, key, q, shape<source, key>, shape<source, key>>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, shape<batch, source, heads, length>>,
+                           memory_has_other_dims<k, shape<batch, source, heads, length>>>);
+// a bias has a row of distances for each of some pairs, segment ids have the positions
+static_assert(is_legal<attention_verdict<megatron, length, source, key, q, k, k, shape<heads, distances>>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<heads, few_distances>>,
+                           bias_has_no_such_distances<few_distances, 15>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<heads>>, term_has_other_dims<q, shape<heads>>>);
+static_assert(is_legal<attention_verdict<megatron, length, source, key, q, k, k, shape<>, shape<batch, length>, shape<source>>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<>, shape<batch>, shape<source>>,
+                           term_has_other_dims<shape<batch, length, heads>, shape<batch>>>);
 // fewer heads, of which each serves as many queries; 3 serve no 4, and other positions or keys are no heads
 using grouped = shape<batch, source, groups, key>;
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, grouped, grouped>, heads_share_keys<heads, groups>>);
-static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, grouped>, heads_share_keys<heads, groups>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, grouped>, memory_has_other_dims<k, grouped>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, shape<batch, source, triples, key>, k>,
                            memory_has_other_dims<k, shape<batch, source, triples, key>>>);
 static_assert(std::same_as<attention_verdict<megatron, length, length, key, q, shape<batch, triples, heads, key>, q>,
@@ -64,14 +85,23 @@ static_assert(self.position[attention_steps::query] == 16 &&
 static_assert(self.position[attention_steps::row] == 1);
 
 // flops are those of einsum, masked or not: forward two products, backward at most four
-static_assert(self.product_flops() == 2 * 4 * 6 * 6 * 16);
-static_assert(attention_gradient_flops(self, {true, true, true}) == 4 * self.product_flops());
-static_assert(attention_gradient_flops(self, {false, false, true}) == self.product_flops());
-static_assert(attention_gradient_flops(self, {true, false, false}) == 2 * self.product_flops());
+static_assert(self.scores_flops() == 2 * 4 * 6 * 6 * 16 && self.mixture_flops() == self.scores_flops());
+static_assert(attention_gradient_flops(self, {true, true, true}) == 4 * self.scores_flops());
+static_assert(attention_gradient_flops(self, {false, false, true}) == self.scores_flops());
+static_assert(attention_gradient_flops(self, {true, false, false}) == 2 * self.scores_flops());
 
 // with all heads here, a position is all heads apart
 struct data : layout<grid, split<batch, rows>> {};
 constexpr attention_steps whole = attention_plan<data, length, length, key, q, q, q>::steps;
 static_assert(whole.pairs.turns == 16 && whole.position[attention_steps::query] == 64 && whole.pairs.rank == 2);
+
+// heads that share keys are no pairs of their own, and the gradients of what they share owe the axes that split them
+using sharing                    = attention_plan<by_each, length, source, key, shared_q, shared_k, wide_v>;
+constexpr attention_steps shares = sharing::steps;
+static_assert(shares.pairs.turns == 8 * 2 && shares.shares.turns == 1 && shares.depth == 16 && shares.width == 24);
+static_assert(attention_plan<data, length, source, key, shared_q, shared_k, wide_v>::steps.shares.turns == 2);
+static_assert(std::same_as<sharing::result, shape<batch, length, groups, each, width>>);
+static_assert(sharing::memory_owes == axis_set_of<grid, axes<rows>> && plan<k>::memory_owes == 0);
+static_assert(shares.element[attention_steps::value] == 1 && shares.position[attention_steps::value] == 2 * 8 * 24);
 
 }  // namespace

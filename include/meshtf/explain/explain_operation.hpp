@@ -175,7 +175,7 @@ struct page_of_attention {
       put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.turns), s.pairs.turns == 1 ? " pair" : " pairs",
           " of sequence and head; in each, ");
       put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ", number_text(s.depth), " elements: ");
-      put(out, count_text(2 * s.product_flops()), " flops\n");
+      put(out, count_text(s.scores_flops() + s.mixture_flops()), " flops\n");
       out += nothing_is_sent;
       out += "  the gradients of q, k and v are whole: nothing is owed\n";
     }

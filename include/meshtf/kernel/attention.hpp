@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <meshtf/core/math.hpp>
@@ -21,104 +22,135 @@ namespace detail {
 
 static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0 && attention_span % attention_block == 0);
 
-/// Attention of one process, and its gradient. The operands of each pair (a head of a sequence) are packed.
+/// Attention of one process, and its gradient. The operands of each pair (the keys and values of a head of a sequence) are packed, once for all
+/// queries that share them.
 ///
 /// The score matrix has the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes at
 /// once, and only the queries must be transposed. A block on the mask's diagonal is processed in strips, which leave out most of the hidden scores.
+/// Any other mask, and a bias, is a pass over the scores of those blocks that it concerns (`adjust`); blocks that no query sees are left out.
 /// Source: Dao et al., FlashAttention (2022): maximum and sum are updated over pieces of the memory; the gradient recomputes the weights.
 template<class T, class Arch>
 class attention_work : attention_rows<T, Arch> {
   using rows_of = attention_rows<T, Arch>;
   using C       = computed<T>;
+  using offsets = std::array<extent, max_arrays>;
 
 public:
-  attention_work(attention_steps const& steps, double scale, C* scratch)
-      : rows_of{steps, scratch}, factor_{static_cast<C>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
+  attention_work(attention_steps const& steps, attention_view const& view, double scale, C* scratch)
+      : rows_of{steps, scratch},
+        view_{view},
+        adjusted_{!view.plain() || steps.distances > 0 || steps.segments},
+        on_diagonal_{view.causal && !adjusted_},
+        factor_{static_cast<C>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
 
   /// Pairs number `begin`, ..., `end` - 1.
-  void forward(extent begin, extent end, T const* q, T const* k, T const* v, T* z, C* log_total) {
+  void forward(extent begin, extent end, attention_arrays<T> const& a) {
     using enum attention_steps::operand;
-    C* const keys      = take(memories_ * depth_);
-    C* const values    = take(memories_ * depth_);
-    C* const queries   = take(depth_ * columns_);  // transposed
-    C* const sums      = take(columns_ * depth_);
+    C* const keys      = take(memories_ * depth_.padded);
+    C* const values    = take(memories_ * width_.padded);
+    C* const queries   = take(depth_.padded * columns_);  // transposed
+    C* const sums      = take(columns_ * width_.padded);
     C* const weights   = take(std::min(attention_span, memories_) * columns_);
     C* const most      = take(columns_);
     C* const total     = take(columns_);
     C* const shrinking = take(columns_);
+    take_terms();
 
-    for_some_indices<5>(s_.pairs.sizes(), s_.pairs.stride, begin, end, [&](auto const& at) {  // where each operand of a pair begins
-      pack(s_.memories, part(k, key, at), C(1), keys);
-      pack(s_.memories, part(v, value, at), C(1), values);
-      bool const finite = is_finite(s_.memories, values);
-      for (extent first = 0; first < s_.queries; first += attention_block) {
-        extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
-        pack_transposed(rows, part(q, query, at).from(first), factor_, queries);
-        for (extent j = 0; j < seen; j += attention_span) {
-          extent const count = std::min(attention_span, seen - j);
-          extent const open  = s_.causal ? std::clamp<extent>(first - j, 0, count) : count;  // rows before the diagonal
-          scores(open, false, keys + j * depth_, queries, weights);
-          scores(count - open, true, keys + (j + open) * depth_, queries, weights + open * columns_);
-          weigh(open, count - open, j == 0, weights, most, total, shrinking);
-          if (j > 0) scale_rows(rows, shrinking, sums);
-          mix(rows, open, false, finite, weights, values + j * depth_, sums, j > 0);
-          mix(rows, count - open, true, finite, weights + open * columns_, values + (j + open) * depth_, sums, j > 0 || open > 0);
+    for_each_pair(begin, end, [&](auto const& pair) {
+      auto const all = seen_from(0, s_.queries);
+      pack(depth_, all.size(), part(a.key, key, pair).from(all.begin), C(1), keys + all.begin * depth_.padded);
+      pack(width_, all.size(), part(a.value, value, pair).from(all.begin), C(1), values + all.begin * width_.padded);
+      bool const finite = is_finite(width_, all.size(), values + all.begin * width_.padded);
+      for_each_share(pair, [&](auto const& at) {
+        fetch_terms(a.bias, a.query_segment, a.memory_segment, at);
+        for (extent first = 0; first < s_.queries; first += attention_block) {
+          extent const rows = std::min(attention_block, s_.queries - first);
+          auto const seen   = seen_from(first, rows);
+          pack_transposed(depth_, rows, part(a.query, query, at).from(first), factor_, queries);
+          for (extent j = seen.begin; j < seen.end; j += attention_span) {
+            extent const count = std::min(attention_span, seen.end - j);
+            extent const open  = on_diagonal_ ? std::clamp<extent>(first - j, 0, count) : count;  // rows before the diagonal
+            bool const add     = j > seen.begin;
+            scores(depth_, open, false, keys + j * depth_.padded, queries, weights);
+            scores(depth_, count - open, true, keys + (j + open) * depth_.padded, queries, weights + open * columns_);
+            if (adjusted_) adjust(j, count, first, rows, weights);
+            weigh(open, count - open, !add, weights, most, total, shrinking);
+            if (add) scale_rows(width_, rows, shrinking, sums);
+            mix(width_, rows, open, false, finite, weights, values + j * width_.padded, sums, add);
+            mix(width_, rows, count - open, true, finite, weights + open * columns_, values + (j + open) * width_.padded, sums, add || open > 0);
+          }
+          finish(rows, most, total, part(a.log_total, row, at).from(first));
+          unpack(width_, rows, sums, [&](extent i) { return total[i]; }, part(a.result, result, at).from(first));
         }
-        finish(rows, most, total, part(log_total, row, at).from(first));
-        unpack(rows, sums, [&](extent i) { return total[i]; }, part(z, result, at).from(first));
-      }
+      });
     });
   }
 
   void backward(extent begin, extent end, attention_gradient_arrays<T> const& a) {
     using enum attention_steps::operand;
-    bool const of_scores = a.dquery != nullptr || a.dkey != nullptr;
+    bool const of_scores = a.dquery != nullptr || a.dkey != nullptr || a.dbias != nullptr;
     extent const tile    = std::min(attention_block, memories_);
-    C* const keys        = take(memories_ * depth_);
-    C* const values      = take(memories_ * depth_);
-    C* const dkeys       = take(memories_ * depth_);
-    C* const dvalues     = take(memories_ * depth_);
-    C* const queries     = take(columns_ * depth_);
-    C* const queries_t   = take(depth_ * columns_);
-    C* const dresults    = take(columns_ * depth_);
-    C* const dresults_t  = take(depth_ * columns_);
-    C* const dqueries    = take(columns_ * depth_);
+    C* const keys        = take(memories_ * depth_.padded);
+    C* const values      = take(memories_ * width_.padded);
+    C* const dkeys       = take(memories_ * depth_.padded);
+    C* const dvalues     = take(memories_ * width_.padded);
+    C* const queries     = take(columns_ * depth_.padded);
+    C* const queries_t   = take(depth_.padded * columns_);
+    C* const dresults    = take(columns_ * width_.padded);
+    C* const dresults_t  = take(width_.padded * columns_);
+    C* const dqueries    = take(columns_ * depth_.padded);
     C* const weights     = take(tile * columns_);
     C* const dscores     = take(tile * columns_);
     C* const shift       = take(columns_);
     C* const mean        = take(columns_);
+    take_terms();
+    C* const dbiases = take(attention_row_of_biases(s_));
 
-    for_some_indices<5>(s_.pairs.sizes(), s_.pairs.stride, begin, end, [&](auto const& at) {  // where each operand of a pair begins
-      pack(s_.memories, part(a.key, key, at), C(1), keys);
-      if (of_scores) pack(s_.memories, part(a.value, value, at), C(1), values);
-      bool const finite_keys = is_finite(s_.memories, keys);
-      for (extent first = 0; first < s_.queries; first += attention_block) {
-        extent const rows = std::min(attention_block, s_.queries - first), seen = seen_from(first, rows);
-        auto const q = part(a.query, query, at).from(first), dz = part(a.dresult, result, at).from(first);
-        pack_transposed(rows, q, factor_, queries_t);
-        pack(rows, dz, C(1), dresults);
-        fetch(rows, part(a.log_total, row, at).from(first), shift);
-        if (of_scores) {
-          pack(rows, q, factor_, queries);
-          pack_transposed(rows, dz, C(1), dresults_t);
-          products_of_rows(rows, dresults, part(a.result, result, at).from(first), mean);
-        }
-        bool const finite_queries = !of_scores || is_finite(rows, queries), finite_results = is_finite(rows, dresults);
-        for (extent j = 0; j < seen; j += attention_block) {
-          extent const count  = std::min(attention_block, seen - j);
-          bool const diagonal = s_.causal && j == first, again = s_.causal ? !diagonal : first > 0;
-          scores(count, diagonal, keys + j * depth_, queries_t, weights);
-          if (of_scores) scores(count, diagonal, values + j * depth_, dresults_t, dscores);
-          weigh_again(count, diagonal, of_scores, shift, mean, weights, dscores);
-          if (a.dvalue != nullptr) collect(rows, count, diagonal, finite_results, weights, dresults, dvalues + j * depth_, again);
-          if (a.dkey != nullptr) collect(rows, count, diagonal, finite_queries, dscores, queries, dkeys + j * depth_, again);
-          if (a.dquery != nullptr) mix(rows, count, diagonal, finite_keys, dscores, keys + j * depth_, dqueries, j > 0);
-        }
-        if (a.dquery != nullptr) unpack(rows, dqueries, [&](extent) { return factor_; }, part(a.dquery, query, at).from(first));
+    for_each_pair(begin, end, [&](auto const& pair) {
+      pack(depth_, s_.memories, part(a.key, key, pair), C(1), keys);
+      if (of_scores) pack(width_, s_.memories, part(a.value, value, pair), C(1), values);
+      if (adjusted_) {  // blocks are not seen in an order that says which is the first
+        std::fill_n(dkeys, a.dkey != nullptr ? memories_ * depth_.padded : 0, C{});
+        std::fill_n(dvalues, a.dvalue != nullptr ? memories_ * width_.padded : 0, C{});
       }
-      extent const seen = seen_from(0, s_.queries);
-      if (a.dkey != nullptr) unpack_memory(seen, dkeys, part(a.dkey, key, at));
-      if (a.dvalue != nullptr) unpack_memory(seen, dvalues, part(a.dvalue, value, at));
+      bool const finite_keys = is_finite(depth_, s_.memories, keys);
+      bool shared            = false;
+      for_each_share(pair, [&](auto const& at) {
+        fetch_terms(a.bias, a.query_segment, a.memory_segment, at);
+        std::fill_n(dbiases, a.dbias != nullptr ? s_.distances : 0, C{});
+        for (extent first = 0; first < s_.queries; first += attention_block) {
+          extent const rows = std::min(attention_block, s_.queries - first);
+          auto const seen   = seen_from(first, rows);
+          auto const q = part(a.query, query, at).from(first), dz = part(a.dresult, result, at).from(first);
+          pack_transposed(depth_, rows, q, factor_, queries_t);
+          pack(width_, rows, dz, C(1), dresults);
+          fetch(rows, part(a.log_total, row, at).from(first), shift);
+          if (of_scores) {
+            pack(depth_, rows, q, factor_, queries);
+            pack_transposed(width_, rows, dz, C(1), dresults_t);
+            products_of_rows(width_, rows, dresults, part(a.result, result, at).from(first), mean);
+          }
+          bool const finite_queries = !of_scores || is_finite(depth_, rows, queries), finite_results = is_finite(width_, rows, dresults);
+          for (extent j = seen.begin; j < seen.end; j += attention_block) {
+            extent const count  = std::min(attention_block, seen.end - j);
+            bool const diagonal = on_diagonal_ && j == first, again = adjusted_ || shared || (on_diagonal_ ? !diagonal : first > 0);
+            scores(depth_, count, diagonal, keys + j * depth_.padded, queries_t, weights);
+            if (of_scores) scores(width_, count, diagonal, values + j * width_.padded, dresults_t, dscores);
+            if (adjusted_) adjust(j, count, first, rows, weights);
+            weigh_again(count, diagonal, of_scores, shift, mean, weights, dscores);
+            if (a.dvalue != nullptr) collect(width_, rows, count, diagonal, finite_results, weights, dresults, dvalues + j * width_.padded, again);
+            if (a.dkey != nullptr) collect(depth_, rows, count, diagonal, finite_queries, dscores, queries, dkeys + j * depth_.padded, again);
+            if (a.dquery != nullptr) mix(depth_, rows, count, diagonal, finite_keys, dscores, keys + j * depth_.padded, dqueries, j > seen.begin);
+            if (a.dbias != nullptr) collect_biases(j, count, first, rows, dscores, dbiases);
+          }
+          if (a.dquery != nullptr) unpack(depth_, rows, dqueries, [&](extent) { return factor_; }, part(a.dquery, query, at).from(first));
+        }
+        for (extent d = 0; a.dbias != nullptr && d < s_.distances; ++d) a.dbias[at[bias] + d * s_.element[bias]] = static_cast<T>(dbiases[d]);
+        shared = true;
+      });
+      extent const seen = adjusted_ ? s_.memories : !shared || s_.queries == 0 ? 0 : seen_from(0, s_.queries).end;
+      if (a.dkey != nullptr) unpack_memory(depth_, seen, dkeys, part(a.dkey, key, pair));
+      if (a.dvalue != nullptr) unpack_memory(width_, seen, dvalues, part(a.dvalue, value, pair));
     });
   }
 
@@ -126,6 +158,7 @@ private:
   // Long functions are not inlined: copies of them would take long to compile and gain nothing.
 
   using rows_of::columns_;
+  using rows_of::copy_row;
   using rows_of::depth_;
   using rows_of::fetch;
   using rows_of::memories_;
@@ -139,11 +172,94 @@ private:
   using rows_of::unpack;
   using rows_of::unpack_memory;
   using rows_of::width;
+  using rows_of::width_;
   using typename rows_of::batch;
   using typename rows_of::lanes;
 
-  /// The number of positions of the memory that some of the queries first, ..., first + rows - 1 see.
-  extent seen_from(extent first, extent rows) const { return s_.causal ? std::min(first + rows, s_.memories) : s_.memories; }
+  /// f(at): where each operand of a pair begins.
+  template<class F>
+  void for_each_pair(extent begin, extent end, F const& f) const {
+    for_some_indices<max_arrays>(s_.pairs.sizes(), s_.pairs.stride, begin, end, f);
+  }
+  /// The same for each head that shares the keys and values of the pair at `pair`.
+  template<class F>
+  void for_each_share(offsets const& pair, F const& f) const {
+    for_each_index<max_arrays>(s_.shares.sizes(), s_.shares.stride, pair, f);
+  }
+
+  /// Positions of the memory.
+  struct range {
+    extent begin, end;
+    extent size() const { return end - begin; }
+  };
+
+  /// What some of the queries first, ..., first + rows - 1 see, and perhaps a few positions more: at least one, and whole tiles where it is adjusted.
+  range seen_from(extent first, extent rows) const {
+    if (!adjusted_) return {0, on_diagonal_ ? std::min(first + rows, s_.memories) : s_.memories};
+    extent const from = view_.first + first, to = from + rows;
+    extent const most  = view_.causal ? to : view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
+    extent const end   = std::clamp<extent>(attention_padded(std::max<extent>(most, 1)), 1, s_.memories);
+    extent const begin = view_.reach > 0 ? std::clamp<extent>(from - view_.reach + 1, 0, end - 1) : 0;
+    return {begin / tile_grain * tile_grain, end};
+  }
+
+  /// Memory for the biases and segment ids of one share.
+  void take_terms() {
+    biases_ = take(attention_row_of_biases(s_));
+    if (!s_.segments) return;
+    query_segments_  = take(attention_padded(s_.queries) + attention_block);
+    memory_segments_ = take(s_.memories);
+  }
+  void fetch_terms(T const* biases, std::int32_t const* of_queries, std::int32_t const* of_memory, offsets const& at) const {
+    using enum attention_steps::operand;
+    if (s_.distances > 0) {
+      copy_row(s_.distances, biases + at[bias], s_.element[bias], C(1), biases_, 1);
+      std::fill_n(biases_ + s_.distances, 2 * attention_block, C{});
+    }
+    if (!s_.segments) return;
+    for (extent i = 0; i < s_.queries; ++i) query_segments_[i] = static_cast<C>(of_queries[at[query_segment] + i * s_.position[query_segment]]);
+    std::fill_n(query_segments_ + s_.queries, attention_padded(s_.queries) + attention_block - s_.queries, C{});
+    for (extent j = 0; j < s_.memories; ++j) memory_segments_[j] = static_cast<C>(of_memory[at[memory_segment] + j * s_.position[memory_segment]]);
+  }
+
+  /// The number of the distance between the first query of a block and a position of the memory.
+  extent distance_to(extent first, extent j) const { return s_.at_zero + view_.first + first - j; }
+
+  /// Adds the bias to scores of queries first, ... and positions j, ..., j + count - 1, and makes those that are hidden -infinity.
+  [[gnu::noinline]] void adjust(extent begin, extent count, extent first, extent rows, C* weights) const {
+    using math::select;
+    static constexpr C infinity = std::numeric_limits<C>::infinity();
+    extent const from           = view_.first + first;
+    C const low                 = view_.causal ? C{} : view_.reach > 0 ? static_cast<C>(1 - view_.reach) : -infinity;
+    C const high                = view_.reach > 0 ? static_cast<C>(view_.reach - 1) : infinity;
+    bool const open             = static_cast<C>(from - (begin + count - 1)) >= low && static_cast<C>(from + rows - 1 - begin) <= high;
+    if (open && s_.distances == 0 && !s_.segments) return;
+    batch const nothing(-infinity), lane = lanes::load(lane_numbers<lanes, C>.data());
+    for (extent r = 0; r < count; ++r)
+      for (extent c = 0; c < columns_; c += width) {
+        C* const at = weights + r * columns_ + c;
+        batch x     = lanes::load(at);
+        if (s_.distances > 0) x = x + lanes::load(biases_ + distance_to(first + c, begin + r));
+        if (s_.segments) x = select(lanes::load(query_segments_ + first + c) == batch(memory_segments_[begin + r]), x, nothing);
+        if (!open) {
+          batch const distance = lane + batch(static_cast<C>(from + c - begin - r));
+          x                    = select(distance >= batch(low), x, nothing);
+          x                    = select(distance <= batch(high), x, nothing);
+        }
+        lanes::store(x, at);
+      }
+  }
+
+  /// Adds the gradients of scores to those of the biases. Several scores have one distance, but not in one row.
+  [[gnu::noinline]] void collect_biases(extent begin, extent count, extent first, extent rows, C const* dscores, C* dbiases) const {
+    for (extent r = 0; r < count; ++r) {
+      C const* const from = dscores + r * columns_;
+      C* const to         = dbiases + distance_to(first, begin + r);
+      extent c            = 0;
+      for (; c + width <= rows; c += width) lanes::store(lanes::load(to + c) + lanes::load(from + c), to + c);
+      for (; c < rows; ++c) to[c] += from[c];
+    }
+  }
 
   /// f(from, n): the strips of a block on the diagonal; otherwise the whole block.
   template<class F>
@@ -154,46 +270,64 @@ private:
   // Products of packed matrices. On the diagonal, row j of the weights is used from column j on only.
 
   /// weights[j, i] = keys[j] . queries[i], from transposed `queries`.
-  void scores(extent count, bool diagonal, C const* keys, C const* queries, C* weights) const {
+  void scores(row_length const& of, extent count, bool diagonal, C const* keys, C const* queries, C* weights) const {
     for_each_strip(diagonal, count, [&](extent j, extent n) {
-      small_product<lanes>(attention_padded(n), columns_ - j, s_.depth, left_matrix<C>{keys + j * depth_, depth_, 1},
+      small_product<lanes>(attention_padded(n), columns_ - j, of.n, left_matrix<C>{keys + j * of.padded, of.padded, 1},
                            row_matrix<C const>{queries + j, columns_}, row_matrix<C>{weights + j * columns_ + j, columns_}, false);
     });
   }
 
   /// sums[i] (+)= sum over j of weights[j, i] * values[j].
-  void mix(extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* values, C* sums, bool add) const {
+  void mix(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* values, C* sums, bool add) const {
     if (count == 0) return;
+    if (adjusted_ && !finite) return mix_seen(of, rows, count, weights, values, sums, add);
     for_each_strip(diagonal, rows, [&](extent i, extent n) {
       extent const whole = diagonal ? std::min(count, finite ? i + n : i) : count;
-      small_product<lanes>(attention_padded(n), depth_, whole, left_matrix<C>{weights + i, 1, columns_}, row_matrix<C const>{values, depth_},
-                           row_matrix<C>{sums + i * depth_, depth_}, add);
+      small_product<lanes>(attention_padded(n), of.padded, whole, left_matrix<C>{weights + i, 1, columns_}, row_matrix<C const>{values, of.padded},
+                           row_matrix<C>{sums + i * of.padded, of.padded}, add);
       for (extent j = whole; diagonal && j < std::min(count, i + n); ++j)
-        for (extent seen = j; seen < std::min(rows, i + n); ++seen) add_row(weights[j * columns_ + seen], values + j * depth_, sums + seen * depth_);
+        for (extent seen = j; seen < std::min(rows, i + n); ++seen)
+          add_row(of, weights[j * columns_ + seen], values + j * of.padded, sums + seen * of.padded);
     });
   }
 
   /// sums[j] (+)= sum over i of weights[j, i] * from[i].
-  void collect(extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* from, C* sums, bool add) const {
+  void collect(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* from, C* sums,
+               bool add) const {
+    if (adjusted_ && !finite) return collect_seen(of, rows, count, weights, from, sums);
     for_each_strip(diagonal, count, [&](extent j, extent n) {
       extent const first = diagonal && !finite ? std::min(rows, j + n) : j;
-      small_product<lanes>(attention_padded(n), depth_, rows - first, left_matrix<C>{weights + j * columns_ + first, columns_, 1},
-                           row_matrix<C const>{from + first * depth_, depth_}, row_matrix<C>{sums + j * depth_, depth_}, add);
+      small_product<lanes>(attention_padded(n), of.padded, rows - first, left_matrix<C>{weights + j * columns_ + first, columns_, 1},
+                           row_matrix<C const>{from + first * of.padded, of.padded}, row_matrix<C>{sums + j * of.padded, of.padded}, add);
       for (extent i = j; i < first; ++i)
-        for (extent seen = j; seen <= std::min(i, j + n - 1); ++seen) add_row(weights[seen * columns_ + i], from + i * depth_, sums + seen * depth_);
+        for (extent seen = j; seen <= std::min(i, j + n - 1); ++seen)
+          add_row(of, weights[seen * columns_ + i], from + i * of.padded, sums + seen * of.padded);
     });
   }
 
-  /// sum += weight * row.
-  void add_row(C weight, C const* row, C* sum) const {
-    for (extent e = 0; e < depth_; e += width) lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
+  // The same products without what has no weight: what is hidden may be no number.
+  [[gnu::noinline]] void mix_seen(row_length const& of, extent rows, extent count, C const* weights, C const* values, C* sums, bool add) const {
+    if (!add) std::fill_n(sums, rows * of.padded, C{});
+    for (extent i = 0; i < rows; ++i)
+      for (extent j = 0; j < count; ++j)
+        if (C const w = weights[j * columns_ + i]; w != C{}) add_row(of, w, values + j * of.padded, sums + i * of.padded);
+  }
+  [[gnu::noinline]] void collect_seen(row_length const& of, extent rows, extent count, C const* weights, C const* from, C* sums) const {
+    for (extent j = 0; j < count; ++j)
+      for (extent i = 0; i < rows; ++i)
+        if (C const w = weights[j * columns_ + i]; w != C{}) add_row(of, w, from + i * of.padded, sums + j * of.padded);
   }
 
-  /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: on the diagonal they are left out, row by row.
-  bool is_finite(extent rows, C const* packed) const {
+  /// sum += weight * row.
+  void add_row(row_length const& of, C weight, C const* row, C* sum) const {
+    for (extent e = 0; e < of.padded; e += width) lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
+  }
+
+  /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: where there are such, they are left out, row by row.
+  bool is_finite(row_length const& of, extent rows, C const* packed) const {
     batch sum(C{});
-    if (s_.causal)
-      for (extent i = 0; i < rows * depth_; i += width) sum = sum + lanes::load(packed + i) * batch(C{});
+    if (view_.causal || adjusted_)
+      for (extent i = 0; i < rows * of.padded; i += width) sum = sum + lanes::load(packed + i) * batch(C{});
     return lanes::sum(sum) == C{};
   }
 
@@ -264,7 +398,7 @@ private:
 
   /// Turns scores into weights again, and `dscores` from the gradients of the weights into the gradients of the scores.
   [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, C const* shift, C const* mean, C* weights, C* dscores) const {
-    using math::exp;
+    using math::exp, math::select;
     for (extent c = 0; c < columns_; c += width) {
       batch const by = lanes::load(shift + c), middle = of_scores ? lanes::load(mean + c) : batch(C{});
       auto const weight = [&](extent r, auto const& hides) __attribute__((always_inline)) {
@@ -277,46 +411,63 @@ private:
       if (diagonal) for_each_diagonal_row(c, count, weight);
       else
         for (extent r = 0; r < count; ++r) weight(r, [](batch const& x, batch const&) { return x; });
+      if (adjusted_ && of_scores)  // a hidden score changes nothing, even if a value that it hides is no number
+        for (extent r = 0; r < count; ++r) {
+          C* const d = dscores + r * columns_ + c;
+          lanes::store(select(lanes::load(weights + r * columns_ + c) == batch(C{}), batch(C{}), lanes::load(d)), d);
+        }
     }
   }
 
-  /// Stores the logarithms of the totals; the totals become the factors of the sums.
+  /// Stores the logarithms of the totals; the totals become the factors of the sums. A query from which everything is hidden gets zeros, and gives
+  /// none its gradient: its logarithm is infinite.
   void finish(extent rows, C const* most, C* total, positions<C> const& to) const {
-    using math::log;
+    using math::log, math::select;
     for (extent c = 0; c < columns_; c += width) {
       batch const all = lanes::load(total + c);
       std::array<C, lanes::width> found;
-      lanes::store(lanes::load(most + c) + log(all), found.data());
-      lanes::store(batch(C(1)) / all, total + c);
+      batch logs = lanes::load(most + c) + log(all), factors = batch(C(1)) / all;
+      if (adjusted_) {
+        batch const nothing(C{});
+        logs    = select(all == nothing, batch(std::numeric_limits<C>::infinity()), logs);
+        factors = select(all == nothing, nothing, factors);
+      }
+      lanes::store(logs, found.data());
+      lanes::store(factors, total + c);
       for (extent i = c; i < std::min(rows, c + width); ++i) to.at[i * to.position] = found[static_cast<std::size_t>(i - c)];
     }
   }
 
+  attention_view view_;
+  bool adjusted_;  // a pass over the scores hides some of them, or adds biases
+  bool on_diagonal_;  // the causal mask alone
   C factor_;
+  C *biases_ = nullptr, *query_segments_ = nullptr, *memory_segments_ = nullptr;
 };
 
 }  // namespace detail
 
-/// z = softmax(scale * q k) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0 means 1 /
-/// sqrt(depth). `scratch` holds `attention_scratch(steps)` elements for each thread; z and log_total overlap nothing. Threads share the pairs.
+/// z = softmax(scale * q k + bias) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0
+/// means 1 / sqrt(depth). `scratch` holds `attention_scratch(steps)` elements for each thread; z and log_total overlap nothing. Threads share the
+/// pairs.
 ///
 /// Sums run in a fixed order: the same operands give the same bits. A NaN in a key or value does not reach the queries from which the mask hides it.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
-void attend(attention_steps const& steps, double scale, T const* q, T const* k, T const* v, T* z, computed<T>* log_total, computed<T>* scratch) {
-  extent const pairs = steps.pairs.turns, each = attention_scratch(steps);
-  parallel_for(pairs, 1, pairs * steps.queries * steps.memories, [&](extent begin, extent end, int thread) {
-    detail::attention_work<T, Arch>(steps, scale, scratch + thread * each).forward(begin, end, q, k, v, z, log_total);
+void attend(attention_steps const& steps, attention_view const& view, double scale, attention_arrays<T> const& arrays, computed<T>* scratch) {
+  extent const each = attention_scratch(steps);
+  parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
+    detail::attention_work<T, Arch>(steps, view, scale, scratch + thread * each).forward(begin, end, arrays);
   });
 }
 
-/// The gradients of q, k and v that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements for
-/// each thread.
+/// The gradients that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements for each thread.
 template<class Arch = default_arch, class T>
-void attention_gradient(attention_steps const& steps, double scale, attention_gradient_arrays<T> const& arrays, computed<T>* scratch) {
-  extent const pairs = steps.pairs.turns, each = attention_gradient_scratch(steps);
-  parallel_for(pairs, 1, pairs * steps.queries * steps.memories, [&](extent begin, extent end, int thread) {
-    detail::attention_work<T, Arch>(steps, scale, scratch + thread * each).backward(begin, end, arrays);
+void attention_gradient(attention_steps const& steps, attention_view const& view, double scale, attention_gradient_arrays<T> const& arrays,
+                        computed<T>* scratch) {
+  extent const each = attention_gradient_scratch(steps);
+  parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
+    detail::attention_work<T, Arch>(steps, view, scale, scratch + thread * each).backward(begin, end, arrays);
   });
 }
 
@@ -325,23 +476,17 @@ void attention_gradient(attention_steps const& steps, double scale, attention_gr
 namespace task {
 
 template<Element T>
-void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const&, T const* q, T const* k, T const* v, T* z,
-             computed<T>* log_total, computed<T>* scratch) {
-  attention_steps s = steps;
-  s.causal          = task.causal;
-  kernel::attend(s, task.scale, q, k, v, z, log_total, scratch);
+void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const&, attention_arrays<T> const& arrays, computed<T>* scratch) {
+  kernel::attend(steps, task.view, task.scale, arrays, scratch);
 }
 template<Element T>
 void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const&, attention_gradient_arrays<T> const& arrays,
              computed<T>* scratch) {
-  attention_steps s = steps;
-  s.causal          = task.causal;
-  kernel::attention_gradient(s, task.scale, arrays, scratch);
+  kernel::attention_gradient(steps, task.view, task.scale, arrays, scratch);
 }
 
 #define MESHTF_ATTENTION(T)                                                                                                              \
-  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, T const*, T const*, T const*, T*, computed<T>*,  \
-                        computed<T>*);                                                                                                   \
+  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, attention_arrays<T> const&, computed<T>*);       \
   template void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, attention_gradient_arrays<T> const&, \
                         computed<T>*);
 MESHTF_COMPILE_FLOATING(MESHTF_ATTENTION)

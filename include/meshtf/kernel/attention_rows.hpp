@@ -22,7 +22,13 @@ struct positions {
   positions from(extent i) const { return {at + i * position, position, element}; }
 };
 
-/// Packed rows of `depth_` elements, widened if those in memory are narrow: contiguous, and padded with zeros so that products need no edges; or transposed, with `columns_` queries a row.
+/// The length of a row, and the length to which it is padded.
+struct row_length {
+  extent n, padded;
+  explicit row_length(extent held) : n{held}, padded{attention_padded(held)} {}
+};
+
+/// Packed rows of the operands, widened if those in memory are narrow: contiguous, and padded with zeros so that products need no edges; or transposed, with `columns_` queries a row.
 template<class T, class Arch>
 class attention_rows {
 protected:
@@ -34,7 +40,8 @@ protected:
 
   attention_rows(attention_steps const& steps, C* scratch)
       : s_{steps},
-        depth_{attention_padded(steps.depth)},
+        depth_{steps.depth},
+        width_{steps.width},
         memories_{attention_padded(steps.memories)},
         columns_{std::min(attention_block, attention_padded(steps.queries))},
         free_{scratch} {}
@@ -46,14 +53,14 @@ protected:
   }
 
   template<class P>
-  positions<P> part(P* all, std::size_t operand, std::array<extent, 5> const& at) const {
+  positions<P> part(P* all, std::size_t operand, std::array<extent, max_arrays> const& at) const {
     return {all + at[operand], s_.position[operand], s_.element[operand]};
   }
 
   /// Prefetches a row, to read or to write: the processor does not predict rows that lie apart.
   template<bool Write, class P>
-  void expect(positions<P> const& row) const {
-    for (extent e = 0; e < s_.depth; e += 64 / static_cast<extent>(sizeof(T))) __builtin_prefetch(row.at + e * row.element, Write);
+  void expect(row_length const& of, positions<P> const& row) const {
+    for (extent e = 0; e < of.n; e += 64 / static_cast<extent>(sizeof(T))) __builtin_prefetch(row.at + e * row.element, Write);
   }
 
   /// to[e] = from[e] * factor for `n` elements, with strides `from_step` and `to_step`.
@@ -65,31 +72,31 @@ protected:
     for (; e < n; ++e) to[e * to_step] = static_cast<To>(static_cast<C>(from[e * from_step]) * factor);
   }
 
-  /// Packs rows of `depth_` elements, padded to whole tiles.
-  [[gnu::noinline]] void pack(extent count, positions<T const> const& from, C factor, C* to) const {
+  /// Packs rows, padded to whole tiles.
+  [[gnu::noinline]] void pack(row_length const& of, extent count, positions<T const> const& from, C factor, C* to) const {
     for (extent i = 0; i < count; ++i) {
-      if (i + ahead < count) expect<false>(from.from(i + ahead));
-      copy_row(s_.depth, from.at + i * from.position, from.element, factor, to + i * depth_, 1);
-      std::fill_n(to + i * depth_ + s_.depth, depth_ - s_.depth, C{});
+      if (i + ahead < count) expect<false>(of, from.from(i + ahead));
+      copy_row(of.n, from.at + i * from.position, from.element, factor, to + i * of.padded, 1);
+      std::fill_n(to + i * of.padded + of.n, of.padded - of.n, C{});
     }
-    std::fill_n(to + count * depth_, (attention_padded(count) - count) * depth_, C{});
+    std::fill_n(to + count * of.padded, (attention_padded(count) - count) * of.padded, C{});
   }
 
-  [[gnu::noinline]] void pack_transposed(extent count, positions<T const> const& from, C factor, C* to) const {
+  [[gnu::noinline]] void pack_transposed(row_length const& of, extent count, positions<T const> const& from, C factor, C* to) const {
     for (extent i = 0; i < count; i += width)
-      for (extent e = 0; e < s_.depth; e += width) {
+      for (extent e = 0; e < of.n; e += width) {
         T const* const x = from.at + i * from.position + e * from.element;
         C* const y       = to + e * columns_ + i;
 
-        if (from.element == 1 && i + width <= count && e + width <= s_.depth) {
+        if (from.element == 1 && i + width <= count && e + width <= of.n) {
           transpose_tile<lanes>(row_matrix<T const>{x, from.position}, factor, row_matrix<C>{y, columns_});
           continue;
         }
         for (extent n = 0; n < std::min(width, count - i); ++n)
-          copy_row(std::min(width, s_.depth - e), x + n * from.position, from.element, factor, y + n, columns_);
+          copy_row(std::min(width, of.n - e), x + n * from.position, from.element, factor, y + n, columns_);
       }
     if (count < columns_)
-      for (extent e = 0; e < s_.depth; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, C{});
+      for (extent e = 0; e < of.n; ++e) std::fill_n(to + e * columns_ + count, columns_ - count, C{});
   }
 
   /// Copies one number for each query.
@@ -100,45 +107,46 @@ protected:
 
   /// Copies packed rows to memory, the i-th times factor(i).
   template<class F>
-  void unpack(extent count, C const* from, F const& factor, positions<T> const& to) const {
-    for (extent i = 0; i < count; ++i) expect<true>(to.from(i));
-    for (extent i = 0; i < count; ++i) copy_row(s_.depth, from + i * depth_, 1, factor(i), to.at + i * to.position, to.element);
+  void unpack(row_length const& of, extent count, C const* from, F const& factor, positions<T> const& to) const {
+    for (extent i = 0; i < count; ++i) expect<true>(of, to.from(i));
+    for (extent i = 0; i < count; ++i) copy_row(of.n, from + i * of.padded, 1, factor(i), to.at + i * to.position, to.element);
   }
 
   /// Copies the gradient of a memory of which queries see the first `seen` positions; the rest is 0.
-  [[gnu::noinline]] void unpack_memory(extent seen, C const* from, positions<T> const& to) const {
-    unpack(seen, from, [](extent) { return C(1); }, to);
+  [[gnu::noinline]] void unpack_memory(row_length const& of, extent seen, C const* from, positions<T> const& to) const {
+    unpack(of, seen, from, [](extent) { return C(1); }, to);
     for (extent j = seen; j < s_.memories; ++j)
-      for (extent e = 0; e < s_.depth; ++e) to.at[j * to.position + e * to.element] = T{};
+      for (extent e = 0; e < of.n; ++e) to.at[j * to.position + e * to.element] = T{};
   }
 
-  void scale_rows(extent rows, C const* factors, C* sums) const {
-    for (extent i = 0; i < rows; ++i) copy_row(depth_, sums + i * depth_, 1, factors[i], sums + i * depth_, 1);
+  void scale_rows(row_length const& of, extent rows, C const* factors, C* sums) const {
+    for (extent i = 0; i < rows; ++i) copy_row(of.padded, sums + i * of.padded, 1, factors[i], sums + i * of.padded, 1);
   }
 
   /// to[i] = packed[i] . y[i].
-  [[gnu::noinline]] void products_of_rows(extent count, C const* packed, positions<T const> const& y, C* to) const {
+  [[gnu::noinline]] void products_of_rows(row_length const& of, extent count, C const* packed, positions<T const> const& y, C* to) const {
     for (extent i = 0; i < count; ++i) {
-      C const* const a = packed + i * depth_;
+      C const* const a = packed + i * of.padded;
       T const* const b = y.at + i * y.position;
       std::array<batch, 2> sum{batch(C{}), batch(C{})};
       extent e = 0;
       if (y.element == 1) {
-        for (; e + 2 * width <= s_.depth; e += 2 * width)
+        for (; e + 2 * width <= of.n; e += 2 * width)
           unrolled<2>([&](auto n) __attribute__((always_inline)) {
             extent const at = e + static_cast<extent>(n()) * width;
             sum[n]          = times_plus(lanes::load(a + at), lanes::load(b + at), sum[n]);
           });
       }
       C total = lanes::sum(sum[0] + sum[1]);
-      for (; e < s_.depth; ++e) total += a[e] * static_cast<C>(b[e * y.element]);
+      for (; e < of.n; ++e) total += a[e] * static_cast<C>(b[e * y.element]);
       to[i] = total;
     }
     std::fill_n(to + count, columns_ - count, C{});
   }
 
   attention_steps const& s_;
-  extent depth_, memories_, columns_;  // padded; `columns_`: the columns of a block of queries
+  row_length depth_, width_;
+  extent memories_, columns_;  // padded; `columns_`: the columns of a block of queries
 
 private:
   C* free_;

@@ -2,54 +2,91 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include <meshtf/core/small_array.hpp>
 #include <meshtf/core/undecided_layout.hpp>
+#include <meshtf/plan/array_walk.hpp>
 #include <meshtf/plan/nest_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 
-/// Keys and values have the dimensions of the queries, with the memory's in place of the query's: `Expected`, in any order, but not `Given`.
+/// Keys have the dimensions of the queries, with the memory's in place of the query's: `Expected`, in any order, or fewer of them, and values those of
+/// the keys, with one that says their width in place of the compared one. But not `Given`.
 template<class Expected, class Given>
 struct memory_has_other_dims {};
 
-/// Keys and values have `Groups` where the queries have `Heads`, so several heads share a key. Split the heads of q, and give k and v the new
-/// dimension: `broadcast<..., Each>(k)`.
+/// Keys and values have `Groups` where the queries have `Heads`, so several heads share a key. Split the heads of q: the dimension that only q has
+/// shares the keys.
 template<class Heads, class Groups>
 struct heads_share_keys {};
+
+/// A bias by distance has one element for each distance from a position to another: `Dim::size` must be `Needed`, the positions of the queries and the
+/// memory less one.
+template<class Dim, extent Needed>
+struct bias_has_no_such_distances {};
+
+/// A bias or segment ids have a dimension that the queries do not have, or lack the one along which they lie.
+template<class Expected, class Given>
+struct term_has_other_dims {};
 
 /// Attention compares every position with every other within a process, so neither the positions nor the dimension along which queries and keys are
 /// compared can be split. `reshard` to a layout that keeps them whole, or compose the operation of `einsum` and `softmax`, which send what is needed.
 template<class Dim, class Axes>
 struct attention_along_split_dim {};
 
-/// Scaled dot-product attention in one process: in each pair (a head of a sequence) the queries attend to the memory.
+/// Scaled dot-product attention in one process: in each pair (the keys and values of a head of a sequence) the queries of each `share` attend to the
+/// memory. There is one share, unless several heads have the same keys.
 struct attention_steps {
-  enum operand : std::size_t { query, key, value, result, row };  // `row`: one number for each query
+  // `row`: one number for each query. `bias`: one for each distance. The last two are segment ids of queries and memory.
+  enum operand : std::size_t { query, key, value, result, row, bias, query_segment, memory_segment };
 
-  nest_steps pairs{};  // over the operands: where each pair begins
+  array_walk pairs{}, shares{};  // over the operands: where each begins
   extent queries = 1, memories = 1;  // positions
-  extent depth = 1;  // elements of a query, a key and a value
-  small_array<extent, 5> position{};  // elements from one position to the next
-  small_array<extent, 5> element{};  // elements from one element of a query, key or value to the next
-  bool causal = false;  // query i attends to the first i + 1 positions of the memory
+  extent depth = 1, width = 1;  // elements of a query or key, and of a value
+  extent distances = 0;  // elements of a row of the bias
+  extent at_zero   = 0;  // the number of the distance 0 among them
+  bool segments    = false;
+  small_array<extent, max_arrays> position{};  // elements from one position to the next
+  small_array<extent, max_arrays> element{};  // elements from one element of a query, key or value to the next, from one distance to the next
 
   static constexpr bool needs_whole = true;
 
-  /// Arrays: queries, keys, values, results, one number per row. It asks for the loops over the queries' positions, the memory's, and the compared
-  /// dimension.
+  /// Arrays: queries, keys, values, results, one number per row; then the bias and the segment ids, if there are any. It asks for the loops over the
+  /// queries' positions, the memory's, the compared dimension, the width of values, and distances.
   static constexpr attention_steps plan(task_loops const& l, loop_extents const& e);
 
-  /// Multiplications and additions of one of the two products: the scores, or the weighted sum. Masked elements count too.
-  constexpr extent product_flops() const { return 2 * pairs.turns * queries * memories * depth; }
-  /// Scale, mask, maximum, exponential and sum.
-  constexpr extent softmax_flops() const { return 5 * pairs.turns * queries * memories; }
+  constexpr extent weights() const { return pairs.turns * shares.turns * queries * memories; }
+  /// Multiplications and additions of the two products: the scores, and the weighted sum. Masked elements count too.
+  constexpr extent scores_flops() const { return 2 * weights() * depth; }
+  constexpr extent mixture_flops() const { return 2 * weights() * width; }
+  /// Scale, mask, maximum, exponential and sum, and the bias.
+  constexpr extent softmax_flops() const { return (distances > 0 ? 6 : 5) * weights(); }
+};
+
+/// What a query sees, known at run time.
+struct attention_view {
+  bool causal  = false;  // of the memory, what is not after its own position
+  extent first = 0;  // the position of the first query
+  extent reach = 0;  // if > 0, only what is less than so far away
+
+  /// Position i of the memory has query i beside it, and all queries see it and all before them, or all.
+  constexpr bool plain() const { return first == 0 && reach == 0; }
 };
 
 /// Which gradients of an attention are wanted.
 struct attention_wishes {
-  bool query = false, key = false, value = false;
+  bool query = false, key = false, value = false, bias = false;
+};
+
+template<class T>
+struct attention_arrays {
+  T const *query, *key, *value;
+  T* result;
+  computed<T>* log_total;
+  T const* bias;  // null if there is none
+  std::int32_t const *query_segment, *memory_segment;
 };
 
 template<class T>
@@ -58,13 +95,17 @@ struct attention_gradient_arrays {
   computed<T> const* log_total;
   T const* dresult;
   T *dquery, *dkey, *dvalue;  // null if not wanted
+  T const* bias                      = nullptr;
+  T* dbias                           = nullptr;
+  std::int32_t const* query_segment  = nullptr;
+  std::int32_t const* memory_segment = nullptr;
 };
 
 /// Flops of the products in a gradient, counted as in the composition of einsum and softmax. Recomputing the weights is our own choice and is not
 /// counted.
 constexpr extent attention_gradient_flops(attention_steps const& s, attention_wishes const& wants) {
-  bool const scores = wants.query || wants.key;
-  return s.product_flops() * (int{scores} + int{wants.query} + int{wants.key} + int{wants.value});
+  bool const scores = wants.query || wants.key || wants.bias;
+  return s.scores_flops() * (int{wants.query} + int{wants.key}) + s.mixture_flops() * (int{scores} + int{wants.value});
 }
 
 /// The queries that are computed together, the positions of the memory that they attend to in one pass, and the number that sizes are padded to. The
@@ -72,61 +113,71 @@ constexpr extent attention_gradient_flops(attention_steps const& s, attention_wi
 inline constexpr extent attention_block = 64, attention_span = 256, attention_grain = 16;
 constexpr extent attention_padded(extent n) { return (n + attention_grain - 1) / attention_grain * attention_grain; }
 
+/// Elements for the biases and segment ids of one share, and for the bias's gradient. A row of biases is read past its ends by the queries of a block.
+constexpr extent attention_row_of_biases(attention_steps const& s) { return s.distances > 0 ? s.distances + 2 * attention_block : 0; }
+constexpr extent attention_terms(attention_steps const& s) {
+  return attention_row_of_biases(s) + (s.segments ? attention_padded(s.queries) + attention_block + s.memories : 0);
+}
+
 /// Elements of scratch memory that attention takes in one process: the kernel's buffers are part of the price.
 constexpr extent attention_scratch(attention_steps const& s) {
   extent const rows = std::min(attention_block, attention_padded(s.queries)), memories = attention_padded(s.memories),
-               depth = attention_padded(s.depth);
-  return 2 * memories * depth + rows * (2 * depth + std::min(attention_span, memories) + 3);
+               both = attention_padded(s.depth) + attention_padded(s.width);
+  return memories * both + rows * (both + std::min(attention_span, memories) + 3) + attention_terms(s);
 }
 constexpr extent attention_gradient_scratch(attention_steps const& s) {
   extent const rows = std::min(attention_block, attention_padded(s.queries)), memories = attention_padded(s.memories),
-               depth = attention_padded(s.depth);
-  return 4 * memories * depth + rows * (5 * depth + 2 * std::min(attention_block, memories) + 2);
+               depth = attention_padded(s.depth), width = attention_padded(s.width);
+  return 2 * memories * (depth + width) + rows * (3 * depth + 2 * width + 2 * std::min(attention_block, memories) + 2) + attention_terms(s) +
+         attention_row_of_biases(s);
 }
 
 constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extents const& e) {
-  int const query_loop = l.along[0], memory_loop = l.along[1], key_loop = l.along[2];
+  int const query_loop = l.along[0], memory_loop = l.along[1], key_loop = l.along[2], width_loop = l.along[3], distance_loop = l.along[4];
   auto const size = [&](int d) { return e.held[d]; };
-  attention_steps s{.queries = size(query_loop), .memories = size(memory_loop), .depth = size(key_loop)};
-  nest_steps walk{.operands = 5};
-  for (int d : l.operand[query])
-    if (d != query_loop && d != key_loop) walk.size[walk.rank++] = size(d);
-  for (std::size_t k = 0; k < l.arrays().size(); ++k) {
+  attention_steps s{.queries = size(query_loop), .memories = size(memory_loop), .depth = size(key_loop), .width = size(width_loop)};
+  if (distance_loop >= 0) s.distances = size(distance_loop), s.at_zero = e.storage()[static_cast<std::size_t>(memory_loop)] - 1;
+  s.segments       = l.operands > int{memory_segment} && l.operand[memory_segment].count > 0;
+  unsigned in_keys = 0;
+  for (int d : l.operand[key]) in_keys |= 1U << d;
+  auto const loops_of = [&](bool shared) {
+    return array_walk::plan(l, e, [&](int d) { return d != query_loop && d != key_loop && shared == ((in_keys >> d & 1U) == 0); });
+  };
+  s.pairs  = loops_of(false);
+  s.shares = loops_of(true);
+  for (int k = 0; k < l.operands; ++k) {
     auto const strides   = strides_of(l.operand[k], e.storage());
-    bool const in_memory = k == key || k == value;
+    bool const in_memory = k == int{key} || k == int{value} || k == int{memory_segment};
     s.position[k]        = strides[in_memory ? memory_loop : query_loop];
-    s.element[k]         = strides[key_loop];
-    std::size_t to       = 0;
-    for (int d : l.operand[query])
-      if (d != query_loop && d != key_loop) walk.stride[k][to++] = strides[d];
+    s.element[k] =
+        k == int{bias} ? (distance_loop >= 0 ? strides[distance_loop] : 0) : strides[k == int{value} || k == int{result} ? width_loop : key_loop];
   }
-  s.pairs = collapsed(walk);
   return s;
 }
 
 namespace task {
 
-/// z = the mean of the values, weighted for each query; log_total = the logarithm of the sum of each query's weights. Arrays: q, k, v, z, log_total.
+/// z = the mean of the values, weighted for each query; log_total = the logarithm of the sum of each query's weights. Arrays: `attention_arrays<T>`.
 template<Element T>
 struct attend {
   using steps_type                        = attention_steps;
   using scratch_type                      = computed<T>;
   static constexpr bool scratch_by_thread = true;
-  bool causal                             = false;
-  double scale                            = 0;  // 0 means 1 / sqrt(depth)
+  attention_view view{};
+  double scale = 0;  // 0 means 1 / sqrt(depth)
 
   static constexpr meshtf::work work(attention_steps const& s) {
-    extent const rows = s.pairs.turns * s.queries;
-    return {.kind        = "attention",
-            .flops       = 2 * s.product_flops(),
-            .elementwise = s.softmax_flops(),
-            .bytes       = (2 * rows + 2 * s.pairs.turns * s.memories) * s.depth * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
+    extent const pairs = s.pairs.turns, shares = pairs * s.shares.turns, rows = shares * s.queries;
+    return {
+        .kind        = "attention",
+        .flops       = s.scores_flops() + s.mixture_flops(),
+        .elementwise = s.softmax_flops(),
+        .bytes = ((rows + pairs * s.memories) * (s.depth + s.width) + shares * s.distances) * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_scratch(s); }
 };
 template<Element T>
-void compute(attend<T> const&, attention_steps const& steps, place_in_mesh const&, T const* q, T const* k, T const* v, T* z, computed<T>* log_total,
-             computed<T>* scratch);
+void compute(attend<T> const&, attention_steps const& steps, place_in_mesh const&, attention_arrays<T> const& arrays, computed<T>* scratch);
 
 /// The gradients that are wanted. Arrays: `attention_gradient_arrays<T>`.
 template<Element T>
@@ -135,19 +186,22 @@ struct attention_gradient {
   using scratch_type                      = computed<T>;
   static constexpr bool scratch_by_thread = true;
   attention_wishes wants{};
-  bool causal  = false;
+  attention_view view{};
   double scale = 0;
 
-  constexpr unsigned wishes() const { return detail::as_bits(wants.query, wants.key, wants.value); }
-  static constexpr attention_gradient with(unsigned w) { return {{detail::has_bit(w, 0), detail::has_bit(w, 1), detail::has_bit(w, 2)}}; }
+  constexpr unsigned wishes() const { return detail::as_bits(wants.query, wants.key, wants.value, wants.bias); }
+  static constexpr attention_gradient with(unsigned w) {
+    return {{detail::has_bit(w, 0), detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3)}};
+  }
 
   constexpr meshtf::work work(attention_steps const& s) const {
-    extent const rows = s.pairs.turns * s.queries, memories = s.pairs.turns * s.memories;
-    extent const written = (wants.query ? rows : 0) + (wants.key ? memories : 0) + (wants.value ? memories : 0);
+    extent const pairs = s.pairs.turns, shares = pairs * s.shares.turns, rows = shares * s.queries, memories = pairs * s.memories;
+    extent const written = (wants.query ? rows * s.depth : 0) + (wants.key ? memories * s.depth : 0) + (wants.value ? memories * s.width : 0);
+    extent const read    = rows * (s.depth + 2 * s.width) + memories * (s.depth + s.width);
     return {.kind        = "attention",
             .flops       = attention_gradient_flops(s, wants),
             .elementwise = s.softmax_flops(),
-            .bytes       = (3 * rows + 2 * memories + written) * s.depth * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
+            .bytes       = (read + written + shares * s.distances * (wants.bias ? 2 : 1)) * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_gradient_scratch(s); }
 };
@@ -162,39 +216,106 @@ namespace detail {
 template<class L, class D>
 using whole_for_attention = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal, attention_along_split_dim<D, axes_of<L, D>>>;
 
+/// The verdict on keys of shape `Given`, which may lack dimensions of `Expected`. If they have one other dimension, it may be that of grouped heads.
 template<class Expected, class Given, class Missing = without<Expected, Given>, class Strange = without<Given, Expected>>
-struct memory_objection : std::type_identity<memory_has_other_dims<Expected, Given>> {};
-template<class Expected, class Given>
-struct memory_objection<Expected, Given, shape<>, shape<>> : std::type_identity<legal> {};
+struct keys_objection : std::type_identity<memory_has_other_dims<Expected, Given>> {};
+template<class Expected, class Given, class Missing>
+struct keys_objection<Expected, Given, Missing, shape<>> : std::type_identity<legal> {};
 template<class Expected, class Given, class Heads, class Groups>
   requires(Heads::size > Groups::size && Heads::size % Groups::size == 0)
-struct memory_objection<Expected, Given, shape<Heads>, shape<Groups>> : std::type_identity<heads_share_keys<Heads, Groups>> {};
+struct keys_objection<Expected, Given, shape<Heads>, shape<Groups>> : std::type_identity<heads_share_keys<Heads, Groups>> {};
 
-/// The verdict on keys or values of shape `Given`. If only one dimension other than `Memory` and `Key` differs, it may be that of grouped heads.
 template<class Expected, class Given, class Memory, class Key>
-using memory_verdict = std::conditional_t<Given::template has<Memory> && Given::template has<Key>, typename memory_objection<Expected, Given>::type,
-                                          memory_has_other_dims<Expected, Given>>;
+using keys_verdict = std::conditional_t<Given::template has<Memory> && Given::template has<Key>, typename keys_objection<Expected, Given>::type,
+                                        memory_has_other_dims<Expected, Given>>;
+
+/// The width of values of shape `V` beside keys of shape `K`: `Key`, or the one dimension that they have in its place.
+template<class Key, class K, class V, class Q, class Missing = without<K, V>, class Strange = without<V, K>>
+struct width_of_values {
+  using type    = Key;
+  using verdict = memory_has_other_dims<K, V>;
+};
+template<class Key, class K, class V, class Q>
+struct width_of_values<Key, K, V, Q, shape<>, shape<>> {
+  using type    = Key;
+  using verdict = legal;
+};
+template<class Key, class K, class V, class Q, class Width>
+  requires(!Q::template has<Width>)
+struct width_of_values<Key, K, V, Q, shape<Key>, shape<Width>> {
+  using type    = Width;
+  using verdict = legal;
+};
+
+/// The distances of a bias of shape `B`: the one dimension that it has and the queries do not.
+template<class Q, class B, class Strange = without<B, Q>>
+struct distances_of_bias {
+  static constexpr extent count = 0;
+  template<class Query, class Memory>
+  using verdict = term_has_other_dims<Q, B>;
+};
+template<class Q, class Distance>
+struct distances_of_bias<Q, shape<>, Distance> {
+  static constexpr extent count = 0;
+  template<class Query, class Memory>
+  using verdict = legal;
+};
+template<class Q, class B, class Distance>
+struct distances_of_bias<Q, B, shape<Distance>> {
+  static constexpr extent count = Distance::size;
+  template<class Query, class Memory>
+  using verdict = std::conditional_t<(Distance::size >= Query::size + Memory::size - 1), legal,
+                                     bias_has_no_such_distances<Distance, Query::size + Memory::size - 1>>;
+};
+
+/// Segment ids of shape `S` for rows of shape `Rows`, of which they have `Along`.
+template<class Rows, class S, class Along>
+using segments_verdict =
+    std::conditional_t<S::rank == 0 || (S::template has<Along> && without<S, Rows>::rank == 0), legal, term_has_other_dims<Rows, S>>;
+
+template<class L, class Loops, class Query, class Memory, class Key, class Width, class... Distance, class... S>
+constexpr auto plan_attention(shape<Distance...>, arrays_of<S...> arrays) {
+  return plan_steps<L, attention_steps, Loops, Query, Memory, Key, Width, Distance...>(arrays);
+}
 
 }  // namespace detail
 
 /// Queries of shape `Q` attend to keys of shape `K` and values of shape `V`: positions `Query` to positions `Memory` (in self-attention the same
-/// dimension), compared along `Key`. All other dimensions are batch dimensions: they may be split, and nothing is sent.
-template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
+/// dimension), compared along `Key`. All other dimensions are batch dimensions: they may be split. Those that only the queries have share the keys and
+/// values, whose gradients owe the axes that split them; nothing else is sent. `B`, `QS` and `MS` are the shapes of a bias by distance and of segment
+/// ids, `shape<>` where there are none.
+template<Layout L, class Query, class Memory, class Key, class Q, class K, class V, class B = shape<>, class QS = shape<>, class MS = shape<>>
 struct attention_plan {
-  using memory  = std::conditional_t<std::same_as<Query, Memory>, Q, replaced<Q, Query, shape<Memory>>>;
-  using row     = without<Q, shape<Key>>;
-  using loops   = united<Q, shape<Memory>>;
-  using verdict = first_objection<detail::dims_are_in<Q, Query, Key>, detail::memory_verdict<memory, K, Memory, Key>,
-                                  detail::memory_verdict<memory, V, Memory, Key>, detail::whole_for_attention<L, Query>,
-                                  detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>, placement_verdict_of<L, loops>>;
+  using memory    = std::conditional_t<std::same_as<Query, Memory>, Q, replaced<Q, Query, shape<Memory>>>;
+  using row       = without<Q, shape<Key>>;
+  using widths    = detail::width_of_values<Key, K, V, Q>;
+  using width     = typename widths::type;
+  using result    = std::conditional_t<std::same_as<width, Key>, Q, replaced<Q, Key, shape<width>>>;
+  using distance  = without<B, Q>;
+  using pairs     = without<row, shape<Query>>;
+  using full_bias = std::conditional_t<B::rank == 0, shape<>, united<pairs, distance>>;
+  using loops     = united<united<united<Q, shape<Memory>>, shape<width>>, distance>;
+  using verdict   = first_objection<detail::dims_are_in<Q, Query, Key>, detail::keys_verdict<memory, K, Memory, Key>, typename widths::verdict,
+                                    typename detail::distances_of_bias<Q, B>::template verdict<Query, Memory>, detail::segments_verdict<row, QS, Query>,
+                                    detail::segments_verdict<without<memory, shape<Key>>, MS, Memory>, detail::whole_for_attention<L, Query>,
+                                    detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>, detail::whole_for_attention<L, width>,
+                                    placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, attention_steps, loops> steps =
-      plan_steps<L, attention_steps, loops, Query, Memory, Key>(arrays_of<Q, K, V, Q, row>{});
+  using arrays =
+      std::conditional_t<B::rank + QS::rank + MS::rank == 0, arrays_of<Q, K, V, result, row>, arrays_of<Q, K, V, result, row, full_bias, QS, MS>>;
+
+  static constexpr steps_under<L, attention_steps, loops> steps = detail::plan_attention<L, loops, Query, Memory, Key, width>(distance{}, arrays{});
+
+  /// The elements of a row of the bias.
+  static constexpr extent distance_count = detail::distances_of_bias<Q, B>::count;
+
+  /// The gradients of keys and values are sums over what shares them.
+  static constexpr axis_set memory_owes = split_over<L, without<Q, K>> & ~split_over<L, K>;
 };
 
 /// `legal`, or the objection to `attention<Query, Memory, Key>` of these shapes.
-template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
-using attention_verdict = typename attention_plan<L, Query, Memory, Key, Q, K, V>::verdict;
+template<Layout L, class Query, class Memory, class Key, class Q, class K, class V, class B = shape<>, class QS = shape<>, class MS = shape<>>
+using attention_verdict = typename attention_plan<L, Query, Memory, Key, Q, K, V, B, QS, MS>::verdict;
 
 }  // namespace v0
 }  // namespace meshtf

@@ -1,22 +1,61 @@
 // attention: softmax(scale * q k) v, without storing the weights.
 #pragma once
 
+#include <string>
 #include <utility>
 
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/name.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
+#include <meshtf/ops/shape/broadcast.hpp>
 #include <meshtf/plan/attention_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 
-/// Options of `attention`.
+/// Options of `attention`. The query number i stands at position first + i of the memory.
 struct attention_options {
-  bool causal  = false;   // position i sees the first i + 1 positions only
-  double scale = 0;       // of the scores; 0 means 1 / sqrt(size of Key)
+  bool causal   = false;   // a position sees itself and those before it only
+  double scale  = 0;       // of the scores; 0 means 1 / sqrt(size of Key)
+  extent window = 0;      // if > 0, a position sees only itself and those less than `window` away: with `causal` the last `window`
+  extent first  = 0;      // where the queries stand, for instance at the end of what a cache holds
 };
 
 namespace detail {
+
+/// No bias, or no segment ids.
+struct no_term {
+  using shape_type = shape<>;
+  constexpr no_term const& value() const { return *this; }
+  constexpr std::nullptr_t data() const { return nullptr; }
+  constexpr bool needs_gradient() const { return false; }
+};
+constexpr no_term keep(no_term) { return {}; }
+
+template<class L, class T, class X>
+inline constexpr bool term_fits = true;
+template<class L, class T, class U, class K, class... D>
+inline constexpr bool term_fits<L, T, tensor<U, K, D...>> = std::is_same_v<L, K> && std::is_same_v<T, U>;
+
+/// What is added to scores, and what hides them. It holds references.
+template<class Bias, class QuerySegments, class MemorySegments>
+struct attention_terms {
+  Bias const& bias;
+  QuerySegments const& query_segments;
+  MemorySegments const& memory_segments;
+
+  /// The same bias, and segment ids.
+  template<Tensor Q, Tensor M>
+  constexpr attention_terms<Bias, Q, M> and_segments(Q const& of_queries, M const& of_memory) const {
+    return {bias, of_queries, of_memory};
+  }
+  template<Tensor S>
+  constexpr attention_terms<Bias, S, S> and_segments(S const& ids) const {
+    return {bias, ids, ids};
+  }
+};
+inline constexpr no_term none{};
 
 /// Storage for a gradient, or none where nobody wants it.
 template<class Tensor, class M>
@@ -29,62 +68,149 @@ constexpr typename Tensor::element_type* data_if_any(Tensor& x) {
   return x.handle() ? x.data() : nullptr;
 }
 
-}  // namespace detail
+template<class Query, class Memory>
+constexpr void expect_in_memory(attention_options const& o, extent queries, extent memories, extent distances) {
+  if (o.first < 0 || o.window < 0)
+    throw software_error("attention has a first position and a window of at least 0, got " + std::to_string(o.first) + " and " +
+                         std::to_string(o.window));
+  if (o.first > 0 && o.causal && o.first + queries > memories)
+    throw software_error("attention of " + std::to_string(queries) + " positions of " + std::string{name_of<Query>()} + " starts at " +
+                         std::to_string(o.first) + ", beyond the " + std::to_string(memories) + " of " + std::string{name_of<Memory>()});
+  if (distances > 0 && o.first + queries + memories - 1 > distances)
+    throw software_error("the bias of attention has " + std::to_string(distances) + " distances, and queries from position " +
+                         std::to_string(o.first) + " on need " + std::to_string(o.first + queries + memories - 1));
+}
 
-/// Scaled dot-product attention: along `Key`, each position along `Query` of q is compared with every position along `Memory` of k. Its result is the
-/// mean of the values v along `Memory`, weighted with the softmax of scale * q k. In self-attention `Query` and `Memory` are one dimension. All other
-/// dimensions, such as batch and heads, are in all three operands and may be split.
-///
-/// Up to rounding it equals `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)` with masked scores. It works in the
-/// cache, one head of one sequence at a time, skips blocks that the mask hides, and keeps one number for each query, from which the gradient
-/// recomputes the weights. Nothing is sent; gradients owe nothing. `flops()` counts the products in full, as the composition does.
-/// Errors: `attention_verdict`.
-/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Dao et al., FlashAttention (2022), for the gradient from one number a row.
-template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V>
-constexpr auto attention(X const& queries, K const& keys, V const& values, attention_options options = {},
-                         std::source_location at = std::source_location::current()) {
-  using T     = detail::element_in<X>;
-  using L     = detail::layout_in<X>;
-  using Q     = detail::tensor_in<X>;
-  using whole = detail::use_verdict<algebra::use::normalised, X>;
-  using verdict =
-      first_objection<detail::fit_verdict<tensor<T, L>, tensor<typename K::element_type, typename K::layout_type>>,
-                      detail::fit_verdict<tensor<T, L>, tensor<typename V::element_type, typename V::layout_type>>,
-                      attention_verdict<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type>>;
-  using grouped = detail::sentence<heads_share_keys, verdict>;
+/// The bias with all dimensions of the pairs, so that each process adds up the gradient of each pair by itself.
+template<class B>
+constexpr no_term const& bias_of_pairs(shape<>, B const& b, std::source_location) {
+  return b;
+}
+template<class... D, class T, class L, class... B>
+constexpr decltype(auto) bias_of_pairs(shape<D...>, tensor<T, L, B...> const& b, std::source_location at) {
+  if constexpr (std::is_same_v<shape<D...>, shape<B...>>) return (b);
+  else return broadcast<D...>(b, at);
+}
+
+template<class Query, class Memory, class Key, class X, class K, class V, class B, class QS, class MS>
+constexpr auto attend(X const& queries, K const& keys, V const& values, attention_terms<B, QS, MS> const& terms, attention_options const& options,
+                      std::source_location at) {
+  using T                  = element_in<X>;
+  using L                  = layout_in<X>;
+  using Q                  = tensor_in<X>;
+  using whole              = use_verdict<algebra::use::normalised, X>;
+  using plan               = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type,
+                                            typename B::shape_type, typename QS::shape_type, typename MS::shape_type>;
+  using verdict            = first_objection<fit_verdict<tensor<T, L>, tensor<typename K::element_type, typename K::layout_type>>,
+                                             fit_verdict<tensor<T, L>, tensor<typename V::element_type, typename V::layout_type>>, typename plan::verdict>;
+  using grouped            = sentence<heads_share_keys, verdict>;
+  constexpr bool terms_fit = term_fits<L, T, B> && term_fits<L, std::int32_t, QS> && term_fits<L, std::int32_t, MS>;
   static_assert(accepted<whole>, "meshtf: attention is not linear: attention<...>(finish(q), ...)");
-  static_assert(accepted<typename grouped::own>, "meshtf: grouped keys: split_dim<heads, groups, each>(q), broadcast<..., each>(k) and (v)");
-  static_assert(accepted<detail::with_reshard<typename grouped::common, X, K, V>>, "meshtf: attention can't work with these operands");
-  if constexpr (!accepted<first_objection<whole, verdict>>) {
-    return detail::rejected{};
+  static_assert(accepted<typename grouped::own>, "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)");
+  static_assert(accepted<with_reshard<typename grouped::common, X, K, V>>, "meshtf: attention can't work with these operands");
+  static_assert(terms_fit, "meshtf: the bias of attention has the queries' elements and layout, segment ids are int and have their layout");
+  if constexpr (!accepted<first_objection<whole, verdict>> || !terms_fit) {
+    return rejected{};
   } else {
-    using plan    = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type>;
-    auto const& q = detail::entered(queries);
-    auto const& k = detail::entered(keys);
-    auto const& v = detail::entered(values);
-    auto& m       = q.machine();
+    using result_type = tensor_of<T, L, typename plan::result>;
+    auto const& q     = entered(queries);
+    auto const& k     = entered(keys);
+    auto const& v     = entered(values);
+    auto& m           = q.machine();
+    decltype(auto) b  = bias_of_pairs(typename plan::full_bias{}, terms.bias, at);
     m.enter("attention", at);
-    auto z         = Q::uninitialised(m);
+    if constexpr (!is_undecided<L>)
+      expect_in_memory<Query, Memory>(options, m.counted().template of<Query>(), m.counted().template of<Memory>(), plan::distance_count);
+    auto z         = result_type::uninitialised(m);
     auto log_total = tensor_of<computed<T>, L, typename plan::row>::uninitialised(m);
-    m.run(task::attend<T>{options.causal, options.scale}, plan::steps, q.data(), k.data(), v.data(), z.data(), log_total.data());
+    attention_view const view{options.causal, options.first, options.window};
+    attention_arrays<T> const all{
+        q.data(), k.data(), v.data(), z.data(), log_total.data(), b.data(), terms.query_segments.data(), terms.memory_segments.data()};
+    m.run(task::attend<T>{view, options.scale}, plan::steps, all);
 
-    if (detail::wants_gradient(q, k, v))
-      detail::record(z, [q = detail::keep(q), k = detail::keep(k), v = detail::keep(v), z = detail::keep(z), log_total, options](auto const& dz) {
-        auto& machine = dz.machine();
-        attention_wishes const wants{q.needs_gradient(), k.needs_gradient(), v.needs_gradient()};
-        auto dq = detail::storage_if<Q>(wants.query, machine);
-        auto dk = detail::storage_if<detail::tensor_in<K>>(wants.key, machine);
-        auto dv = detail::storage_if<detail::tensor_in<V>>(wants.value, machine);
-        attention_gradient_arrays<T> const arrays{q.value().data(),        k.value().data(),        v.value().data(),
-                                                  z.value().data(),        log_total.data(),        dz.data(),
-                                                  detail::data_if_any(dq), detail::data_if_any(dk), detail::data_if_any(dv)};
-        machine.run(task::attention_gradient<T>{wants, options.causal, options.scale}, plan::steps, arrays);
-        if (wants.query) detail::contribute(q.target(), dq);
-        if (wants.key) detail::contribute(k.target(), dk);
-        if (wants.value) detail::contribute(v.target(), dv);
+    bool const for_bias = [&] {
+      if constexpr (std::is_same_v<B, no_term>) return false;
+      else return wants_gradient(q, b);
+    }();
+    if (wants_gradient(q, k, v) || for_bias)
+      record(z, [q = keep(q), k = keep(k), v = keep(v), z = keep(z), b = keep(b), of_queries = keep(terms.query_segments),
+                 of_memory = keep(terms.memory_segments), log_total, view, scale = options.scale](auto const& dz) {
+        using bias_type = std::conditional_t<std::is_same_v<B, no_term>, tensor<T, L>, tensor_of<T, L, typename plan::full_bias>>;
+        auto& machine   = dz.machine();
+        attention_wishes const wants{q.needs_gradient(), k.needs_gradient(), v.needs_gradient(), b.needs_gradient()};
+        auto dq = storage_if<Q>(wants.query, machine);
+        auto dk = storage_if<tensor_in<K>>(wants.key, machine);
+        auto dv = storage_if<tensor_in<V>>(wants.value, machine);
+        auto db = storage_if<bias_type>(wants.bias, machine);
+        attention_gradient_arrays<T> const arrays{q.value().data(),        k.value().data(), v.value().data(), z.value().data(),
+                                                  log_total.data(),        dz.data(),        data_if_any(dq),  data_if_any(dk),
+                                                  data_if_any(dv),         b.value().data(), data_if_any(db),  of_queries.value().data(),
+                                                  of_memory.value().data()};
+        machine.run(task::attention_gradient<T>{wants, view, scale}, plan::steps, arrays);
+        auto const* const why = &reason_to_sum<wet<L>, typename plan::loops>;
+        if (wants.query) contribute(q.target(), dq);
+        if (wants.key) contribute(k.target(), dk, plan::memory_owes, why);
+        if (wants.value) contribute(v.target(), dv, plan::memory_owes, why);
+        if constexpr (!std::is_same_v<B, no_term>)
+          if (wants.bias) contribute(b.target(), db);
       });
     return z;
   }
+}
+
+}  // namespace detail
+
+/// A bias by distance for `attention`: b has one dimension that the queries do not have, `Distance`, and any of their batch dimensions, such as heads.
+/// The score of position i and position j of the memory gets the element number i - j + Memory::size - 1, so there are Query::size + Memory::size - 1
+/// of them, or more. `nn::alibi` and `nn::relative_bias` make such.
+template<Tensor B>
+constexpr auto with_bias(B const& b) {
+  return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::none, detail::none};
+}
+
+/// Segment ids for `attention`, such as the numbers of sequences that are packed into one: a query sees only positions with its own id. They are int,
+/// have the dimension of the positions and any of the batch dimensions, and are compared as elements are computed: in float they are less than 2^24.
+/// A query that sees nothing gets zeros.
+template<Tensor Q, Tensor M>
+constexpr auto with_segments(Q const& of_queries, M const& of_memory) {
+  return detail::attention_terms<detail::no_term, Q, M>{detail::none, of_queries, of_memory};
+}
+/// The same ids for queries and memory, in self-attention.
+template<Tensor S>
+constexpr auto with_segments(S const& ids) {
+  return with_segments(ids, ids);
+}
+
+/// Scaled dot-product attention: along `Key`, each position along `Query` of q is compared with every position along `Memory` of k. Its result is the
+/// mean of the values v along `Memory`, weighted with the softmax of scale * q k. In self-attention `Query` and `Memory` are one dimension. All other
+/// dimensions, such as batch and heads, are batch dimensions and may be split. Those that only q has share the keys and values, which are not copied:
+///
+///     auto z = attention<length, length, key>(split_dim<heads, groups, each>(q), k, v, {.causal = true});   // k and v have groups
+///
+/// Values may have a dimension of their own in place of `Key`, which the result then has.
+///
+/// Up to rounding it equals `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)` with masked scores. It works in the
+/// cache, one head of one sequence at a time, skips blocks that the mask or the window hides, and keeps one number for each query, from which the
+/// gradient recomputes the weights. Nothing is sent; the gradients of keys and values owe the axes that split what shares them. `flops()` counts the
+/// products in full, as the composition does. Errors: `attention_verdict`; `software_error` if causal queries stand beyond the memory.
+/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Dao et al., FlashAttention (2022), for the gradient from one number a row; Ainslie
+/// et al., GQA (2023), for keys that heads share; Beltagy et al., Longformer (2020), 3.1, for the window.
+template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V>
+constexpr auto attention(X const& queries, K const& keys, V const& values, attention_options options = {},
+                         std::source_location at = std::source_location::current()) {
+  using terms = detail::attention_terms<detail::no_term, detail::no_term, detail::no_term>;
+  return detail::attend<Query, Memory, Key>(queries, keys, values, terms{detail::none, detail::none, detail::none}, options, at);
+}
+
+/// The same with a bias, segment ids, or both:
+///
+///     auto z = attention<length, length, key>(q, k, v, with_bias(slopes).and_segments(ids), {.causal = true});
+///
+/// The bias becomes a copy with all batch dimensions. Its gradient is the sum over these.
+template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V, class B, class QS, class MS>
+constexpr auto attention(X const& queries, K const& keys, V const& values, detail::attention_terms<B, QS, MS> const& terms,
+                         attention_options options = {}, std::source_location at = std::source_location::current()) {
+  return detail::attend<Query, Memory, Key>(queries, keys, values, terms, options, at);
 }
 
 }  // namespace v0
