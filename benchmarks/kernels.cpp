@@ -138,6 +138,46 @@ APART void argmax(extent rows, extent n, float const* x, float* best, std::int32
   }
 }
 
+APART void cumsum_rows(extent rows, extent n, float* z, float const* x) {
+  for (extent r = 0; r < rows; ++r) {
+    float sum = 0;
+    for (extent i = 0; i < n; ++i) z[r * n + i] = sum += x[r * n + i];
+  }
+}
+APART void cumsum_columns(extent rows, extent n, float* z, float const* x) {
+  for (extent i = 0; i < n; ++i) z[i] = x[i];
+  for (extent r = 1; r < rows; ++r)
+    for (extent i = 0; i < n; ++i) z[r * n + i] = z[(r - 1) * n + i] + x[r * n + i];
+}
+/// The k largest elements of each row and their indices, of equal ones the first.
+APART void top_k(extent rows, extent n, extent k, float const* x, float* best, std::int32_t* where) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  for (extent r = 0; r < rows; ++r, x += n) {
+    for (extent i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), [x](int a, int b) { return x[a] > x[b] || (x[a] == x[b] && a < b); });
+    for (extent i = 0; i < k; ++i) *where = order[static_cast<std::size_t>(i)], *best++ = x[*where++];
+  }
+}
+APART void sort(extent rows, extent n, float const* x, float* sorted, std::int32_t* where) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(n));
+  for (extent r = 0; r < rows; ++r, x += n) {
+    for (extent i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i);
+    std::stable_sort(order.begin(), order.end(), [x](int a, int b) { return x[a] < x[b]; });
+    for (std::int32_t const i : order) *where++ = i, *sorted++ = x[i];
+  }
+}
+APART void flip(extent rows, extent n, float* z, float const* x) {
+  for (extent r = 0; r < rows; ++r)
+    for (extent i = 0; i < n; ++i) z[r * n + i] = x[r * n + n - 1 - i];
+}
+/// z[row + by] = x[row], and zeros before them.
+APART void shift(extent outer, extent n, extent inner, extent by, float* z, float const* x) {
+  for (extent o = 0; o < outer; ++o, x += n * inner, z += n * inner) {
+    for (extent i = 0; i < by * inner; ++i) z[i] = 0;
+    for (extent i = 0; i < (n - by) * inner; ++i) z[by * inner + i] = x[i];
+  }
+}
+
 APART void layer_norm(extent rows, extent n, float* z, float const* x, float const* scale, float const* bias, float* mean, float* rstd) {
   for (extent r = 0; r < rows; ++r) {
     float const* const row = x + r * n;
@@ -505,6 +545,46 @@ void classes(table& t, machine& m, extent rows, extent n) {
   m.give(x, rows * n), m.give(z, rows), m.give(index, rows);
 }
 
+/// Running sums, the order of elements, and elements that move along a dimension.
+void along_lines(table& t, machine& m, extent rows, extent n) {
+  bool const large       = rows * n == table::large;
+  double const w         = large ? 2 * word * static_cast<double>(rows * n) : 0;
+  std::string const size = (large ? "large, " : "") + by(rows, n);
+  float *const x = t.take(rows * n, 1), *const z = t.take(rows * n, 2);
+  meshtf::cumsum_steps const down{meshtf::contiguous_lines(1, rows, n)}, across{meshtf::contiguous_lines(rows, n, 1)};
+  t.row(
+      "cumsum of rows, " + size, rows * n, z, [=] { plain::cumsum_rows(rows, n, z, x); },
+      [=, &m] { m.run(task::cumsum<float>{}, across, static_cast<float const*>(x), z); }, w);
+  t.row(
+      "cumsum of columns, " + size, rows * n, z, [=] { plain::cumsum_columns(rows, n, z, x); },
+      [=, &m] { m.run(task::cumsum<float>{}, down, static_cast<float const*>(x), z); }, w);
+  meshtf::displace_steps const row{.outer = rows, .from = n, .from_room = n, .to = n, .to_room = n};
+  t.row(
+      "flip, " + size, rows * n, z, [=] { plain::flip(rows, n, z, x); },
+      [=, &m] { m.run(task::displace<float>{{.offset = n - 1, .reversed = true}}, row, static_cast<float const*>(x), z); }, w);
+  t.row(
+      "shift by 1, " + size, rows * n, z, [=] { plain::shift(rows, n, 1, 1, z, x); },
+      [=, &m] { m.run(task::displace<float>{{.offset = -1}}, row, static_cast<float const*>(x), z); }, w);
+  if (!large) {
+    auto* const where = m.take<std::int32_t>(rows * n);
+    for (extent k : {1, 8, 40}) {
+      meshtf::rank_steps steps{.lines = meshtf::contiguous_lines(rows, n, 1), .kept = k, .stored_kept = k, .step = 1};
+      steps.lines.line_stride = k;
+      if (k < n)
+        t.row(
+            "top " + std::to_string(k) + ", " + size, rows * k, z, [=] { plain::top_k(rows, n, k, x, z, where); },
+            [=, &m] { m.run(task::rank<float>{.descending = true}, steps, static_cast<float const*>(x), z, where); });
+    }
+    meshtf::rank_steps steps{.lines = meshtf::contiguous_lines(rows, n, 1), .kept = n, .stored_kept = n, .step = 1};
+    steps.lines.line_stride = n;
+    t.row(
+        "sort, " + size, rows * n, where, [=] { plain::sort(rows, n, x, z, where); },
+        [=, &m] { m.run(task::rank<float>{}, steps, static_cast<float const*>(x), z, where); });
+    m.give(where, rows * n);
+  }
+  m.give(x, rows * n), m.give(z, rows * n);
+}
+
 void norms(table& t, machine& m, extent rows, extent n) {
   bool const large       = rows * n == table::large;
   double const w         = large ? word * static_cast<double>(rows * n) : 0;
@@ -607,6 +687,8 @@ void run(options const& o) {
     for (extent c : {2, 4, 10, 64}) transposes(t, m, 16, 24, c);
     for (extent n : {1, 4, 10, 64, 1000}) indexed(t, m, 512, 300, n);
     classes(t, m, 256, 10), classes(t, m, 256, 40), classes(t, m, 64, 1000);
+    for (extent n : {16, 64, 1000}) along_lines(t, m, 16384 / n, n);
+    along_lines(t, m, 256, 1000);
     for (extent n : {10, 16, 64, 1000}) norms(t, m, std::max<extent>(8, 8192 / n), n);
     dropout<tiny<64>>(t, m, "64"), dropout<tiny<4096>>(t, m, "4096");
   }
@@ -617,6 +699,7 @@ void run(options const& o) {
     middle_sums(t, m, 1024, 64, 1024);
     transposes(t, m, 8192, 8192), transposes(t, m, 256, 4096, 64);
     norms(t, m, 65536, 1024);
+    along_lines(t, m, 65536, 1024);
   }
   t.end();
   if (o.part != "memory") tape<1>(t, m), tape<16>(t, m);
