@@ -2,15 +2,47 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <source_location>
-#include <utility>
 
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/trained.hpp>
 #include <meshtf/optim/update.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
 namespace meshtf {
 inline namespace v0 {
+
+namespace detail {
+
+/// A step of `sgd` while it is taken.
+template<class Machine>
+class steps_down {
+public:
+  constexpr steps_down(Machine& m, std::size_t most, double rate) : machine_(m), rate_(rate), sent_(m, most) {}
+
+  /// Finishes the gradient, at once if it is long, and then goes down it.
+  template<class T>
+  constexpr void collect(trained<T, Machine> const& w) {
+    if (w.gradient.sum && sent_.sum(w.gradient, w.parts.size)) go_down(w);
+  }
+  constexpr void send() { sent_.send(); }
+  template<class T>
+  constexpr void go_down(trained<T, Machine> const& w) {
+    if (!w.gradient.sum) return;
+    w.weights.written();
+    T const* const g = w.gradient.sum->data();
+    machine_.transform(w.parts.size, function::step_down<computed<T>>{static_cast<computed<T>>(rate_)}, w.weights.data(), g);
+    w.drop_gradient();
+  }
+
+private:
+  Machine& machine_;
+  double rate_;
+  buckets<Machine> sent_;
+};
+
+}  // namespace detail
 
 /// w -= rate * gradient for each parameter. It keeps no state.
 struct sgd {
@@ -24,24 +56,12 @@ struct sgd {
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
-      // the gradient is taken out of the parameter: nobody else reads it
-      auto const go_down = [this, at]<class T, class L, class... D>(parameter<T, L, D...>& w) {
-        tensor<T, L, D...> const g{w.machine(), std::move(w.slot().sum)};
-        w.zero_gradient();
-        update(w, g, rate, at);
-      };
+      m->enter("sgd::step", at);
       try {
-        detail::buckets sent{*m, detail::count_in(list)};
-        list.for_each([&sent, &go_down, at](auto& w) {
-          if (!w.slot().sum) return;
-          w.machine().enter("sgd::step", at);
-          if (sent.sum(w.slot(), w.size)) go_down(w);
-        });
-        m->enter("sgd::step", at);
-        sent.send();
-        list.for_each([&go_down](auto& w) {
-          if (w.slot().sum) go_down(w);
-        });
+        detail::steps_down now{*m, detail::count_in(list), rate};
+        list.for_each([&now](auto& w) { now.collect(detail::trained_of(w, false, {})); });
+        now.send();
+        list.for_each([&now](auto& w) { now.go_down(detail::trained_of(w, false, {})); });
       } catch (...) {
         zero_gradients(list);
         throw;
