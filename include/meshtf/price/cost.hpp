@@ -124,8 +124,8 @@ public:
   /// f(call, times) for every call in `collectives()`, with the number of times that its run is made.
   template<class F>
   constexpr void for_each_collective(F const& f) const {
-    for (call_run const& run : runs())
-      for (std::size_t i = 0; i < run.length; ++i) f(calls_[run.first + i], run.times);
+    for (std::size_t r = 0; r < run_count_; ++r)  // not `runs()`: with -D_GLIBCXX_DEBUG g++ makes no span of a temporary's array
+      for (std::size_t i = 0; i < runs_[r].length; ++i) f(calls_[runs_[r].first + i], runs_[r].times);
   }
 
   /// Modelled seconds of the step. The model and its limits: docs/cost.md.
