@@ -21,6 +21,7 @@ struct grid : mesh<rows, solo> {};
 struct by_batch : layout<grid, split<batch, rows>, split<length, solo>> {};
 struct by_length : layout<grid, split<length, rows>> {};
 struct by_rest : layout<grid, split<rest, rows, solo>> {};
+struct both : layout<grid, split<batch, rows>, split<length, rows>> {};
 struct clash : layout<grid, split<batch, rows>, split<model, rows>> {};
 
 template<class... D>
@@ -44,7 +45,9 @@ static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<model, rest>>, pa
 static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<middle, batch>>, parts_have_other_dims<s<batch, length>, s<length, batch>>>);
 static_assert(std::same_as<verdict<by_batch, s<batch, tail>, s<batch, rest>>, parts_do_not_add_up_to_dim<length, 9>>);
 static_assert(std::same_as<concat_verdict<by_length, batch, s<batch, tail>, s<batch, middle>>, dim_appears_twice<batch>>);
-static_assert(std::same_as<verdict<by_length, s<tail>, s<middle>, s<head>>, concatenated_dim_is_split<length, axes<rows>>>);
+static_assert(is_legal<verdict<by_length, s<tail>, s<middle>, s<head>>>);  // each process keeps its part
+static_assert(std::same_as<concat_verdict<by_length, twelve, s<length>, s<head>>, concatenated_dim_is_split<length, axes<rows>>>);
+static_assert(std::same_as<verdict<both, s<batch, tail>, s<batch, middle>, s<batch, head>>, one_axis_splits_two_dims<rows, batch, length>>);
 static_assert(std::same_as<concat_verdict<by_rest, batch, s<tail>, s<rest>>, parts_do_not_add_up_to_dim<batch, 9>>);
 static_assert(std::same_as<concat_verdict<by_rest, batch, s<rest>, s<head>, s<head>>, concatenated_dim_is_split<rest, axes<rows, solo>>>);
 static_assert(std::same_as<verdict<clash, s<batch, tail, model>, s<batch, middle, model>, s<batch, head, model>>,

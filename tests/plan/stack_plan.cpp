@@ -15,6 +15,7 @@ struct solo : axis<1> {};
 struct grid : mesh<rows, solo> {};
 struct by_model : layout<grid, padded<model, rows>, split<three, solo>> {};
 struct by_three : layout<grid, split<three, rows>> {};
+struct by_both : layout<grid, split<three, rows>, padded<batch, rows>> {};
 struct clash : layout<grid, padded<batch, rows>, padded<model, rows>> {};
 
 using x = shape<batch, model>;
@@ -25,7 +26,8 @@ static_assert(std::same_as<stack_plan<by_model, x, three, 2, 3>::result, shape<b
 static_assert(std::same_as<stack_plan<by_model, shape<>, three, 0, 3>::result, shape<three>>);
 
 static_assert(is_legal<stack_verdict<by_model, x, three, 1, 3>>);  // an axis of size 1 splits nothing
-static_assert(std::same_as<stack_verdict<by_three, x, three, 0, 3>, stacked_dim_is_split<three, axes<rows>>>);
+static_assert(is_legal<stack_verdict<by_three, x, three, 0, 3>>);  // each process keeps its part
+static_assert(std::same_as<stack_verdict<by_both, x, three, 0, 3>, one_axis_splits_two_dims<rows, three, batch>>);
 static_assert(std::same_as<stack_verdict<by_model, x, three, 0, 2>, stack_has_other_size<three, 2>>);
 static_assert(std::same_as<stack_verdict<by_model, x, three, 3, 3>, stack_has_no_such_place<x, 3>>);
 static_assert(std::same_as<stack_verdict<by_model, x, three, -1, 3>, stack_has_no_such_place<x, -1>>);

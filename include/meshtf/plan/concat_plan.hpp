@@ -24,7 +24,7 @@ struct parts_have_other_dims {};
 template<class Dim, extent Sum>
 struct parts_do_not_add_up_to_dim {};
 
-/// `Dim`, which is joined or made by a concatenation, is split over `Axes`. First reshard the parts to a layout in which it is whole.
+/// A part is joined along its dimension `Dim`, which is split over `Axes`. First reshard the part to a layout in which it is whole.
 template<class Dim, class Axes>
 struct concatenated_dim_is_split {};
 
@@ -77,13 +77,13 @@ struct concatenation<L, Along, Common, First, Rest...> {
   using adds_up   = std::conditional_t<sum == Along::size, legal, parts_do_not_add_up_to_dim<Along, sum>>;
   using verdict   = first_objection<same_dims, adds_up, has_fixed_size<Along>, has_fixed_size<own<First>>, has_fixed_size<own<Rest>>...,
                                     placement_verdict_of<L, First>, placement_verdict_of<L, Rest>..., is_whole<L, own<First>>,
-                                    is_whole<L, own<Rest>>..., is_whole<L, Along>, placement_verdict_of<L, result>>;
+                                    is_whole<L, own<Rest>>..., placement_verdict_of<L, result>>;
 };
 
 }  // namespace detail
 
-/// Joins parts of the shapes `X...` along `Along`, which replaces the dimension that each of them brings in. All of these dimensions are whole, so
-/// every process joins the parts that it holds.
+/// Joins parts of the shapes `X...` along `Along`, which replaces the dimension that each of them brings in. These dimensions are whole, so every
+/// process joins the parts that it holds. If `Along` is split, they are joined to a whole dimension, and each process then keeps its own part.
 template<Layout L, class Along, class... X>
 struct concat_plan : detail::concatenation<L, Along, typename detail::dims_of_all<X...>::type, X...> {
   using base = detail::concatenation<L, Along, typename detail::dims_of_all<X...>::type, X...>;

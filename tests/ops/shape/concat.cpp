@@ -74,6 +74,29 @@ TEST_CASE("concat of int, and what a join looks like") {
   CHECK(std::equal(z.data(), z.data() + 5, all));
 }
 
+TEST_CASE("concat along a split dimension: each process keeps its part") {
+  check_operation<shape<in, two>, shape<in, memory>, shape<in, key>>(
+      [](auto const& x, auto const& y, auto const& z) { return std::tuple{concat<left>(x, y, z), concat<vocab>(tanh(y), x, z)}; });
+  check_operation<shape<in, key>, shape<in, two>>([](auto const& x, auto const& y) { return concat<member>(y, x); });
+}
+
+TEST_CASE("of what was joined along a split dimension, one gather brings the gradients to all parts; those of parameters stay open", "[1]") {
+  constexpr auto cost = [](operand kind) {
+    return [kind]<Layout L>(machine<L>& m) {
+      parameter<double, L, group, in> x{m, normal{1}};
+      parameter<double, L, memory, in> y{m, normal{2}};
+      tensor<double, L, vocab, in> const table{m};
+      auto const loss = sum<vocab, in>(table * concat<vocab>(given_as(kind, x), given_as(kind, y)));
+      backward(loss);
+    };
+  };
+  constexpr bill open{dry_run<zoo::model>(cost(operand::parameter))}, gathered{dry_run<zoo::model>(cost(operand::intermediate))};
+  CHECK(open.count == 1);  // the loss
+  REQUIRE(gathered.count == 2);
+  CHECK(gathered.calls[1].kind == collective::all_gather);
+  CHECK(gathered.calls[1].count == 4 * 6);
+}
+
 TEST_CASE("concat in single precision") {
   check_operation_in_float<shape<batch, two>, shape<batch, three>>([](auto const& x, auto const& y) { return concat<five>(x, y); });
 }

@@ -38,6 +38,22 @@ TEST_CASE("a stack of what was unstacked, and of numbers") {
   });
 }
 
+TEST_CASE("a stack along a split dimension: each process keeps its part, of open sums too") {
+  // `hidden`, `heads` and `key` are split under many layouts, over axes that split the other dimensions nowhere
+  check_operation<shape<length>, shape<length>>([](auto const& x, auto const& y) { return stack<left>(x, y, tanh(x), x * y, y, x, y, x); });
+  check_operation_in_float<shape<in>, shape<in>>([](auto const& x, auto const& y) { return stack<heads, 1>(x, y, y, x, x, y, x, exp(y)); });
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    parameter<double, L, batch, in> w{m, normal{1}};
+    auto const s = partial_einsum<in>(random_normal<double, L, batch>(m, {.seed = 2}), w);  // owes the axes of batch
+    if constexpr (accepted<detail::open_verdict<L, shape<vocab>, detail::axes_owed_by<decltype(s)>>>) {
+      auto const z = finish(stack<vocab>(s, 2.0 * s, s, s, s, s, s, 3.0 * s));
+      see(z);
+      backward(sum(z * z));
+      see(finish(gradient(w)));
+    }
+  });
+}
+
 TEST_CASE("open sums are stacked and unstacked open") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, hidden, three> w{m, normal{1}};

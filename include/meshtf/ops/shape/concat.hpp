@@ -4,6 +4,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/plan/concat_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
@@ -29,6 +30,28 @@ constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, ext
   contribute(part, dx, owed);
 }
 
+/// The operands in one, along a dimension that is whole.
+template<class Along, class T, class L, class... X, class... Rest>
+constexpr auto joined(tensor<T, L, X...> const& x, Rest const&... rest) {
+  using plan = concat_plan<wet<L>, Along, shape<X...>, typename Rest::shape_type...>;
+  auto& m    = x.machine();
+  auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  for_each_part<plan>(
+      [&]<class Part>(Part const& part, extent first) {
+        m.run(task::put_part<T>{first}, plan::template place<typename Part::shape_type>, z.data(), part.data());
+      },
+      x, rest...);
+  if (!wants_gradient(x, rest...)) return z;
+  auto const may_wait = [](auto const& part) { return !part.needs_gradient() || part.gradient_stays_open(); };
+  record<incoming::open_if_open>(
+      z,
+      [x = x.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set owed) {
+        for_each_part<plan>([&](auto const& part, extent first) { contribute_part<plan>(part, dz, first, owed); }, x, rest...);
+      },
+      (may_wait(x) && ... && may_wait(rest)));
+  return z;
+}
+
 template<class... X>
 struct concat_of_open : std::type_identity<legal> {};
 template<class First, class Second, class... Rest>
@@ -43,8 +66,9 @@ struct concat_of_open<First, Second, Rest...>
 ///
 ///     auto all = concat<length>(prefix, rest);   // [batch, start, model], [batch, ending, model] -> [batch, length, model]
 ///
-/// The other dimensions are the same in all operands, in the same order. `Along` and the dimensions that it replaces are whole under the layout; the
-/// others may be split. Local. Gradient: each operand's part of dz, which owes nothing; it stays open if all operands that need one are parameters.
+/// The other dimensions are the same in all operands, in the same order. The dimensions that `Along` replaces are whole under the layout; where
+/// `Along` is split, each process keeps its part. Local. Gradient: each operand's part of dz; it stays open if all operands that need one are
+/// parameters, otherwise dz is gathered over the axes that split `Along`.
 /// If two operands have the same dimensions, rename one: `concat<length>(x, rename<half, other_half>(y))`.
 template<Dimension Along, class T, class L, class... X, Tensor Y, Tensor... Rest>
 constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... rest) {
@@ -60,32 +84,18 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    auto& m = x.machine();
-    m.enter("concat");
-    auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
-    detail::for_each_part<plan>(
-        [&]<class Part>(Part const& part, extent first) {
-          m.run(task::put_part<T>{first}, plan::template place<typename Part::shape_type>, z.data(), part.data());
-        },
-        x, y, rest...);
-    if (detail::wants_gradient(x, y, rest...)) {
-      auto const may_wait = [](auto const& part) { return !part.needs_gradient() || part.gradient_stays_open(); };
-      bool const open     = ((may_wait(x) && may_wait(y)) && ... && may_wait(rest));
-      detail::record<detail::incoming::open_if_open>(
-          z,
-          [x = x.without_value(), y = y.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set owed) {
-            detail::for_each_part<plan>([&](auto const& part, extent first) { detail::contribute_part<plan>(part, dz, first, owed); }, x, y, rest...);
-          },
-          open);
-    }
-    return z;
+    x.machine().enter("concat");
+    if constexpr (detail::may_be_whole<wet<L>, Along>) return detail::joined<Along>(x, y, rest...);
+    else return detail::own_part<Along>(detail::joined<detail::whole_part<Along>>(x, y, rest...));
   }
 }
 
-/// The concatenation of open sums is an open sum over the axes of all of them.
+/// The concatenation of open sums is an open sum over the axes of all of them, none of which may split `Along`.
 template<Dimension Along, class... X>
   requires(detail::is_partial<X> && ...)
 constexpr auto concat(X const&... x) {
+  using open = first_objection<detail::open_verdict<detail::layout_in<X>, shape<Along>, detail::axes_owed_by<X>>...>;
+  static_assert(accepted<open>, "meshtf: concat can't split an open sum over an axis that it owes: reshard or finish it first");
   axis_set const owed = (x.owed() | ...);
   std::tuple parts{detail::addends_over(x, owed)...};  // braces: evaluated in the order of the operands
   auto z = std::apply([](auto const&... part) { return concat<Along>(part...); }, parts);

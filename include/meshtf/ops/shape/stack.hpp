@@ -5,6 +5,7 @@
 #include <concepts>
 #include <tuple>
 
+#include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/plan/stack_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
 
@@ -53,6 +54,13 @@ constexpr auto stacked(X const& first, Rest const&... rest) {
   return z;
 }
 
+/// The same where `New` may be split: the stack is then made along a whole dimension first.
+template<class New, int At, class X, std::same_as<X>... Rest>
+constexpr auto stacked_and_split(X const& first, Rest const&... rest) {
+  if constexpr (may_be_whole<wet<typename X::layout_type>, New>) return stacked<New, At>(first, rest...);
+  else return own_part<New>(stacked<whole_part<New>, At>(first, rest...));
+}
+
 template<class First, class Given>
 using stacks_with = std::conditional_t<std::is_same_v<First, Given>, legal, stacked_dims_differ<First, Given>>;
 
@@ -63,23 +71,27 @@ using stacks_with = std::conditional_t<std::is_same_v<First, Given>, legal, stac
 ///     auto const both = stack<two>(mean, deviation);       // [batch], [batch] -> [two, batch]
 ///     auto const last = stack<two, 1>(mean, deviation);    // -> [batch, two]
 ///
-/// `New` is whole under the layout and has as many elements as there are operands. Local; a stack of open sums is an open sum over the axes of all of
-/// them. Gradient: dz at each index, which owes nothing; it stays open if all operands that need one are parameters.
+/// `New` has as many elements as there are operands; where it is split, each process keeps its part. Local; a stack of open sums is an open sum over
+/// the axes of all of them, none of which may split `New`. Gradient: dz at each index; it stays open if all operands that need one are parameters,
+/// otherwise it is gathered over the axes that split `New`.
 template<Dimension New, int At = 0, detail::Operand First, detail::Operand... Rest>
 constexpr auto stack(First const& first, Rest const&... rest) {
   using S       = detail::shape_in<First>;
   using fit     = first_objection<detail::operands_fit<First, Rest>..., detail::stacks_with<S, detail::shape_in<Rest>>...>;
   using open    = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
   using verdict = first_objection<fit, stack_verdict<wet<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
+  using apart   = first_objection<detail::open_verdict<detail::layout_in<First>, shape<New>, detail::axes_owed_by<First>>,
+                                  detail::open_verdict<detail::layout_in<Rest>, shape<New>, detail::axes_owed_by<Rest>>...>;
   static_assert(accepted<open>, "meshtf: stack would count x per addend: as_partial<...>(x), free");
-  static_assert(accepted<detail::with_reshard<verdict, First>>, "meshtf: stack can't put these operands together");
-  if constexpr (!accepted<first_objection<open, verdict>>) {
+  static_assert(accepted<apart>, "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
+  if constexpr (!accepted<first_objection<open, apart, verdict>>) {
     return detail::rejected{};
   } else {
     detail::entered(first).machine().enter("stack");
     axis_set const owed = (detail::owed_by(first) | ... | detail::owed_by(rest));
     std::tuple const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};  // braces: evaluated in order
-    auto z = std::apply([](auto const&... one) { return detail::stacked<New, At>(one...); }, all);
+    auto z = std::apply([](auto const&... one) { return detail::stacked_and_split<New, At>(one...); }, all);
     return detail::result_of<axes<>, First, Rest...>(std::move(z), owed);
   }
 }
