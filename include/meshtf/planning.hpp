@@ -58,6 +58,7 @@
 #include <meshtf/ops/random.hpp>
 #include <meshtf/ops/reduce.hpp>
 #include <meshtf/ops/shape.hpp>
+#include <meshtf/ops/window.hpp>
 #include <meshtf/optim/adafactor.hpp>
 #include <meshtf/optim/adam.hpp>
 #include <meshtf/optim/adamw.hpp>

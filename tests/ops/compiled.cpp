@@ -47,6 +47,7 @@ void moves(machine<L>& m) {
   CHECK(scatter<width>(x, ids, gather<width>(x, ids)).size > 0);
   CHECK(write<width>(x, slice<width, narrow>(x, 1), 3).size > 0);
   CHECK(all(equal(t, transpose<width, batch>(x))).value());
+  CHECK(windows<window<batch, second>>(halo<width, 1, 0>(x)).size > 0);
   CHECK(y.size > 0);
   auto const same = slicewise<shape<batch, width>, splittable<batch>>([](auto&& part, auto const& of) { part = of; }, x);
   CHECK(all(equal(recompute([](auto const& v) { return copy(v); }, same), x)).value());

@@ -23,6 +23,7 @@
 #include <meshtf/kernel/rank.hpp>
 #include <meshtf/kernel/scatter.hpp>
 #include <meshtf/kernel/transform.hpp>
+#include <meshtf/kernel/window.hpp>
 #include <meshtf/kernel/write.hpp>
 
 namespace meshtf {

@@ -20,6 +20,9 @@ inline namespace v0 {
 /// A task has at most this many arrays with dimensions, including those that it writes; a nest has fewer.
 inline constexpr int max_arrays = 8, max_operands = 5;
 
+/// The steps of a task ask for at most this many of its loops.
+inline constexpr int max_asked = 9;
+
 /// The loops of a task, each over a dimension of type `Dim`, and its arrays, each a list of the loops that walk through it, outermost in memory
 /// first.
 template<class Dim>
@@ -28,7 +31,7 @@ struct loops_over {
   int rank = 0;
   small_array<dim_list, max_arrays> operand{};
   int operands = 0;
-  small_array<int, 5> along{-1, -1, -1, -1, -1};  // numbers of the loops that the steps ask for
+  small_array<int, max_asked> along{-1, -1, -1, -1, -1, -1, -1, -1, -1};  // numbers of the loops that the steps ask for
 
   constexpr void add_dim(Dim const& d) { dim[static_cast<std::size_t>(rank++)] = d; }
   constexpr void add_array(dim_list const& dims) { operand[static_cast<std::size_t>(operands++)] = dims; }
@@ -178,7 +181,7 @@ inline constexpr task_loops kept_loops<L, Steps, Loops, arrays_of<S...>, Along..
 /// One function for each plan: every einsum and every nest of a program comes here.
 template<Layout L, class Steps, class Loops, class... Along, class... S>
 constexpr steps_under<L, Steps, Loops> plan_steps(arrays_of<S...>) {
-  static_assert(sizeof...(S) <= max_arrays && sizeof...(Along) <= 5);
+  static_assert(sizeof...(S) <= max_arrays && sizeof...(Along) <= max_asked);
   if constexpr (detail::steps_on<L, Loops> == detail::steps_are::uneven) {
     constexpr auto const& loops = detail::kept_loops<L, Steps, Loops, arrays_of<S...>, Along...>;
     return {&loops, plan_fullest<Steps>(loops)};

@@ -1,0 +1,46 @@
+// Windows: rows that are added at the edges of parts, and copies between an array and its windows.
+#pragma once
+
+#include <meshtf/kernel/nest.hpp>
+#include <meshtf/kernel/parallel.hpp>
+#include <meshtf/plan/window_plan.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace task {
+
+template<Element T>
+void compute(add_rows<T> const& task, displace_steps const& s, place_in_mesh const&, T const* rows, T* z) {
+  extent const n = task.count * s.inner;
+  for (extent line = 0; line < s.outer; ++line, rows += n) {
+    T* const to = z + (line * s.to_room + task.to) * s.inner;
+    for (extent i = 0; i < n; ++i) to[i] = static_cast<T>(static_cast<computed<T>>(to[i]) + static_cast<computed<T>>(rows[i]));
+  }
+}
+
+template<Element T>
+void compute(windows_taken<T> const&, window_steps const& s, place_in_mesh const& here, T const* x, T* windows) {
+  if (s.copy.turns != 0) kernel::map_nest(s.copy, function::identity{}, windows, x + s.first(here));
+}
+
+/// The windows of one place in all of them do not overlap, so each place is one pass over all windows.
+template<Element T>
+void compute(windows_added<T> const&, window_steps const& s, place_in_mesh const& here, T const* windows, T* x) {
+  if (s.tap.turns == 0) return;
+  for_each_index<2>(s.taps.first(s.dims), s.tap_stride, {s.first(here), 0}, [&](std::array<extent, 2> const& at) {
+    kernel::map_nest(s.tap, function::plus{}, x + at[0], static_cast<T const*>(x) + at[0], windows + at[1]);
+  });
+}
+
+#define MESHTF_WINDOWS_TAKEN(T) template void compute(windows_taken<T> const&, window_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_WINDOWS_ADDED(T)                                                                         \
+  template void compute(add_rows<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*); \
+  template void compute(windows_added<T> const&, window_steps const&, place_in_mesh const&, T const*, T*);
+MESHTF_COMPILE_EACH(MESHTF_WINDOWS_TAKEN)
+MESHTF_COMPILE_FLOATING(MESHTF_WINDOWS_ADDED)
+#undef MESHTF_WINDOWS_TAKEN
+#undef MESHTF_WINDOWS_ADDED
+
+}  // namespace task
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,5 @@
+// Operations on windows: halos, convolutions, pooling.
+#pragma once
+
+#include <meshtf/ops/window/halo.hpp>
+#include <meshtf/ops/window/windows.hpp>

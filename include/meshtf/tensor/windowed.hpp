@@ -1,0 +1,58 @@
+// Windows of a tensor: what the operations on windows have in common.
+#pragma once
+
+#include <meshtf/plan/window_plan.hpp>
+#include <meshtf/tensor/haloed.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// `x` with the halos that the windows of `Plan` need, and `beyond` outside of it.
+template<class Plan, int I = 0, class X>
+constexpr auto with_halos(X const& x, typename X::element_type beyond = {}) {
+  if constexpr (I == Plan::dims) {
+    return x;
+  } else {
+    using way = typename Plan::template at<I>;
+    if constexpr (!way::widens) return with_halos<Plan, I + 1>(x, beyond);
+    else return with_halos<Plan, I + 1>(with_halo<typename way::along, way::reach.before, way::reach.after>(x, beyond), beyond);
+  }
+}
+/// The same of `x` that may have them already: its shape is not `Before` then.
+template<class Plan, class Before, class X>
+constexpr auto with_halos_again(X const& x) {
+  if constexpr (std::is_same_v<typename X::shape_type, Before>) return with_halos<Plan>(x);
+  else return x;
+}
+/// The way back.
+template<class Plan, int I = Plan::dims, class X>
+constexpr auto without_halos(X const& x) {
+  if constexpr (I == 0) {
+    return x;
+  } else {
+    using way = typename Plan::template at<I - 1>;
+    if constexpr (!way::widens) return without_halos<Plan, I - 1>(x);
+    else return without_halos<Plan, I - 1>(without_halo<typename way::along, way::reach.before, way::reach.after>(x));
+  }
+}
+
+/// The windows of a tensor that has its halos.
+template<class Plan, class T, class L, class... X>
+constexpr auto windows_of(tensor<T, L, X...> const& x) {
+  auto z = tensor_of<T, L, typename Plan::windows>::uninitialised(x.machine());
+  x.machine().run(task::take_windows<T, typename Plan::steps>{}, Plan::copies, x.data(), z.data());
+  return z;
+}
+
+/// Windows added to the elements that they came from, and the halos sent back.
+template<class Plan, class T, class L, class... Z>
+constexpr auto joined_windows(tensor<T, L, Z...> const& windows) {
+  tensor_of<T, L, typename Plan::wide> x{windows.machine()};
+  windows.machine().run(task::add_windows<T, typename Plan::steps>{}, Plan::copies, windows.data(), x.data());
+  return without_halos<Plan>(x);
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
