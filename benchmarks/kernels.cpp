@@ -138,16 +138,17 @@ APART void argmax(extent rows, extent n, float const* x, float* best, std::int32
   }
 }
 
+/// The sums are kept in double, as the library's are: one goes over many elements.
 APART void cumsum_rows(extent rows, extent n, float* z, float const* x) {
   for (extent r = 0; r < rows; ++r) {
-    float sum = 0;
-    for (extent i = 0; i < n; ++i) z[r * n + i] = sum += x[r * n + i];
+    double sum = 0;
+    for (extent i = 0; i < n; ++i) z[r * n + i] = static_cast<float>(sum += static_cast<double>(x[r * n + i]));
   }
 }
 APART void cumsum_columns(extent rows, extent n, float* z, float const* x) {
-  for (extent i = 0; i < n; ++i) z[i] = x[i];
-  for (extent r = 1; r < rows; ++r)
-    for (extent i = 0; i < n; ++i) z[r * n + i] = z[(r - 1) * n + i] + x[r * n + i];
+  std::vector<double> sums(static_cast<std::size_t>(n));
+  for (extent r = 0; r < rows; ++r)
+    for (extent i = 0; i < n; ++i) z[r * n + i] = static_cast<float>(sums[static_cast<std::size_t>(i)] += static_cast<double>(x[r * n + i]));
 }
 /// The k largest elements of each row and their indices, of equal ones the first.
 APART void top_k(extent rows, extent n, extent k, float const* x, float* best, std::int32_t* where) {
@@ -238,6 +239,11 @@ class table {
 public:
   table(machine& m, options const& o) : m_{m}, options_{o} {
     std::printf("%-58s %12s %12s %7s  %-13s %s\n", "", "loop", "meshtf", "ratio", "quartiles", "of triad");
+  }
+
+  ~table() {
+    if (b_)
+      for (float* p : {a_, b_, c_}) m_.give(p, large);
   }
 
   using work = std::function<void()>;
@@ -612,7 +618,8 @@ void norms(table& t, machine& m, extent rows, extent n) {
               static_cast<float const*>(x), static_cast<float const*>(scale), z, total);
       },
       3 * w);
-  m.give(x, rows * n), m.give(dz, rows * n), m.give(z, rows * n);
+  m.give(x, rows * n), m.give(dz, rows * n), m.give(z, rows * n), m.give(scale, n), m.give(bias, n), m.give(mean, rows), m.give(rstd, rows),
+      m.give(total, n);
 }
 
 struct batch : meshtf::dim<4096> {};
@@ -669,6 +676,7 @@ void tape(table& t, machine& m) {
   std::snprintf(text, sizeof text,
                 "tanh of %d elements, forward and backward: %.0f ns an operation, of which its two kernels %.0f ns, the rest %.0f ns", N,
                 1e9 * c / operations, 1e9 * k / operations, 1e9 * (c - k) / operations);
+  m.give(x, N * (operations + 1)), m.give(g, 2 * N);
   t.say(text);
 }
 

@@ -12,12 +12,21 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
+/// to[k] = last[-k].
+template<Element T>
+void copy_backwards(extent n, T const* __restrict last, T* __restrict to) {
+  for (extent k = 0; k < n; ++k) to[k] = last[-k];
+}
+
 /// Writes elements `begin` to `end - 1` of z, where one is an index of the dimension in one line. Each run of them is one copy.
 template<Element T>
 void displace_range(displace_steps const& s, displacement const& way, T beyond, T const* x, T* z, extent begin, extent end) {
   extent i = begin % s.to;
   x += begin / s.to * s.from_room * s.inner;
   z += begin / s.to * s.to_room * s.inner;
+  // lines that are turned around as they are: to find a run takes longer than to copy a short line
+  if (auto const line = way.run_at(0, s.from, s.to); way.reversed && s.inner == 1 && line.there && line.count == s.to && i == 0)
+    for (; end - begin >= s.to; begin += s.to, x += s.from_room, z += s.to_room) copy_backwards(s.to, x + line.first, z);
   while (begin < end) {
     auto const run     = way.run_at(i, s.from, s.to);
     extent const count = std::min(run.count, end - begin), n = count * s.inner;
@@ -27,7 +36,7 @@ void displace_range(displace_steps const& s, displacement const& way, T beyond, 
     } else if (!way.reversed) {
       copy_row(n, x + run.first * s.inner, to);
     } else if (s.inner == 1) {
-      std::reverse_copy(x + run.first + 1 - count, x + run.first + 1, to);
+      copy_backwards(count, x + run.first, to);
     } else {
       for (extent k = 0; k < count; ++k) copy_row(s.inner, x + (run.first - k) * s.inner, to + k * s.inner);
     }

@@ -194,10 +194,24 @@ void take_lines(Lines lines, extent n, T const* x, extent step, extent kept, ent
   }
 }
 
+/// The first entry of a short line.
+template<bool Descending, Element T>
+entry_of<T> first_of(extent n, T const* x, extent step) {
+  using order        = first_few<T, Descending>;
+  computed<T> first  = static_cast<computed<T>>(x[0]);
+  extent place       = 0;
+  auto const is_none = [](computed<T> v) { return v != v; };
+  for (extent i = 1; i < n; ++i)
+    if (T const v = x[i * step]; order::comes_before(v, first) || (is_none(first) && !is_none(static_cast<computed<T>>(v))))
+      first = static_cast<computed<T>>(v), place = i;
+  return {key_for(x[place * step], Descending), place};
+}
+
 /// The first few entries of one line, or of several neighbours.
 template<bool Descending, Element T>
 void take_few(extent lines, extent n, T const* x, extent step, extent kept, entry_of<T>* found) {
-  if (lines == 1) take_line(first_few<T, Descending>{found, kept}, n, x, step);
+  if (lines == 1 && kept == 1 && n <= few_ranks) *found = first_of<Descending>(n, x, step);
+  else if (lines == 1) take_line(first_few<T, Descending>{found, kept}, n, x, step);
   else if (lines == lines_read_together) take_lines<Descending>(std::integral_constant<extent, lines_read_together>{}, n, x, step, kept, found);
   else take_lines<Descending>(lines, n, x, step, kept, found);
 }

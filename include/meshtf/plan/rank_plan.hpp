@@ -50,8 +50,8 @@ struct rank_steps {
             .step        = strides_of(l.operand[1], e.storage())[kept]};
   }
 
-  /// Whether so much of a line is kept that all of it is sorted.
-  constexpr bool sorts_all() const { return 8 * stored_kept >= lines.room; }
+  /// Whether so much of a line is kept that all of it is sorted. Few elements are put in order one by one in less time.
+  constexpr bool sorts_all() const { return (stored_kept <= 64 ? 2 : 8) * stored_kept >= lines.room; }
   /// Elements for which a thread has room: all of a line twice, or twice as many as are kept.
   constexpr extent candidates() const { return 2 * (sorts_all() ? lines.room : stored_kept + 32); }
 };
