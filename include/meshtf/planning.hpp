@@ -35,6 +35,7 @@
 #include <meshtf/ops/shape/reshape.hpp>
 #include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/ops/shape/transpose.hpp>
+#include <meshtf/ops/window/conv.hpp>
 #include <meshtf/optim/update.hpp>
 
 #include <meshtf/ops/function/custom_gradient.hpp>

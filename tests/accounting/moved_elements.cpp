@@ -20,6 +20,8 @@ struct all_groups : dim<8> {};
 struct experts : dim<6> {};
 struct all_experts : dim<6> {};
 struct width : dim<5> {};
+struct taps : dim<3> {};
+struct channels : dim<2> {};
 
 /// A row of two parts, one of four, and names that change places along one axis.
 struct mixed : layout<grid, split<batch, rows>, split<length, cols>, split<groups, rows>, split<experts, rows>> {};
@@ -35,6 +37,20 @@ struct sends {
     auto const z    = shift<length>(v, -3, 1);
     auto const one  = sum(square(y));
     auto const two  = sum(square(z));
+    auto const loss = one + two;
+    backward(loss);
+  }
+};
+
+struct sends_halos {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    parameter<float, L, batch, length, width> w{m};
+    parameter<float, L, taps, width, channels> filter{m};
+    auto const x    = halo<length, 2, 1>(w);
+    auto const y    = conv<window<length, taps>, width, channels>(w, filter);
+    auto const one  = sum(square(x));
+    auto const two  = sum(square(y));
     auto const loss = one + two;
     backward(loss);
   }
@@ -71,6 +87,17 @@ TEST_CASE("shift and roll send what is promised", "[4]") {
   CHECK(bytes == 2 * 4 * (4 * 5 * (2 + 1) + 5 * 3));  // there and back, rows of 4 x 5 and of 5 floats
   check<mixed>(sends{});
   check<in_a_row>(sends{});
+}
+
+TEST_CASE("a halo sends an edge to each side, and so does a convolution, which sends it once", "[4]") {
+  static constexpr auto promised = dry_run<in_a_row>(sends_halos{});
+  static_assert(promised.calls<collective::neighbours>() == 8);
+  extent bytes = 0;
+  for (auto const& c : promised.collectives())
+    if (c.kind == collective::neighbours) bytes += c.payload;
+  CHECK(bytes == 2 * 4 * 4 * 5 * (2 + 1 + 1 + 1));  // there and back, rows of 4 x 5 floats
+  check<mixed>(sends_halos{});
+  check<in_a_row>(sends_halos{});
 }
 
 TEST_CASE("names that change places along one axis are one all-to-all", "[4]") {

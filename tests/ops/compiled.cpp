@@ -122,9 +122,12 @@ template<class T, class L>
 void products(machine<L>& m) {
   parameter<T, L, width, key> w{m};
   parameter<T, L, key> scale{m}, bias{m};
+  parameter<T, L, narrow, key> w2{m};
   w            = random_normal<T, L, width, key>(m, {5}, 0, 0.3);
   scale        = random_normal<T, L, key>(m, {7}, 1, 0.1);
   auto const x = random_normal<T, L, batch, width>(m, {6});
+  auto const f = random_normal<T, L, second, narrow, rest>(m, {8});
+  backward(sum(conv<window<batch, second>, narrow, rest>(slice<key, narrow>(conv<window<batch, narrow>>(einsum<batch, key>(x, w), w2), 0), f)));
   auto const h = einsum<batch, key>(x, w, scale) + matmul<width>(x, w);
   auto const n = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale);
   tensor<int, L, batch> const targets{m};

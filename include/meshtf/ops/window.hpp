@@ -1,5 +1,6 @@
 // Operations on windows: halos, convolutions, pooling.
 #pragma once
 
+#include <meshtf/ops/window/conv.hpp>
 #include <meshtf/ops/window/halo.hpp>
 #include <meshtf/ops/window/windows.hpp>

@@ -1,0 +1,77 @@
+// conv: convolutions along one dimension, two or three.
+#pragma once
+
+#include <source_location>
+
+#include <meshtf/ops/product/einsum.hpp>
+#include <meshtf/plan/conv_plan.hpp>
+#include <meshtf/tensor/windowed.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// The convolution. While it runs, all windows are in memory; of `x`, only what it holds (with its halos, if they were sent) is kept for the gradient.
+template<class Plan, class T, class L, class... X, class... F>
+constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
+  auto const wide = with_halos<Plan>(x);
+  auto z          = contracted<typename Plan::result>(windows_of<Plan>(wide), filter);
+  finish_in_place(z.value, z.owed, z.why);
+  if (wants_gradient(x, filter)) {
+    auto const pull = [](auto const& target, auto const& seen, auto const& taps, auto const& dz) {
+      if (taps.needs_gradient()) {
+        auto const windows = windows_of<Plan>(with_halos_again<Plan, shape<X...>>(seen.value()));
+        contribute_product(taps.target(), 0, dz, windows);
+      }
+      if (target.needs_gradient()) {
+        auto const parts = contracted<typename Plan::windows>(dz, taps.value());
+        contribute(target, joined_windows<Plan>(parts.value), parts.owed, parts.why);
+      }
+    };
+    // a halo that was sent is kept, so that it is not sent again
+    if constexpr (Plan::exchanges)
+      record(z.value, [pull, to = x.without_value(), seen = keep(wide, filter.needs_gradient()),
+                       taps = keep(filter, x.needs_gradient())](auto const& dz) { pull(to, seen, taps, dz); });
+    else
+      record(z.value, [pull, to = x.without_value(), seen = keep(x, filter.needs_gradient()),
+                       taps = keep(filter, x.needs_gradient())](auto const& dz) { pull(to, seen, taps, dz); });
+  }
+  return std::move(z.value);
+}
+
+}  // namespace detail
+
+/// The convolution of `x` with `filter` over windows; as in TensorFlow and PyTorch, the filter is not turned around.
+///
+///     auto z = conv<window<height, kernel_h>, window<width, kernel_w>, in, out>(x, filter);
+///     // [batch, height, width, in], [kernel_h, kernel_w, in, out] -> [batch, height, width, out]
+///
+/// z[..., i, ..., o] = the sum of x[..., i * stride + k * dilation - before, ..., c] * filter[k, c, o] over all k and c, where `window` says stride,
+/// dilation, zeros at the ends, and the dimension that i is an index of. Dimensions of the filter may be in any order; `x` may have its channels in front
+/// of what windows walk along or behind it. A dimension that both have besides `In` is a group: the groups' channels are convolved separately. Without
+/// `In` and `Out`, each channel that both have is convolved by itself.
+/// Where a dimension that windows walk along is split, each process sends the rows at the edges of its part to the parts next to it (see `halo`), at most
+/// as many as a part has. Where the input's channels are split, one all-reduce of z adds up. Gradients: of `x`, the halos' parts are sent back and added,
+/// and it owes the axes that split `Out`; that of the filter owes the axes of batch and space. Errors: `conv_verdict`.
+template<class... A, detail::Operand X, detail::Operand F>
+constexpr auto conv(X const& x, F const& filter, std::source_location at = std::source_location::current()) {
+  using L       = detail::layout_in<X>;
+  using names   = detail::names_of_conv<A...>;
+  using whole   = first_objection<detail::use_verdict<algebra::use::bent, X>, detail::use_verdict<algebra::use::bent, F>>;
+  using fit     = detail::operands_fit<X, F>;
+  using verdict = conv_verdict<wet<L>, detail::shape_in<X>, detail::shape_in<F>, A...>;
+  static_assert(accepted<whole>, "meshtf: conv of an open sum: conv<...>(finish(x), filter)");
+  static_assert(accepted<fit>, "meshtf: conv can't join these operands");
+  static_assert(accepted<verdict>, "meshtf: this layout can't convolve these operands");
+  if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
+    return detail::rejected{};
+  } else {
+    using plan    = conv_plan<wet<L>, detail::shape_in<X>, detail::shape_in<F>, typename names::windows, typename names::channels>;
+    auto const& t = detail::entered(x);
+    t.machine().enter("conv", at);
+    return detail::convolved<plan>(t, detail::entered(filter));
+  }
+}
+
+}  // namespace v0
+}  // namespace meshtf

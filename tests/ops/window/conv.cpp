@@ -1,0 +1,44 @@
+// conv: over split space, batch and channels, with strides and dilation, grouped, channel by channel.
+// test: program ops2
+#include "../../zoo.hpp"
+
+#include <meshtf/ops/window/conv.hpp>
+
+using namespace zoo;
+
+namespace {
+
+struct k_h : dim<3> {};
+struct k_w : dim<2> {};
+struct k_d : dim<2> {};
+struct half_in : dim<3> {};
+struct few : dim<2> {};
+struct one : dim<1> {};
+struct other_one : dim<1> {};
+
+}  // namespace
+
+TEST_CASE("conv over two split dimensions and one that is whole") {
+  // batch is a dimension of space here, and hidden are channels
+  check_operation<shape<batch, in, length, hidden>, shape<k_h, k_w, hidden, few>>([](auto const& x, auto const& w) {
+    return std::tuple{conv<window<batch, k_h>, window<in, k_w, half_in, stride<2>>, hidden, few>(x, w),
+                      conv<window<length, k_h>, window<in, k_w, dilation<2>>, hidden, few>(x, w)};
+  });
+}
+
+TEST_CASE("conv with channels in front, that come out split") {
+  check_operation<shape<length, in, memory>, shape<vocab, k_w, in>>(
+      [](auto const& x, auto const& w) { return conv<window<memory, k_w>, in, vocab>(x, w); });
+}
+
+TEST_CASE("conv of groups of channels, and of each channel by itself") {
+  check_operation<shape<in, length, group, member>, shape<k_h, group, member, few>, shape<k_h, member>>(
+      [](auto const& x, auto const& w, auto const& v) {
+        return std::tuple{conv<window<in, k_h>, member, few>(x, w), conv<window<length, k_h>>(x, v)};
+      });
+}
+
+TEST_CASE("conv over three dimensions, in single precision") {
+  check_operation_in_float<shape<batch, in, length, few>, shape<k_d, k_h, k_w, few, vocab>>(
+      [](auto const& x, auto const& w) { return conv<window<batch, k_d>, window<in, k_h>, window<length, k_w>, few, vocab>(x, w); });
+}
