@@ -27,6 +27,7 @@
 #include <meshtf/ops/pointwise/pow.hpp>
 #include <meshtf/ops/pointwise/reciprocal.hpp>
 #include <meshtf/ops/pointwise/relu.hpp>
+#include <meshtf/ops/pointwise/rotary.hpp>
 #include <meshtf/ops/pointwise/rounding.hpp>
 #include <meshtf/ops/pointwise/rsqrt.hpp>
 #include <meshtf/ops/pointwise/selu.hpp>
