@@ -323,6 +323,15 @@ attention of q[batch, heads, length, key] to k[batch, heads, length, key] and v[
   nothing is sent: every process has all that its part takes
   the gradients of q, k and v are whole: nothing is owed
 )"));
+static_assert(
+    is(explain_attention<mixed, length, length, key, shape<batch, hidden, length, key>, shape<batch, length, key>, shape<batch, length, key>>(),
+       R"(
+attention of q[batch, hidden, length, key] to k[batch, length, key] and v[batch, length, key], positions length to length, compared along key, under mixed
+  a process has 256 pairs of sequence and head; in each, 1024 times 64 queries look at 64 positions along 32 elements: 137 G flops
+  nothing is sent: every process has all that its part takes
+  the gradient of k owes a sum over cols: hidden is summed and split over cols
+  the gradient of v owes a sum over cols: hidden is summed and split over cols
+)"));
 static_assert(is(explain_attention<clash, length, length, key, shape<batch, heads, length, key>, shape<batch, heads, length, key>,
                                    shape<batch, heads, length, key>>(),
                  R"(

@@ -174,10 +174,16 @@ struct page_of_attention {
       constexpr attention_steps s = told(plan::steps);
       put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.turns), s.pairs.turns == 1 ? " pair" : " pairs",
           " of sequence and head; in each, ");
+      if (s.shares.turns > 1) put(out, number_text(s.shares.turns), " times ");
       put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ", number_text(s.depth), " elements: ");
       put(out, count_text(s.scores_flops() + s.mixture_flops()), " flops\n");
       out += nothing_is_sent;
-      out += "  the gradients of q, k and v are whole: nothing is owed\n";
+      if constexpr (plan::memory_owes == 0) {
+        out += "  the gradients of q, k and v are whole: nothing is owed\n";
+      } else {
+        put_owing<L, typename plan::loops, K>(out, "k");
+        put_owing<L, typename plan::loops, V>(out, "v");
+      }
     }
   }
 };
