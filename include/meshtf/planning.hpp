@@ -94,8 +94,12 @@
 
 #include <meshtf/nn/embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
+#include <meshtf/nn/gated_feed_forward.hpp>
+#include <meshtf/nn/grouped_attention.hpp>
 #include <meshtf/nn/linear.hpp>
+#include <meshtf/nn/llama.hpp>
 #include <meshtf/nn/norm.hpp>
+#include <meshtf/nn/positions.hpp>
 #include <meshtf/nn/self_attention.hpp>
 #include <meshtf/nn/streams.hpp>
 #include <meshtf/nn/transformer.hpp>

@@ -1,0 +1,99 @@
+// A language model of the Llama family: rotary positions, grouped queries, SwiGLU, RMS norms, no biases.
+#pragma once
+
+#include <meshtf/nn/gated_feed_forward.hpp>
+#include <meshtf/nn/grouped_attention.hpp>
+#include <meshtf/nn/transformer.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
+
+/// The dimensions of such a model, with `Groups` times `Each` heads. A model's own struct inherits them, as with `transformer_dims`.
+template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Groups, Dimension Each, Dimension Key, Dimension Hidden>
+struct llama_dims {
+  using length = Length;
+  using vocab  = Vocab;
+  using model  = Model;
+  using groups = Groups;
+  using each   = Each;
+  using key    = Key;
+  using hidden = Hidden;
+
+  static constexpr int layers    = 6;
+  static constexpr double stddev = 0.02;
+  static constexpr bool tied     = false;
+};
+
+/// Attention and feed-forward: each works on the norm of the stream and is added to the stream.
+template<FloatingElement T, Layout L, class Dims>
+struct llama_block {
+  using model = typename Dims::model;
+
+  rms_norm<T, L, model> norm1;
+  grouped_attention<T, L, typename Dims::length, model, typename Dims::groups, typename Dims::each, typename Dims::key> attention;
+  rms_norm<T, L, model> norm2;
+  gated_feed_forward<T, L, model, typename Dims::hidden, swiglu> feed;
+
+  constexpr llama_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
+      : norm1{m}, attention{m, seeds, stddev, output_stddev}, norm2{m}, feed{m, seeds, stddev, output_stddev} {}
+
+  template<class X>
+  constexpr X operator()(X const& x) const {
+    auto const y = x + attention(norm1(x));
+    return y + feed(norm2(y));
+  }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2), named("feed_forward", feed));
+  }
+};
+
+/// Scores for the next id at every position, as those of `transformer`: split the batch for data parallelism; `groups`, `hidden` and `vocab` for model
+/// parallelism.
+/// Source: Touvron et al., Llama 2 (2023), 2.2.
+template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
+struct llama {
+  using vocab = typename Dims::vocab;
+  using model = typename Dims::model;
+  using block = llama_block<T, L, Dims>;
+
+  embedding<T, L, vocab, model> tokens;
+  std::array<block, std::size_t{Dims::layers}> blocks;
+  rms_norm<T, L, model> norm;
+  detail::layer_if<!Dims::tied, projection<T, L, model, vocab>> output;
+
+  constexpr llama(machine<L>& m, std::uint64_t seed) : llama(m, streams{seed}) {}
+  constexpr llama(machine<L>& m, streams seeds)
+      : tokens{m, normal{seeds.next(), stddev}},
+        blocks{detail::stack<block>(std::make_index_sequence<std::size_t{Dims::layers}>{}, m, seeds, stddev, output_stddev)},
+        norm{m},
+        output{m, normal{seeds.next(), stddev}} {}
+
+  template<class Ids>
+  constexpr auto operator()(Ids const& ids) const {
+    auto x = looked_up(ids);
+    for (auto const& b : blocks) x = b(x);
+    auto const last = norm(x);
+    if constexpr (Dims::tied) return tokens.logits(last);
+    else return output.layer(last);
+  }
+
+  constexpr auto parameters() {
+    if constexpr (Dims::tied) return meshtf::parameters(named("tokens", tokens.table), named("blocks", blocks), named("norm", norm));
+    else return meshtf::parameters(named("tokens", tokens.table), named("blocks", blocks), named("norm", norm), named("output", output.layer));
+  }
+
+private:
+  template<class Ids>
+  constexpr auto looked_up(Ids const& ids) const {
+    if constexpr (std::is_same_v<Activation, T>) return tokens(ids);
+    else return cast<Activation>(tokens(ids));
+  }
+
+  static constexpr double stddev        = Dims::stddev;
+  static constexpr double output_stddev = stddev / math::sqrt(2.0 * Dims::layers);
+};
+
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf
