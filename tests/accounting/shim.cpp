@@ -47,8 +47,8 @@ struct along_a_row {
     meshtf::tensor<double, L, inner> const x{m}, z{m};
     meshtf::tensor<double, L, inner> sums{m};
     m.enter("along_a_row");
-    m.exchange_with_neighbours(x.data(), sums.data(), 3, over, false, false);
-    m.exchange_with_neighbours(x.data(), sums.data(), 3, over, true, true);
+    m.exchange_with_neighbours(x.data(), sums.data(), 3, over, 1, false);
+    m.exchange_with_neighbours(x.data(), sums.data(), 3, over, -1, true);
     m.exclusive_scan(meshtf::reduction::sum, 0., sums.data(), 5, over, false);
   }
 };
@@ -201,8 +201,8 @@ TEST_CASE("parts follow each other in the order of a dimension's axes", "[4]") {
   over.push_back(0);
   auto const part = static_cast<double>(m.place().part_of(over));
   double x = part, from_before = -1, from_after = -1, sum = part;
-  m.exchange_with_neighbours(&x, &from_before, 1, over, false, false);
-  m.exchange_with_neighbours(&x, &from_after, 1, over, true, true);
+  m.exchange_with_neighbours(&x, &from_before, 1, over, 1, false);
+  m.exchange_with_neighbours(&x, &from_after, 1, over, -1, true);
   m.exclusive_scan(meshtf::reduction::sum, 0., &sum, 1, over, true);
   CHECK(from_before == part - 1);
   CHECK(from_after == (part == 3 ? 0 : part + 1));

@@ -1,4 +1,5 @@
-// What a shift or a roll will do, decided before it runs. Along a split dimension, the rows at the edge of each part go to the process next to it.
+// What a shift or a roll will do, decided before it runs. Along a split dimension, the rows at the edge of each part go to the process next to it, and
+// where elements move by a part or more, all rows go to two processes next to one another.
 #pragma once
 
 #include <meshtf/plan/displace_plan.hpp>
@@ -11,19 +12,19 @@ inline namespace v0 {
 template<class Dim, class Axes>
 struct rolled_parts_differ {};
 
-/// The rows of a part of `room` elements that stay when elements move by `offset`, and those that are exchanged at its edges. A row has the elements
+/// The rows of a part of `room` elements that stay together when elements move by `offset`, and those that go one part further. A row has the elements
 /// of one index of the dimension.
 struct shifted_rows {
-  extent exchanged = 0;  // rows that come from the neighbour, and that go to the other one
-  extent stay      = 0;
-  extent from = 0, to = 0;       // the first row that stays, before and after
-  extent leave = 0, arrive = 0;  // the first row that goes away, and the first that comes, in their places
-  bool backwards = false;        // rows go to the part before
+  extent further = 0;  // rows that go to the part after the one that takes the others, and that come from so far
+  extent stay    = 0;
+  extent from = 0, to = 0;  // the first of those that stay together, before and after
+  extent leave = 0, arrive = 0;  // the first of those that go further, and of those that come, in their places
+  extent stay_by = 0, leave_by = 0;  // parts
 
   static constexpr shifted_rows plan(extent offset, extent room) {
-    extent const n = offset < 0 ? -offset : offset;
-    if (offset < 0) return {.exchanged = n, .stay = room - n, .from = n, .arrive = room - n, .backwards = true};
-    return {.exchanged = n, .stay = room - n, .to = n, .leave = room - n};
+    extent const n = offset < 0 ? -offset : offset, parts = n == 0 ? 0 : (n - 1) / room, rows = n - parts * room;
+    if (offset < 0) return {.further = rows, .stay = room - rows, .from = rows, .arrive = room - rows, .stay_by = -parts, .leave_by = -parts - 1};
+    return {.further = rows, .stay = room - rows, .to = rows, .leave = room - rows, .stay_by = parts, .leave_by = parts + 1};
   }
 };
 
@@ -50,9 +51,10 @@ void compute(copy_rows<T> const&, displace_steps const&, place_in_mesh const&, T
 
 }  // namespace task
 
-/// The elements of a tensor of shape `X` move along `Along`, and those at the edges of parts to other processes.
-template<Layout L, class X, class Along>
-struct shift_plan : displace_plan<L, X, Along> {
+/// The elements of a tensor of shape `X` move along `Along`, which may become `To` with as many parts, and those at the edges of parts to other
+/// processes.
+template<Layout L, class X, class Along, class To = Along>
+struct shift_plan : displace_plan<L, X, Along, To> {
   static constexpr bool exchanges = !detail::may_be_whole<L, Along>;
   static constexpr bool even      = !exchanges || !is_uneven<L, shape<Along>>;
   using verdict                   = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;

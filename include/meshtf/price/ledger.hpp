@@ -160,9 +160,9 @@ public:
   constexpr void all_gather(T*, extent part, axis_set over) {
     this->note_collective(collective::all_gather, reduction::sum, element_of<T>, part, over);
   }
-  /// The price is that of a process which has a neighbour on both sides.
+  /// The price is that of a process which has somebody to hand to.
   template<class T>
-  constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const& over, bool, bool) {
+  constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const& over, extent, bool) {
     this->note_collective(collective::neighbours, reduction::sum, element_of<T>, n, over.set());
   }
   template<class T>

@@ -218,14 +218,13 @@ public:
     meshtf::all_gather(along(over), part, n, whole);
   }
 
-  /// A dimension is split over the axes `over`. Each process hands the n elements at `x` to the one that holds the part after its own, or before it
-  /// (`backwards`), and gets into `z` what comes from the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is
+  /// A dimension is split over the axes `over`. Each process hands the n elements at `x` to the one whose part comes `by` parts after its own (before it,
+  /// if `by` is negative), and gets into `z` what comes from the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is
   /// followed by the first.
   template<class T>
-  void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, bool backwards, bool wraps) {
-    auto const span    = calls<T>(collective::neighbours, reduction::sum, n, over.set());
-    int const sideways = backwards ? -1 : 1;
-    meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, sideways, wraps), z, neighbour(over, -sideways, wraps), n);
+  void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, extent by, bool wraps) {
+    auto const span = calls<T>(collective::neighbours, reduction::sum, n, over.set());
+    meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, by, wraps), z, neighbour(over, -by, wraps), n);
   }
 
   /// In place: a dimension is split over the axes `over`; `data` becomes what the processes that hold the parts before this process's own have there,

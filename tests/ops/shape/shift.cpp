@@ -87,16 +87,6 @@ TEST_CASE("one row to the process next to it is one message, and one for the gra
   CHECK(sends.calls[2].kind == collective::neighbours);
 }
 
-TEST_CASE("a shift beyond the next part is named", "[2]") {
-  auto& m = processes<zoo::pair>();
-  tensor<double, zoo::data, batch> const x{m};
-  CHECK_THROWS_WITH((shift<batch>(x, -5)), "shift of " + std::string{name_of<batch>()} +
-                                               " by -5 reaches beyond the part next to each, expected -4 to 4: it is split into parts of 4 elements; "
-                                               "reshard to a layout in which it is whole");
-  CHECK_NOTHROW(shift<batch>(x, 4));
-  CHECK_NOTHROW(roll<batch>(x, 11));
-}
-
 TEST_CASE("a roll of what is counted goes around those that there are", "[1]") {
   auto& m = processes<single>();
   counted<rest> const three{m, 3};

@@ -14,10 +14,10 @@ inline namespace v0 {
 ///     auto before = shift<length>(x, 1);   // what stood one place earlier
 ///
 /// All processes must say the same `offset`. Where `Along` is whole, it is local. Where it is split, each process hands the `offset` rows at the edge of
-/// its part to the process next to it (one message of kind `neighbours`), so `offset` is at most the size of a part; the price depends on it. An open
-/// sum stays open.
-/// Gradient: dz shifted back, with the same message; that of a parameter stays open. Errors: `software_error` if `offset` reaches beyond a neighbour.
-/// Source: Shazeer et al., Mesh-TensorFlow (2018); `shift` there reaches any distance, with two messages.
+/// its part to the process next to it (one message of kind `neighbours`). Beyond the size of a part, all rows go to two processes that are next to one
+/// another (two messages, or one for whole parts). So the price depends on `offset`. An open sum stays open.
+/// Gradient: dz shifted back, with the same messages; that of a parameter stays open.
+/// Source: Shazeer et al., Mesh-TensorFlow (2018).
 template<Dimension Along, detail::Operand X>
 constexpr auto shift(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
   using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
@@ -42,7 +42,7 @@ constexpr auto shift(X const& operand, extent offset, V value, std::source_locat
 /// z[i] = x[i - offset] along `Along`, where the last element is followed by the first; of the same shape and placement.
 ///
 /// It sends what `shift` sends, the shorter way around; the parts of a split dimension are equal. Gradient: dz rolled back; that of a
-/// parameter stays open. Errors: as of `shift`.
+/// parameter stays open.
 template<Dimension Along, detail::Operand X>
 constexpr auto roll(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
   using verdict = roll_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
