@@ -15,6 +15,7 @@ struct grid : mesh<rows, cols> {};
 
 struct batch : dim<4> {};
 struct length : dim<12> {};
+struct shorter : dim<11> {};
 struct groups : dim<8> {};
 struct all_groups : dim<8> {};
 struct experts : dim<6> {};
@@ -24,8 +25,8 @@ struct taps : dim<3> {};
 struct channels : dim<2> {};
 
 /// A row of two parts, one of four, and names that change places along one axis.
-struct mixed : layout<grid, split<batch, rows>, split<length, cols>, split<groups, rows>, split<experts, rows>> {};
-struct in_a_row : layout<grid, split<length, cols, rows>> {};
+struct mixed : layout<grid, split<batch, rows>, split<length, cols>, padded<shorter, cols>, split<groups, rows>, split<experts, rows>> {};
+struct in_a_row : layout<grid, split<length, cols, rows>, padded<shorter, cols, rows>> {};
 
 struct sends {
   template<Layout L>
@@ -51,6 +52,21 @@ struct sends_halos {
     auto const y    = conv<window<length, taps>, width, channels>(w, filter);
     auto const one  = sum(square(x));
     auto const two  = sum(square(y));
+    auto const loss = one + two;
+    backward(loss);
+  }
+};
+
+struct exchanges_parts {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m) const {
+    parameter<float, L, batch, length, width> w{m};
+    parameter<float, L, length, width> v{m};
+    auto const x    = tanh(flip<length>(w));
+    auto const y    = tanh(pad<shorter, length>(tanh(slice<length, shorter>(x, 1)), 1));
+    auto const z    = shift<length>(v, 4);
+    auto const one  = sum(square(y));
+    auto const two  = sum(square(z));
     auto const loss = one + two;
     backward(loss);
   }
@@ -98,6 +114,13 @@ TEST_CASE("a halo sends an edge to each side, and so does a convolution, which s
   CHECK(bytes == 2 * 4 * 4 * 5 * (2 + 1 + 1 + 1));  // there and back, rows of 4 x 5 floats
   check<mixed>(sends_halos{});
   check<in_a_row>(sends_halos{});
+}
+
+TEST_CASE("flip, slice, pad and a far shift send what is promised", "[4]") {
+  static constexpr auto promised = dry_run<in_a_row>(exchanges_parts{});
+  static_assert(promised.calls<collective::permute>() == 2 && promised.calls<collective::neighbours>() == 4 + 4);
+  check<mixed>(exchanges_parts{});
+  check<in_a_row>(exchanges_parts{});
 }
 
 TEST_CASE("names that change places along one axis are one all-to-all", "[4]") {

@@ -7,28 +7,49 @@ using namespace meshtf;
 
 struct batch : dim<8> {};
 struct length : dim<6> {};
+struct five : dim<5> {};
 struct longer : dim<10> {};
 struct model : dim<16> {};
+struct twelve : dim<12> {};
 struct some : up_to<4> {};
 
 struct rows : axis<2> {};
 struct solo : axis<1> {};
-struct grid : mesh<rows, solo> {};
+struct cols : axis<3> {};
+struct grid : mesh<rows, solo, cols> {};
 
 struct by_batch : layout<grid, split<batch, rows>, split<length, solo>> {};
 struct by_length : layout<grid, split<length, rows>> {};
 struct by_longer : layout<grid, split<longer, rows>> {};
+struct unequal : layout<grid, padded<batch, cols>, split<some, rows>> {};
+struct by_all : layout<grid, split<twelve, cols, rows>> {};
+struct corresponding : layout<grid, padded<length, cols>, padded<five, cols>> {};
 struct clash : layout<grid, split<batch, rows>, split<longer, rows>> {};
 
 using x = shape<batch, length, model>;
 
-static_assert(is_legal<displace_verdict<by_batch, x, length>>);  // an axis of size 1 splits nothing
-static_assert(std::same_as<displace_verdict<by_batch, x, batch>, displaced_dim_is_split<batch, axes<rows>>>);
-static_assert(std::same_as<displace_verdict<by_batch, x, longer>, dim_is_not_in_tensor<longer>>);
+static_assert(is_legal<flip_verdict<by_batch, x, length>>);  // an axis of size 1 splits nothing
+static_assert(is_legal<flip_verdict<by_batch, x, batch>>);                                 // equal parts change places
+static_assert(std::same_as<flip_verdict<unequal, x, batch>, displaced_dim_is_split<batch, axes<cols>>>);
+static_assert(std::same_as<flip_verdict<unequal, shape<some>, some>, displaced_dim_is_split<some, axes<rows>>>);
+static_assert(std::same_as<flip_verdict<by_batch, x, longer>, dim_is_not_in_tensor<longer>>);
+
+// of six parts, each process wants the one with the opposite number
+constexpr reshard_move opposite = flip_plan<by_all, shape<twelve, model>, twelve>::exchange;
+static_assert(opposite.processes == 6 && opposite.block == 2 * 16 && opposite.over == axis_set_of<grid, axes<rows, cols>>);
+static_assert([] {
+  for (extent rank = 0; rank < 6; ++rank) {  // row-major over rows and cols, but parts are numbered with cols outermost
+    extent const row = rank / 3, col = rank % 3, wanted = (1 - row) * 3 + 2 - col;
+    auto const partners = partners_of(opposite, axis_sizes<grid>, rank);
+    if (partners.from != wanted || partners.to != wanted) return false;
+  }
+  return true;
+}());
 
 static_assert(is_legal<pad_verdict<by_batch, x, length, longer>>);
 static_assert(is_legal<pad_verdict<by_longer, x, length, longer>>);  // each process keeps its part
 static_assert(std::same_as<pad_verdict<by_length, x, length, longer>, displaced_dim_is_split<length, axes<rows>>>);
+static_assert(is_legal<pad_verdict<corresponding, shape<five, model>, five, length>>);  // by parts of two
 static_assert(std::same_as<pad_verdict<by_batch, shape<longer>, longer, length>, padded_dim_is_smaller<length, longer>>);
 static_assert(std::same_as<pad_verdict<by_longer, shape<some>, some, longer>, padded_dim_is_counted<some>>);
 static_assert(std::same_as<pad_verdict<clash, x, length, longer>, one_axis_splits_two_dims<rows, batch, longer>>);

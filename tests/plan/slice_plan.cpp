@@ -8,6 +8,8 @@ using namespace meshtf;
 struct batch : dim<8> {};
 struct longest : dim<32> {};
 struct length : dim<6> {};
+struct five : dim<5> {};
+struct four : dim<4> {};
 struct model : dim<16> {};
 
 struct rows : axis<2> {};
@@ -17,6 +19,7 @@ struct grid : mesh<rows, solo> {};
 struct by_batch : layout<grid, split<batch, rows>, split<longest, solo>> {};
 struct by_length : layout<grid, split<length, rows>> {};
 struct by_longest : layout<grid, split<longest, rows, solo>> {};
+struct corresponding : layout<grid, split<length, rows>, padded<five, rows>, padded<four, rows>> {};
 struct clash : layout<grid, split<batch, rows>, split<length, rows>> {};
 
 using x = shape<longest, model>;
@@ -28,6 +31,8 @@ static_assert(is_legal<slice_verdict<by_batch, x, longest, length>>);   // an ax
 static_assert(is_legal<slice_verdict<by_length, x, longest, length>>);
 static_assert(is_legal<slice_verdict<by_batch, x, longest, longest>>);
 static_assert(std::same_as<slice_verdict<by_longest, x, longest, length>, sliced_dim_is_split<longest, axes<rows, solo>>>);
+static_assert(is_legal<slice_verdict<corresponding, shape<length, model>, length, five>>);  // both have parts of three
+static_assert(std::same_as<slice_verdict<corresponding, shape<length, model>, length, four>, sliced_dim_is_split<length, axes<rows>>>);
 static_assert(std::same_as<slice_verdict<by_batch, x, batch, length>, dim_is_not_in_tensor<batch>>);
 static_assert(std::same_as<slice_verdict<by_batch, shape<length>, length, longest>, slice_is_larger_than_dim<longest, length>>);
 static_assert(std::same_as<slice_verdict<by_batch, shape<longest, length>, longest, length>, dim_appears_twice<length>>);

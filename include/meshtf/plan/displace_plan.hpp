@@ -1,12 +1,14 @@
 // What an operation that moves elements along a dimension will do, decided before it runs: flip, roll, shift and pad.
 #pragma once
 
+#include <meshtf/plan/reshard/moves.hpp>
 #include <meshtf/plan/slice_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 
-/// The elements move along `Dim`, all of which is needed, and which is split over `Axes`. First reshard to a layout in which it is whole.
+/// The elements move along `Dim`, which is split over `Axes` so that they would go to many processes: it is padded, or it is flipped and its parts are not
+/// equal. First reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct displaced_dim_is_split {};
 
@@ -108,9 +110,37 @@ struct displace_plan {
       plan_steps<L, displace_steps, united<X, shape<To>>, From, To>(arrays_of<X, result>{});
 };
 
+/// A tensor of shape `X` is flipped along `Along`. Where that is split into equal parts, each process flips its own, and the first part goes to the
+/// last process, and so on.
+template<Layout L, class X, class Along>
+struct flip_plan : displace_plan<L, X, Along> {
+  static constexpr bool exchanges = !detail::may_be_whole<L, Along> && !is_uneven<L, shape<Along>>;
+  using verdict                   = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>,
+                                                    std::conditional_t<exchanges, legal, detail::whole_to_displace<L, Along>>>;
+
+  /// The way of a shard between processes. Parts are numbered as the processes hold them, and each wants the one with the opposite number.
+  static constexpr reshard_move exchange = [] {
+    constexpr extent shard = shard_size<L, X>;
+    reshard_move m{.what = transfer_kind::permute, .send = shard, .result = shard, .block = shard};
+    if constexpr (exchanges) {
+      constexpr placed along = placed_under<L, Along>;
+      for (int i = along.over.count; i-- > 0;) {
+        int const axis = along.over[i];
+        extent const n = axis_sizes<typename L::mesh_type>[static_cast<std::size_t>(axis)];
+        m.holds[axis]  = m.processes;
+        m.wants[axis]  = -m.processes;
+        m.processes *= n;
+        if (n > 1) m.over |= axis_set{1} << axis;
+      }
+      m.wants_first = along.parts - 1;
+    }
+    return m;
+  }();
+};
+
 /// `legal`, or the objection to `flip<Along>` of a tensor of shape `X`.
 template<Layout L, class X, class Along>
-using displace_verdict = typename displace_plan<L, X, Along>::verdict;
+using flip_verdict = typename flip_plan<L, X, Along>::verdict;
 
 namespace detail {
 
@@ -125,8 +155,9 @@ struct padding_sizes {
 
 /// `legal`, or the objection to `pad<From, To>` of a tensor of shape `X`.
 template<Layout L, class X, class From, class To>
-using pad_verdict = first_objection<typename displace_plan<L, X, From, To>::verdict, typename detail::padding_sizes<From, To>::verdict,
-                                    placement_verdict_of<L, replaced<X, From, shape<To>>>>;
+using pad_verdict = first_objection<detail::dims_are_in<X, From>, placement_verdict_of<L, X>,
+                                    std::conditional_t<detail::parts_correspond<L, From, To>, legal, detail::whole_to_displace<L, From>>,
+                                    typename detail::padding_sizes<From, To>::verdict, placement_verdict_of<L, replaced<X, From, shape<To>>>>;
 
 }  // namespace v0
 }  // namespace meshtf

@@ -69,14 +69,29 @@ namespace detail {
 template<class L, class D>
 inline constexpr bool may_be_whole = is_undecided<L> || placed_under<L, D>.parts == 1;
 
+/// Whether parts of `D` and `E` with the same number are in one process and have room for the same number of elements, so that what is sliced from one
+/// or padded to the other moves by few elements.
+template<class L, class D, class E>
+inline constexpr bool parts_correspond = [] {
+  if constexpr (is_undecided<L> || CountedDimension<D> || CountedDimension<E>) return false;
+  else {
+    constexpr placed d = placed_under<L, D>, e = placed_under<L, E>;
+    return d.parts > 1 && d.over == e.over && d.room() == e.room();
+  }
+}();
+
+template<class L, class D>
+using sliced_whole = std::conditional_t<may_be_whole<L, D>, legal, sliced_dim_is_split<D, axes_of<L, D>>>;
+
 }  // namespace detail
 
 /// `To::size` neighbours along `From` of a tensor of shape `X`, as the dimension `To`. If `To` is split, they are first taken as a whole dimension,
-/// and each process then keeps its own part.
+/// and each process then keeps its own part. If parts of both correspond, the elements move along `From` first, some of them to the process next to it,
+/// and its last ones are left out.
 template<Layout L, class X, class From, class To>
 struct slice_plan {
   using result  = replaced<X, From, shape<To>>;
-  using whole   = std::conditional_t<detail::may_be_whole<L, From>, legal, sliced_dim_is_split<From, axes_of<L, From>>>;
+  using whole   = std::conditional_t<detail::parts_correspond<L, From, To>, legal, detail::sliced_whole<L, From>>;
   using fits    = std::conditional_t<To::size <= From::size, legal, slice_is_larger_than_dim<To, From>>;
   using verdict = first_objection<detail::dims_are_in<X, From>, fits, placement_verdict_of<L, X>, whole, placement_verdict_of<L, result>>;
 

@@ -23,7 +23,8 @@ template<Layout L, class X, class From, class... To>
 struct cutting {
   static constexpr extent sum = (To::size + ...);
   using adds_up               = std::conditional_t<sum == From::size, legal, pieces_do_not_add_up_to_dim<From, sum>>;
-  using verdict               = first_objection<dims_are_in<X, From>, can_be_cut<From>, can_be_cut<To>..., adds_up, slice_verdict<L, X, From, To>...>;
+  using verdict =
+      first_objection<dims_are_in<X, From>, can_be_cut<From>, can_be_cut<To>..., adds_up, sliced_whole<L, From>, slice_verdict<L, X, From, To>...>;
 };
 
 }  // namespace detail

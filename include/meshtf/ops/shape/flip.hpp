@@ -8,20 +8,41 @@
 namespace meshtf {
 inline namespace v0 {
 
+namespace detail {
+
+template<class Along, class T, class L, class... D>
+constexpr auto flipped(tensor<T, L, D...> const& x) {
+  using plan     = flip_plan<wet<L>, shape<D...>, Along>;
+  auto& m        = x.machine();
+  extent const n = plan::exchanges ? placed_under<L, Along>.room() : m.counted().template of<Along>();
+  auto part      = moved_along<Along, Along>(x, {.offset = n - 1, .reversed = true}, T{});
+  if constexpr (plan::exchanges) {
+    auto z = tensor<T, L, D...>::uninitialised(m);
+    m.move(plan::exchange, static_cast<T const*>(part.data()), z.data());
+    return z;
+  } else {
+    return part;
+  }
+}
+
+}  // namespace detail
+
 /// The elements of `x` along `Along` from the last to the first; of the same shape and placement.
 ///
-/// `Along` is whole under the layout. Local; an open sum stays open. Gradient: dz flipped; that of a parameter stays open.
+/// Where `Along` is whole, it is local. Where it is split into equal parts, the first part goes to the last process and so on (one `permute`). An open
+/// sum stays open. Gradient: dz flipped; that of a parameter stays open.
 template<Dimension Along, detail::Operand X>
 constexpr auto flip(X const& operand, std::source_location at = std::source_location::current()) {
-  using verdict = displace_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = flip_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: flip can't work along this dimension");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
     return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
-      auto& m = x.machine();
-      m.enter("flip", at);
-      return detail::displaced<Along, Along>(x, {.offset = m.counted().template of<Along>() - 1, .reversed = true});
+      x.machine().enter("flip", at);
+      auto z = detail::flipped<Along>(x);
+      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { detail::contribute(to, detail::flipped<Along>(dz), owed); });
+      return z;
     });
   }
 }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include <meshtf/ops/shape/slice.hpp>
-#include <meshtf/tensor/displaced.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -23,7 +22,8 @@ template<class From, class To, class T, class L, class... D>
 constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, std::source_location at) {
   if (before < 0 || before > To::size - From::size) throw_pad_outside<From, To>(before);
   x.machine().enter("pad", at);
-  if constexpr (may_be_whole<wet<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
+  if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, before, value);
+  else if constexpr (may_be_whole<wet<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
   else return own_part<To>(displaced<From, whole_part<To>>(x, {.offset = -before}, value));
 }
 
@@ -35,7 +35,7 @@ constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, st
 ///
 /// `From` is whole under the layout; where `To` is split, each process keeps its part. Local; an open sum stays open. `To` must not be split over an
 /// axis that it may owe. Gradient: the elements of dz that come from `x`; that of a parameter stays open, that of another value is gathered over the
-/// axes that split `To`. Errors: `software_error` if `To` has no room for so many elements before those of `x`.
+/// axes that split `To`. `From` may be split too if both have parts of one size over the same axes, as for `slice`. Errors: `software_error` if `To` has no room for so many elements before those of `x`.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto pad(X const& operand, extent before, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
@@ -49,7 +49,8 @@ constexpr auto pad(X const& operand, extent before, std::source_location at = st
                                                  [&](auto const& x) { return detail::padded_to<From, To>(x, before, detail::element_in<X>{}, at); });
 }
 
-/// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements behind, is refused). It would be added up with the addends of an open sum, so `x` is finished.
+/// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements behind, is refused). It would be added up
+/// with the addends of an open sum, so `x` is finished.
 template<Dimension From, Dimension To, detail::Operand X, Number V>
 constexpr auto pad(X const& operand, extent before, V value, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
@@ -57,7 +58,7 @@ constexpr auto pad(X const& operand, extent before, V value, std::source_locatio
   static_assert(accepted<whole>, "meshtf: each addend would bring its own padding: pad<...>(finish(x), before, value)");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: pad can't give this dimension further elements");
   static_assert(!(std::integral<V> && FloatingElement<detail::element_in<X>>),
-                "meshtf: pad's third argument is the value of further elements, 3. for 3; how many follow is said by the sizes");
+                "meshtf: pad's third argument is the value of further elements, 3. for 3; the sizes say how many");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
   else return detail::padded_to<From, To>(detail::entered(operand), before, static_cast<detail::element_in<X>>(value), at);
 }

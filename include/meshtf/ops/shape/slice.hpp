@@ -7,7 +7,7 @@
 #include <meshtf/core/name.hpp>
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/plan/slice_plan.hpp>
-#include <meshtf/tensor/operation.hpp>
+#include <meshtf/tensor/shifted.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -48,10 +48,11 @@ constexpr auto own_part(tensor<T, L, D...> const& x) {
   return relocate<tensor_of<T, L, result>, relocation<wet<L>, cut, wet<L>, result>>(x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
 }
 
-/// The slice where `To` may be split: it is then taken as a whole dimension first.
+/// The slice where `To` may be split: it is then taken as a whole dimension first, or where `From` is split alike, moved to the front.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
-  if constexpr (may_be_whole<wet<L>, To>) return sliced<From, To>(x, first);
+  if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, -first);
+  else if constexpr (may_be_whole<wet<L>, To>) return sliced<From, To>(x, first);
   else return own_part<To>(sliced<From, whole_part<To>>(x, first));
 }
 
@@ -62,8 +63,12 @@ constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
 ///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length, model]
 ///
 /// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros. That of a
-/// parameter stays open; that of another value is gathered over the axes that split `To`. Errors: `software_error` if the slice would reach outside,
-/// or past what is counted. An open sum stays open: its addends are sliced. `To` must not be split over an axis that the sum may owe.
+/// parameter stays open; that of another value is gathered over the axes that split `To`.
+///
+/// `From` may be split too if both have parts of one size over the same axes: 1024 elements and the 1023 from the second on, where the rule of the latter
+/// is `padded`. Each process then hands the `first` rows of its part to the process before it, as `shift` does, and the gradient hands them back.
+/// Errors: `software_error` if the slice would reach outside, or past what is counted. An open sum stays open: its addends are sliced. `To` must not be
+/// split over an axis that the sum may owe.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto slice(X const& operand, extent first, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;

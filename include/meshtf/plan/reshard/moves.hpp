@@ -34,6 +34,7 @@ struct reshard_move {
   small_array<extent, max_axes> offset{};  // of a slice: the part starts at the sum, over all axes, of this times the coordinate of the process
   small_array<extent, max_axes> holds{},
       wants{};  // of a permute, as `offset`: the sums are the numbers of the shard that the process has and of the one that it gets
+  extent wants_first = 0;  // of a permute: added to the latter
 };
 
 /// Why there are no moves. The dimension is its position in the tensor, the axis its number in the mesh.
@@ -135,7 +136,7 @@ constexpr permute_partners partners_of(reshard_move const& m, std::span<extent c
     extent holds = 0, wants = 0;
   };
   auto const of = [&](extent q) {
-    numbers n;
+    numbers n{.wants = m.wants_first};
     for (std::size_t a = axes.size(); a-- > 0;)
       if (m.over >> a & 1) {
         n.holds += q % axes[a] * m.holds[a];
