@@ -28,34 +28,15 @@
 #include <meshtf/plan/reshard/moves.hpp>
 #include <meshtf/price/machine.hpp>
 #include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/carry_out.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
 #include <meshtf/runtime/profile.hpp>
 #include <meshtf/runtime/replicas.hpp>
+#include <meshtf/runtime/scratch_memory.hpp>
 
 namespace meshtf {
 inline namespace v0 {
-
-namespace detail {
-
-/// Memory of `m` for the time of a message or a task; given back even if that fails.
-template<class T, class Machine>
-class scratch_memory {
-public:
-  scratch_memory(Machine& m, extent n) : machine_(m), size_(n), data_(m.template take<T>(n)) {}
-  scratch_memory(scratch_memory const&) = delete;
-  void operator=(scratch_memory const&) = delete;
-  ~scratch_memory() { machine_.give(data_, size_); }
-
-  T* data() const { return data_; }
-
-private:
-  Machine& machine_;
-  extent size_;
-  T* data_;
-};
-
-}  // namespace detail
 
 namespace detail {
 
@@ -268,25 +249,7 @@ public:
     extent const extra = scratch_of(move, element_of<T>);
     auto const span    = calls<T>(collective_of(move), reduction::sum, move.send, move.over);
     detail::scratch_memory<T, Self> const scratch{self(), extra};
-    auto const& comm  = along(move.over);
-    T* const buffer   = scratch.data();  // at the start, where it is aligned for wider elements
-    T* const packed   = buffer + (move.what == transfer_kind::reduce_scatter ? exchange_scratch(move.block, element_of<T>) : 0);
-    T* const received = packed + (move.packs ? move.send : 0);
-    if (move.packs) kernel::copy_nest(move.pack, packed, x);
-    T const* const sent = move.packs ? packed : x;
-    T* const arriving   = move.unpacks ? received : z;
-    switch (move.what) {
-      case transfer_kind::all_gather: meshtf::all_gather(comm, sent, move.block, arriving); break;
-      case transfer_kind::all_to_all: meshtf::all_to_all(comm, sent, move.block, arriving); break;
-      case transfer_kind::reduce_scatter: meshtf::reduce_scatter(comm, reduction::sum, sent, move.block, buffer, arriving); break;
-      case transfer_kind::permute: {
-        auto const partners = partners_of(move, axis_sizes<M>, comm.rank());
-        meshtf::permute(comm, sent, static_cast<int>(partners.to), arriving, static_cast<int>(partners.from), move.block);
-        break;
-      }
-      default: break;  // an all-reduce works in place: `all_reduce`
-    }
-    if (move.unpacks) kernel::copy_nest(move.unpack, z, static_cast<T const*>(received));
+    detail::carry_out(along(move.over), axis_sizes<M>, move, x, z, scratch.data());
   }
   /// Undoes a slice: copies the `move.result` elements of `x` to their place among the `move.send` of `z`.
   template<class T>
