@@ -163,7 +163,7 @@ struct model {
     opt.step(list());
   }
   void spoil(bool all) {
-    auto const arrays = detail::arrays_of(list(), opt);
+    auto const arrays = detail::kept_arrays_of(list(), opt);
     arrays.for_each([&](auto const& array) { spoil_padding(w.machine(), array, all); });
   }
 };
@@ -320,7 +320,7 @@ TEST_CASE("a held element that is not finite is found, wherever it is") {
   for (bool sharded : {false, true}) {
     model<parts> net{m, sharded};
     net.spoil(false);
-    auto const arrays = [&] { return detail::arrays_of(net.list(), net.opt); };
+    auto const arrays = [&] { return detail::kept_arrays_of(net.list(), net.opt); };
     CHECK(detail::not_finite_in(m, arrays()) == "");
     if (m.rank() == 2) net.f.local()(5, 0) = std::numeric_limits<float>::infinity();  // the last element of the last process
     CHECK(detail::not_finite_in(m, arrays()) == "f");

@@ -29,7 +29,7 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
   if constexpr (can_be_kept<List, Optimizer>()) {
     auto& m = machine_of(list, "a checkpoint");
     m.compare_call("save", path);
-    auto const arrays    = arrays_of(list, opt);
+    auto const arrays    = kept_arrays_of(list, opt);
     auto const is_finite = [longest = longest_header_of(arrays)](std::string const& name) { return is_finite_checkpoint(name, longest); };
     write_checkpoint(
         m, arrays, about_checkpoint(opt, position),

@@ -69,7 +69,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
   auto& m = machine_of(list, "a checkpoint");
   m.compare_call("load", path);
   auto const& world     = m.world();
-  auto const parameters = arrays_of(list, no_optimizer{});
+  auto const parameters = kept_arrays_of(list, no_optimizer{});
   check_names(parameters);
   auto const states = states_expected(list, opt);
   std::optional<safetensors_reader> file;
@@ -97,7 +97,7 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     if constexpr (Parameter<W>)
       if (had_state) opt.make_arrays(w);
   });
-  read_arrays(m, arrays_of(list, opt), contents.kept, file ? &*file : nullptr);
+  read_arrays(m, kept_arrays_of(list, opt), contents.kept, file ? &*file : nullptr);
   number = 0;
   list.for_each_tensor([&]<class W>(W& w) {
     [[maybe_unused]] bool const had_state = contents.kept[number++] != 0;

@@ -125,7 +125,7 @@ template<class List>
 using mesh_of_list = typename layout_of_list<List>::mesh_type;
 
 template<class List, class Optimizer>
-kept_arrays<mesh_of_list<List>> arrays_of(List const& list, Optimizer const& opt) {
+kept_arrays<mesh_of_list<List>> kept_arrays_of(List const& list, Optimizer const& opt) {
   using mesh_type = mesh_of_list<List>;
   kept_arrays<mesh_type> arrays;
   list.for_each_named([&]<class W>(std::string const& name, W& w) {
