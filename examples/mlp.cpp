@@ -8,8 +8,8 @@
 
 #include <meshtf/data/batches.hpp>
 
+#include "fashion_options.hpp"
 #include "mlp_model.hpp"
-#include "mlp_options.hpp"
 #include "progress.hpp"
 #include "side_by_side.hpp"
 
@@ -60,23 +60,15 @@ void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images,
 
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};  // MPI is up, and an error becomes one line and an exit status
-  auto const chosen = read_options(argc, argv, all_layouts::names());
+  auto const chosen = read_options(argc, argv, all_layouts::names(), 1400);
   if (chosen.help) {
-    if (env.world().rank() == 0) std::fputs(usage, stdout);
+    if (env.world().rank() == 0) std::fputs(usage_of("mlp", "1400, six epochs").c_str(), stdout);
     return 0;
   }
   meshtf::process_mesh<grid> m{env.world()};  // four processes, or a sentence that says so
   agree_on(m, chosen);
 
-  auto images = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "train"); });
-  auto unseen = meshtf::agreed(m.world(), [&] { return meshtf::read_mnist(chosen.data, "t10k"); });
-  m.agree("the images in --data", images.bytes);
-  m.agree("the labels in --data", images.labels);
-  m.agree("the test images in --data", unseen.bytes);
-  m.agree("the test labels in --data", unseen.labels);
-  auto by = standard_scale(images);
-  scale(images, by);
-  scale(unseen, by);
+  auto const [images, unseen] = read_both(m, chosen.data);
 
   side_by_side<grid, rows, cols> table{m};
   all_layouts::visit(chosen.layout, [&]<class L>() {
