@@ -59,7 +59,9 @@ std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
   auto const loss    = mean(losses);
   auto const longest = max<Place>(stop_gradient(logits));
   auto const turned  = einsum<Batch, Key, width>(weights, normed);
-  auto const seen    = attention<Key, Key, width>(turned, turned, turned);
+  auto const of_all  = sum<Batch>(turned);
+  auto const near    = attention<Key, Key, width>(turned, of_all, of_all, {.causal = true, .window = 2});
+  auto const seen    = attention<Key, Key, width>(turned, turned, near);
   auto const nearest = argmax<Key>(weights);  // classes of which there are as many as are counted
   auto const smooth  = softmax_cross_entropy<Key>(weights, nearest, {.label_smoothing = 0.1});
   auto const ordered = sum(sort<Key>(weights) * cumprod<Key>(weights, {.exclusive = true}));
