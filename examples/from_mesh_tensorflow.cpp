@@ -277,13 +277,24 @@ void products(process_mesh<grid>& m) {
   auto const finished = finish(open);
 
   struct memory : dim<4> {};
-  auto const q = random_uniform<float, L, batch, length, heads, key>(m, {.seed = 4});
-  auto const k = random_uniform<float, L, batch, memory, heads, key>(m, {.seed = 5});
+  auto const q        = random_uniform<float, L, batch, length, heads, key>(m, {.seed = 4});
+  auto const k        = random_uniform<float, L, batch, memory, heads, key>(m, {.seed = 5});
+  auto const one_head = random_uniform<float, L, batch, memory, key>(m, {.seed = 6});
 
   //= mtf.layers.dot_product_attention(q, k, v, mask) ||
   //= F.scaled_dot_product_attention(q, k, k, is_causal=True) ||
   //= jax.nn.dot_product_attention(q, k, k, is_causal=True)
   auto const attended = attention<length, memory, key>(q, k, k, {.causal = true});
+
+  //= attention.local_attention_1d(q, k, k, ..., radius=2) ||
+  //= F.scaled_dot_product_attention(q, k, k, attn_mask=band) ||
+  //= jax.nn.dot_product_attention(q, k, k, is_causal=True, local_window_size=(1, 0))
+  auto const near = attention<length, memory, key>(q, k, k, {.causal = true, .window = 2});
+
+  //= transformer_layers.SelfAttention(num_memory_heads=1) ||
+  //= F.scaled_dot_product_attention(q, one_head, one_head, enable_gqa=True) ||
+  //= jax.nn.dot_product_attention(q, one_head, one_head)
+  auto const of_many_heads = attention<length, memory, key>(q, one_head, one_head);
 }
 
 //# Shapes, indices, placements
