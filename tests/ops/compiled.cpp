@@ -64,6 +64,7 @@ void sums(machine<L>& m) {
   CHECK(static_cast<double>(sum(x + x).value()) == 2 * static_cast<double>(sum(x).value()));
   CHECK(all(equal(where(greater(x, 0), x, x + x), x)).value());  // compiled here, since its operands have two types
   CHECK(max<width>(x).size > 0);
+  CHECK(max_pool<window<width, second>>(x).size > 0);
   CHECK(sort_and_argsort<width>(x).value.size > 0);
   CHECK(top_k<width, narrow>(x).index.size > 0);
   CHECK(top_k<batch, narrow>(x).value.size > 0);
@@ -93,6 +94,7 @@ void functions_and_gradients(machine<L>& m) {
   y          = y + scatter<width>(y, ids, gather<width>(w, ids)) + scatter_add<width>(y, ids, gather<width>(w, ids));
   auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w)) +
                sum(cumprod<width>(w)) + sum(cumprod<batch>(w)) + sum(sort<width>(w)) + sum(top_k<batch, narrow>(w).value) +
+               sum(avg_pool<window<width, second>>(w)) +
                sum(nth_element<width, 1>(w).value);
   backward(total);
   CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());  // the user's loop and the library's

@@ -3,4 +3,5 @@
 
 #include <meshtf/ops/window/conv.hpp>
 #include <meshtf/ops/window/halo.hpp>
+#include <meshtf/ops/window/pool.hpp>
 #include <meshtf/ops/window/windows.hpp>
