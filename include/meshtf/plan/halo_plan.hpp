@@ -23,7 +23,7 @@ struct haloed_dim_is_counted {};
 namespace detail {
 
 template<class L, class D, extent Before, extent After, extent Parts>
-struct axes_lookup<L, haloed<D, Before, After, Parts>> : axes_lookup<L, D> {};
+struct axes_lookup<L, haloed<D, Before, After, Parts>> : std::conditional_t<is_undecided<L>, std::type_identity<axes<>>, axes_lookup<L, D>> {};
 
 /// The parts of `D`: under an undecided layout one, since a record leaves such a dimension whole.
 template<class L, class D>
