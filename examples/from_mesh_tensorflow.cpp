@@ -356,6 +356,19 @@ void shapes(process_mesh<grid>& m) {
   //= mtf.shift(x, 1, length, wrap=True) || x.roll(1, 1) || jnp.roll(x, 1, 1)
   auto const round_about = roll<length>(x, 1);
 
+  //= mtf.layers.conv1d(x, hidden, filter_size=3) ||
+  //= F.conv1d(x.mT, w, padding="same").mT ||
+  //= lax.conv_general_dilated(x, w, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
+  auto const filter    = random_uniform<float, L, three, model, hidden>(m, {.seed = 6});
+  auto const convolved = conv<window<length, three>, model, hidden>(x, filter);
+
+  //= mtf.layers.max_pool2d(x, ksize), of whole dimensions || F.max_pool1d(x.mT, 2).mT || nn.max_pool(x, (2,), (2,))
+  struct half : dim<2> {};
+  auto const pooled = max_pool<window<length, two, half, stride<2>>>(x);
+
+  //= mtf.halo_exchange(x, blocks_dim, block_dim, 1) || isend and irecv || lax.ppermute and jnp.concatenate
+  auto const with_edges = halo<batch, 1, 1>(x);
+
   //= mtf.concat([x, x], "length") || x.repeat(1, 2, 1) || jnp.tile(x, (1, 2, 1))
   struct eight : dim<8> {};
   auto const twice = tile<length, eight>(x);
