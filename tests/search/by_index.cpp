@@ -48,4 +48,16 @@ struct uneven : layout<grid, padded<batch, cols>, padded<model, rows>> {};
 
 static_assert(tests::priced_as_dry_runs<step, training, nothing, by_batch, by_vocab, by_slot, by_all, uneven>);
 
+// Of several updates of a row the last counts, so a dimension that only the ids have stays whole, though it is left open.
+constexpr auto open = record<training, batch, length, slot>();
+
+struct by_place : layout<grid, split<length, rows>, split<slot, cols>> {};
+
+static_assert(tests::same_price(price<by_slot>(open), dry_run<training, by_slot>()));
+static_assert(tests::same_price(price<by_batch>(open), dry_run<training, by_batch>()));
+
+template<class L>
+concept has_price = requires { std::bool_constant<(price<L>(open), true)>{}; };
+static_assert(!has_price<by_place> && has_price<nothing>);
+
 }  // namespace

@@ -1,6 +1,7 @@
 // What a scatter, which writes rows to where ids say, will do, decided before it runs.
 #pragma once
 
+#include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/gather_plan.hpp>
 
 namespace meshtf {
@@ -47,8 +48,8 @@ template<class L, class S>
 struct split_updates;
 template<class L, class... D>
 struct split_updates<L, shape<D...>>
-    : std::type_identity<first_objection<std::conditional_t<split_over<L, shape<D>> == 0, legal, scattered_updates_are_split<D, axes_of<L, D>>>...>> {
-};
+    : std::type_identity<first_objection<
+          std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal, scattered_updates_are_split<D, axes_of<L, D>>>...>> {};
 
 }  // namespace detail
 

@@ -84,6 +84,9 @@ public:
   /// An operation renames the elements of `seen` and moves none. Layouts under which it would have to move them are not priced.
   constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) { record_.keep_alike(seen, parts); }
 
+  /// An operation needs all of `dim`. Layouts that split it are not priced.
+  constexpr void keep_whole(undecided_dim const& dim) { record_.whole |= dim.open; }
+
   // ---- memory
   template<class T>
   constexpr T* take(undecided_size n, detail::recorded_array& a) {

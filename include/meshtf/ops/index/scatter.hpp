@@ -16,6 +16,12 @@ using scatter_operands = first_objection<
     fit_verdict<tensor<std::int32_t, layout_in<X>>, tensor<typename I::element_type, typename I::layout_type>>,
     open_verdict<layout_in<X>, united<typename I::shape_type, shape_in<X>>, union_of<layout_in<X>, axes_owed_by<X>, axes_owed_by<Y>>>>;
 
+/// Under an undecided layout: dimensions that only the ids have must be whole.
+template<class L, class M, class... D>
+constexpr void keep_updates_whole(M& m, shape<D...>) {
+  if constexpr (is_undecided<L>) (m.keep_whole(placed_dims<L, shape<D>>[0]), ...);
+}
+
 /// The result of `scatter` of tensors. The gradient of an update that a later one has replaced is zero.
 template<class Plan, class T, class L, class... B, Tensor I, class... U>
 constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T, L, U...> const& updates) {
@@ -56,6 +62,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
     return detail::rejected{};
   } else {
     detail::entered(base).machine().enter("scatter", at);
+    detail::keep_updates_whole<L>(detail::entered(base).machine(), without<typename I::shape_type, detail::shape_in<X>>{});
     if constexpr (detail::OpenSum<X>) {
       axis_set const owed = base.owed() | updates.owed();
       auto const x        = detail::addends_over(base, owed);
