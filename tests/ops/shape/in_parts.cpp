@@ -105,10 +105,10 @@ TEST_CASE("far shifts of what is counted", "[4]") {
 }
 
 TEST_CASE("what they send", "[1]") {
-  constexpr auto price = [](auto const& f) {
-    return bill{dry_run<on_four>([&]<Layout L>(machine<L>& m) {
+  constexpr auto price = []<class F>(F) {
+    return bill{dry_run<on_four>([]<Layout L>(machine<L>& m) {
       tensor<float, L, in, twelve> const x{m};
-      (void)f(x);
+      (void)F{}(x);
     })};
   };
   // a row has 6 elements, a part 3 rows
