@@ -8,6 +8,9 @@ The tests run 100 of them: -DMESHTF_FUZZ_PROGRAMS=1000 -DMESHTF_FUZZ_SEED=7 runs
 
 Sizes are 1 to 9, so few of them divide by anything. Each axis of the mesh splits one dimension, or none; a program knows along which dimensions an
 operation may work when they are split. Values stay moderate: what grows is followed by a tanh before it is used again.
+
+Every fourth program also has ints and bools, which are exact under every layout; half of these programs have a dimension of which the elements are
+counted. What it shows of a counted dimension is a sum, as there is nothing to compare past the count.
 """
 import argparse
 import pathlib
@@ -35,10 +38,20 @@ class program:
         self.rules, self.other_rules = self.layout(), self.layout()
         self.lines, self.values, self.parameters, self.unused = [], {}, [], []
         self.ids = 0
+        self.ints, self.bools, self.counted, self.count = {}, {}, None, 0
+        self.operations = OPERATIONS
+        if number % 4 == 3:
+            self.operations = OPERATIONS + EXACT
+            if self.r.random() < 0.5:
+                self.counted = self.r.choice(DIMS)
+                self.count = self.r.randint(1, self.size[self.counted])
+                self.lines.append(f"counted<{self.counted}> const there{{m, {self.count}}};")
         for _ in range(self.r.randint(2, 4)):
             self.parameter()
         for _ in range(self.r.randint(3, 8)):
             self.operation()
+        if number % 4 == 3:
+            self.whole_numbers(), self.whole_numbers()
 
     # ---- layouts
 
@@ -55,7 +68,7 @@ class program:
         return rules
 
     def is_whole(self, d):
-        return d not in self.rules
+        return d not in self.rules and d != self.counted
 
     @staticmethod
     def rule(rules, d, size, axes):
@@ -99,7 +112,7 @@ class program:
 
     def operation(self):
         for _ in range(50):
-            if getattr(self, self.r.choice(OPERATIONS))():
+            if getattr(self, self.r.choice(self.operations))():
                 return
 
     # ---- operations: each returns whether it found operands
@@ -211,7 +224,7 @@ class program:
         for a in self.rules.get(d, []):
             parts *= self.axes[a]
         size, f = self.size_of(d), self.r.choice(["shift", "roll"])
-        if f == "roll" and size % parts != 0:
+        if f == "roll" and (size % parts != 0 or d == self.counted and parts > 1):
             return False
         self.new(f"{f}<{d}>({x}, {self.r.choice([-1, 1]) * self.r.randint(0, size // parts)})", self.values[x], x)
         return True
@@ -246,6 +259,8 @@ class program:
         if not self.values[x]:
             return False
         d = self.r.choice(self.values[x])
+        if d == self.counted:
+            return False
         to = self.fresh(self.r.randint(1, self.size_of(d)))
         self.new(f"top_k<{d}, {to}>({x}).value", self.replaced(x, d, to), x)
         return True
@@ -265,6 +280,8 @@ class program:
         if not self.values[x] or len(self.values[x]) > 3:
             return False
         d, n = self.r.choice(self.values[x]), self.fresh(self.r.randint(1, 5))
+        if d == self.counted:
+            return False
         rest = [e for e in self.values[x] if e != d]
         self.ids += 1
         ids = f"ids{self.ids}"
@@ -291,11 +308,93 @@ class program:
         self.new(f"recompute([](auto const& v) {{ return sin(v) * softmax<{d}>(v); }}, {x})", self.values[x], x)
         return True
 
+    # ---- ints and bools: exact, so no rounding may move them across a jump
+
+    def exact(self, expression, dims, of):
+        name = f"{'i' if of is self.ints else 'b'}{len(of)}"
+        self.lines.append(f"auto const {name} = {expression};")
+        of[name] = list(dims)
+        return True
+
+    def within(self, of, dims):
+        return [v for v in of if set(of[v]) <= set(dims)]
+
+    def whole_numbers(self):
+        r = self.r
+        if not self.ints or r.random() < 0.3:
+            dims = r.sample(DIMS, r.randint(1, 3))
+            self.ids += 1
+            drawn = f"random_uniform<double, L, {', '.join(dims)}>(m, {{.seed = {100 + self.ids}}}, -8, 9)"
+            return self.exact(f"cast<int>(floor({drawn}))", dims, self.ints)
+        x = r.choice(list(self.ints))
+        dims = self.ints[x]
+        what = r.choice(["one", "two", "reduce", "along", "along", "moved", "compare", "joined", "used"])
+        if what == "one":
+            form = r.choice(["{} * 2 - 1", "floor_divide({}, 3)", "modulo({}, 4)", "-{}", "maximum({}, 0)"])
+            return self.exact(form.format(x), dims, self.ints)
+        if what == "two":
+            form = r.choice(["modulo({} * {}, 9)", "modulo({} + {}, 9)", "modulo({} - {}, 9)", "minimum({}, {})", "where(less({0}, {1}), {0}, 0 - {0})"])
+            return self.exact(form.format(x, r.choice(self.within(self.ints, dims))), dims, self.ints)
+        if what == "compare":
+            return self.exact(f"{r.choice(['less', 'equal', 'less_equal'])}({x}, {r.choice(self.within(self.ints, dims))})", dims, self.bools)
+        if what == "used":
+            y = self.pick()
+            if not set(dims) <= set(self.values[y]):
+                return False
+            self.new(f"tanh({y} * cast<double>({x}))", self.values[y], y)
+            return True
+        if what == "joined":
+            if not self.bools:
+                return False
+            b = r.choice(list(self.bools))
+            form = r.choice(["any", "all", "logical_not", "logical_and", "logical_or", "where"])
+            if form in ("any", "all"):
+                over = r.sample(self.bools[b], r.randint(0, len(self.bools[b])))
+                return bool(over) and self.exact(f"{form}<{', '.join(over)}>({b})", [d for d in self.bools[b] if d not in over], self.bools)
+            if form == "logical_not":
+                return self.exact(f"{form}({b})", self.bools[b], self.bools)
+            if form == "where":
+                y = self.pick()
+                if not set(self.bools[b]) <= set(self.values[y]):
+                    return False
+                self.new(f"where({b}, {y}, sin({y}))", self.values[y], y)
+                return True
+            return self.exact(f"{form}({b}, {r.choice(self.within(self.bools, self.bools[b]))})", self.bools[b], self.bools)
+        if not dims:
+            return False
+        d = r.choice(dims)
+        rest = [e for e in dims if e != d]
+        parts = 1
+        for a in self.rules.get(d, []):
+            parts *= self.axes[a]
+        even = self.size_of(d) % parts == 0 and (d != self.counted or parts == 1)
+        if what == "reduce":
+            f = r.choice(["sum", "max", "min", "argmax"])
+            return self.exact(f"{f}<{d}>({x})" if f == "argmax" else f"modulo({f}<{d}>({x}), 9)", rest, self.ints)
+        if what == "along":
+            f = r.choice(["modulo(cumsum<{}>({}, {{.reverse = true}}), 9)", "modulo(cumsum<{}>({}), 9)", "modulo(cumprod<{}>(modulo({}, 4)), 9)", "sort<{}>({})",
+                          "argsort<{}>({}, {{.descending = true}})"])
+            if f.startswith(("sort", "argsort")) and parts > 1:
+                return False
+            return self.exact(f.format(d, x), dims, self.ints)
+        f = r.choice(["shift", "shift", "roll", "flip"])
+        if f != "shift" and not even:
+            return False
+        by = r.randint(-self.size_of(d) - 1, self.size_of(d) + 1)
+        args = {"shift": f", {by}" + r.choice(["", ", 3"]), "roll": f", {by}", "flip": ""}[f]
+        return self.exact(f"{f}<{d}>({x}{args})", dims, self.ints)
+
     # ---- text
+
+    def seen(self, v, dims, number):
+        """What the program shows of a value: under a count only the sum over the counted dimension is the same everywhere."""
+        if self.counted not in dims:
+            return v
+        return f"sum<{self.counted}>({v})" if number is None else f"sum<{self.counted}>({v} * fuzz::probe({v}, {number}))"
 
     def text(self):
         out = [f"// Program {self.number} of seed {self.seed}, for {self.processes} processes.", f"namespace program_{self.number} {{"]
-        out += [f"struct {d} : dim<{n}> {{}};" for d, n in (self.size | self.extra).items()]
+        out += [f"struct {d} : {'up_to' if d == self.counted else 'dim'}<{n}> {{}};" for d, n in (self.size | self.extra).items()]
         laid = [self.rule(self.rules, d, self.size[d], self.axes) for d in self.rules]
         moved = [self.rule(self.other_rules, d, self.size[d], self.axes) for d in self.other_rules]
         out.append("struct whole : layout<zoo::single> {};")
@@ -305,7 +404,9 @@ class program:
         out += ["    " + line for line in self.lines]
         # the last parameters must not be all that is left: a loss has a tape
         shown = [v for v in self.values if v not in self.parameters]
-        out += [f"    see({v});" for v in shown]
+        out += [f"    see({self.seen(v, self.values[v], i)});" for i, v in enumerate(shown)]
+        out += [f"    see({self.seen(v, dims, None)});" for v, dims in self.ints.items()]
+        out += [f"    see({self.seen(f'cast<int>({v})', dims, None)});" for v, dims in self.bools.items()]
         left = [v for v in self.unused] or shown[-1:]
         terms = " + ".join(f"sum({v} * fuzz::probe({v}, {i}))" for i, v in enumerate(left))
         out.append(f"    auto const loss = {terms};" if len(left) == 1 else "")
@@ -326,6 +427,7 @@ class program:
 
 OPERATIONS = ["pointwise", "pointwise", "with_number", "of_two", "of_two", "einsum", "einsum", "open_sum", "reduce", "reduce", "along", "along",
               "transpose", "part", "displaced", "repeated", "written", "top_k", "concat", "by_index", "moved", "again"]
+EXACT = ["whole_numbers"] * 20
 
 HEAD = """// Random programs, made by tests/fuzz/generate.py.
 #include "fuzz/run.hpp"
