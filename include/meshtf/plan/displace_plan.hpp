@@ -7,8 +7,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The elements move along `Dim`, which is split over `Axes` so that they would go to many processes: it is padded, or it is flipped and its parts are not
-/// equal. First reshard to a layout in which it is whole.
+/// The elements move along `Dim`, which is split over `Axes` so that they would go to many processes: it is padded, or it is flipped and its parts
+/// are not equal. First reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct displaced_dim_is_split {};
 

@@ -1,5 +1,5 @@
-// What a shift or a roll will do, decided before it runs. Along a split dimension, the rows at the edge of each part go to the process next to it, and
-// where elements move by a part or more, all rows go to two processes next to one another.
+// What a shift or a roll will do, decided before it runs. Along a split dimension, the rows at the edge of each part go to the process next to it,
+// and where elements move by a part or more, all rows go to two processes next to one another.
 #pragma once
 
 #include <meshtf/plan/displace_plan.hpp>
@@ -12,8 +12,8 @@ inline namespace v0 {
 template<class Dim, class Axes>
 struct rolled_parts_differ {};
 
-/// The rows of a part of `room` elements that stay together when elements move by `offset`, and those that go one part further. A row has the elements
-/// of one index of the dimension.
+/// The rows of a part of `room` elements that stay together when elements move by `offset`, and those that go one part further. A row has the
+/// elements of one index of the dimension.
 struct shifted_rows {
   extent further = 0;  // rows that go to the part after the one that takes the others, and that come from so far
   extent stay    = 0;

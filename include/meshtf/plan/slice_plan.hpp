@@ -69,8 +69,8 @@ namespace detail {
 template<class L, class D>
 inline constexpr bool may_be_whole = is_undecided<L> || placed_under<L, D>.parts == 1;
 
-/// Whether parts of `D` and `E` with the same number are in one process and have room for the same number of elements, so that what is sliced from one
-/// or padded to the other moves by few elements.
+/// Whether parts of `D` and `E` with the same number are in one process and have room for the same number of elements, so that what is sliced from
+/// one or padded to the other moves by few elements.
 template<class L, class D, class E>
 inline constexpr bool parts_correspond = [] {
   if constexpr (is_undecided<L> || CountedDimension<D> || CountedDimension<E>) return false;
@@ -86,8 +86,8 @@ using sliced_whole = std::conditional_t<may_be_whole<L, D>, legal, sliced_dim_is
 }  // namespace detail
 
 /// `To::size` neighbours along `From` of a tensor of shape `X`, as the dimension `To`. If `To` is split, they are first taken as a whole dimension,
-/// and each process then keeps its own part. If parts of both correspond, the elements move along `From` first, some of them to the process next to it,
-/// and its last ones are left out.
+/// and each process then keeps its own part. If parts of both correspond, the elements move along `From` first, some of them to the process next to
+/// it, and its last ones are left out.
 template<Layout L, class X, class From, class To>
 struct slice_plan {
   using result  = replaced<X, From, shape<To>>;

@@ -38,9 +38,10 @@ constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, 
 ///
 ///     auto const alive = cumprod<length>(goes_on, {.exclusive = true});   // also .reverse = true: from the last element on
 ///
-/// Within a process, products of floats are kept in double; what goes from part to part is rounded to float. Local where `Along` is whole; where it
-/// is split, one scan over its axes, of one number for each remaining element, hands the products from part to part. Gradient: right also where
-/// elements are 0. It owes nothing; where `Along` is split, an all-gather of two numbers for each remaining element joins what the parts do to it.
+/// Within a process, products of floats are kept in double; what goes from part to part is rounded to float, of bfloat16 too, while doubles and
+/// integers stay what they are. Local where `Along` is whole; where it is split, one scan over its axes, of one number for each remaining element,
+/// hands the products from part to part. Gradient: right also where elements are 0. It owes nothing; where `Along` is split, an all-gather of two
+/// numbers for each remaining element joins what the parts do to it.
 template<Dimension Along, detail::Operand X>
 constexpr auto cumprod(X const& operand, running which = {}, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;

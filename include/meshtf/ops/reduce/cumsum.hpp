@@ -22,9 +22,10 @@ constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running w
 ///
 ///     auto const before = cumsum<expert>(chosen, {.exclusive = true});   // also .reverse = true: from the last element on
 ///
-/// Within a process, sums of floats are kept in double; what goes from part to part is rounded to float. Local where `Along` is whole; where it is
-/// split, one scan over its axes, of one number for each remaining element, hands the sums from part to part. An open sum stays open. Gradient: the
-/// running sum of dz from the other end, which sends as much and owes nothing; a parameter's stays open.
+/// Within a process, sums of floats are kept in double; what goes from part to part is rounded to float, of bfloat16 too, while doubles and integers
+/// stay what they are. Local where `Along` is whole; where it is split, one scan over its axes, of one number for each remaining element, hands the
+/// sums from part to part. An open sum stays open. Gradient: the running sum of dz from the other end, which sends as much and owes nothing; a
+/// parameter's stays open.
 /// Source: Blelloch, Prefix Sums and Their Applications (1990).
 template<Dimension Along, detail::Operand X>
 constexpr auto cumsum(X const& operand, running which = {}, std::source_location at = std::source_location::current()) {

@@ -29,8 +29,8 @@ constexpr auto flipped(tensor<T, L, D...> const& x) {
 
 /// The elements of `x` along `Along` from the last to the first; of the same shape and placement.
 ///
-/// Where `Along` is whole, it is local. Where it is split into equal parts, the first part goes to the last process and so on (one `permute`). An open
-/// sum stays open. Gradient: dz flipped; that of a parameter stays open.
+/// Where `Along` is whole, it is local. Where it is split into equal parts, the first part goes to the last process and so on (one `permute`). An
+/// open sum stays open. Gradient: dz flipped; that of a parameter stays open.
 template<Dimension Along, detail::Operand X>
 constexpr auto flip(X const& operand, std::source_location at = std::source_location::current()) {
   using verdict = flip_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;

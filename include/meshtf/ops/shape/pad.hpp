@@ -35,7 +35,8 @@ constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, st
 ///
 /// `From` is whole under the layout; where `To` is split, each process keeps its part. Local; an open sum stays open. `To` must not be split over an
 /// axis that it may owe. Gradient: the elements of dz that come from `x`; that of a parameter stays open, that of another value is gathered over the
-/// axes that split `To`. `From` may be split too if both have parts of one size over the same axes, as for `slice`. Errors: `software_error` if `To` has no room for so many elements before those of `x`.
+/// axes that split `To`. `From` may be split too if both have parts of one size over the same axes, as for `slice`. Errors: `software_error` if `To`
+/// has no room for so many elements before those of `x`.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto pad(X const& operand, extent before, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;

@@ -13,9 +13,9 @@ inline namespace v0 {
 ///
 ///     auto before = shift<length>(x, 1);   // what stood one place earlier
 ///
-/// All processes must say the same `offset`. Where `Along` is whole, it is local. Where it is split, each process hands the `offset` rows at the edge of
-/// its part to the process next to it (one message of kind `neighbours`). Beyond the size of a part, all rows go to two processes that are next to one
-/// another (two messages, or one for whole parts). So the price depends on `offset`. An open sum stays open.
+/// All processes must say the same `offset`. Where `Along` is whole, it is local. Where it is split, each process hands the `offset` rows at the edge
+/// of its part to the process next to it (one message of kind `neighbours`). Beyond the size of a part, all rows go to two processes that are next to
+/// one another (two messages, or one for whole parts). So the price depends on `offset`. An open sum stays open.
 /// Gradient: dz shifted back, with the same messages; that of a parameter stays open.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018).
 template<Dimension Along, detail::Operand X>

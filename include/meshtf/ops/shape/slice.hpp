@@ -65,10 +65,10 @@ constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
 /// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros. That of a
 /// parameter stays open; that of another value is gathered over the axes that split `To`.
 ///
-/// `From` may be split too if both have parts of one size over the same axes: 1024 elements and the 1023 from the second on, where the rule of the latter
-/// is `padded`. Each process then hands the `first` rows of its part to the process before it, as `shift` does, and the gradient hands them back.
-/// Errors: `software_error` if the slice would reach outside, or past what is counted. An open sum stays open: its addends are sliced. `To` must not be
-/// split over an axis that the sum may owe.
+/// `From` may be split too if both have parts of one size over the same axes: 1024 elements and the 1023 from the second on, where the rule of the
+/// latter is `padded`. Each process then hands the `first` rows of its part to the process before it, as `shift` does, and the gradient hands them
+/// back. Errors: `software_error` if the slice would reach outside, or past what is counted. An open sum stays open: its addends are sliced. `To`
+/// must not be split over an axis that the sum may owe.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto slice(X const& operand, extent first, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
