@@ -10,7 +10,7 @@ import re
 from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_compiler_version, check_min_cppstd
-from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 
 required_conan_version = ">=2.22"                               # check_min_compiler_version
@@ -22,10 +22,10 @@ class MeshtfConan(ConanFile):
     license = "BSL-1.0"
     topics = ("tensor", "mpi", "machine-learning", "metaprogramming", "header-only")
     package_type = "header-library"
-    implements = ["auto_header_only"]                           # one package for all compilers: the same bytes
     settings = "os", "arch", "compiler", "build_type"
-    options = {"runtime": [True, False]}                        # changes what is required, not what is packed
-    default_options = {"runtime": True}
+    options = {"runtime": [True, False],                        # changes what is required, not what is packed
+               "compiled": [True, False]}                       # packs meshtf::compiled as a static library
+    default_options = {"runtime": True, "compiled": False}
     exports_sources = "CMakeLists.txt", "include/*", "LICENSE"
     no_copy_source = True
     test_package_folder = "tests/package"
@@ -46,7 +46,13 @@ class MeshtfConan(ConanFile):
         else:
             self.requires("boost/[>=1.74 <2]", options={"header_only": True})
 
+    def package_id(self):
+        if not self.info.options.compiled:                      # one package for all compilers: the same bytes
+            self.info.clear()
+
     def validate(self):
+        if self.options.compiled and not self.options.runtime:
+            raise ConanInvalidConfiguration("meshtf's compiled part belongs to its runtime: -o meshtf/*:runtime=True, or no compiled=True")
         check_min_cppstd(self, 20)
         check_min_compiler_version(self, [("gcc", "12", "C++20 in constant evaluation"), ("clang", "16", "C++20 in constant evaluation")])
         for dependency in self.dependencies.values():           # what the machine has is not among them: CMake asks for that
@@ -61,11 +67,17 @@ class MeshtfConan(ConanFile):
         toolchain = CMakeToolchain(self)
         for part in "TESTS", "EXAMPLES", "BENCHMARKS":          # who only packs looks for no library
             toolchain.cache_variables[f"MESHTF_{part}"] = False
+        toolchain.cache_variables["MESHTF_PACK_COMPILED"] = bool(self.options.compiled)
         toolchain.user_presets_path = False
         toolchain.generate()
+        if self.options.compiled:
+            CMakeDeps(self).generate()
 
     def build(self):
-        CMake(self).configure()
+        cmake = CMake(self)
+        cmake.configure()
+        if self.options.compiled:
+            cmake.build()
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))

@@ -4,7 +4,7 @@
 #   find_package(meshtf 0.1 COMPONENTS runtime)   and meshtf::runtime, also named meshtf::meshtf: programs on the processes of a mesh
 #   find_package(meshtf 0.1)                      the same as runtime
 #
-# With runtime comes meshtf::compiled, whose kernels are compiled once: meshtf-compiled.cmake.
+# With runtime comes meshtf::compiled, whose kernels are compiled once: meshtf-compiled.cmake, or in the library that was packed (MESHTF_PACK_COMPILED).
 # It also brings meshtf_precompile(PROGRAM [OTHER...]): meshtf-precompile.cmake.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/meshtf-dependencies.cmake)
@@ -32,7 +32,11 @@ foreach(meshtf_component IN LISTS meshtf_wanted)
     if(meshtf_component STREQUAL "runtime" AND NOT TARGET meshtf::runtime)
       include(${CMAKE_CURRENT_LIST_DIR}/meshtf-runtime.cmake)
       add_library(meshtf::meshtf ALIAS meshtf::runtime)
-      meshtf_add_compiled()
+      if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/meshtf-library.cmake)
+        include(${CMAKE_CURRENT_LIST_DIR}/meshtf-library.cmake)
+      else()
+        meshtf_add_compiled()
+      endif()
     endif()
   else()
     set(meshtf_${meshtf_component}_FOUND FALSE)

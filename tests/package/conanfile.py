@@ -23,6 +23,7 @@ class MeshtfTest(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.user_presets_path = False                      # no CMakeUserPresets.json among the sources
         toolchain.cache_variables["COMPONENT"] = self.component
+        toolchain.cache_variables["COMPILED"] = bool(self.dependencies["meshtf"].options.compiled)
         toolchain.generate()
         CMakeDeps(self).generate()
 
