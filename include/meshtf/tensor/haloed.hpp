@@ -22,18 +22,18 @@ constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
     using rows            = task::copy_rows<T>;
     using handle          = typename tensor<T, L, X...>::handle_type;
     constexpr extent room = placed_under<L, D>.room();
-    auto const receive    = [&](extent count, extent from, extent to, bool backwards) {
+    auto const receive    = [&](extent count, extent from, extent to, extent by) {
       if (count == 0) return;
       extent const n      = count * plan::row;
       handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
       m.run(rows{.count = count, .from = from, .to_edge = true, .beyond = beyond}, plan::out, x.data(), leaves->data());
       m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
-      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, backwards, false);
+      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, by, false);
       m.run(rows{.count = count, .to = to, .from_edge = true}, plan::out, static_cast<T const*>(arrives->data()), z.data());
     };
     m.run(rows{.count = room, .to = Before, .beyond = beyond}, plan::out, x.data(), z.data());
-    receive(Before, room - Before, 0, false);
-    receive(After, 0, Before + room, true);
+    receive(Before, room - Before, 0, 1);
+    receive(After, 0, Before + room, -1);
   }
   return z;
 }
@@ -52,18 +52,18 @@ constexpr auto without_halo(tensor<T, L, Z...> const& z) {
     using rows            = task::copy_rows<T>;
     using handle          = typename tensor<T, L, Z...>::handle_type;
     constexpr extent room = placed_under<L, D>.room();
-    auto const give_back  = [&](extent count, extent from_row, extent to, bool backwards) {
+    auto const give_back  = [&](extent count, extent from_row, extent to, extent by) {
       if (count == 0) return;
       extent const n      = count * plan::row;
       handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
       m.run(rows{.count = count, .from = from_row, .to_edge = true}, plan::back, z.data(), leaves->data());
       m.fill(n, T{}, arrives->data());
-      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, backwards, false);
+      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, by, false);
       m.run(task::add_rows<T>{.count = count, .to = to}, plan::back, static_cast<T const*>(arrives->data()), x.data());
     };
     m.run(rows{.count = room, .from = Before}, plan::back, z.data(), x.data());
-    give_back(Before, 0, room - Before, true);
-    give_back(After, Before + room, 0, false);
+    give_back(Before, 0, room - Before, -1);
+    give_back(After, Before + room, 0, 1);
   }
   return x;
 }
