@@ -3,6 +3,7 @@
 // 6 layers of 384, 6 heads, length 256, batch 8, bytes, AdamW: 10.84 million parameters. Alone on one process; on two, split by the batch or by heads, hidden
 // units and vocabulary. One layout a run, so that the resident memory is its own. With `--only mixed` the step in float and in mixed precision, side by
 // side: weights, gradients of weights and optimizer in float, activations and products in bfloat16.
+#include "random_language_model.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
 
@@ -33,28 +34,8 @@ struct base : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hid
 };
 
 template<meshtf::Layout L, class Activation>
-struct training_with {
-  meshtf::nn::transformer<float, L, base, Activation> net;
-  meshtf::adamw opt{3e-4, 0.1};
-  meshtf::tensor<int, L, batch, length> ids, targets;
-
-  constexpr explicit training_with(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
-    opt.shard_state = true;
-    opt.prepare(parameters(net));
-    ids     = random_ids(m, 2);
-    targets = random_ids(m, 3);
-  }
-
-  static constexpr auto random_ids(meshtf::machine<L>& m, std::uint64_t seed) {
-    return cast<int>(meshtf::random_uniform<float, L, batch, length>(m, {.seed = seed}, 0, vocab::size));
-  }
-
-  constexpr auto step() {
-    auto loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
-    backward(loss);
-    opt.step(parameters(net));
-    return loss;
-  }
+struct training_with : random_language_model<L, batch, base, Activation> {
+  constexpr explicit training_with(meshtf::machine<L>& m) : random_language_model<L, batch, base, Activation>{m, 3e-4, 0, true} {}
 };
 
 template<meshtf::Layout L>

@@ -3,6 +3,8 @@
 // A language model has the same losses and weights, bit for bit, with 1, 2 and 4 threads a process, and takes the memory that is promised for them.
 #include "../catch.hpp"
 
+#include "../../benchmarks/random_language_model.hpp"
+
 #include <cstring>
 #include <vector>
 
@@ -30,28 +32,8 @@ struct sizes : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hi
 };
 
 template<meshtf::Layout L>
-struct training {
-  meshtf::nn::transformer<float, L, sizes> net;
-  meshtf::adamw opt{3e-3, 0.1};
-  meshtf::tensor<int, L, batch, length> ids, targets;
-
-  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
-    opt.max_norm = 1;
-    opt.prepare(parameters(net));
-    ids     = random_ids(m, 2);
-    targets = random_ids(m, 3);
-  }
-
-  static constexpr auto random_ids(meshtf::machine<L>& m, std::uint64_t seed) {
-    return cast<int>(meshtf::random_uniform<float, L, batch, length>(m, {.seed = seed}, 0, vocab::size));
-  }
-
-  constexpr auto step() {
-    auto loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
-    backward(loss);
-    opt.step(parameters(net));
-    return loss;
-  }
+struct training : random_language_model<L, batch, sizes> {
+  constexpr explicit training(meshtf::machine<L>& m) : random_language_model<L, batch, sizes>{m, 3e-3, 1, false} {}
 };
 
 /// The losses of the steps, and then all weights of this process.
