@@ -224,7 +224,8 @@ struct bill {
         parameters(cost.parameter_bytes()),
         peak(cost.peak_bytes()),
         live(cost.live_bytes()) {
-    for (auto const& c : cost.collectives()) calls[count++] = {c.kind, c.op, c.type, c.over, c.count, c.payload, c.sent};
+    // not `collectives()`: with -D_GLIBCXX_DEBUG g++ makes no span of a temporary's array
+    cost.for_each_collective([this](auto const& c, extent) { calls[count++] = {c.kind, c.op, c.type, c.over, c.count, c.payload, c.sent}; });
   }
 };
 
