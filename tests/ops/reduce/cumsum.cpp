@@ -47,6 +47,16 @@ TEST_CASE("cumsum along a split dimension") {
   check_operation_in_float<shape<in, hidden>>([](auto const& x) { return cumsum<hidden>(x); });
 }
 
+TEST_CASE("cumsum of integers along a split dimension is exact, and doubles stay doubles from part to part") {
+  check_program(
+      []<Layout L>(machine<L>& m, witness const& see) {
+        see(cumsum<hidden>(iota<int, L, hidden>(m) + 16777217));  // the sums are odd numbers that no float holds
+        see(cumsum<batch>(iota<std::int64_t, L, batch>(m) + 1099511627777, {.exclusive = true}));
+        see(cumsum<hidden>(random_uniform<double, L, in, hidden>(m, {1}, 0, 1), {.reverse = true}));
+      },
+      1e-15);
+}
+
 TEST_CASE("cumsum of bfloat16 and of an open sum along a split dimension") {
   check_program_under_two(
       []<Layout L>(machine<L>& m, witness const& see) {
