@@ -468,6 +468,15 @@ TEMPLATE_TEST_CASE("a bias by distance", "", float, double, bfloat16) {
         }
 }
 
+TEMPLATE_TEST_CASE("a memory without positions gives zeros", "", float, double) {
+  for (bool const causal : {false, true})
+    for (extent const window : {0, 3}) {
+      problem p{{1, 2, 5, 0, 8, 2, 3}, causal};
+      p.reach = window;
+      check_attention<TestType>(p);
+    }
+}
+
 TEMPLATE_TEST_CASE("what a window or a segment hides may be no number", "", float, double) {
   using T = TestType;
   for (extent const n : {20, 150}) {

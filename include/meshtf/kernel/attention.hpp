@@ -67,6 +67,7 @@ public:
           extent const rows = std::min(attention_block, s_.queries - first);
           auto const seen   = seen_from(first, rows);
           pack_transposed(depth_, rows, part(a.query, query, at).from(first), factor_, queries);
+          if (seen.size() == 0) std::fill_n(total, columns_, C{}), std::fill_n(most, columns_, C{}), std::fill_n(sums, columns_ * width_.padded, C{});
           for (extent j = seen.begin; j < seen.end; j += attention_span) {
             extent const count = std::min(attention_span, seen.end - j);
             extent const open  = on_diagonal_ ? std::clamp<extent>(first - j, 0, count) : count;  // rows before the diagonal
@@ -131,6 +132,7 @@ public:
             products_of_rows(width_, rows, dresults, part(a.result, result, at).from(first), mean);
           }
           bool const finite_queries = !of_scores || is_finite(depth_, rows, queries), finite_results = is_finite(width_, rows, dresults);
+          if (seen.size() == 0) std::fill_n(dqueries, columns_ * depth_.padded, C{});
           for (extent j = seen.begin; j < seen.end; j += attention_block) {
             extent const count  = std::min(attention_block, seen.end - j);
             bool const diagonal = on_diagonal_ && j == first, again = adjusted_ || shared || (on_diagonal_ ? !diagonal : first > 0);
@@ -198,8 +200,8 @@ private:
     if (!adjusted_) return {0, on_diagonal_ ? std::min(first + rows, s_.memories) : s_.memories};
     extent const from = view_.first + first, to = from + rows;
     extent const most  = view_.causal ? to : view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
-    extent const end   = std::clamp<extent>(attention_padded(std::max<extent>(most, 1)), 1, s_.memories);
-    extent const begin = view_.reach > 0 ? std::clamp<extent>(from - view_.reach + 1, 0, end - 1) : 0;
+    extent const end   = std::min(attention_padded(std::max<extent>(most, 1)), s_.memories);
+    extent const begin = view_.reach > 0 ? std::max<extent>(std::min(from - view_.reach + 1, end - 1), 0) : 0;
     return {begin / tile_grain * tile_grain, end};
   }
 
@@ -427,7 +429,7 @@ private:
       batch const all = lanes::load(total + c);
       std::array<C, lanes::width> found;
       batch logs = lanes::load(most + c) + log(all), factors = batch(C(1)) / all;
-      if (adjusted_) {
+      if (adjusted_ || s_.memories == 0) {
         batch const nothing(C{});
         logs    = select(all == nothing, batch(std::numeric_limits<C>::infinity()), logs);
         factors = select(all == nothing, nothing, factors);

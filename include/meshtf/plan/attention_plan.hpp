@@ -71,7 +71,7 @@ struct attention_view {
   extent first = 0;  // the position of the first query
   extent reach = 0;  // if > 0, only what is less than so far away
 
-  /// Position i of the memory has query i beside it, and all queries see it and all before them, or all.
+  /// Query i stands at position i, and nothing is hidden but what comes later.
   constexpr bool plain() const { return first == 0 && reach == 0; }
 };
 
