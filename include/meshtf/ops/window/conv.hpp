@@ -18,23 +18,20 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
   auto z          = contracted<typename Plan::result>(windows_of<Plan>(wide), filter);
   finish_in_place(z.value, z.owed, z.why);
   if (wants_gradient(x, filter)) {
-    auto const pull = [](auto const& target, auto const& seen, auto const& taps, auto const& dz) {
-      if (taps.needs_gradient()) {
+    auto const& seen = [&]() -> auto const& {  // a halo that was sent is kept, so that it is not sent again
+      if constexpr (Plan::exchanges) return wide;
+      else return x;
+    }();
+    record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()), filter = keep(filter, x.needs_gradient())](auto const& dz) {
+      if (filter.needs_gradient()) {
         auto const windows = windows_of<Plan>(with_halos_again<Plan, shape<X...>>(seen.value()));
-        contribute_product(taps.target(), 0, dz, windows);
+        contribute_product(filter.target(), 0, dz, windows);
       }
-      if (target.needs_gradient()) {
-        auto const parts = contracted<typename Plan::windows>(dz, taps.value());
-        contribute(target, joined_windows<Plan>(parts.value), parts.owed, parts.why);
+      if (x.needs_gradient()) {
+        auto const parts = contracted<typename Plan::windows>(dz, filter.value());
+        contribute(x, joined_windows<Plan>(parts.value), parts.owed, parts.why);
       }
-    };
-    // a halo that was sent is kept, so that it is not sent again
-    if constexpr (Plan::exchanges)
-      record(z.value, [pull, to = x.without_value(), seen = keep(wide, filter.needs_gradient()),
-                       taps = keep(filter, x.needs_gradient())](auto const& dz) { pull(to, seen, taps, dz); });
-    else
-      record(z.value, [pull, to = x.without_value(), seen = keep(x, filter.needs_gradient()),
-                       taps = keep(filter, x.needs_gradient())](auto const& dz) { pull(to, seen, taps, dz); });
+    });
   }
   return std::move(z.value);
 }
