@@ -11,13 +11,15 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// What opens a gate: the names are those of the layers in Shazeer (2020).
+/// A gate that is opened by a sigmoid. The names of gates are those of the layers in Shazeer (2020).
 struct glu {
   static constexpr auto open(auto const& x, std::source_location at) { return sigmoid(x, at); }
 };
+/// A gate that is opened by gelu.
 struct geglu {
   static constexpr auto open(auto const& x, std::source_location at) { return gelu(x, at); }
 };
+/// A gate that is opened by silu, which is called swish too.
 struct swiglu {
   static constexpr auto open(auto const& x, std::source_location at) { return silu(x, at); }
 };
