@@ -11,8 +11,8 @@ inline namespace v0 {
 template<class Dim>
 struct filter_has_another_dim {};
 
-/// A convolution says its windows first, and then two dimensions, that of the channels that go in and that of those that come out, or none, where each
-/// channel is convolved by itself.
+/// A convolution says its windows first, and then two dimensions, that of the channels that go in and that of those that come out, or none, where
+/// each channel is convolved by itself.
 struct conv_names_windows_and_channels {};
 
 namespace detail {

@@ -6,7 +6,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// There is a window of `Kernel` along `Dim` in which all elements were added at the ends, so it has no maximum and no mean: add fewer with `padding`.
+/// There is a window of `Kernel` along `Dim` in which all elements were added at the ends, so it has no maximum and no mean: add fewer with
+/// `padding`.
 template<class Kernel, class Dim>
 struct window_has_no_element {};
 

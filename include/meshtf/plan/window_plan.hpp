@@ -95,8 +95,8 @@ struct dim_made<D, First, How...> : std::conditional_t<Dimension<First>, std::ty
 
 }  // namespace detail
 
-/// Windows along `D` of as many elements as `Kernel` has. `How` may have the dimension that they make, of which each window is one index (if it is not
-/// named, they make `D` again), and `stride<N>`, `dilation<N>`, and `valid` or `padding<Before, After>`.
+/// Windows along `D` of as many elements as `Kernel` has. `How` may have the dimension that they make, of which each window is one index (if it is
+/// not named, they make `D` again), and `stride<N>`, `dilation<N>`, and `valid` or `padding<Before, After>`.
 ///
 ///     window<height, kernel_height>                                  // as many windows as rows
 ///     window<height, kernel_height, half_height, stride<2>, valid>   // floor((height - kernel_height) / 2) + 1 of them
@@ -144,8 +144,8 @@ constexpr window_halo halo_of(window_rule const& w, extent taps, placed const& i
 
 // ---- verdicts
 
-/// From one window, or one of its elements, to the next there is at least one element; `stride` and `dilation` of `Window` say fewer, or its padding has
-/// fewer than none.
+/// From one window, or one of its elements, to the next there is at least one element; `stride` and `dilation` of `Window` say fewer, or its padding
+/// has fewer than none.
 template<class Window>
 struct window_number_is_too_small {};
 
@@ -168,7 +168,8 @@ struct kernel_dim_is_split {};
 
 // ---- steps
 
-/// How windows walk along one dimension, in elements of what a process has of it: the first one begins at `start`, and in each further part `shift` later.
+/// How windows walk along one dimension, in elements of what a process has of it: the first one begins at `start`, and in each further part `shift`
+/// later.
 struct window_walk {
   extent step = 1, dilation = 1, start = 0, shift = 0;
 };
@@ -325,8 +326,8 @@ struct last_dim;
 template<class... D>
 struct last_dim<shape<D...>> : std::tuple_element<sizeof...(D) - 1, std::tuple<D...>> {};
 
-/// The shape of the windows whose own dimensions are `Kernels`: these stand behind the last dimension that is walked along, so that they and the channels
-/// behind them are one row. If that is the last dimension of all, they stand before the first, as the channels do.
+/// The shape of the windows whose own dimensions are `Kernels`: these stand behind the last dimension that is walked along, so that they and the
+/// channels behind them are one row. If that is the last dimension of all, they stand before the first, as the channels do.
 template<class Made, class First, class Last, class Kernels>
 struct shape_with_kernels;
 template<class Made, class First, class Last, class... K>

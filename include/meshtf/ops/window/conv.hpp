@@ -11,7 +11,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The convolution. While it runs, all windows are in memory; of `x`, only what it holds (with its halos, if they were sent) is kept for the gradient.
+/// The convolution. While it runs, all windows are in memory; of `x`, only what it holds (with its halos, if they were sent) is kept for the
+/// gradient.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
   auto const wide = with_halos<Plan>(x);
@@ -44,13 +45,13 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
 ///     // [batch, height, width, in], [kernel_h, kernel_w, in, out] -> [batch, height, width, out]
 ///
 /// z[..., i, ..., o] = the sum of x[..., i * stride + k * dilation - before, ..., c] * filter[k, c, o] over all k and c, where `window` says stride,
-/// dilation, zeros at the ends, and the dimension that i is an index of. Dimensions of the filter may be in any order; `x` may have its channels in front
-/// of what windows walk along or behind it. A dimension that both have besides `In` is a group: the groups' channels are convolved separately. Without
-/// `In` and `Out`, each channel that both have is convolved by itself.
-/// Where a dimension that windows walk along is split, each process sends the rows at the edges of its part to the parts next to it (see `halo`), at most
-/// as many as a part has. Where the input's channels are split, one all-reduce of z adds up. Gradients: of `x`, the halos' parts are sent back and added,
-/// and it owes the axes that split `Out`; that of the filter owes the axes of batch and space. Errors: `conv_verdict`.
-template<class... A, detail::Operand X, detail::Operand F>
+/// dilation, zeros at the ends, and the dimension that i is an index of. Dimensions of the filter may be in any order; `x` may have its channels in
+/// front of what windows walk along or behind it. A dimension that both have besides `In` is a group: the groups' channels are convolved separately.
+/// Without `In` and `Out`, each channel that both have is convolved by itself.
+/// Where a dimension that windows walk along is split, each process sends the rows at the edges of its part to the parts next to it (see `halo`), at
+/// most as many as a part has. Where the input's channels are split, one all-reduce of z adds up. Gradients: of `x`, the halos' parts are sent back
+/// and added, and it owes the axes that split `Out`; that of the filter owes the axes of batch and space. Errors: `conv_verdict`.
+template<class... A, detail::FloatingOperand X, detail::FloatingOperand F>
 constexpr auto conv(X const& x, F const& filter, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using names   = detail::names_of_conv<A...>;

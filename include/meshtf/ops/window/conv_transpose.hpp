@@ -27,14 +27,14 @@ constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> c
 
 }  // namespace detail
 
-/// The gradient that `conv<A...>(x, filter)` gives to x, where z is that of its result: it spreads each element of `z` over a window of the result, as
-/// "transposed convolutions" do. Its windows, channels and filter are those of the convolution whose way back it is.
+/// The gradient that `conv<A...>(x, filter)` gives to x, where z is that of its result: it spreads each element of `z` over a window of the result,
+/// as "transposed convolutions" do. Its windows, channels and filter are those of the convolution whose way back it is.
 ///
 ///     auto x = conv_transpose<window<height, k, half_height, stride<2>>, in, out>(z, filter);   // [half_height, out] -> [height, in]
 ///
-/// The size of the result is said by its dimension, so nothing is guessed. Edges that reach into the next part are sent there, as the gradient of `halo`
-/// does; where `Out` is split, one all-reduce of the result adds up. Gradients: those of `conv`. Errors: `conv_verdict`.
-template<class... A, detail::Operand Z, detail::Operand F>
+/// The size of the result is said by its dimension, so nothing is guessed. Edges that reach into the next part are sent there, as the gradient of
+/// `halo` does; where `Out` is split, one all-reduce of the result adds up. Gradients: those of `conv`. Errors: `conv_verdict`.
+template<class... A, detail::FloatingOperand Z, detail::FloatingOperand F>
 constexpr auto conv_transpose(Z const& z, F const& filter, std::source_location at = std::source_location::current()) {
   using L     = detail::layout_in<Z>;
   using names = detail::names_of_conv<A...>;

@@ -62,8 +62,8 @@ inline constexpr extent full_elements = ((windows_are_full<W> ? W::kernel::size 
 ///     auto z = max_pool<window<height, two, half_height, stride<2>>, window<width, also_two, half_width, stride<2>>>(x);
 ///
 /// `window` says size, stride, dilation and ends, and two windows need two dimensions of their own. Where a dimension that they walk along is split,
-/// halos are exchanged as by `halo`. Gradient: dz goes to every element that equals the maximum of its window, as `max` has it. The maximum over all of
-/// a dimension is `max<height, width>(x)`. Errors: `pool_verdict`. Source: Mesh TensorFlow has windows without overlap, of whole dimensions.
+/// halos are exchanged as by `halo`. Gradient: dz goes to every element that equals the maximum of its window, as `max` has it. The maximum over all
+/// of a dimension is `max<height, width>(x)`. Errors: `pool_verdict`. Source: Mesh TensorFlow has windows without overlap, of whole dimensions.
 template<class... W, detail::Operand X>
   requires(detail::is_window<W> && ...)
 constexpr auto max_pool(X const& operand, std::source_location at = std::source_location::current()) {
@@ -83,8 +83,8 @@ constexpr auto max_pool(X const& operand, std::source_location at = std::source_
 
 /// The mean of each window; elements beyond the dimension do not count, as in TensorFlow (in PyTorch, unless told otherwise, they count as zeros).
 ///
-/// Windows and messages as of `max_pool`. Linear; of an open sum, finish it first. The mean over all of a dimension is `mean<height, width>(x)`. Errors:
-/// `pool_verdict`.
+/// Windows and messages as of `max_pool`. Linear; of an open sum, finish it first. The mean over all of a dimension is `mean<height, width>(x)`.
+/// Errors: `pool_verdict`.
 template<class... W, detail::FloatingOperand X>
   requires(detail::is_window<W> && ...)
 constexpr auto avg_pool(X const& operand, std::source_location at = std::source_location::current()) {
@@ -97,8 +97,9 @@ constexpr auto avg_pool(X const& operand, std::source_location at = std::source_
   } else {
     using T            = computed<detail::element_in<X>>;
     auto const windows = detail::recorded_windows<W...>("avg_pool", at, detail::entered(operand), detail::element_in<X>{});
-    auto const sums    = detail::summed<shape<typename W::kernel...>>("avg_pool", at,
-                                                                      function::scaled<T>{T{1} / static_cast<T>(detail::full_elements<W...>)}, windows);
+    using taken        = shape<typename W::kernel...>;
+    function::scaled<T> const share{T{1} / static_cast<T>(detail::full_elements<W...>)};
+    auto const sums = detail::summed<taken>("avg_pool", at, share, windows);
     return detail::shared_out<W...>(sums);
   }
 }

@@ -15,20 +15,21 @@ constexpr auto recorded_windows(char const* name, std::source_location at, tenso
   using plan = window_plan<wet<L>, shape<X...>, W...>;
   x.machine().enter(name, at);
   auto z = windows_of<plan>(with_halos<plan>(x, beyond));
-  record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, joined_windows<plan>(dz), owed); });
+  if constexpr (FloatingElement<T>)  // others have no gradient, and no kernel that adds them
+    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, joined_windows<plan>(dz), owed); });
   return z;
 }
 
 }  // namespace detail
 
-/// All windows of `x`, for functions of the user's own: the dimensions that windows make stand in the place of those that they walk along, and those of
-/// a window behind the last of them (before the first, if nothing is behind it).
+/// All windows of `x`, for functions of the user's own: the dimensions that windows make stand in the place of those that they walk along, and those
+/// of a window behind the last of them (before the first, if nothing is behind it).
 ///
 ///     auto const near = windows<window<length, five>>(x);   // [batch, length, model] -> [batch, length, five, model]
 ///
 /// Where a dimension that windows walk along is split, halos are exchanged as by `halo`, and each process makes its own windows. Elements beyond the
-/// dimension are zeros. An open sum stays open. Gradient: windows of dz are added where they came from; halos are sent back. That of a parameter stays
-/// open. Errors: `windows_verdict`.
+/// dimension are zeros. An open sum stays open. Gradient: windows of dz are added where they came from; halos are sent back. That of a parameter
+/// stays open. Errors: `windows_verdict`.
 template<class... W, detail::Operand X>
   requires(detail::is_window<W> && ...)
 constexpr auto windows(X const& operand, std::source_location at = std::source_location::current()) {
