@@ -2,6 +2,7 @@
 //
 // First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised.
 // Then training under one of them, how well the model knows a part of the text that it has not seen, and a continuation of a line.
+// Two models: --model gpt2 and --model llama are two programs.
 // For four processes: examples/processes 4 build/release/examples/language_model_tiny
 #include <algorithm>
 #include <array>
@@ -29,6 +30,9 @@
 #ifndef MODEL_SIZE
 #define MODEL_SIZE tiny  // one size a program: sizes are types, and each is compiled for five layouts
 #endif
+#ifndef MODEL
+#define MODEL gpt2  // llama: another program, too
+#endif
 #ifndef ACTIVATION
 #define ACTIVATION float  // meshtf::bfloat16: mixed precision, a program of its own too
 #endif
@@ -54,6 +58,9 @@ struct model_size {
 // clang-format on
 constexpr model_size size = MODEL_SIZE;
 
+enum class kind { gpt2, llama };  // learned positions, layer norms and GELU; rotary positions, queries in groups, RMS norms and SwiGLU
+constexpr kind model_kind = kind::MODEL;
+
 using activation                  = ACTIVATION;  // what the model computes in; its weights, their gradients and the optimizer are float
 constexpr bool in_mixed_precision = !std::is_same_v<activation, float>;
 
@@ -65,6 +72,9 @@ struct model  : meshtf::dim<size.model>     {};
 struct heads  : meshtf::dim<size.heads>     {};
 struct key    : meshtf::dim<size.key>       {};
 struct hidden : meshtf::dim<4 * size.model> {};
+struct groups : meshtf::dim<2> {};                // of a Llama: heads that share keys
+struct each   : meshtf::dim<size.heads / 2> {};   // heads of a group
+struct gated  : meshtf::dim<(8 * size.model / 3 + 31) / 32 * 32> {};   // three matrices of this size have as many elements as two of `hidden`
 
 struct rows : meshtf::axis<2> {};                 // the machine: four processes as a square
 struct cols : meshtf::axis<2> {};
@@ -74,20 +84,30 @@ namespace under {                                 // a layout and a dimension ma
 using meshtf::split;
 struct replicated : meshtf::layout<grid> {};
 struct data       : meshtf::layout<grid, split<batch, rows>> {};
-struct model      : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
-struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct model      : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>, split<gated, cols>> {};
+struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>,
+                                   split<gated, cols>> {};
 struct two_axes   : meshtf::layout<grid, split<batch, rows, cols>> {};   // data parallel on all four: a quarter of the batch each
 }  // namespace under
 // clang-format on
 
 struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
-  static constexpr int layers    = size.layers;
-  static constexpr double stddev = size.stddev;
+  [[maybe_unused]] static constexpr int layers    = size.layers;
+  [[maybe_unused]] static constexpr double stddev = size.stddev;
+};
+
+struct dims_of_llama : meshtf::nn::llama_dims<length, vocab, model, groups, each, key, gated> {
+  [[maybe_unused]] static constexpr int layers    = size.layers;
+  [[maybe_unused]] static constexpr double stddev = size.stddev;
 };
 
 template<meshtf::Layout L>
+using language_model = std::conditional_t<model_kind == kind::llama, meshtf::nn::llama<float, L, dims_of_llama, activation>,
+                                          meshtf::nn::transformer<float, L, dims, activation>>;
+
+template<meshtf::Layout L>
 struct training {
-  meshtf::nn::transformer<float, L, dims, activation> net;
+  language_model<L> net;
   meshtf::adamw opt{size.rate, 0.1, 0.9, 0.95};
   meshtf::tensor<int, L, batch, length> ids, targets;
 
@@ -249,7 +269,7 @@ void check_folder(options const& chosen, bool here) {
 
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};  // MPI is up, and an error becomes one line and an exit status
-  auto const chosen = read_options(argc, argv, all_layouts::names(), size.name, size.steps);
+  auto const chosen = read_options(argc, argv, all_layouts::names(), size.name, model_kind == kind::llama ? "llama" : "gpt2", size.steps);
   if (chosen.help) {
     if (env.world().rank() == 0) std::fputs(usage(size.name, size.steps).c_str(), stdout);
     return 0;

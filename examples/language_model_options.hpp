@@ -9,13 +9,14 @@
 #include "options.hpp"
 
 inline std::string usage(std::string const& size, long steps) {
-  return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--save DIR] [--resume DIR]\n\n" +
-         "  --steps N       training steps (default: " + std::to_string(steps) + R"()
+  return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--model NAME] [--save DIR]\n" +
+         "       [--resume DIR]\n\n" + "  --steps N       training steps (default: " + std::to_string(steps) + R"()
   --layout NAME   one layout alone (default: a few steps under all of them, then training under mixed)
   --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
   --seed N        of the initial parameters and the order of the text (default: 1)
   --every N       a line of progress every N steps (default: the first, and each tenth of them)
   --size NAME     that of this program: other sizes are other programs
+  --model NAME    gpt2 or llama, that of this program, too
   --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
   --resume DIR    go on from the newest checkpoint there, with the same --steps and --data
   --help          this text
@@ -44,27 +45,33 @@ void agree_on(Machine const& m, options const& chosen) {
 }
 
 /// Errors: `usage_error`, on every process alike.
-inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts, std::string const& size, long steps) {
+inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts, std::string const& size, std::string const& model,
+                            long steps) {
   options chosen{steps};
   auto const folder = [](std::string const& option, std::string const& name) {
     if (name.empty()) throw meshtf::usage_error("expected a folder after " + option + ", got '': for example " + option + " build/checkpoint");
     return name;
   };
-  chosen.help = for_each_option(
-      argc, argv, "--steps, --layout, --data, --seed, --every, --size, --save, --resume or --help", [&](std::string const& option, auto const& next) {
-        if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
-        else if (option == "--layout") chosen.layout = one_of(layouts, next());
-        else if (option == "--data") chosen.data = next();
-        else if (option == "--seed") chosen.seed = whole_number(option, next(), 0);
-        else if (option == "--every") chosen.every = whole_number(option, next(), 1);
-        else if (option == "--save") chosen.save = folder(option, next());
-        else if (option == "--resume") chosen.resume = folder(option, next());
-        else if (option == "--size") {
-          if (auto const wanted = next(); wanted != size)
-            throw meshtf::usage_error("expected --size " + size + ", which this program was compiled for, got '" + wanted +
-                                      "': a size is a program of its own, which examples/demo builds: for example --size small");
-        } else return false;
-        return true;
-      });
+  chosen.help =
+      for_each_option(argc, argv, "--steps, --layout, --data, --seed, --every, --size, --model, --save, --resume or --help",
+                      [&](std::string const& option, auto const& next) {
+                        if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
+                        else if (option == "--layout") chosen.layout = one_of(layouts, next());
+                        else if (option == "--data") chosen.data = next();
+                        else if (option == "--seed") chosen.seed = whole_number(option, next(), 0);
+                        else if (option == "--every") chosen.every = whole_number(option, next(), 1);
+                        else if (option == "--save") chosen.save = folder(option, next());
+                        else if (option == "--resume") chosen.resume = folder(option, next());
+                        else if (option == "--size") {
+                          if (auto const wanted = next(); wanted != size)
+                            throw meshtf::usage_error("expected --size " + size + ", which this program was compiled for, got '" + wanted +
+                                                      "': a size is a program of its own, which examples/demo builds: for example --size small");
+                        } else if (option == "--model") {
+                          if (auto const wanted = next(); wanted != model)
+                            throw meshtf::usage_error("expected --model " + model + ", which this program was compiled for, got '" + wanted +
+                                                      "': a model is a program of its own, which examples/demo builds: for example --model llama");
+                        } else return false;
+                        return true;
+                      });
   return chosen;
 }
