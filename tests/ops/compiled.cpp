@@ -133,7 +133,7 @@ void products(machine<L>& m) {
   auto const n    = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale);
   auto const seen = attention<width, width, key>(w, rotary<width, key>(w), w, {.causal = true});
   tensor<int, L, batch> const targets{m};
-  auto loss = mean(seen) + mean(softmax_cross_entropy<key>(n, targets)) +
+  auto loss = mean(cast<computed<T>>(seen)) + mean(softmax_cross_entropy<key>(n, targets)) +
               mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));
   backward(loss);
   CHECK(std::isfinite(static_cast<double>(loss.value())));
