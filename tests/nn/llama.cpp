@@ -1,5 +1,5 @@
-// A model of the Llama family beside PyTorch: the same loss and gradients from the same weights. See tests/golden/README.md. Then its attention with a
-// cache, token by token.
+// A model of the Llama family beside PyTorch: the same loss and gradients from the same weights. See tests/golden/README.md. Then its attention with
+// a cache, token by token.
 // test: processes 1 4
 #include <cmath>
 #include <string>

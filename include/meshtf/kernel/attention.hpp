@@ -325,7 +325,8 @@ private:
     for (extent e = 0; e < of.padded; e += width) lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
   }
 
-  /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: where there are such, they are left out, row by row.
+  /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: where there are such, they are left out, row by
+  /// row.
   bool is_finite(row_length const& of, extent rows, C const* packed) const {
     batch sum(C{});
     if (view_.causal || adjusted_)

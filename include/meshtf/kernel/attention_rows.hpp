@@ -28,7 +28,8 @@ struct row_length {
   explicit row_length(extent held) : n{held}, padded{attention_padded(held)} {}
 };
 
-/// Packed rows of the operands, widened if those in memory are narrow: contiguous, and padded with zeros so that products need no edges; or transposed, with `columns_` queries a row.
+/// Packed rows of the operands, widened if those in memory are narrow: contiguous, and padded with zeros so that products need no edges; or
+/// transposed, with `columns_` queries a row.
 template<class T, class Arch>
 class attention_rows {
 protected:

@@ -40,8 +40,8 @@ struct grouped_attention {
     return output(z, at);
   }
 
-  /// Of positions `first` and following, which have the dimension `Step` of x in place of `Length`. `keys` and `values` are the caches: they hold what
-  /// earlier calls wrote, and get the keys and values of these positions. They have `Length`.
+  /// Of positions `first` and following, which have the dimension `Step` of x in place of `Length`. `keys` and `values` are the caches: they hold
+  /// what earlier calls wrote, and get the keys and values of these positions. They have `Length`.
   template<Dimension Step, class X, Tensor Cache>
   constexpr auto extend(X const& x, Cache& keys, Cache& values, extent first, std::source_location at = std::source_location::current()) const {
     auto const q = rotary<Step, Key>(query(x, at), {.first = first, .base = base}, at);

@@ -48,8 +48,8 @@ struct llama_block {
   }
 };
 
-/// Scores for the next id at every position, as those of `transformer`: split the batch for data parallelism; `groups`, `hidden` and `vocab` for model
-/// parallelism.
+/// Scores for the next id at every position, as those of `transformer`: split the batch for data parallelism; `groups`, `hidden` and `vocab` for
+/// model parallelism.
 /// Source: Touvron et al., Llama 2 (2023), 2.2.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
 struct llama {

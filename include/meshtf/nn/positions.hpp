@@ -81,8 +81,8 @@ constexpr auto alibi(machine<L>& m) {
 }
 
 /// The bucket of T5 in which a distance falls, that of the query's position less the memory's: half of the buckets have one distance each, the others
-/// have distances that grow as a power, up to `most`, beyond which all are in the last. If `both_ways`, half of all are for positions that come later;
-/// otherwise these are in bucket 0.
+/// have distances that grow as a power, up to `most`, beyond which all are in the last. If `both_ways`, half of all are for positions that come
+/// later; otherwise these are in bucket 0.
 /// Source: Raffel et al., Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer (2020), 2.1, and Mesh TensorFlow.
 struct relative_bucket {
   static constexpr bool parallel = true;

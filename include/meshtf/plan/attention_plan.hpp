@@ -12,8 +12,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Keys have the dimensions of the queries, with the memory's in place of the query's: `Expected`, in any order, or fewer of them, and values those of
-/// the keys, with one that says their width in place of the compared one. But not `Given`.
+/// Keys have the dimensions of the queries, with the memory's in place of the query's: `Expected`, in any order, or fewer of them, and values those
+/// of the keys, with one that says their width in place of the compared one. But not `Given`.
 template<class Expected, class Given>
 struct memory_has_other_dims {};
 
@@ -22,8 +22,8 @@ struct memory_has_other_dims {};
 template<class Heads, class Groups>
 struct heads_share_keys {};
 
-/// A bias by distance has one element for each distance from a position to another: `Dim::size` must be `Needed`, the positions of the queries and the
-/// memory less one.
+/// A bias by distance has one element for each distance from a position to another: `Dim::size` must be `Needed`, the positions of the queries and
+/// the memory less one.
 template<class Dim, extent Needed>
 struct bias_has_no_such_distances {};
 
@@ -113,7 +113,8 @@ constexpr extent attention_gradient_flops(attention_steps const& s, attention_wi
 inline constexpr extent attention_block = 64, attention_span = 256, attention_grain = 16;
 constexpr extent attention_padded(extent n) { return (n + attention_grain - 1) / attention_grain * attention_grain; }
 
-/// Elements for the biases and segment ids of one share, and for the bias's gradient. A row of biases is read past its ends by the queries of a block.
+/// Elements for the biases and segment ids of one share, and for the bias's gradient. A row of biases is read past its ends by the queries of a
+/// block.
 constexpr extent attention_row_of_biases(attention_steps const& s) { return s.distances > 0 ? s.distances + 2 * attention_block : 0; }
 constexpr extent attention_terms(attention_steps const& s) {
   return attention_row_of_biases(s) + (s.segments ? attention_padded(s.queries) + attention_block + s.memories : 0);
@@ -281,9 +282,9 @@ constexpr auto plan_attention(shape<Distance...>, arrays_of<S...> arrays) {
 }  // namespace detail
 
 /// Queries of shape `Q` attend to keys of shape `K` and values of shape `V`: positions `Query` to positions `Memory` (in self-attention the same
-/// dimension), compared along `Key`. All other dimensions are batch dimensions: they may be split. Those that only the queries have share the keys and
-/// values, whose gradients owe the axes that split them; nothing else is sent. `B`, `QS` and `MS` are the shapes of a bias by distance and of segment
-/// ids, `shape<>` where there are none.
+/// dimension), compared along `Key`. All other dimensions are batch dimensions: they may be split. Those that only the queries have share the keys
+/// and values, whose gradients owe the axes that split them; nothing else is sent. `B`, `QS` and `MS` are the shapes of a bias by distance and of
+/// segment ids, `shape<>` where there are none.
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V, class B = shape<>, class QS = shape<>, class MS = shape<>>
 struct attention_plan {
   using memory    = std::conditional_t<std::same_as<Query, Memory>, Q, replaced<Q, Query, shape<Memory>>>;
@@ -295,12 +296,12 @@ struct attention_plan {
   using pairs     = without<row, shape<Query>>;
   using full_bias = std::conditional_t<B::rank == 0, shape<>, united<pairs, distance>>;
   using loops     = united<united<united<Q, shape<Memory>>, shape<width>>, distance>;
-  using verdict   = first_objection<detail::dims_are_in<Q, Query, Key>, detail::keys_verdict<memory, K, Memory, Key>, typename widths::verdict,
-                                    typename detail::distances_of_bias<Q, B>::template verdict<Query, Memory>, detail::segments_verdict<row, QS, Query>,
-                                    detail::segments_verdict<without<memory, shape<Key>>, MS, Memory>, detail::whole_for_attention<L, Query>,
-                                    detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>, detail::whole_for_attention<L, width>,
-                                    placement_verdict_of<L, loops>>;
-
+  using whole   = first_objection<detail::whole_for_attention<L, Query>, detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>,
+                                  detail::whole_for_attention<L, width>>;
+  using terms   = first_objection<typename detail::distances_of_bias<Q, B>::template verdict<Query, Memory>, detail::segments_verdict<row, QS, Query>,
+                                  detail::segments_verdict<without<memory, shape<Key>>, MS, Memory>>;
+  using verdict = first_objection<detail::dims_are_in<Q, Query, Key>, detail::keys_verdict<memory, K, Memory, Key>, typename widths::verdict, terms,
+                                  whole, placement_verdict_of<L, loops>>;
   using arrays =
       std::conditional_t<B::rank + QS::rank + MS::rank == 0, arrays_of<Q, K, V, result, row>, arrays_of<Q, K, V, result, row, full_bias, QS, MS>>;
 

@@ -101,8 +101,9 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
   using whole              = use_verdict<algebra::use::normalised, X>;
   using plan               = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type,
                                             typename B::shape_type, typename QS::shape_type, typename MS::shape_type>;
-  using verdict            = first_objection<fit_verdict<tensor<T, L>, tensor<typename K::element_type, typename K::layout_type>>,
-                                             fit_verdict<tensor<T, L>, tensor<typename V::element_type, typename V::layout_type>>, typename plan::verdict>;
+  using of_k               = tensor<typename K::element_type, typename K::layout_type>;
+  using of_v               = tensor<typename V::element_type, typename V::layout_type>;
+  using verdict            = first_objection<fit_verdict<tensor<T, L>, of_k>, fit_verdict<tensor<T, L>, of_v>, typename plan::verdict>;
   using grouped            = sentence<heads_share_keys, verdict>;
   constexpr bool terms_fit = term_fits<L, T, B> && term_fits<L, std::int32_t, QS> && term_fits<L, std::int32_t, MS>;
   static_assert(accepted<whole>, "meshtf: attention is not linear: attention<...>(finish(q), ...)");
@@ -160,9 +161,9 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
 
 }  // namespace detail
 
-/// A bias by distance for `attention`: b has one dimension that the queries do not have, `Distance`, and any of their batch dimensions, such as heads.
-/// The score of position i and position j of the memory gets the element number i - j + Memory::size - 1, so there are Query::size + Memory::size - 1
-/// of them, or more. `nn::alibi` and `nn::relative_bias` make such.
+/// A bias by distance for `attention`: b has one dimension that the queries do not have, `Distance`, and any of their batch dimensions, such as
+/// heads. The score of position i and position j of the memory gets the element number i - j + Memory::size - 1, so there are Query::size +
+/// Memory::size - 1 of them, or more. `nn::alibi` and `nn::relative_bias` make such.
 template<Tensor B>
 constexpr auto with_bias(B const& b) {
   return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::none, detail::none};
