@@ -356,11 +356,11 @@ void shapes(process_mesh<grid>& m) {
   //= mtf.shift(x, 1, length, wrap=True) || x.roll(1, 1) || jnp.roll(x, 1, 1)
   auto const round_about = roll<length>(x, 1);
 
-  //= mtf.layers.conv1d(x, hidden, filter_size=3) ||
+  //= mtf.layers.conv1d(x, model, filter_size=3) ||
   //= F.conv1d(x.mT, w, padding="same").mT ||
   //= lax.conv_general_dilated(x, w, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
-  auto const filter    = random_uniform<float, L, three, model, hidden>(m, {.seed = 6});
-  auto const convolved = conv<window<length, three>, model, hidden>(x, filter);
+  auto const filter    = random_uniform<float, L, three, hidden, model>(m, {.seed = 6});
+  auto const convolved = conv<window<length, three>, hidden, model>(x, filter);
 
   //= mtf.layers.max_pool2d(x, ksize), of whole dimensions || F.max_pool1d(x.mT, 2).mT || nn.max_pool(x, (2,), (2,))
   struct half : dim<2> {};
