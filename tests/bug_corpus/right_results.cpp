@@ -13,12 +13,20 @@ struct batch : dim<8> {};
 struct in : dim<4> {};
 struct hidden : dim<16> {};
 
+struct line : dim<12> {};
+struct tap : dim<3> {};
+struct group : dim<2> {};
+struct member : dim<2> {};
+struct made : dim<3> {};
+
 struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>> {};
 struct turned : layout<grid, split<batch, cols>, split<hidden, rows>> {};
 struct whole : layout<grid> {};
+struct grouped : layout<grid, split<batch, rows>, split<group, cols>> {};
+struct spaced : layout<grid, split<batch, rows>, split<line, cols>> {};
 
 process_mesh<grid>& processes() {
   static auto* const m = new process_mesh<grid>{MPI_COMM_WORLD};   // never destroyed: MPI is down when static objects die
@@ -43,7 +51,27 @@ static_assert(turning.bytes_sent() <= 2 * 8 * 16 / 4 * 4, "no process sends more
 constexpr auto product = einsum_plan<mixed, shape<batch, in>, shape<batch, hidden>, shape<hidden, in>>::local;
 static_assert(product.flops == 2 * 8 / 2 * 4 * 16 / 2);
 
+// ---- 14. openxla/xla#47945: a grouped convolution gathered the batch. Here it sends nothing, whether the batch or the groups are split.
+template<Layout L>
+constexpr auto convolved(machine<L>& m) {
+  auto const x = random_normal<double, L, batch, line, group, member>(m, {.seed = 5});
+  auto const f = random_normal<double, L, tap, group, member, made>(m, {.seed = 6});
+  return conv<window<line, tap>, member, made>(x, f);
+}
+static_assert(dry_run<grouped>([]<Layout L>(machine<L>& m) { (void)convolved<L>(m); }).calls() == 0);
+
+// ---- 15. tensorflow/tensorflow#58161, NVIDIA/physicsnemo PR#784: halos were exchanged by one backend only. Here they are two messages to neighbours.
+constexpr auto over_space = dry_run<spaced>([]<Layout L>(machine<L>& m) { (void)convolved<L>(m); });
+static_assert(over_space.calls() == 2 && over_space.calls<collective::neighbours>() == 2);
+
 }  // namespace
+
+TEST_CASE("14 and 15. openxla/xla#47945, tensorflow/tensorflow#58161: grouped convolutions, of which the batch, the groups or space are split") {
+  auto& m             = processes();
+  auto const expected = convolved<whole>(m);
+  CHECK(largest_difference(convolved<grouped>(m), expected) <= 1e-12);
+  CHECK(largest_difference(convolved<spaced>(m), expected) <= 1e-12);
+}
 
 TEST_CASE("4. pytorch/pytorch#153603, #147180: a pending sum times a number was a cached, wrong value") {
   auto& m      = processes();
