@@ -80,16 +80,18 @@ TEMPLATE_TEST_CASE("attention has the same bits on any number of threads", "", f
     for (int d : {0, 4, 2, 3}) k.push_back(d);
     for (int d : {0, 1, 2}) row.push_back(d);
     for (auto const& of : {q, k, k, q, row}) loops.add_array(of);
-    loops.along      = {1, 4, 3};
+    loops.along      = {1, 4, 3, 3, -1};  // values are as wide as keys, and nothing depends on distances
     auto const steps = attention_steps::plan(loops, full_extents(loops));
     extent const n   = 3 * 70 * 5 * 24;
     auto const x = drawn<T>(n, 1), y = drawn<T>(n, 2), v = drawn<T>(n, 3), dz = drawn<T>(n, 4);
     on_all_threads([&] {
       extent const each = std::max(attention_scratch(steps), attention_gradient_scratch(steps));
       std::vector<T> z(x.size()), log_total(3 * 70 * 5), dq(x.size()), dk(x.size()), dv(x.size()), scratch(at(kernel::thread_count() * each));
-      compute(task::attend<T>{causal, 0}, steps, alone, x.data(), y.data(), v.data(), z.data(), log_total.data(), scratch.data());
+      attention_view const view{.causal = causal};
+      attention_arrays<T> const operands{x.data(), y.data(), v.data(), z.data(), log_total.data(), nullptr, nullptr, nullptr};
+      compute(task::attend<T>{view, 0}, steps, alone, operands, scratch.data());
       attention_gradient_arrays<T> const arrays{x.data(), y.data(), v.data(), z.data(), log_total.data(), dz.data(), dq.data(), dk.data(), dv.data()};
-      compute(task::attention_gradient<T>{{true, true, true}, causal, 0}, steps, alone, arrays, scratch.data());
+      compute(task::attention_gradient<T>{{true, true, true}, view, 0}, steps, alone, arrays, scratch.data());
       return joined({z, log_total, dq, dk, dv});
     });
   }
