@@ -12,12 +12,12 @@ struct rows : meshtf::axis<2> {};
 struct grid : meshtf::mesh<rows> {};
 struct model : meshtf::layout<grid, meshtf::split<groups, rows>> {};
 
-inline constexpr auto cost = meshtf::dry_run<model>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, length, heads, key> q{m};
-  meshtf::tensor<float, L, length, groups, key> k{m}, v{m};
+constexpr void look(meshtf::tensor<float, meshtf::dry<model>, length, heads, key> const& q,
+                    meshtf::tensor<float, meshtf::dry<model>, length, groups, key> const& k,
+                    meshtf::tensor<float, meshtf::dry<model>, length, groups, key> const& v) {
 #ifdef FIXED
   auto z = attention<length, length, key>(split_dim<heads, groups, each>(q), k, v, {.causal = true});
 #else
   auto z = attention<length, length, key>(q, k, v, {.causal = true});
 #endif
-});
+}

@@ -1,5 +1,6 @@
 // error: broadcast_lacks_dim<in>
 // error: meshtf: broadcast can't give the tensor these dimensions
+#include <meshtf/ops/shape/broadcast.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

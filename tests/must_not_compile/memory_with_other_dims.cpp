@@ -11,12 +11,12 @@ struct grid : meshtf::mesh<rows> {};
 
 struct replicated : meshtf::layout<grid> {};
 
-inline constexpr auto cost = meshtf::dry_run<replicated>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, length, key> q{m};
-  meshtf::tensor<float, L, source, key> k{m}, v{m};
+constexpr void look(meshtf::tensor<float, meshtf::dry<replicated>, length, key> const& q,
+                    meshtf::tensor<float, meshtf::dry<replicated>, source, key> const& k,
+                    meshtf::tensor<float, meshtf::dry<replicated>, source, key> const& v) {
 #ifdef FIXED
   auto z = attention<length, source, key>(q, k, v);
 #else
   auto z = attention<length, length, key>(q, k, v);
 #endif
-});
+}

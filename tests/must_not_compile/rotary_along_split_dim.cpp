@@ -1,5 +1,6 @@
 // error: rotated_dim_is_split<key,
 // error: meshtf: rotary can't rotate along this dimension by these positions
+#include <meshtf/ops/pointwise/rotary.hpp>
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};
