@@ -55,6 +55,13 @@ template<Element T, class Arch = default_arch>
 void gather_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
   line_steps const& lines = s.lines;
   extent const ids = s.block_ids, along = lines.along, outer = lines.outer, inner = lines.inner;
+  if (outer == 1 && inner == 1 && lines.step == 1 && s.id_stride == 1 && s.table_stride == 0) {
+    for (extent i = 0; i < ids; ++i) {
+      extent const at = index[i] - first;
+      rows[i]         = at >= 0 && at < along ? table[at] : T{};
+    }
+    return;
+  }
   if (outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i) {
       extent const at       = index[i] - first;
@@ -95,9 +102,10 @@ void scatter_rows(gather_steps const& s, extent first, T const* rows, std::int32
   }
 }
 
-/// `gather_rows` on all threads, which share the ids.
+/// `gather_rows` on all threads, which share the ids. A row is the same in any part, so one thread takes them all at once.
 template<Element T>
 void gather_all_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
+  if (thread_count() == 1) return gather_rows(s, first, table, index, rows);
   parallel_for(s.block_ids, 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
     auto part      = s;
     part.block_ids = end - begin;
@@ -105,9 +113,11 @@ void gather_all_rows(gather_steps const& s, extent first, T const* table, std::i
   });
 }
 
-/// f(part, rows, table) on all threads, which share the elements of a row, so each of them keeps the order of the ids.
+/// f(part, rows, table) on all threads, which share the elements of a row, so each of them keeps the order of the ids. An element is the same in any
+/// part, so one thread takes them all at once: pieces of 1000 elements took it 1.4 times as long.
 template<class R, class T, class F>
 void share_elements_of_rows(gather_steps const& s, R* rows, T* table, F const& f) {
+  if (thread_count() == 1) return f(s, rows, table);
   bool const columns = s.lines.inner >= s.lines.outer;
   extent const n     = columns ? s.lines.inner : s.lines.outer;
   parallel_for(n, columns ? 64 : 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
