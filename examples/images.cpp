@@ -12,7 +12,7 @@
 #include <meshtf/meshtf.hpp>
 
 #include "fashion_options.hpp"
-#include "progress.hpp"
+#include "fashion_training.hpp"
 #include "side_by_side.hpp"
 
 namespace {
@@ -108,29 +108,6 @@ struct model      : layout<grid, split<batch, rows>, split<maps, cols>, split<hi
 
 using all_layouts = layouts<replicated, data, space, mixed, model>;
 
-// ---- training -------------------------------------------------------------------------------------------------------------------------------------
-
-template<meshtf::Layout L>
-void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps,
-           std::uint64_t seed) {
-  say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, batch::size);
-  training<L> t{m, seed};
-  m.agree(parameters(t.net));
-  meshtf::shuffled_batches batches{images, seed};
-  progress shown{m.rank() == 0, 0, steps, 0};
-  for (long i = 1; i <= steps; ++i) {
-    batches.next(t.x, t.labels);
-    t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);
-    auto const loss = t.step();
-    if (shown.at(i)) shown.say("epoch %2ld  loss %.4f  %6.0f images/s", batches.epoch(), loss.value(), batch::size / shown.seconds_a_step());
-  }
-
-  meshtf::no_gradient guard{m};
-  double right = 0;
-  for (meshtf::batches_in_order test{unseen}; test.next(t.x, t.labels);) right += t.hits().value();
-  say(m, "test accuracy %.2f %% (%.0f of %ld images)\n", 100 * right / static_cast<double>(unseen.count), right, unseen.count);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -153,5 +130,5 @@ int main(int argc, char** argv) {
   table.finish(1e-3F);  // the largest of a window, and Adam where a gradient is almost 0, jump with the last bit of a sum
 
   std::string const trained = chosen.layout.empty() ? name<mixed> : chosen.layout;
-  all_layouts::visit(trained, [&]<class L>() { train<L>(m, images, unseen, chosen.steps, chosen.seed); });
+  all_layouts::visit(trained, [&]<class L>() { train<training, batch, L>(m, images, unseen, chosen.steps, chosen.seed); });
 }

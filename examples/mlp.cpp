@@ -9,8 +9,8 @@
 #include <meshtf/data/batches.hpp>
 
 #include "fashion_options.hpp"
+#include "fashion_training.hpp"
 #include "mlp_model.hpp"
-#include "progress.hpp"
 #include "side_by_side.hpp"
 
 namespace {
@@ -32,29 +32,6 @@ struct two_axes   : meshtf::layout<grid, meshtf::split<batch, rows, cols>> {};
 // clang-format on
 
 using all_layouts = layouts<replicated, data, model, mixed, two_axes>;
-
-// ---- training -------------------------------------------------------------------------------------------------------------------------------------
-
-template<meshtf::Layout L>
-void train(meshtf::process_mesh<grid>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps,
-           std::uint64_t seed) {
-  say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, batch::size);
-  fashion::training<L> t{m, seed};
-  m.agree(parameters(t.net));
-  meshtf::shuffled_batches batches{images, seed};
-  progress shown{m.rank() == 0, 0, steps, 0};
-  for (long i = 1; i <= steps; ++i) {
-    batches.next(t.x, t.labels);
-    t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);
-    auto const loss = t.step();
-    if (shown.at(i)) shown.say("epoch %2ld  loss %.4f  %6.0f images/s", batches.epoch(), loss.value(), batch::size / shown.seconds_a_step());
-  }
-
-  meshtf::no_gradient guard{m};
-  double right = 0;
-  for (meshtf::batches_in_order test{unseen}; test.next(t.x, t.labels);) right += t.hits().value();
-  say(m, "test accuracy %.2f %% (%.0f of %ld images)\n", 100 * right / static_cast<double>(unseen.count), right, unseen.count);
-}
 
 }  // namespace
 
@@ -79,5 +56,5 @@ int main(int argc, char** argv) {
   table.finish();
 
   std::string const trained = chosen.layout.empty() ? name<mixed> : chosen.layout;
-  all_layouts::visit(trained, [&]<class L>() { train<L>(m, images, unseen, chosen.steps, chosen.seed); });
+  all_layouts::visit(trained, [&]<class L>() { train<fashion::training, batch, L>(m, images, unseen, chosen.steps, chosen.seed); });
 }
