@@ -50,6 +50,30 @@ inline void expect_inside(index_runs const& runs, extent begin, std::int32_t con
     if (extent const i = first_outside(length, index + begin, whole); i < length) throw_outside(begin + i, index[begin + i], whole, words);
 }
 
+namespace detail {
+
+/// f(position in the table, position in the rows, whether the table's part has the row) for each row of a block, in the order of the ids. A copy of
+/// the steps, and a loop without an outer one where that has one turn: both cost as much as the copy of a short row.
+template<class F>
+[[gnu::always_inline]] inline void for_each_row(gather_steps const s, extent first, std::int32_t const* index, F const& f) {
+  line_steps const lines = s.lines;
+  extent table = 0, rows = 0;
+  if (lines.outer == 1) {
+    for (extent i = 0; i < s.block_ids; ++i, table += s.table_stride, rows += s.id_stride) {
+      extent const at = index[i] - first;
+      f(table + at * lines.step, rows, static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(lines.along));
+    }
+    return;
+  }
+  for (extent i = 0; i < s.block_ids; ++i, table += s.table_stride, rows += s.id_stride) {
+    extent const at = index[i] - first;
+    bool const here = at >= 0 && at < lines.along;
+    for (extent o = 0; o < lines.outer; ++o) f(table + o * lines.outer_stride + at * lines.step, rows + o * lines.line_stride, here);
+  }
+}
+
+}  // namespace detail
+
 /// rows[i][o] = table[o][index[i] - first] for the ids of a block, or zeros where that is out of range.
 template<Element T, class Arch = default_arch>
 void gather_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
@@ -69,14 +93,13 @@ void gather_rows(gather_steps const& s, extent first, T const* table, std::int32
     }
     return;
   }
-  for (extent i = 0; i < ids; ++i, rows += s.id_stride, table += s.table_stride) {
-    extent const at = index[i] - first;
-    if (at < 0 || at >= along) {
-      for (extent o = 0; o < outer; ++o) std::fill_n(rows + o * lines.line_stride, inner, T{});
+  detail::for_each_row(s, first, index, [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
+    if (here) {
+      copy_row<T, Arch>(inner, table + in_table, rows + in_rows);
     } else {
-      for (extent o = 0; o < outer; ++o) copy_row<T, Arch>(inner, table + o * lines.outer_stride + at * lines.step, rows + o * lines.line_stride);
+      std::fill_n(rows + in_rows, inner, T{});
     }
-  }
+  });
 }
 
 /// table[o][index[i] - first] += rows[i][o] where that is in range, in the order of the rows, so the sums always have the same bits.
@@ -90,16 +113,13 @@ void scatter_rows(gather_steps const& s, extent first, T const* rows, std::int32
       if (extent const at = index[i] - first; at >= 0 && at < along) table[i * s.table_stride + at * lines.step] += rows[i * s.id_stride];
     return;
   }
-  for (extent i = 0; i < ids; ++i, rows += s.id_stride, table += s.table_stride) {
-    extent const at = index[i] - first;
-    if (at < 0 || at >= along) continue;
-    for (extent o = 0; o < outer; ++o) {
-      T* const sum        = table + o * lines.outer_stride + at * lines.step;
-      T const* const from = rows + o * lines.line_stride;
-      detail::for_each_batch<lanes>(
-          inner, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(sum + k) + some.load(from + k), sum + k); });
-    }
-  }
+  detail::for_each_row(s, first, index, [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
+    if (!here) return;
+    T* const sum        = table + in_table;
+    T const* const from = rows + in_rows;
+    detail::for_each_batch<lanes>(
+        inner, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(sum + k) + some.load(from + k), sum + k); });
+  });
 }
 
 /// `gather_rows` on all threads, which share the ids. A row is the same in any part, so one thread takes them all at once.
