@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <limits>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -203,6 +205,29 @@ TEST_CASE("a product of bfloat16 rounds once") {
     INFO((natively ? "natively" : "widened"));
     CHECK(worst <= 0x1p-8);
   }
+}
+
+TEST_CASE("the first product of bfloat16 that is done in float is told of once, where the environment asked for it") {
+  auto const e     = read("ab", "bc", "ac", {4, 5, 6});
+  auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
+  std::vector<bfloat16> const x(20), y(30);
+  std::vector<bfloat16> z(24);
+  std::vector<float> scratch(static_cast<std::size_t>(narrow_scratch_of(steps, 2, 4).all()));
+  auto const told_of = [&](bool natively) {
+    bool const usually = std::exchange(kernel::multiplies_narrow(), natively);
+    std::ostringstream told;
+    auto* const before = std::cerr.rdbuf(told.rdbuf());
+    kernel::contract(steps, x.data(), y.data(), z.data(), scratch.data());
+    std::cerr.rdbuf(before);
+    kernel::multiplies_narrow() = usually;
+    return told.str();
+  };
+  bool const before = kernel::tell_of_widened_products.exchange(true);
+  if (kernel::multiplies_narrow()) CHECK(told_of(true).empty());
+  CHECK_THAT(told_of(false), Catch::Matchers::StartsWith("meshtf: products of bfloat16 are done in float, since this processor"));
+  CHECK(told_of(false).empty());
+  kernel::tell_of_widened_products = before;
+  CHECK(told_of(false).empty());
 }
 
 TEMPLATE_TEST_CASE("a matrix product adds to what is there if it is told so", "", double, float) {

@@ -1,6 +1,7 @@
 // The kernels of BLAS: which of its own it has chosen for this processor.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ bool blas_kernel_is_generic();
 /// buffers out without a lock: of two threads that call it at once, one now and then gets the other's numbers
 /// (https://github.com/OpenMathLib/OpenBLAS/issues/2126).
 bool blas_is_for_one_thread();
+
+/// Whether the first product of bfloat16 that is done in float is still to be told of. The environment sets it on one process of a job.
+inline std::atomic<bool> tell_of_widened_products = false;
 
 #if !MESHTF_DECLARES_ONLY
 

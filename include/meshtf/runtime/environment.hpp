@@ -186,7 +186,10 @@ public:
     if (settings.one_gemm_thread || number > 1) kernel::use_one_library_thread();
     kernel::use_threads(number);
     if (settings.keep_memory) detail::keep_memory();
-    if (settings.report_kernels && world().rank() == 0) detail::report_kernels();
+    if (settings.report_kernels && world().rank() == 0) {
+      detail::report_kernels();
+      kernel::tell_of_widened_products = true;
+    }
     detail::compares_calls_by_default = compare_calls;
     if (double const patience = detail::watchdog::patience(); settings.report_waiting && patience > 0 && world().size() > 1)
       watchdog_.start(world().rank(), world().size(), patience);
