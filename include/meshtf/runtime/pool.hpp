@@ -159,13 +159,14 @@ private:
       p = first_of_class(c);
     }
     leave_list(p);
-    if (std::size_t const rest = p->bytes - whole; rest > small_limit) {
-      p->bytes       = whole;
+    if (std::size_t const rest = p->bytes - whole; rest > small_limit) {  // the upper end is given out, since a block grows at its lower one
+      p->bytes       = rest;
       piece* const q = p->after();
       detail::unpoison(q, sizeof(piece));
-      *q                 = {.bytes = rest, .before = p, .previous = nullptr, .next = nullptr, .free = false};
+      *q                 = {.bytes = whole, .before = p, .previous = nullptr, .next = nullptr, .free = false};
       q->after()->before = q;
-      enter_list(q);
+      enter_list(p);
+      p = q;
     }
     detail::unpoison(p->content(), bytes);
     return p->content();
@@ -233,33 +234,71 @@ private:
     detail::poison(slab, slab_bytes);
   }
 
-  /// A block is at least a quarter of the memory taken so far, so that few blocks are taken, but at most 256 MiB
-  /// unless more is asked for, so that little is wasted.
+  /// A block is at least a 32nd of the memory taken so far, so that few blocks are taken, but at most 256 MiB unless more is asked for, so that
+  /// little is wasted. If the system can, it lies directly below the newest one and becomes a part of it: pieces of memory that the program no longer
+  /// needs then merge across both, and a large array need not wait for a block of its own.
   void take_block(std::size_t whole, std::size_t asked) {
-    std::size_t const wish  = std::clamp(reserved_ / 4, 2 * huge_page, 128 * huge_page);
-    std::size_t const bytes = (std::max(wish, whole + 3 * unit) + huge_page - 1) / huge_page * huge_page;
-
-    // one huge page more than needed, so that the block can start at a huge page
-    void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) refuse(asked);
-    auto* const from  = static_cast<std::byte*>(mapped);
-    auto const before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
-    if (before != 0) munmap(from, before);
-    munmap(from + before + bytes, huge_page - before);
-    auto* const start = from + before;
+    std::size_t const wish = std::clamp(reserved_ / 32, 2 * huge_page, 128 * huge_page);
+    auto const bytes_for   = [=](std::size_t missing) { return (std::max(wish, missing) + huge_page - 1) / huge_page * huge_page; };
+    piece const* const low = blocks_ == nullptr ? nullptr : reinterpret_cast<piece const*>(static_cast<std::byte*>(blocks_->start) + unit);
+    std::size_t bytes      = bytes_for(whole - (low != nullptr && low->free ? low->bytes : 0));
+    bool const below       = blocks_ != nullptr && take_below(bytes);
+    if (!below) bytes = bytes_for(whole + 3 * unit);
+    auto* const start = below ? static_cast<std::byte*>(blocks_->start) - bytes : take_elsewhere(bytes, asked);
 #ifdef MADV_HUGEPAGE
     madvise(start, bytes, MADV_HUGEPAGE);
 #endif
-    for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};   // the first touch is slow: done once here, not in a step
+    for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};  // the first touch is slow: done once here, not in a step
 
-    blocks_ = ::new (start) block{blocks_, start, bytes};
+    block const above = below ? *blocks_ : block{blocks_, nullptr, 0};
+    piece* const next = reinterpret_cast<piece*>(below ? static_cast<std::byte*>(above.start) + unit : start + bytes - unit);
+    if (!below) ::new (next) piece{.bytes = 0, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+    blocks_ = ::new (start) block{above.next, start, bytes + above.bytes};
     ++block_count_;
     reserved_ += bytes;
 
-    auto* const p = ::new (start + unit) piece{.bytes = bytes - 2 * unit, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
-    ::new (p->after()) piece{.bytes = 0, .before = p, .previous = nullptr, .next = nullptr, .free = false};
+    auto const room = static_cast<std::size_t>(reinterpret_cast<std::byte*>(next) - start) - unit;
+    auto* const p   = ::new (start + unit) piece{.bytes = room, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+    next->before    = p;
     detail::poison(p->content(), p->bytes - sizeof(piece));
+    if (next->free) {
+      leave_list(next);
+      join(p, next);
+    }
     enter_list(p);
+  }
+
+  /// Whether the system gave the `bytes` below the newest block.
+  bool take_below(std::size_t bytes) {
+    if (reinterpret_cast<std::uintptr_t>(blocks_->start) <= bytes) return false;
+    return take_at(static_cast<std::byte*>(blocks_->start) - bytes, bytes);
+  }
+
+  /// A place is a wish, so what others have there stays.
+  static bool take_at(std::byte* place, std::size_t bytes) {
+    void* const mapped = mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == place) return true;
+    if (mapped != MAP_FAILED) munmap(mapped, bytes);
+    return false;
+  }
+
+  /// Memory that begins at a huge page: far from other memory if addresses are not scarce, so that the block can grow.
+  std::byte* take_elsewhere(std::size_t bytes, std::size_t asked) {
+    constexpr std::size_t far = std::size_t{16} << 30;
+    auto const to_huge_page   = [](void* p) { return (huge_page - reinterpret_cast<std::uintptr_t>(p) % huge_page) % huge_page; };
+    void* const addresses     = mmap(nullptr, bytes + 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (addresses != MAP_FAILED) {
+      munmap(addresses, bytes + 2 * far);
+      std::byte* const place = static_cast<std::byte*>(addresses) + to_huge_page(addresses) + far;
+      if (take_at(place, bytes)) return place;
+    }
+    void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) refuse(asked);
+    auto* const from  = static_cast<std::byte*>(mapped);
+    auto const before = to_huge_page(mapped);
+    if (before != 0) munmap(from, before);
+    munmap(from + before + bytes, huge_page - before);
+    return from + before;
   }
 
   [[noreturn]] void refuse(std::size_t bytes) const {
