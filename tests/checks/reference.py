@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/reference.md: every public name with its signature and what its header says of it.
+"""docs/reference.md: every public name with its signature and what its header says of it, and the public members of classes.
 
 reference.py --check   is the page what the headers say, and has every public name a comment?
 reference.py --write   writes the page
@@ -46,8 +46,58 @@ def name_of(declaration):
     return None
 
 
+def without_comment(line):
+    """A line without the // comment at its end, which is not within a text."""
+    return re.sub(r'^((?:[^"/]|"(?:[^"\\\\]|\\\\.)*"|/(?!/))*)//.*$', r"\1", line)
+
+
+def depth_of(line):
+    line = re.sub(r'"(?:[^"\\\\]|\\\\.)*"|\'(?:[^\'\\\\]|\\\\.)\'', "", without_comment(line))
+    return line.count("{") - line.count("}"), line.count("(") - line.count(")")
+
+
+def members(body, public):
+    """The public members of a class, as lines of C++: their comments and their signatures. `body` begins behind the class's own brace."""
+    out, comment, shown, i = [], [], True, 0
+    while i < len(body):
+        line = body[i].strip()
+        i += 1
+        if match := re.match(r"(public|private|protected):", line):
+            public, shown, comment = match[1] == "public", True, []
+        elif line.startswith("//") and not line.startswith("///"):
+            of_the_rest = re.match(r"// (?:---- )?[Ff]or (?:operations|checkpoints|machines|the search)\b", line)
+            shown, comment = (False if of_the_rest else shown or line.startswith("// ----")), []
+        elif line.startswith("///"):
+            comment.append(("// " + line[4:]).rstrip())
+        elif line == "" or line.startswith(("#", "}", "MESHTF_")):
+            comment = []
+        else:
+            behind = body[i - 1][len(without_comment(body[i - 1])) :].strip()
+            declaration, (braces, brackets) = without_comment(line), depth_of(line)
+            constraint = 0  # braces of a requires within the declaration
+            while i < len(body) and (brackets > 0 or not re.search(r"[;{]|\}$", declaration) or re.search(r"requires[^;{]*\{[^}]*$", declaration)):
+                more = body[i]
+                i += 1
+                behind = more[len(without_comment(more)) :].strip() or behind
+                declaration += " " + without_comment(more).strip()
+                braces, brackets = braces + depth_of(more)[0], brackets + depth_of(more)[1]
+            while braces > 0 and i < len(body):  # its body
+                braces += depth_of(body[i])[0]
+                i += 1
+            text = re.sub(r"requires requires\b[^{]*\{(?:[^{}]|\{[^{}]*\})*\}", "", declaration)
+            nested = re.match(r"(?:template<.*> )?(?:struct|class|enum class|enum) \w+", text)
+            signature = re.split(r"\{(?!\})|;", text.replace("= {}", "=\0"), maxsplit=1)[0].replace("=\0", "= {}")
+            signature = re.sub(r"(\)(?: const| noexcept)*)\s*:\s*\w+[({<].*", r"\1", signature)  # members that a constructor makes
+            signature = shortened(re.sub(r"\s+", " ", re.sub(r"\s*\{\}$", "", signature)).strip())
+            unwanted = re.match(r"(friend|static_assert|using|explicit operator|~|operator=)", signature) or re.search(r"= (delete|default)$", signature)
+            if public and shown and not unwanted and signature and not re.match(r"(?:template<.*> )?\w*~", signature) and (not nested or comment):
+                out += comment + [signature + ";" + ("  " + behind if behind.startswith("//") and not comment else "")]
+            comment = []
+    return out
+
+
 def entries(path):
-    """[(name, signature, comment lines)] of the public declarations in a header."""
+    """[(name, signature, comment lines, lines of members)] of the public declarations in a header."""
     found, comment, spaces, seen = [], [], [], set()
     lines = path.read_text().splitlines()
     i = 0
@@ -79,19 +129,24 @@ def entries(path):
             signature = re.split(r"\{(?!\})|;", declaration.replace("= {}", "=\0"), maxsplit=1)[0].replace("=\0", "= {}")
             signature = re.sub(r"\s+", " ", re.sub(r"//.*", "", signature)).strip()
             name = name_of(declaration)
+            is_class = re.search(r"\b(struct|class)\s+\w+(<M>)?( final)?( : [^;]*)?$", signature) and "{" in declaration and not declaration.rstrip().endswith("};")
+            body = []
             forward = "{" not in declaration and re.search(r"\b(struct|class)\s+\w+\s*$", signature)
             if name and (comment or not forward):
                 if comment or name not in seen:
-                    found.append((name, signature, comment))
+                    found.append((name, signature, comment, body))
                 elif found:
                     same = next(e for e in reversed(found) if e[0] == name)
-                    found[found.index(same)] = (name, same[1] + "\n" + signature, same[2])
+                    found[found.index(same)] = (name, same[1] + "\n" + signature, same[2], same[3])
                 seen.add(name)
             comment = []
             open_braces = declaration.count("{") - declaration.count("}")
+            first = i + 1
             while open_braces > 0 and i + 1 < len(lines):  # its body
                 i += 1
                 open_braces += lines[i].count("{") - lines[i].count("}")
+            if is_class:
+                body += members(lines[first:i], bool(re.search(r"\bstruct\b", signature)))
         i += 1
     return found
 
@@ -112,7 +167,7 @@ def verdict_names():
 
 def text():
     verdicts = verdict_names()
-    out = ["# Reference", "", "Every public name, except those of members, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
+    out = ["# Reference", "", "Every public name, and the public members of classes, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
            "computes, what it sends, what its gradient is, and which errors it knows. Files are in `include/meshtf/`. Verdicts are in [errors.md](errors.md) too, with the compilers' words.", ""]
     missing = []
     for room, title in rooms:
@@ -124,7 +179,7 @@ def text():
             if not all_of_it:
                 continue
             out += [f"### `{path.relative_to(root / 'include/meshtf')}`", ""]
-            for name, signature, comment in all_of_it:
+            for name, signature, comment, body in all_of_it:
                 if not comment:
                     missing.append(f"{path.relative_to(root)}: {name}")
                     continue
@@ -139,6 +194,8 @@ def text():
                 if block:
                     out.append("```")
                 out.append("")
+                if body and room != "plan":
+                    out += ["Members:", "", "```c++"] + body + ["```", ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n", missing
 
 
