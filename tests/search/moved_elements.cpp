@@ -48,7 +48,7 @@ struct by_length : layout<grid, split<length, rows>> {};
 static_assert(tests::same_price(price<by_batch>(step), dry_run<training, by_batch>()));
 static_assert(tests::same_price(price<whole>(step), dry_run<training, whole>()));
 
-// along `length` elements move, so it is whole under all layouts that are priced
+// split_into needs its dimension whole
 template<class L>
 concept has_price = requires { std::bool_constant<(price<L>(step), true)>{}; };
 static_assert(!has_price<by_length> && has_price<whole>);

@@ -79,15 +79,19 @@ struct undecided_condition {
   friend constexpr bool operator==(undecided_condition const&, undecided_condition const&) = default;
 };
 
-/// One call of the machine, and how often it was made. `price` computes what a process does for it under a layout; a call without one is an
-/// all-reduce of `n` elements over the axes of the dimensions `over`.
+class split_account;
+
+/// One call of the machine, and how often it was made. `price` computes what a process does for it under a layout. A call without one is a message of
+/// `n` elements over the axes of the dimensions `over`, or if it has `in_parts`, all that this asks for where such a dimension is split.
 struct recorded_call {
   struct figures {
     work does{};
     extent scratch = 0;  // bytes
   };
 
-  figures (*price)(recorded_call const&, layout_numbers const&) = nullptr;
+  figures (*price)(recorded_call const&, layout_numbers const&)                 = nullptr;
+  void (*in_parts)(recorded_call const&, layout_numbers const&, split_account&) = nullptr;
+  small_array<extent, 2> numbers{};  // that it needs, such as an offset
   undecided_loops loops{};
   undecided_size n{};
   unsigned wishes = 0;  // of the task
@@ -95,7 +99,7 @@ struct recorded_call {
   dim_set over    = 0;
   reduction op    = reduction::sum;
   element type    = element::float32;
-  collective kind = collective::all_reduce;  // or a broadcast of one number
+  collective kind = collective::all_reduce;  // or a broadcast of one number, or a scan
   undecided_condition if_{};
   extent times = 0;
   call_site first{};  // the first call site that made it
@@ -124,9 +128,9 @@ struct recorded_call {
   }
 
   constexpr bool same_price(recorded_call const& other) const {
-    if (price != other.price || n != other.n || wishes != other.wishes || over != other.over || op != other.op || type != other.type ||
-        kind != other.kind || !(if_ == other.if_) || loops.along != other.loops.along || loops.rank != other.loops.rank ||
-        loops.operands != other.loops.operands)
+    if (price != other.price || in_parts != other.in_parts || numbers != other.numbers || n != other.n || wishes != other.wishes ||
+        over != other.over || op != other.op || type != other.type || kind != other.kind || !(if_ == other.if_) || loops.along != other.loops.along ||
+        loops.rank != other.loops.rank || loops.operands != other.loops.operands)
       return false;
     for (int i = 0; i < loops.rank; ++i)
       if (loops.dim[i] != other.loops.dim[i]) return false;

@@ -6,6 +6,7 @@
 #include <meshtf/plan/all_reduce_plan.hpp>
 #include <meshtf/plan/bucket_plan.hpp>
 #include <meshtf/search/record.hpp>
+#include <meshtf/search/split_account.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -108,6 +109,13 @@ constexpr extent for_each_message(reduction op, element type, extent n, axis_set
   return scratch;
 }
 
+/// A message of `count` elements over these axes, as machines note it.
+template<Mesh M>
+constexpr collective_call message_over(axis_set over, collective kind, reduction op, element type, extent count, call_site const& site) {
+  extent const n = processes_along(axis_sizes<M>, over), bytes = count * bytes_of(type);
+  return {kind, op, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), site};
+}
+
 /// What one call of a record does under a layout: f(work) or f(collective_call), for one time that it is made. Returns its scratch memory in bytes.
 template<Mesh M, class OnWork, class OnMessage>
 constexpr extent price_call(recorded_call const& call, layout_numbers const& l, OnWork const& on_work, OnMessage const& on_message) {
@@ -122,6 +130,17 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     extent const bytes = bytes_of(call.type);
     on_message({call.kind, call.op, call.type, over, 1, bytes, bytes, call.first});
     return 0;
+  }
+  if (call.in_parts != nullptr) {
+    split_account account;
+    call.in_parts(call, l, account);
+    on_work(account.does());
+    for (split_account::message const& m : account.messages()) on_message(message_over<M>(over, m.kind, reduction::sum, m.type, m.count, call.first));
+    return account.peak_bytes();
+  }
+  if (call.kind == collective::scan) {  // what comes is received beside what there is
+    on_message(message_over<M>(over, call.kind, call.op, call.type, l.local(call.n), call.first));
+    return l.local(call.n) * bytes_of(call.type);
   }
   return over == 0 ? 0 : for_each_message<M>(call.op, call.type, l.local(call.n), over, call.first, on_message);
 }

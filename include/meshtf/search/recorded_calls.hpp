@@ -2,6 +2,7 @@
 #pragma once
 
 #include <meshtf/search/record.hpp>
+#include <meshtf/search/split_account.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -9,21 +10,31 @@ namespace detail {
 
 using call_figures = recorded_call::figures;
 
+constexpr task_loops loops_under(layout_numbers const& l, undecided_loops const& of) {
+  task_loops loops;
+  loops.rank     = of.rank;
+  loops.operand  = of.operand;
+  loops.operands = of.operands;
+  loops.along    = of.along;
+  for (int i = 0; i < loops.rank; ++i) loops.dim[i] = {.size = of.dim[i].size, .parts = l.parts_of(of.dim[i])};
+  return loops;
+}
+
 /// The price of a call of any task.
 template<Task K>
 constexpr call_figures price_of_task(recorded_call const& c, layout_numbers const& l) {
-  task_loops loops;
-  loops.rank     = c.loops.rank;
-  loops.operand  = c.loops.operand;
-  loops.operands = c.loops.operands;
-  loops.along    = c.loops.along;
-  for (int i = 0; i < loops.rank; ++i) loops.dim[i] = {.size = c.loops.dim[i].size, .parts = l.parts_of(c.loops.dim[i])};
-  auto const steps = plan_fullest<typename K::steps_type>(loops);
+  auto const steps = plan_fullest<typename K::steps_type>(loops_under(l, c.loops));
   call_figures f;
   if constexpr (HasWishes<K>) f.does = K::with(c.wishes).work(steps);
   else f.does = K::work(steps);
   if constexpr (NeedsScratch<K>) f.scratch = K::scratch(steps) * extent{sizeof(typename K::scratch_type)};
   return f;
+}
+
+/// What `P` asks for where dimensions are split.
+template<class P>
+constexpr void ask_in_parts(recorded_call const& c, layout_numbers const& l, split_account& m) {
+  P::ask(m, loops_under(l, c.loops), c.numbers);
 }
 
 /// The price of a call whose work is a function of a number of elements.

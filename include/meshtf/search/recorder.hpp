@@ -76,6 +76,21 @@ public:
     alone();
     now_if_ = {};
   }
+  /// Under layouts whose axes join processes over `over`, f() is done; its result is there only under these.
+  template<class F>
+  constexpr auto when_joined(dim_set over, F const& f) {
+    if (now_if_.dims != 0) throw "meshtf: a record holds no condition within another one";
+    now_if_     = {over, true};
+    auto result = f();
+    now_if_     = {};
+    return result;
+  }
+  /// Notes all that an operation does where the dimensions of the present condition are split: `P::ask(machine, loops, numbers)` asks for it on a
+  /// `split_account`, when the number of parts is known.
+  template<class P>
+  constexpr void ask_in_parts(undecided_loops const& loops, small_array<extent, 2> const& numbers = {}) {
+    note_with_scratch({.in_parts = &detail::ask_in_parts<P>, .numbers = numbers, .loops = loops, .over = now_if_.dims});
+  }
   constexpr void must_know(dim_set over) const {
     if (over != 0)
       throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
@@ -86,6 +101,9 @@ public:
 
   /// An operation needs all of `dim`. Layouts that split it are not priced.
   constexpr void keep_whole(undecided_dim const& dim) { record_.whole |= dim.open; }
+
+  /// An operation needs equal parts of `dim`. Layouts that cut it otherwise are not priced.
+  constexpr void keep_even(undecided_dim const& dim) { record_.even |= dim.open; }
 
   // ---- memory
   template<class T>
@@ -166,7 +184,7 @@ public:
     if constexpr (HasWishes<K>) call.wishes = task.wishes();
     if constexpr (requires { K::steps_type::needs_whole; })
       for (int d : plan.loops.along)
-        if (d >= 0) record_.whole |= plan.loops.dim[d].open;
+        if (d >= 0) record_.whole |= plan.loops.dim[d].open & ~now_if_.dims;  // an operation that asks whether it is split knows what to do
     if constexpr (requires { K::is_product; }) call.is_product = true, call.type = K::buffers_of;
     if constexpr (NeedsScratch<K>) note_with_scratch(call);
     else note(call);
@@ -192,6 +210,11 @@ public:
   template<class T>
   constexpr void all_reduce(reduction op, T*, undecided_size n, dim_set over) {
     if (over != 0) note_with_scratch({.n = n, .over = over, .op = op, .type = element_of<T>});
+  }
+  /// Over the axes of the present condition.
+  template<class T>
+  constexpr void exclusive_scan(reduction op, T, T*, undecided_size n, axis_list const&, bool) {
+    note_with_scratch({.n = n, .over = now_if_.dims, .op = op, .type = element_of<T>, .kind = collective::scan});
   }
   template<class T>
   constexpr void broadcast(T*) {

@@ -10,6 +10,48 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
+/// A part of a dimension that is split: its rows, the elements of one, the number of parts, and where they are.
+struct part_of_rows {
+  extent room = 0, row = 0, parts = 1;
+  axis_list over{};
+};
+
+/// Moves the rows of x to z, some of them to other parts: the same on a machine and, with steps for one process, on the account of a search for a
+/// layout.
+template<class T, class M, class Lines>
+constexpr void move_rows(M& m, Lines const& lines, part_of_rows const& part, extent offset, bool wraps, T beyond, T const* x, T* z) {
+  using handle    = shared<storage<T, M>, M>;
+  using task      = task::copy_rows<T>;
+  auto const r    = shifted_rows::plan(offset, part.room);
+  auto const send = [&](extent count, extent leave, extent arrive, extent by) {
+    if (count == 0) return;
+    extent const n      = count * part.row;
+    handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
+    m.run(task{.count = count, .from = leave, .to_edge = true, .beyond = beyond}, lines, x, leaves->data());
+    if (!wraps) m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
+    if (wraps || (by < part.parts && -by < part.parts))
+      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by, wraps);
+    m.run(task{.count = count, .to = arrive, .from_edge = true}, lines, static_cast<T const*>(arrives->data()), z);
+  };
+  if (r.stay_by != 0) send(r.stay, r.from, r.to, r.stay_by);
+  else if (r.stay > 0) m.run(task{.count = r.stay, .from = r.from, .to = r.to, .beyond = beyond}, lines, x, z);
+  send(r.further, r.leave, r.arrive, r.leave_by);
+}
+
+/// What a shift asks for along a split dimension, for the search for a layout. Array: x. Numbers: the offset, and whether it wraps.
+template<class T>
+struct shifted_parts {
+  template<class M>
+  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const& numbers) {
+    placed const& along = l.dim[l.along[0]];
+    bool const wraps    = numbers[1] != 0;
+    extent elements     = 1;
+    for (int d : l.operand[0]) elements *= l.dim[d].room();
+    move_rows<T>(m, displace_steps::plan(l, full_extents(l)), {along.room(), elements / along.room(), along.parts},
+                 wraps ? shortest_roll(numbers[0], along.size) : numbers[0], wraps, T{}, nullptr, nullptr);
+  }
+};
+
 /// z[i] = x[i - offset] along `Along`, which becomes `To`; where x has none, `beyond`, or if it `wraps`, x from the other end.
 ///
 /// Parts that are not full are the last ones. What lies past their elements counts as `beyond`, in their own rows and in those that they hand on.
@@ -17,27 +59,19 @@ template<class Along, class To = Along, class T, class L, class... D>
 constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, T beyond) {
   using plan = shift_plan<wet<L>, shape<D...>, Along, To>;
   auto& m    = x.machine();
-  if constexpr (!plan::exchanges) {
+  if constexpr (is_undecided<wet<L>>) {
+    if (wraps) m.keep_even(placed_dims<wet<L>, shape<Along>>[0]);
+    auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
+    m.if_joined(
+        split_over<wet<L>, shape<Along>>, [&] { m.template ask_in_parts<shifted_parts<T>>(plan::lines.loops, {offset, wraps ? 1 : 0}); },
+        [&] { m.run(task::displace<T>{}, plan::lines, x.data(), z.data()); });
+    return z;
+  } else if constexpr (!plan::exchanges) {
     return moved_along<Along, To>(x, {.offset = -offset, .wraps = wraps}, beyond);
   } else {
-    using result    = tensor_of<T, L, typename plan::result>;
-    using task      = task::copy_rows<T>;
-    using handle    = typename result::handle_type;
-    auto z          = result::uninitialised(m);
-    auto const r    = shifted_rows::plan(offset, placed_under<L, Along>.room());
-    auto const send = [&](extent count, extent leave, extent arrive, extent by) {
-      if (count == 0) return;
-      extent const n = count * plan::row, parts = placed_under<L, Along>.parts;
-      handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
-      m.run(task{.count = count, .from = leave, .to_edge = true, .beyond = beyond}, plan::lines, x.data(), leaves->data());
-      if (!wraps) m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
-      if (wraps || (by < parts && -by < parts))
-        m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, by, wraps);
-      m.run(task{.count = count, .to = arrive, .from_edge = true}, plan::lines, static_cast<T const*>(arrives->data()), z.data());
-    };
-    if (r.stay_by != 0) send(r.stay, r.from, r.to, r.stay_by);
-    else if (r.stay > 0) m.run(task{.count = r.stay, .from = r.from, .to = r.to, .beyond = beyond}, plan::lines, x.data(), z.data());
-    send(r.further, r.leave, r.arrive, r.leave_by);
+    constexpr placed along = placed_under<wet<L>, Along>;
+    auto z                 = tensor_of<T, L, typename plan::result>::uninitialised(m);
+    move_rows<T>(m, plan::lines, {along.room(), plan::row, along.parts, plan::over}, offset, wraps, beyond, x.data(), z.data());
     return z;
   }
 }

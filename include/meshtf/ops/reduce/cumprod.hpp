@@ -13,23 +13,43 @@ namespace detail {
 template<class Along, class T, class L, class... D, class... Lines>
 constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before, tensor<T, L, D...> const& dz,
                                          running which) {
-  using plan              = cumsum_plan<wet<L>, shape<D...>, Along>;
-  using Machine           = machine<L>;
-  constexpr axis_set over = plan::over.set();
-  constexpr extent each   = 2 * shard_size<wet<L>, typename plan::each_line>;
-  constexpr extent parts  = processes_along(axis_sizes<typename L::mesh_type>, over);
-  auto& m                 = dz.machine();
-  auto const folded       = shared<storage<T, Machine>, Machine>::make(m, m, parts * each);
-  m.run(task::fold_products<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
-        offset<L>(folded->data(), m.rank_along(over) * each));
-  m.because(&reason_to_run_on);
-  m.all_gather(folded->data(), each, over);
-  auto later = tensor<T, L, Lines...>::uninitialised(m);
-  m.run(task::pass_through_parts<T>{plan::over, which.reverse}, plan::lines, static_cast<T const*>(folded->data()), later.data());
-  auto dx = tensor<T, L, D...>::uninitialised(m);
-  m.run(task::cumprod_gradient_on<T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(), std::as_const(later).data(), dz.data(),
-        dx.data());
-  return dx;
+  using plan         = cumsum_plan<wet<L>, shape<D...>, Along>;
+  using Machine      = machine<L>;
+  auto& m            = dz.machine();
+  auto const go_back = [&](auto const& later, auto& dx) {
+    m.run(task::cumprod_gradient_on<T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(), later.data(), dz.data(), dx.data());
+  };
+  if constexpr (is_undecided<wet<L>>) {
+    constexpr dim_set over = split_over<wet<L>, shape<Along>>;
+    auto const later       = m.when_joined(over, [&] {
+      auto from_others = tensor<T, L, Lines...>::uninitialised(m);
+      m.template ask_in_parts<join_products<T>>(plan::lines.loops);
+      return from_others;
+    });
+    auto dx                = tensor<T, L, D...>::uninitialised(m);
+    m.if_joined(
+        over, [&] { go_back(later, dx); },
+        [&] { m.run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(), dx.data()); });
+    return dx;
+  } else {
+    auto const join_others = [&] {
+      constexpr axis_set over = plan::over.set();
+      constexpr extent each   = 2 * shard_size<wet<L>, typename plan::each_line>;
+      constexpr extent parts  = processes_along(axis_sizes<typename L::mesh_type>, over);
+      auto const folded       = shared<storage<T, Machine>, Machine>::make(m, m, parts * each);
+      m.run(task::fold_products<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
+            offset<L>(folded->data(), m.rank_along(over) * each));
+      m.because(&reason_to_run_on);
+      m.all_gather(folded->data(), each, over);
+      auto from_others = tensor<T, L, Lines...>::uninitialised(m);
+      m.run(task::pass_through_parts<T>{plan::over, which.reverse}, plan::lines, static_cast<T const*>(folded->data()), from_others.data());
+      return from_others;
+    };
+    auto const later = join_others();
+    auto dx          = tensor<T, L, D...>::uninitialised(m);
+    go_back(later, dx);
+    return dx;
+  }
 }
 
 }  // namespace detail

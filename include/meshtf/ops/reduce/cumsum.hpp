@@ -10,7 +10,8 @@ namespace detail {
 
 template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running which) {
-  if constexpr (!cumsum_plan<wet<L>, shape<D...>, Along>::in_parts) return run_along<reduction::sum, Along>(x, which);
+  constexpr bool stays_whole = is_undecided<wet<L>> && NarrowElement<T>;  // a search for a layout does not split the lines of narrow elements
+  if constexpr (!cumsum_plan<wet<L>, shape<D...>, Along>::in_parts || stays_whole) return run_along<reduction::sum, Along>(x, which);
   else if constexpr (NarrowElement<T>)  // the sums of parts are not rounded
     return each<T, shape<D...>>(function::identity{}, running_sums<Along>(each<computed<T>, shape<D...>>(function::identity{}, x), which));
   else return run_on<reduction::sum, Along>(x, joined_before<reduction::sum, Along>(x, which.reverse), which);

@@ -21,7 +21,10 @@ constexpr void contribute_unranked(Target const& x, Index const& index, tensor<T
     if constexpr (std::is_same_v<Along, K>) return tensor_of<T, L, In>::uninitialised(m);
     else return tensor_of<T, L, In>{m};
   }();
-  m.run(task::unrank<T>{}, rank_plan<wet<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data());
+  auto const put_back = [&] { m.run(task::unrank<T>{}, rank_plan<wet<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data()); };
+  if constexpr (is_undecided<wet<L>> && !std::is_same_v<Along, K>)
+    m.if_joined(split_over<wet<L>, shape<Along>>, put_back, put_back);  // whether it is split or not
+  else put_back();
   contribute(x, dx);
 }
 

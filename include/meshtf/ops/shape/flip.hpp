@@ -12,16 +12,26 @@ namespace detail {
 
 template<class Along, class T, class L, class... D>
 constexpr auto flipped(tensor<T, L, D...> const& x) {
-  using plan     = flip_plan<wet<L>, shape<D...>, Along>;
-  auto& m        = x.machine();
-  extent const n = plan::exchanges ? placed_under<L, Along>.room() : m.counted().template of<Along>();
-  auto part      = moved_along<Along, Along>(x, {.offset = n - 1, .reversed = true}, T{});
-  if constexpr (plan::exchanges) {
+  using plan = flip_plan<wet<L>, shape<D...>, Along>;
+  auto& m    = x.machine();
+  if constexpr (is_undecided<wet<L>>) {
+    m.keep_even(placed_dims<wet<L>, shape<Along>>[0]);
     auto z = tensor<T, L, D...>::uninitialised(m);
-    m.move(plan::exchange, static_cast<T const*>(part.data()), z.data());
+    m.if_joined(
+        split_over<wet<L>, shape<Along>>, [&] { m.template ask_in_parts<flipped_parts<T>>(plan::lines.loops); },
+        [&] { m.run(task::displace<T>{}, plan::lines, x.data(), z.data()); });
     return z;
   } else {
-    return part;
+    extent n = m.counted().template of<Along>();
+    if constexpr (plan::exchanges) n = placed_under<L, Along>.room();
+    auto part = moved_along<Along, Along>(x, {.offset = n - 1, .reversed = true}, T{});
+    if constexpr (plan::exchanges) {
+      auto z = tensor<T, L, D...>::uninitialised(m);
+      m.move(plan::exchange, static_cast<T const*>(part.data()), z.data());
+      return z;
+    } else {
+      return part;
+    }
   }
 }
 

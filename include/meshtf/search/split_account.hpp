@@ -1,0 +1,88 @@
+// The account of an operation along a split dimension, while a layout is priced.
+#pragma once
+
+#include <meshtf/plan/task.hpp>
+#include <meshtf/plan/work.hpp>
+#include <meshtf/price/machine.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// A machine that has neither a mesh nor a tape. It adds up what an operation does, keeps a list of what it sends, and counts the memory that it takes
+/// meanwhile. All messages go over the axes that split one dimension, so their axes are left out.
+class split_account {
+public:
+  static constexpr bool computes     = false;
+  static constexpr int most_messages = 4;
+
+  struct message {
+    collective kind{};
+    element type{};
+    extent count = 0;  // elements that a process holds before the call
+  };
+
+  constexpr work const& does() const { return does_; }
+  constexpr std::span<message const> messages() const { return messages_.first(count_); }
+  /// The most bytes that lived.
+  constexpr extent peak_bytes() const { return peak_; }
+
+  // ---- what operations ask of machines
+  constexpr unsigned counted_number() const { return 0; }
+  template<class T>
+  constexpr T* take(extent n) {
+    live_ += n * extent{sizeof(T)};
+    if (live_ > peak_) peak_ = live_;
+    return nullptr;
+  }
+  template<class T>
+  constexpr void give(T*, extent n) {
+    live_ -= n * extent{sizeof(T)};
+  }
+  template<class T, class... A>
+  constexpr T* create(A&&... arguments) {
+    return new T{std::forward<A>(arguments)...};
+  }
+  template<class T>
+  constexpr void destroy(T* p) {
+    delete p;
+  }
+  template<Task K, class... A>
+  constexpr void run(K const& task, typename K::steps_type const& steps, A const&...) {
+    add(task.work(steps));
+    if constexpr (NeedsScratch<K>) give(take<typename K::scratch_type>(K::scratch(steps)), K::scratch(steps));
+  }
+  template<class T>
+  constexpr void fill(extent n, T, T*) {
+    add(work_of::fill<T>(n));
+  }
+  template<class T>
+  constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const&, extent, bool) {
+    note(collective::neighbours, element_of<T>, n);
+  }
+  template<class T>
+  constexpr void all_gather(T*, extent part) {
+    note(collective::all_gather, element_of<T>, part);
+  }
+  template<class T>
+  constexpr void permute(extent n) {
+    note(collective::permute, element_of<T>, n);
+  }
+
+private:
+  constexpr void add(work const& w) {
+    does_.elementwise += w.elementwise;
+    does_.bytes += w.bytes;
+  }
+  constexpr void note(collective kind, element type, extent count) {
+    if (count_ == most_messages) throw "meshtf: an operation sends more messages than its account holds (4)";
+    messages_[count_++] = {kind, type, count};
+  }
+
+  work does_{};
+  small_array<message, most_messages> messages_{};
+  int count_   = 0;
+  extent live_ = 0, peak_ = 0;
+};
+
+}  // namespace v0
+}  // namespace meshtf
