@@ -141,13 +141,23 @@ struct factors<shape<A, B, D...>> {
   using rest                      = without<rows, second_dim>;
 };
 
+/// In the place of `shard_state` of an optimizer that can't have it.
+struct never_sharded {
+  constexpr operator bool() const { return false; }
+  template<class Yes>
+  constexpr void operator=(Yes) {
+    static_assert(sizeof(Yes) == 0, "meshtf: adafactor has no sharded state: its factors are whole over replicas, and it keeps little else");
+  }
+};
+
 }  // namespace detail
 
 /// w -= rate' u, where u is the gradient divided by the root of its mean square. Of a parameter with two dimensions of at least `least_factored`
 /// elements the mean squares are kept as means over its largest dimension (rows) and over its second largest (columns), so a matrix of n x m takes
 /// n + m numbers. rate' is the rate times the root mean square of the weights, divided by that of u if it is above `threshold`.
 ///
-/// The factors are placed as the parameter's dimensions are and whole over replicas. Means over split dimensions take an all-reduce each.
+/// The factors are placed as the parameter's dimensions are and whole over replicas. Means over split dimensions take an all-reduce each. There is no
+/// `shard_state`: every part of a gradient would need the means over all of its rows and columns, and what would be divided is n + m numbers of n x m.
 /// Source: Shazeer, Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (2018), algorithms 4 to 6, as in Mesh TensorFlow.
 class adafactor {
 public:
@@ -164,6 +174,8 @@ public:
   double threshold       = 1;
   bool scaled_by_weights = true;
   extent least_factored  = 128;
+  /// Says why there is none.
+  [[no_unique_address]] detail::never_sharded shard_state{};
 
   constexpr adafactor() = default;
   constexpr explicit adafactor(double r) : rate(r) {}
