@@ -1,7 +1,7 @@
 // One binary for 1, 2, 3 or 4 processes: the batch is cut into as many parts as there are, whether they divide it or not, and the last batch of an epoch
 // is smaller. With `resume` it goes on from the newest checkpoint in FOLDER, whatever number of processes wrote that.
-//
-// examples/processes 3 build/release/examples/any_processes [FOLDER [EPOCHS [resume]]]   (build/any_processes, 2 epochs)
+// Run:    examples/processes 3 build/release/examples/any_processes [FOLDER [EPOCHS [resume]]]   (build/any_processes, 2 epochs)
+// Prints: a line for each epoch: the number of processes, and the loss, which is the same for any number.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // What a training step may cost: budgets that the compiler checks, and the figures they stand on. Planned only: no process but this one ever exists.
-//
-// build/release/examples/budget
+// Run:    build/release/examples/budget
+// Prints: the step's cost as tables: by kind of call, at the peak of memory, in modelled seconds, and compared with another layout.
 #include <iostream>
 
 #include <meshtf/planning.hpp>

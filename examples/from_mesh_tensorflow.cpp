@@ -3,8 +3,8 @@
 //
 //   //# HEADING     begins a table
 //   //= ORIGINAL || PYTORCH || JAX   the lines there, of which some may be missing, on as many lines as they need; below them the line here
-//
-// examples/processes 4 build/release/examples/from_mesh_tensorflow
+// Run:    examples/processes 4 build/release/examples/from_mesh_tensorflow
+// Prints: that every line has run, and a loss.
 #include <cstdio>
 #include <source_location>
 

@@ -2,8 +2,9 @@
 //
 // Two convolutions of 3 x 3 with pooling, batch on one axis of the mesh and the rows of each image on the other: parts of an image exchange the rows at
 // their edges. First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised.
-// Then training under one of them, and the accuracy on images that the network has not seen, of which the last batch is smaller. For four processes:
-// examples/processes 4 build/release/examples/images
+// Then training under one of them, and the accuracy on images that the network has not seen, of which the last batch is smaller.
+// Run:    examples/processes 4 build/release/examples/images   (examples/images installs the data, builds it and runs it)
+// Prints: a table of the layouts, promised and counted, then the losses of the training, and the accuracy.
 #include <cstdint>
 #include <cstdio>
 #include <string>

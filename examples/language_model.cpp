@@ -3,7 +3,8 @@
 // First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised.
 // Then training under one of them, how well the model knows a part of the text that it has not seen, and a continuation of a line.
 // Two models: --model gpt2 and --model llama are two programs.
-// For four processes: examples/processes 4 build/release/examples/language_model_tiny
+// Run:    examples/processes 4 build/release/examples/language_model_tiny   (examples/demo makes the text, builds it and runs it)
+// Prints: a table of the layouts, promised and counted, then the losses of the training, bits per character, and the continuation.
 #include <algorithm>
 #include <array>
 #include <cmath>

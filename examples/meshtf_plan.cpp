@@ -1,7 +1,7 @@
 // What a layout makes of a model, before a process exists: who holds what, what is sent and why, what a step costs, and what each rule saves and costs.
 // It needs no MPI: the compiler has worked it all out.
-//
-// build/release/examples/meshtf-plan --model transformer --layout mixed
+// Run:    build/release/examples/meshtf-plan --model transformer --layout mixed
+// Prints: the pages of docs/explain.md, for that model and layout.
 #include <cstdio>
 #include <string>
 #include <string_view>

@@ -1,7 +1,9 @@
 // Trains a multi-layer perceptron on Fashion-MNIST: one source, any layout, its price known to the compiler.
 //
 // First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised. Then training under
-// one of them, and the accuracy on images that the network has not seen. For four processes: examples/processes 4 build/release/examples/mlp
+// one of them, and the accuracy on images that the network has not seen.
+// Run:    examples/processes 4 build/release/examples/mlp
+// Prints: a table of the layouts, promised and counted, then the losses of the training, and the accuracy.
 #include <cstdint>
 #include <cstdio>
 #include <string>

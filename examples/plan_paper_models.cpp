@@ -1,4 +1,6 @@
-// Prints what a step of the paper's models, and of T5, costs one process: a table in markdown. Every figure is a constant: no other process exists.
+// What a step of the paper's models, and of T5, costs one process. Every figure is a constant: no other process exists.
+// Run:    build/release/examples/plan_paper_models
+// Prints: the table of models in docs/cost.md, in markdown.
 #include <iostream>
 
 #include "paper_models.hpp"

@@ -1,6 +1,6 @@
 // The best layouts of a training step, found by the compiler: one record of the step, priced under every way to split its dimensions.
-//
-// build/release/examples/search
+// Run:    build/release/examples/search
+// Prints: the ranking in docs/layout_search.md: modelled milliseconds, peak, bytes sent and flops of the best layouts.
 #include <cstdio>
 
 #include <meshtf/planning.hpp>
