@@ -1,0 +1,30 @@
+#!/bin/bash
+# Builds programs with what pkg-config says of the installed tree, and runs them: pkg_config.sh PREFIX FOLDER MPIRUN COMPILER...
+#
+# core.cpp with each of the compilers; runtime.cpp with mpicxx, which calls the first. Without pkg-config, or the files of the libraries that meshtf's
+# ask for, it is skipped (status 77).
+set -u
+prefix=$1 folder=$2 mpirun=$3
+shift 3
+here=$(cd "$(dirname "$0")" && pwd)
+export PKG_CONFIG_PATH=$prefix/share/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+command -v pkg-config >/dev/null || { echo "skipped: no pkg-config here: apt install pkg-config"; exit 77; }
+mkdir -p "$folder"
+fail() { echo "pkg_config.sh: $1"; exit 1; }
+
+read -ra core <<<"$(pkg-config --cflags --libs meshtf-core)"
+[ ${#core[@]} = 1 ] || fail "expected the folder of the headers alone for meshtf-core, got '${core[*]}'"
+for compiler in "$@"; do
+  kind=gcc
+  [[ $compiler != *clang* ]] || kind=clang
+  read -ra steps <<<"$(pkg-config --variable=${kind}_flags meshtf-core)"
+  [ ${#steps[@]} = 1 ] || fail "expected an option for $kind, got '${steps[*]}'"
+  "$compiler" -std=c++20 "${steps[@]}" "$here/core.cpp" -o "$folder/core" "${core[@]}" && "$folder/core" || fail "core.cpp with $compiler"
+done
+
+command -v mpicxx >/dev/null || { echo "skipped: no mpicxx here"; exit 77; }
+pkg-config --exists meshtf meshtf-jansson || { pkg-config --print-errors --exists meshtf meshtf-jansson; echo "skipped: they lack their files for pkg-config"; exit 77; }
+read -ra all <<<"$(pkg-config --cflags --libs meshtf meshtf-jansson)"
+[[ " ${all[*]} " == *" -DMESHTF_WITH_JANSSON=1 "* && " ${all[*]} " == *" -ljansson "* ]] || fail "expected jansson to be asked for, got '${all[*]}'"
+OMPI_CXX=$1 MPICH_CXX=$1 mpicxx -std=c++20 "$here/runtime.cpp" -o "$folder/runtime" "${all[@]}" || fail "runtime.cpp does not build"
+"$mpirun" 2 "$folder/runtime" </dev/null || fail "runtime.cpp does not run"
