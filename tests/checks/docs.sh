@@ -94,6 +94,14 @@ if grep -q '^| model | mesh ' docs/cost.md; then
     bad "docs/cost.md: its table of models (<) is not what examples/plan_paper_models prints (>)"
 fi
 
+# ---- the map of the documents has each of them, and who cites names the version that there is
+
+for document in docs/*.md; do
+  [ "$document" = docs/README.md ] || grep -qF "](${document#docs/}" docs/README.md || bad "docs/README.md: it has no link to $document"
+done
+version=$(sed -n 's/^project(meshtf VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+grep -qx "version: $version" CITATION.cff || bad "CITATION.cff: its version is not $version, as CMakeLists.txt has it"
+
 # ---- files and names
 
 prose() { awk '/^```/ {on = !on; next} !on' "$1"; }
