@@ -1,20 +1,22 @@
 // What a layout makes of a model, before a process exists: who holds what, what is sent and why, what a step costs, and what each rule saves and costs.
 // It needs no MPI: the compiler has worked it all out.
 // Run:    build/release/examples/meshtf-plan --model transformer --layout mixed
-// Prints: the pages of docs/explain.md, for that model and layout.
+// Prints: the pages of docs/explain.md, for that model and layout, or draws them.
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <meshtf/explain/explain.hpp>
+#include <meshtf/explain/explain_svg.hpp>
 #include <meshtf/planning.hpp>
 
 #include "options.hpp"
 
 namespace {
 
-constexpr char const* usage = R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME]
+constexpr char const* usage = R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
 
   --model NAME    mlp or transformer (default: mlp)
   --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
@@ -24,6 +26,8 @@ constexpr char const* usage = R"(usage: meshtf-plan [--model NAME] [--layout NAM
                   step: what a training step costs
                   rules: what each rule saves and costs in such a step
                   all of it (default)
+  --svg FILE      write pictures instead: the layout on its mesh, a step's messages, and its memory
+  --beside NAME   with --svg: the step under the layout and under this one, side by side
   --help          this text
 )";
 
@@ -96,7 +100,7 @@ void say(std::string_view text) {
 }
 
 struct asked {
-  std::string model = "mlp", layout = "mixed", what = "all";
+  std::string model = "mlp", layout = "mixed", what = "all", svg, beside;
   bool wants(std::string_view part) const { return what == "all" || what == part; }
 };
 
@@ -124,11 +128,47 @@ void say_of_transformer(asked const& a) {
   if (a.wants("rules")) say(meshtf::explain_rules<transformer, L>());
 }
 
+/// Calls f.operator()<L>() for the layout of that name.
+template<class F>
+void under(std::string_view layout, F const& f) {
+  auto const is = [&]<class L> {
+    if (layout == meshtf::name_of<L>()) f.template operator()<L>();
+  };
+  is.template operator()<replicated>();
+  is.template operator()<data_parallel>();
+  is.template operator()<model_parallel>();
+  is.template operator()<mixed>();
+}
+
 template<class L>
-void say_if_asked(asked const& a) {
-  if (a.layout != meshtf::name_of<L>()) return;
-  if (a.model == "mlp") say_of_mlp<L>(a);
-  else say_of_transformer<L>(a);
+inline constexpr auto mlp_step = meshtf::dry_run<mlp, L>();
+template<class L>
+inline constexpr auto transformer_step = meshtf::dry_run<transformer, L>();
+
+/// The picture that was asked for, made while this program runs.
+meshtf::svg_text picture(asked const& a) {
+  meshtf::svg_text made;
+  auto const of = [&](auto const& cost_under) {
+    under(a.layout, [&]<class L> {
+      if (a.beside.empty()) made = meshtf::explain_svg<L>(cost_under.template operator()<L>());
+      else
+        under(a.beside, [&]<class Other> {
+          made = meshtf::explain_svg(a.layout, cost_under.template operator()<L>(), a.beside, cost_under.template operator()<Other>());
+        });
+    });
+  };
+  if (a.model == "mlp") of([]<class L>() -> auto const& { return mlp_step<L>; });
+  else of([]<class L>() -> auto const& { return transformer_step<L>; });
+  return made;
+}
+
+/// Errors: `unavailable` if the file can't be written, all of it.
+void write(std::string const& file, std::string_view text) {
+  std::ofstream out{file, std::ios::binary};
+  out << text << std::flush;
+  if (!out)
+    throw meshtf::unavailable("expected to write the picture to '" + file +
+                              "', got an error: name a file in a folder that can be written, or make room");
 }
 
 /// Errors: `usage_error`.
@@ -146,21 +186,32 @@ std::string among(std::string const& option, std::vector<std::string> const& kno
 int main(int argc, char** argv) {
   try {
     asked a;
-    bool const help = for_each_option(argc, argv, "--model, --layout, --what or --help", [&](std::string const& option, auto const& next) {
-      if (option == "--model") a.model = among(option, {"mlp", "transformer"}, next());
-      else if (option == "--layout") a.layout = among(option, {"replicated", "data_parallel", "model_parallel", "mixed"}, next());
-      else if (option == "--what") a.what = among(option, {"layout", "tensors", "operations", "step", "rules", "all"}, next());
-      else return false;
-      return true;
-    });
+    std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
+    bool const help =
+        for_each_option(argc, argv, "--model, --layout, --what, --svg, --beside or --help", [&](std::string const& option, auto const& next) {
+          if (option == "--model") a.model = among(option, {"mlp", "transformer"}, next());
+          else if (option == "--layout") a.layout = among(option, layouts, next());
+          else if (option == "--beside") a.beside = among(option, layouts, next());
+          else if (option == "--svg") a.svg = next();
+          else if (option == "--what") a.what = among(option, {"layout", "tensors", "operations", "step", "rules", "all"}, next());
+          else return false;
+          return true;
+        });
     if (help) {
       std::fputs(usage, stdout);
       return 0;
     }
-    say_if_asked<replicated>(a);
-    say_if_asked<data_parallel>(a);
-    say_if_asked<model_parallel>(a);
-    say_if_asked<mixed>(a);
+    if (!a.beside.empty() && a.svg.empty())
+      throw meshtf::usage_error("expected --svg FILE with --beside, got none: two layouts are drawn side by side");
+    if (a.svg.empty()) {
+      under(a.layout, [&]<class L> {
+        if (a.model == "mlp") say_of_mlp<L>(a);
+        else say_of_transformer<L>(a);
+      });
+    } else {
+      write(a.svg, picture(a).view());
+      std::printf("%s\n", a.svg.c_str());
+    }
     return 0;
   } catch (meshtf::error const& e) {
     std::fprintf(stderr, "meshtf: %s\n", e.what());

@@ -117,6 +117,9 @@ public:
   /// What lived at the peak of a dry run; `recorded` does not tell.
   constexpr held_at_peak const& at_peak() const { return at_peak_; }
 
+  /// The moments of a dry run at which memory is highest, in order, the first 1024; the first of them is the start. `recorded` and sums have none.
+  constexpr std::span<local_peak const> local_peaks() const { return {peaks_.data(), peak_count_}; }
+
   /// Every call, in order. A repeated call appears once: see `runs()`.
   constexpr std::span<collective_call const> collectives() const { return {calls_.data(), count_}; }
   /// The runs in which the calls are made.

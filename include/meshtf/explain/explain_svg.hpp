@@ -1,0 +1,342 @@
+// explain_svg: who holds what, what a step sends and holds, and two layouts side by side, as pictures in SVG.
+#pragma once
+
+#include <meshtf/explain/explain_cost.hpp>
+#include <meshtf/explain/svg.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+// ---- a layout on its mesh
+
+/// The cell of a process: its rank, and of each split dimension the elements that it holds, in words and as the part of a bar.
+constexpr void draw_process(svg_sheet& s, drawing const& d, coordinates const& at, extent x, extent top, extent wide, int most_lines) {
+  s.text(x + 8, top + 18, d.line(0, at));
+  int drawn = 0;
+  for (int k = 0; k < d.dims.count; ++k) {
+    if (!d.is_line(k)) continue;
+    if (drawn == most_lines) return s.text(x + 8, top + 18 + 28 * drawn + svg_sheet::line, "and more");
+    extent const down = top + 18 + 28 * drawn++;
+    placed const& dim = d.dims[k];
+    extent const part = part_at(dim, d.mesh, at), whole = wide - 16;
+    s.text(x + 8, down + svg_sheet::line, range_at(d.dims, k, d.mesh, at));
+    s.track(x + 8, down + 29, whole);
+    if (dim.held(part) > 0) s.bar(x + 8 + pixels_of(part * dim.room(), dim.size, whole), down + 29, pixels_of(dim.held(part), dim.size, whole), k);
+  }
+}
+
+/// As the picture in the terminal: the last axis to the right, all others down, and of a large mesh the first rows and columns and the last.
+constexpr void draw_mesh(svg_sheet& s, named_mesh const& m, named_dims const& ruled) {
+  constexpr extent most_rows = 5, most_columns = 5, gap = 8;
+  constexpr int most_lines = 8;
+  drawing const d{m, ruled, m.joining(m.all()), true};
+  auto const down = drawing::select(d.rows(), most_rows);
+  auto across     = drawing::select(d.columns(), most_columns);
+
+  std::size_t margin = 0, letters = 8;
+  for (std::size_t i = 0; i < down.count; ++i) {
+    if (down.index[i] < 0) continue;
+    margin = std::max(margin, d.place(d.down(), d.at(down.index[i], 0)).size());
+    for (std::size_t k = 0; k < across.count; ++k)
+      for (int n = 0; across.index[k] >= 0 && n < d.lines(); ++n) letters = std::max(letters, d.line(n, d.at(down.index[i], across.index[k])).size());
+  }
+  extent const wide = static_cast<extent>(letters) * svg_sheet::letter + 16, left = svg_sheet::edge + static_cast<extent>(margin) * svg_sheet::letter;
+  extent const fit = std::max<extent>(3, (760 - left) / (wide + gap));
+  if (d.columns() > fit) across = drawing::select(d.columns(), std::min(fit, most_columns));
+  extent const lines = std::min(d.lines(), most_lines + 2), high = 18 + 10 + 28 * (lines - 1);
+
+  s.y += 8;
+  if (d.across() >= 0) {
+    s.y += svg_sheet::line;
+    extent x = left + gap;
+    for (std::size_t k = 0; k < across.count; ++k) {
+      bool const is_gap = across.index[k] < 0;
+      s.text(x + 8, s.y, is_gap ? short_text{"..."} : d.place(axis_set{1} << d.across(), d.at(0, across.index[k])));
+      x += (is_gap ? 48 : wide) + gap;
+    }
+    s.y += 6;
+  }
+  for (std::size_t i = 0; i < down.count; ++i) {
+    if (down.index[i] < 0) {
+      s.say("...");
+      s.y += 10;
+      continue;
+    }
+    s.text(svg_sheet::edge, s.y + 18, d.place(d.down(), d.at(down.index[i], 0)));
+    extent x = left + gap;
+    for (std::size_t k = 0; k < across.count; ++k) {
+      if (across.index[k] < 0) {
+        s.text(x + 8, s.y + 18, "...");
+        x += 48 + gap;
+        continue;
+      }
+      s.box(x, s.y, wide, high);
+      draw_process(s, d, d.at(down.index[i], across.index[k]), x, s.y, wide, most_lines);
+      x += wide + gap;
+    }
+    s.y += high + gap;
+  }
+  s.y -= gap;
+}
+
+constexpr void draw_layout(svg_sheet& s, std::string_view name, named_mesh const& m, named_dims const& ruled) {
+  fixed_text<511> head;
+  put(head, name, " on ");
+  put_mesh(head, m);
+  s.heading(head.view().substr(0, head.size() - 1));
+  for (int d = 0; d < ruled.count; ++d) {
+    fixed_text<511> words;
+    put_split(words, m, ruled, d, longest_name(ruled));
+    s.say(words.view().substr(2, words.size() - 3), d);
+  }
+  s.say(ruled.count == 0 ? "every dimension is whole on every process" : "every other dimension is whole on every process");
+  draw_mesh(s, m, ruled);
+}
+
+// ---- what a step sends
+
+/// "all_reduce over cols: einsum, meshtf_plan.cpp:66, 2 calls".
+constexpr fixed_text<511> words_of(call_group const& g, named_mesh const& m) {
+  fixed_text<511> words;
+  put(words, to_string(g.first.kind), " over ");
+  put_axes(words, m, g.first.over);
+  words += ": ";
+  if (g.first.site.operation[0] == '\0') words += "outside of operations";
+  else words += site_text(g.first.site);
+  words += ", ";
+  put_count(words, g.calls, "call", "calls");
+  return words;
+}
+
+template<class Cost>
+constexpr void draw_messages(svg_sheet& s, Cost const& c, named_mesh const& m) {
+  constexpr std::size_t most = 10;
+  constexpr extent longest   = 560;
+  fixed_text<511> head;
+  put(head, "What one process sends: ", bytes_text(c.bytes_sent()), " in ");
+  put_count(head, c.calls(), "call", "calls");
+  s.heading(head);
+  for (int a = 0; a < m.count; ++a) {
+    if (m.size(a) < 2) continue;
+    fixed_text<511> words;
+    put(words, "along ", m.axis(a), ": ", bytes_text(sent_along(c, a)));
+    s.say(words, a);
+  }
+  call_groups groups;
+  c.for_each_collective([&](collective_call const& call, extent times) { groups.add(call, times); });
+  if (groups.count == 0) return;
+  extent left_out = 0, calls_left_out = groups.left_out;
+  for (std::size_t k = 0; k < groups.count; ++k) {
+    std::size_t largest = k;
+    for (std::size_t i = k + 1; i < groups.count; ++i)
+      if (groups.group[i].sent > groups.group[largest].sent) largest = i;
+    std::swap(groups.group[k], groups.group[largest]);
+    if (k >= most) {
+      left_out += groups.group[k].sent;
+      calls_left_out += groups.group[k].calls;
+    }
+  }
+  extent const largest = groups.group[0].sent;
+  s.y += 4;
+  for (std::size_t k = 0; k < groups.count && k < most; ++k) {
+    call_group const& g = groups.group[k];
+    s.say(words_of(g, m));
+    extent const length = pixels_of(g.sent, largest, longest);
+    s.y += 16;
+    if (length > 0) s.bar(svg_sheet::edge, s.y - 4, length, std::countr_zero(static_cast<std::uint64_t>(g.first.over)));
+    s.text(svg_sheet::edge + length + 6, s.y, bytes_text(g.sent));
+    s.y += 4;
+  }
+  if (calls_left_out > 0) {
+    fixed_text<511> rest{"and "};
+    put_count(rest, calls_left_out, "more call", "more calls");
+    put(rest, ", ", bytes_text(left_out));
+    s.say(rest);
+  }
+  s.axis(svg_sheet::edge, longest, largest, bytes_text, "bytes sent by one process; the colour is that of the call's first axis");
+}
+
+// ---- what a step holds
+
+template<class Cost>
+constexpr void draw_memory(svg_sheet& s, Cost const& c) {
+  constexpr extent left = 104, wide = 560, high = 150;
+  constexpr std::size_t most_points = 200;
+  fixed_text<511> head;
+  put(head, "What one process holds: ", bytes_text(c.peak_bytes()), " at the peak");
+  s.heading(head);
+
+  auto const peaks = c.local_peaks();
+  if (std::size_t const n = peaks.size(); n > 1 && c.peak_bytes() > 0) {
+    std::size_t const points = std::min(n, most_points);
+    std::size_t highest      = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      if (peaks[i].live > peaks[highest].live) highest = i;
+    fixed_text<511> words{"highest at number "};
+    put(words, thousands_text(static_cast<extent>(highest) + 1), ": ", highest == 0 ? fixed_text<255>{"the start"} : site_text(peaks[highest].site));
+    s.say(words);
+    s.say("on the way back", 3);
+    s.y += 16;
+
+    extent const top = s.y, bottom = top + high;
+    s.text(left - 8, top + 9, bytes_text(peaks[highest].live), "e");
+    s.text(left - 8, top + high / 2 + 4, bytes_text(peaks[highest].live / 2), "e");
+    s.text(left - 8, bottom, "0 B", "e");
+    s.out += "<path class=\"a";
+    s.moved_to(left, bottom);
+    for (std::size_t p = 0; p < points; ++p) {  // of the moments that share a point, the highest
+      extent live = 0;
+      for (std::size_t i = p * n / points; i < (p + 1) * n / points; ++i) live = std::max(live, peaks[i].live);
+      s.number("V", bottom - pixels_of(live, peaks[highest].live, high));
+      s.number("H", left + static_cast<extent>(p + 1) * wide / static_cast<extent>(points));
+    }
+    s.number("V", bottom);
+    s.out += "z\"/>\n";
+    s.y = bottom + 6;
+    for (std::size_t i = 0; i < n;) {
+      std::size_t end = i;
+      while (end < n && peaks[end].site.backward == peaks[i].site.backward) ++end;
+      auto const at = [&](std::size_t k) { return left + static_cast<extent>(k) * wide / static_cast<extent>(n); };
+      if (peaks[i].site.backward) s.bar(at(i), s.y, std::max<extent>(1, at(end) - at(i)), 3);
+      i = end;
+    }
+    s.widen(left + wide);
+    s.axis(left, wide, static_cast<extent>(n), number_text, "moments at which memory is highest, in the order of the step");
+  }
+
+  if (c.at_peak().bytes() == 0) return;
+  s.y += 8;
+  s.say("What lives at the peak:");
+  extent x = svg_sheet::edge;
+  s.y += 16;
+  for (std::size_t h = 0; h < kinds_of_holding; ++h)
+    if (extent const bytes = c.at_peak().by_kind[h]; bytes > 0) {
+      extent const length = pixels_of(bytes, c.at_peak().bytes(), 560);
+      s.bar(x, s.y - 4, length, static_cast<extent>(h));
+      x += length;
+    }
+  for (std::size_t h = 0; h < kinds_of_holding; ++h)
+    if (extent const bytes = c.at_peak().by_kind[h]; bytes > 0) {
+      fixed_text<511> words;
+      put(words, to_string(held_for{static_cast<std::uint8_t>(h)}), ": ", bytes_text(bytes), ", ",
+          decimal_text(100 * static_cast<double>(bytes) / static_cast<double>(c.at_peak().bytes()), 0), " %");
+      s.say(words, static_cast<extent>(h));
+    }
+  for (std::size_t k = 0; k < c.at_peak().sites && k < 6; ++k) {
+    held_arrays const& held = c.at_peak().largest[k];
+    fixed_text<511> words;
+    put(words, bytes_text(held.bytes), " of ", to_string(held.what));
+    if (held.site.operation[0] != '\0') put(words, ": ", site_text(held.site));
+    s.say(words, static_cast<extent>(held.what));
+  }
+}
+
+// ---- two layouts
+
+/// Two costs, figure by figure. Each pair of bars has a scale of its own, since its figures have units of their own.
+template<class Cost>
+constexpr void draw_two(svg_sheet& s, std::string_view first, Cost const& a, std::string_view second, Cost const& b, named_mesh const& m) {
+  constexpr extent longest = 480;
+  fixed_text<511> head;
+  put(head, "A step under ", first, " and under ", second, ", one process");
+  s.heading(head);
+  s.say(first, 0);
+  s.say(second, 1);
+  auto const pair = [&](std::string_view what, std::string_view name, extent x, extent y, auto const& words) {
+    if (x == 0 && y == 0) return;
+    fixed_text<511> label;
+    put(label, what, name);
+    s.y += 4;
+    s.say(label);
+    for (int k = 0; k < 2; ++k) {
+      extent const n = k == 0 ? x : y, length = pixels_of(n, std::max(x, y), longest);
+      s.y += 16;
+      if (length > 0) s.bar(svg_sheet::edge, s.y - 4, length, k);
+      s.text(svg_sheet::edge + length + 6, s.y, words(n));
+    }
+  };
+  auto const seconds = [](extent picoseconds) { return seconds_text(static_cast<double>(picoseconds) * 1e-12); };
+  auto const time    = [](Cost const& c) { return static_cast<extent>(c.time().total() * 1e12); };
+  pair("modelled time", "", time(a), time(b), seconds);
+  pair("flops of products", "", a.flops(), b.flops(), count_text);
+  pair("memory at the peak", "", a.peak_bytes(), b.peak_bytes(), bytes_text);
+  pair("parameters", "", a.parameter_bytes(), b.parameter_bytes(), bytes_text);
+  pair("optimizer state", "", a.optimizer_bytes(), b.optimizer_bytes(), bytes_text);
+  pair("sent", "", a.bytes_sent(), b.bytes_sent(), bytes_text);
+  for (int k = 0; k < m.count; ++k) pair("sent along ", m.axis(k), sent_along(a, k), sent_along(b, k), bytes_text);
+  s.y += 4;
+  s.say("each pair of bars has its own scale, from 0");
+}
+
+template<class L>
+constexpr void draw_layout_of(svg_sheet& s) {
+  if constexpr (accepted<typename L::rules_verdict>) {
+    using ruled = typename ruled_dims<rule_list<L>>::type;
+    draw_layout(s, name<L>, named_mesh_of<typename L::mesh_type>, named_dims_of<L, ruled>);
+  } else {
+    fixed_text<1023> words;
+    put(words, name<L>, " is refused: ");
+    verdict_words<typename L::rules_verdict>::put(words);
+    s.heading(words);
+  }
+}
+
+}  // namespace detail
+
+/// `L` on its mesh as an SVG picture: the rank of each process, and the part of each split dimension that it holds. A large mesh is drawn shortened.
+/// The same text as a constant or at run time:
+///
+///     constexpr auto picture = meshtf::explain_svg<mixed>();
+template<Layout L>
+constexpr svg_text explain_svg() {
+  detail::svg_sheet s{detail::name<wet<L>>};
+  detail::draw_layout_of<wet<L>>(s);
+  return s.finished();
+}
+
+/// A cost as an SVG picture: the messages of one process by axis and call site, its memory over the step, and what lives at the peak.
+template<Mesh M, std::size_t Capacity>
+constexpr svg_text explain_svg(cost<M, Capacity> const& c) {
+  detail::svg_sheet s{"the cost of a step"};
+  detail::draw_messages(s, c, named_mesh_of<M>);
+  detail::draw_memory(s, c);
+  return s.finished();
+}
+
+/// `L` on its mesh, and below it the cost of a step, as one SVG picture.
+template<Layout L, std::size_t Capacity>
+constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& c) {
+  detail::svg_sheet s{detail::name<wet<L>>};
+  detail::draw_layout_of<wet<L>>(s);
+  detail::draw_messages(s, c, named_mesh_of<typename L::mesh_type>);
+  detail::draw_memory(s, c);
+  return s.finished();
+}
+
+/// The same of the first step of `Program<L>`.
+template<template<Layout> class Program, Layout L>
+constexpr svg_text explain_svg() {
+  constexpr auto c = dry_run<Program, L>();
+  return explain_svg<L>(c);
+}
+
+/// Two costs, of layouts of these names, side by side as an SVG picture, figure by figure.
+template<Mesh M, std::size_t Capacity>
+constexpr svg_text explain_svg(std::string_view first, cost<M, Capacity> const& a, std::string_view second, cost<M, Capacity> const& b) {
+  detail::svg_sheet s{"two layouts"};
+  detail::draw_two(s, first, a, second, b, named_mesh_of<M>);
+  return s.finished();
+}
+
+/// The same of the first steps of `Program<L>` and `Program<Other>`.
+template<template<Layout> class Program, Layout L, Layout Other>
+  requires std::same_as<typename L::mesh_type, typename Other::mesh_type>
+constexpr svg_text explain_svg() {
+  constexpr auto a = dry_run<Program, L>(), b = dry_run<Program, Other>();
+  return explain_svg(detail::name<wet<L>>, a, detail::name<wet<Other>>, b);
+}
+
+}  // namespace v0
+}  // namespace meshtf

@@ -1,0 +1,145 @@
+// A picture in SVG that grows downwards: text, bars and legends, readable on light and on dark.
+#pragma once
+
+#include <meshtf/explain/words.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+/// A picture as text: a whole SVG document, in which nothing comes from outside.
+using svg_text = fixed_text<65535>;
+
+namespace detail {
+
+/// A sheet is as wide as what is drawn on it, and as high. Lengths are pixels where it is shown at its own size.
+///
+/// Colours are those of Okabe and Ito, which people tell apart who don't see red and green. There are six, and what is drawn is also named. Letters have
+/// equal widths, since nobody knows here how wide a word of another font is.
+struct svg_sheet {
+  /// A little more than the widest of the usual fonts with letters of equal widths takes at 13 pixels.
+  static constexpr extent letter = 8, line = 20, edge = 16, colours = 6;
+
+  svg_text out{};
+  extent width         = 480;
+  extent y             = edge;  // down to here the sheet is full
+  std::size_t size_at_ = 0;  // where the document says its size
+
+  constexpr explicit svg_sheet(std::string_view title) {
+    out += "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" font-family=\"monospace\" font-size=\"13\" viewBox=\"0 0 ";
+    size_at_ = out.size();
+    out += "                \">\n<title>";
+    escape(title);
+    out +=
+        "</title>\n<style>\n"
+        "svg{background:#fff}text{fill:#1b1d21}.h{font-weight:bold}.e{text-anchor:end}.m{text-anchor:middle}\n"
+        "path{fill:none;stroke:#5f6670}.t{stroke:#dde1e6}.t,.b{stroke-width:8}.a{fill:#56b4e9;fill-opacity:.4;stroke:#0072b2}\n"
+        ".c0{stroke:#0072b2}.c1{stroke:#e69f00}.c2{stroke:#009e73}.c3{stroke:#d55e00}.c4{stroke:#cc79a7}.c5{stroke:#56b4e9}\n"
+        "@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e6e8eb}path{stroke:#9aa1ab}.t{stroke:#3a3f47}\n"
+        ".a{stroke:#56b4e9}.c0{stroke:#3d9bdc}.c1{stroke:#e69f00}.c2{stroke:#00b886}.c3{stroke:#ee7733}.c4{stroke:#cc79a7}.c5{stroke:#9ad3f5}}\n"
+        "</style>\n";
+  }
+
+  /// The document.
+  constexpr svg_text finished() {
+    short_text const size = number_text(width);
+    short_text const both = short_text{size} += short_text{" "} += number_text(y + edge);
+    for (std::size_t i = 0; i < both.size(); ++i) out.characters[size_at_ + i] = both.characters[i];
+    out += "</svg>\n";
+    return out;
+  }
+
+  constexpr void widen(extent to) { width = std::max(width, to + edge); }
+
+  /// What has a meaning of its own in SVG is written in another way.
+  constexpr void escape(std::string_view words) {
+    for (char c : words) switch (c) {
+        case '&': out += "&amp;"; break;
+        case '<': out += "&lt;"; break;
+        case '>': out += "&gt;"; break;
+        default: out += c;
+      }
+  }
+  constexpr void number(std::string_view before, extent n) {
+    out += before;
+    out += number_text(n);
+  }
+
+  /// Words with their lower left corner there; class `e` ends there instead, and `m` has its middle there.
+  constexpr void text(extent x, extent baseline, std::string_view words, std::string_view kind = {}) {
+    number("<text x=\"", x);
+    number("\" y=\"", baseline);
+    if (!kind.empty()) (out += "\" class=\"") += kind;
+    out += "\">";
+    escape(words);
+    out += "</text>\n";
+    widen(x + (kind == "e" ? 0 : static_cast<extent>(words.size()) * letter));
+  }
+  /// A line of text below everything else, after a mark in a colour if `colour` is one.
+  constexpr void say(std::string_view words, extent colour = -1, std::string_view kind = {}) {
+    y += line;
+    if (colour >= 0) bar(edge, y - 4, 12, colour);
+    text(colour >= 0 ? edge + 20 : edge, y, words, kind);
+  }
+  constexpr void heading(std::string_view words) {
+    if (y > edge) y += line;
+    say(words, -1, "h");
+    y += 4;
+  }
+
+  /// A bar of 8 pixels' height to the right of `x`, around the height `at`.
+  constexpr void bar(extent x, extent at, extent length, extent colour) {
+    number("<path class=\"b c", colour % colours);
+    moved_to(x, at);
+    number("h", length);
+    out += "\"/>\n";
+    widen(x + length);
+  }
+  /// The whole of which a bar shows a part.
+  constexpr void track(extent x, extent at, extent length) {
+    out += "<path class=\"t";
+    moved_to(x, at);
+    number("h", length);
+    out += "\"/>\n";
+    widen(x + length);
+  }
+  constexpr void box(extent x, extent top, extent wide, extent high) {
+    out += "<path class=\"";
+    moved_to(x, top);
+    number("h", wide);
+    number("v", high);
+    number("h", -wide);
+    out += "z\"/>\n";
+    widen(x + wide);
+  }
+  constexpr void moved_to(extent x, extent at) {
+    number("\" d=\"M", x);
+    number(" ", at);
+  }
+
+  /// An axis to the right below everything else, from 0 to `most`: a line, marks at its ends and its middle with their values, and what they count.
+  template<class Words>
+  constexpr void axis(extent x, extent length, extent most, Words const& words, std::string_view what) {
+    y += 12;
+    out += "<path class=\"";
+    moved_to(x, y + 4);
+    number("v-4h", length);
+    number("v4m", -length / 2);
+    out += " 0v-4\"/>\n";
+    y += line;
+    text(x, y, words(extent{0}));
+    text(x + length / 2, y, words(most / 2), "m");
+    text(x + length, y, words(most), "e");
+    say(what);
+  }
+};
+
+/// `length` pixels stand for `most`: those that stand for n, at least one if there is any.
+constexpr extent pixels_of(extent n, extent most, extent length) {
+  if (n <= 0 || most <= 0) return 0;
+  return std::max<extent>(1, static_cast<extent>(static_cast<double>(n) / static_cast<double>(most) * static_cast<double>(length)));
+}
+
+}  // namespace detail
+
+}  // namespace v0
+}  // namespace meshtf

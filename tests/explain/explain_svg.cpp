@@ -1,0 +1,119 @@
+// If it compiles, it passes. What pictures say and draw.
+#include <meshtf/explain/explain_svg.hpp>
+#include <meshtf/planning.hpp>
+
+namespace {
+
+using namespace meshtf;
+
+// clang-format off
+struct batch   : dim<512>  {};
+struct in      : dim<784>  {};
+struct hidden  : dim<4096> {};
+struct classes : dim<16>   {};
+struct vocab   : dim<251>  {};
+
+struct rows : axis<2> {};
+struct cols : axis<4> {};
+struct many : axis<64> {};
+struct tall : axis<100> {};
+struct grid : mesh<rows, cols> {};
+struct wide : mesh<tall, many> {};
+struct one  : mesh<> {};
+
+struct mixed    : layout<grid, split<batch, rows>, split<hidden, cols>, padded<vocab, cols>> {};
+struct by_batch : layout<grid, split<batch, rows>> {};
+struct broad    : layout<wide, split<hidden, many>> {};
+struct alone    : layout<one> {};
+struct clash    : layout<grid, split<batch, rows>, split<batch, cols>> {};
+// clang-format on
+
+constexpr bool says(std::string_view text, std::string_view words) { return text.find(words) != text.npos; }
+constexpr int times(std::string_view text, std::string_view words) {
+  int n = 0;
+  for (std::size_t at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++n;
+  return n;
+}
+constexpr bool is_whole(std::string_view text) { return text.starts_with("<svg ") && text.ends_with("</svg>\n") && says(text, "\n</style>\n"); }
+
+template<Layout L>
+struct training {
+  parameter<float, L, in, hidden> first;
+  parameter<float, L, hidden, classes> second;
+  sgd opt{0.1f};
+  tensor<float, L, batch, in> images;
+  tensor<int, L, batch> labels;
+
+  constexpr explicit training(machine<L>& m) : first{m}, second{m}, images{m}, labels{m} {}
+  constexpr auto step() {
+    auto const hot  = relu(einsum<batch, hidden>(images, first));
+    auto const loss = mean(softmax_cross_entropy<classes>(einsum<batch, classes>(hot, second), labels));
+    backward(loss);
+    opt.step(parameters(first, second));
+    return loss;
+  }
+};
+
+// a layout: each process with its rank, its parts in words, and a bar for each part that has elements
+constexpr auto of_layout = explain_svg<mixed>();
+static_assert(is_whole(of_layout));
+static_assert(says(of_layout, ">mixed on grid, 8 processes: rows 2 x cols 4</text>"));
+static_assert(says(of_layout, ">vocab   251 in 4 parts, 3 of 63 and one of 62, over cols</text>"));
+static_assert(times(of_layout, ">rank ") == 8 && says(of_layout, ">rank 7</text>") && says(of_layout, ">vocab 189-250</text>"));
+static_assert(times(of_layout, "class=\"t\"") == 8 * 3 && times(of_layout, "class=\"b c0\"") == 8 + 1);  // of batch, and its mark above
+static_assert(times(of_layout, "<text") == times(of_layout, "</text>"));
+
+// the bar of the last process's part of vocab: elements 189 to 250 of 251, on a track of 16 letters
+static_assert(detail::pixels_of(189, 251, 128) == 96 && detail::pixels_of(62, 251, 128) == 31 && detail::pixels_of(1, 9999, 100) == 1);
+static_assert(says(of_layout, "h31\"/>"));
+
+// the size is written in its place, and nothing is drawn to the right of it
+static_assert(of_layout.view().find("viewBox=\"0 0 ") + 20 < of_layout.view().find("\">\n<title>"));
+
+// a mesh that is too large: the first rows and columns, and the last
+constexpr auto shortened = explain_svg<broad>();
+static_assert(is_whole(shortened) && shortened.size() < 12000);
+static_assert(says(shortened, ">rank 0</text>") && says(shortened, ">rank 6399</text>") && says(shortened, ">tall 99</text>"));
+static_assert(times(shortened, ">rank ") < 26 && says(shortened, ">...</text>") && !says(shortened, ">tall 50</text>"));
+
+constexpr auto of_one = explain_svg<alone>(), refused = explain_svg<clash>();
+static_assert(is_whole(of_one) && says(of_one, "every dimension is whole"));
+static_assert(is_whole(refused) && says(refused, "clash is refused: the layout has two rules for batch"));
+
+// a step: its messages by call site, the axes with their sums, and its memory
+constexpr auto cost    = dry_run<training, mixed>();
+constexpr auto of_cost = explain_svg(cost);
+static_assert(is_whole(of_cost));
+constexpr bool has_line(std::string_view text, std::string_view words, short_text const& figure) {
+  return says(text, (fixed_text<255>{words} += figure.view()).view());
+}
+static_assert(has_line(of_cost, ">along rows: ", bytes_text(cost.bytes_sent<rows>())) && cost.bytes_sent<rows>() > 0);
+static_assert(has_line(of_cost, ">along cols: ", bytes_text(cost.bytes_sent<cols>())) && cost.bytes_sent<cols>() > 0);
+static_assert(has_line(of_cost, ">parameters: ", bytes_text(cost.at_peak()[held_for::parameter])));
+static_assert(says(of_cost, ">all_reduce over rows: sgd::step, explain_svg.cpp:"));
+static_assert(says(of_cost, ">einsum") == false && says(of_cost, "einsum, explain_svg.cpp:"));
+static_assert(says(of_cost, "What one process holds: ") && says(of_cost, bytes_text(cost.peak_bytes())));
+static_assert(says(of_cost, ">parameters: ") && says(of_cost, "moments at which memory is highest"));
+static_assert(cost.local_peaks().size() > 4 && cost.local_peaks()[0].site.operation[0] == '\0');
+
+constexpr extent highest() {
+  extent most = 0;
+  for (local_peak const& p : cost.local_peaks()) most = most < p.live ? p.live : most;
+  return most;
+}
+static_assert(highest() == cost.peak_bytes());
+
+// both in one picture, and two layouts side by side
+constexpr auto both = explain_svg<training, mixed>();
+static_assert(is_whole(both) && says(both, ">rank 7</text>") && says(both, "sgd::step"));
+constexpr auto two = explain_svg<training, mixed, by_batch>();
+static_assert(is_whole(two) && says(two, "A step under mixed and under by_batch, one process") && says(two, ">sent along cols</text>"));
+
+// names of templates have brackets, which mean something else there
+template<int N>
+struct part : dim<N> {};
+struct odd : layout<grid, split<part<8>, cols>> {};
+constexpr auto escaped = explain_svg<odd>();
+static_assert(says(escaped, "&lt;8&gt;") && !says(escaped, "<8>"));
+
+}  // namespace
