@@ -11,13 +11,14 @@
 
 /// The text of --help; `steps` says how many there are if nobody asks for another number.
 inline std::string usage_of(std::string const& program, std::string const& steps) {
-  return "usage: " + program + R"( [--steps N] [--layout NAME] [--data DIR] [--seed N]
+  return "usage: " + program + R"( [--steps N] [--layout NAME] [--data DIR] [--seed N] [--plain]
 
   --steps N       training steps (default: )" +
          steps + R"()
   --layout NAME   one layout alone (default: a few steps under all of them, then training under mixed)
   --data DIR      where the four IDX files are (default: those of Debian's dataset-fashion-mnist)
   --seed N        of the initial parameters and the order of the images (default: 1)
+  --plain         lines of progress alone, without a bar, as in a file
   --help          this text
 )";
 }
@@ -27,6 +28,7 @@ struct options {
   std::string layout = {};   // empty: all
   std::string data   = meshtf::fashion_mnist_folder;
   std::uint64_t seed = 1;
+  bool plain         = false;
   bool help          = false;
 };
 
@@ -41,11 +43,12 @@ void agree_on(Machine const& m, options const& chosen) {
 /// Errors: `usage_error`, on every process alike.
 inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts, long steps) {
   options chosen{.steps = steps};
-  chosen.help = for_each_option(argc, argv, "--steps, --layout, --data, --seed or --help", [&](std::string const& option, auto const& next) {
+  chosen.help = for_each_option(argc, argv, "--steps, --layout, --data, --seed, --plain or --help", [&](std::string const& option, auto const& next) {
     if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
     else if (option == "--layout") chosen.layout = one_of(layouts, next());
     else if (option == "--data") chosen.data = next();
     else if (option == "--seed") chosen.seed = static_cast<std::uint64_t>(whole_number(option, next(), 0));
+    else if (option == "--plain") chosen.plain = true;
     else return false;
     return true;
   });

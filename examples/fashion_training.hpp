@@ -10,12 +10,13 @@
 
 /// Trains `Training`, a class template over layouts, under `L`, and says how well it names the images of `unseen`.
 template<template<class> class Training, class Batch, meshtf::Layout L, class M>
-void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps, std::uint64_t seed) {
+void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps, std::uint64_t seed,
+           bool plain) {
   say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, Batch::size);
   Training<L> t{m, seed};
   m.agree(parameters(t.net));
   meshtf::shuffled_batches batches{images, seed};
-  progress shown{m.rank() == 0, 0, steps, 0};
+  progress shown{m.rank() == 0, 0, steps, 0, plain};
   for (long i = 1; i <= steps; ++i) {
     batches.next(t.x, t.labels);
     t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);

@@ -131,5 +131,5 @@ int main(int argc, char** argv) {
   table.finish(1e-3F);  // the largest of a window, and Adam where a gradient is almost 0, jump with the last bit of a sum
 
   std::string const trained = chosen.layout.empty() ? name<mixed> : chosen.layout;
-  all_layouts::visit(trained, [&]<class L>() { train<training, batch, L>(m, images, unseen, chosen.steps, chosen.seed); });
+  all_layouts::visit(trained, [&]<class L>() { train<training, batch, L>(m, images, unseen, chosen.steps, chosen.seed, chosen.plain); });
 }

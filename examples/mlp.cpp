@@ -58,5 +58,5 @@ int main(int argc, char** argv) {
   table.finish();
 
   std::string const trained = chosen.layout.empty() ? name<mixed> : chosen.layout;
-  all_layouts::visit(trained, [&]<class L>() { train<fashion::training, batch, L>(m, images, unseen, chosen.steps, chosen.seed); });
+  all_layouts::visit(trained, [&]<class L>() { train<fashion::training, batch, L>(m, images, unseen, chosen.steps, chosen.seed, chosen.plain); });
 }

@@ -9,14 +9,17 @@
 #include <string>
 
 /// Says on stdout how far a loop over steps has come, and how long it will take. A line stays for each `every` steps and the last one; without `every`, for the
-/// first, each tenth of the steps, and the last. A terminal has a bar besides, which each step may draw anew; files and pipes never see it.
+/// first, each tenth of the steps, and the last. A terminal has a bar besides, which each step may draw anew; files and pipes never see it, nor does who
+/// asks for `plain` lines. The bar has a colour unless NO_COLOR is set (https://no-color.org).
 ///
 /// Whether there is a terminal only examples/processes can tell: Open MPI gives every process one, whatever mpirun itself writes to.
 class progress {
 public:
   /// From step `first` + 1 to step `steps`. Only the process that `speaks` says anything.
-  progress(bool speaks, long first, long steps, long every) : speaks_(speaks), first_(first), steps_(steps), every_(every) {
-    if (char const* const columns = std::getenv("MESHTF_TERMINAL")) columns_ = std::strtoul(columns, nullptr, 10);
+  progress(bool speaks, long first, long steps, long every, bool plain = false) : speaks_(speaks), first_(first), steps_(steps), every_(every) {
+    if (char const* const columns = std::getenv("MESHTF_TERMINAL"); columns != nullptr && !plain) columns_ = std::strtoul(columns, nullptr, 10);
+    char const* const no_colour = std::getenv("NO_COLOR");
+    colours_                    = (no_colour == nullptr || *no_colour == '\0') && columns_ > width + 2;
   }
   progress(progress const&)       = delete;
   void operator=(progress const&) = delete;
@@ -47,8 +50,9 @@ public:
     erase_bar();
     if (line_) std::printf("%s\n", text.c_str());
     if (draws_) {
-      // Cut before the last column: a bar that goes on in a second line can't be erased.
-      std::printf("%.*s", static_cast<int>(columns_ - 1), (bar() + text).c_str());
+      // Cut before the last column: a bar that goes on in a second line can't be erased. A colour takes no column.
+      auto const shown = bar();
+      std::printf("%.*s", static_cast<int>(columns_ - 1 + shown.size() - (width + 3)), (shown + text).c_str());
       bar_is_there_ = true;
       drawn_        = seconds();
     }
@@ -58,12 +62,14 @@ public:
 private:
   using clock = std::chrono::steady_clock;
 
+  static constexpr std::size_t width = 20;  // of the bar, in columns
+
   double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
 
   std::string bar() const {
-    constexpr long width = 20;
-    auto const done      = static_cast<std::size_t>(width * step_ / steps_);
-    return "[" + std::string(done, '=') + std::string(width - done, ' ') + "] ";
+    auto const done        = static_cast<std::size_t>(static_cast<long>(width) * step_ / steps_);
+    std::string const part = std::string(done, '=');
+    return "[" + (colours_ ? "\033[36m" + part + "\033[0m" : part) + std::string(width - done, ' ') + "] ";
   }
 
   void erase_bar() {
@@ -77,5 +83,5 @@ private:
   clock::time_point start_ = clock::now();
   long step_               = 0;
   double drawn_            = -1;  // when the bar was drawn, in seconds from the start
-  bool line_ = false, draws_ = false, bar_is_there_ = false;
+  bool colours_ = false, line_ = false, draws_ = false, bar_is_there_ = false;
 };
