@@ -92,6 +92,7 @@
 #include <meshtf/tensor/state.hpp>
 #include <meshtf/tensor/tape.hpp>
 
+#include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/gated_feed_forward.hpp>

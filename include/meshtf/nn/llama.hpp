@@ -58,16 +58,13 @@ struct llama {
   using block = llama_block<T, L, Dims>;
 
   embedding<T, L, vocab, model> tokens;
-  std::array<block, std::size_t{Dims::layers}> blocks;
+  typename detail::blocks_of<block, Dims::layers>::type blocks;
   rms_norm<T, L, model> norm;
   detail::layer_if<!Dims::tied, projection<T, L, model, vocab>> output;
 
   constexpr llama(machine<L>& m, std::uint64_t seed) : llama(m, streams{seed}) {}
-  constexpr llama(machine<L>& m, streams seeds)
-      : tokens{m, normal{seeds.next(), stddev}},
-        blocks{detail::stack<block>(std::make_index_sequence<std::size_t{Dims::layers}>{}, m, seeds, stddev, output_stddev)},
-        norm{m},
-        output{m, normal{seeds.next(), stddev}} {}
+  constexpr llama(machine<L>& m, streams seeds) : llama(m, detail::depth_of<Dims>(), seeds) {}
+  constexpr llama(machine<L>& m, depth d, std::uint64_t seed) : llama(m, detail::depth_of<Dims>(d), streams{seed}) {}
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
@@ -84,14 +81,21 @@ struct llama {
   }
 
 private:
+  constexpr llama(machine<L>& m, depth d, streams seeds)
+      : tokens{m, normal{seeds.next(), stddev}}, blocks(blocks_for(d, m, seeds)), norm{m}, output{m, normal{seeds.next(), stddev}} {}
+
   template<class Ids>
   constexpr auto looked_up(Ids const& ids) const {
     if constexpr (std::is_same_v<Activation, T>) return tokens(ids);
     else return cast<Activation>(tokens(ids));
   }
 
-  static constexpr double stddev        = Dims::stddev;
-  static constexpr double output_stddev = stddev / math::sqrt(2.0 * Dims::layers);
+  static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds) {
+    double const output_stddev = stddev / math::sqrt(2.0 * d.layers);
+    return detail::stack<block, Dims::layers>(d, m, seeds, stddev, output_stddev);
+  }
+
+  static constexpr double stddev = Dims::stddev;
 };
 
 }  // namespace nn

@@ -1,10 +1,10 @@
 // A Transformer language model: decoder only, with each norm before its branch.
 #pragma once
 
-#include <array>
 #include <tuple>
 #include <utility>
 
+#include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/norm.hpp>
@@ -96,15 +96,10 @@ struct layer_if<false, Layer> {
   constexpr layer_if(auto&, auto const&) {}
 };
 
-template<class Block, std::size_t... I, class... A>
-constexpr std::array<Block, sizeof...(I)> stack(std::index_sequence<I...>, A&... arguments) {
-  return {(void(I), Block{arguments...})...};
-}
-
 }  // namespace detail
 
-/// Scores for the next id at every position: embeddings of ids and of learned positions, `Dims::layers` blocks, a last norm, and the product with the
-/// embedding (or, if not tied, with a matrix of its own).
+/// Scores for the next id at every position: embeddings of ids and of learned positions, `Dims::layers` blocks (or `depth`), a last norm, and the
+/// product with the embedding (or, if not tied, with a matrix of its own).
 ///
 /// `net(ids)` takes integer ids with `length` and any batch dimensions and returns scores with `vocab` as the last dimension. One source serves every
 /// layout: split the batch for data parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay
@@ -123,17 +118,13 @@ struct transformer {
 
   embedding<T, L, vocab, model> tokens;
   parameter<T, L, length, model> positions;
-  std::array<block, std::size_t{Dims::layers}> blocks;
+  typename detail::blocks_of<block, Dims::layers>::type blocks;
   layer_norm<T, L, model> norm;
   detail::layer_if<!Dims::tied, projection<T, L, model, vocab>> output;
 
   constexpr transformer(machine<L>& m, std::uint64_t seed) : transformer(m, streams{seed}) {}
-  constexpr transformer(machine<L>& m, streams seeds)
-      : tokens{m, normal{seeds.next(), stddev}},
-        positions{m, normal{seeds.next(), stddev}},
-        blocks{detail::stack<block>(std::make_index_sequence<std::size_t{Dims::layers}>{}, m, seeds, stddev, output_stddev)},
-        norm{m},
-        output{m, normal{seeds.next(), stddev}} {}
+  constexpr transformer(machine<L>& m, streams seeds) : transformer(m, detail::depth_of<Dims>(), seeds) {}
+  constexpr transformer(machine<L>& m, depth d, std::uint64_t seed) : transformer(m, detail::depth_of<Dims>(d), streams{seed}) {}
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
@@ -155,19 +146,25 @@ struct transformer {
   }
 
 private:
+  constexpr transformer(machine<L>& m, depth d, streams seeds)
+      : tokens{m, normal{seeds.next(), stddev}},
+        positions{m, normal{seeds.next(), stddev}},
+        blocks(blocks_for(d, m, seeds)),
+        norm{m},
+        output{m, normal{seeds.next(), stddev}} {}
+
   template<class Ids>
   constexpr auto looked_up(Ids const& ids) const {
     if constexpr (std::is_same_v<Activation, T>) return tokens(ids);
     else return cast<Activation>(tokens(ids));
   }
 
-  static constexpr double stddev        = Dims::stddev;
-  static constexpr double output_stddev = [] {  // stddev / sqrt(2 layers), by Newton's method: std::sqrt is not constexpr in C++20
-    double const n = 2.0 * Dims::layers;
-    double root    = n;
-    for (int i = 0; i < 40; ++i) root = (root + n / root) / 2;
-    return stddev / root;
-  }();
+  static constexpr auto blocks_for(depth d, machine<L>& m, streams& seeds) {
+    double const output_stddev = detail::stddev_of_branches(stddev, d.layers);
+    return detail::stack<block, Dims::layers>(d, m, seeds, stddev, output_stddev);
+  }
+
+  static constexpr double stddev = Dims::stddev;
 };
 
 }  // namespace nn

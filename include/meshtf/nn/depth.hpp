@@ -1,0 +1,86 @@
+// The depth of a stack of equal blocks: a number that the compiler knows, or one that is known when the program runs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <meshtf/core/error.hpp>
+#include <meshtf/core/verdict.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace nn {
+
+/// As the number of layers of a model's dimensions: the program says it, with `depth`. All layers have one type, so nothing is compiled anew:
+///
+///     struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = nn::any_depth; };
+///     nn::transformer<float, L, dims> net{m, nn::depth{chosen.layers}, 1};
+inline constexpr int any_depth = 0;
+
+/// The number of layers of a model, where its dimensions leave it open.
+struct depth {
+  int layers;
+};
+
+/// The dimensions of a model say `layers = nn::any_depth`, and it is made without a `depth`.
+template<class Dims>
+struct depth_is_left_open {};
+
+/// A model is made with a `depth`, but its dimensions say how many layers it has.
+template<class Dims>
+struct depth_is_in_dims {};
+
+namespace detail {
+
+template<class Block, int Layers>
+struct blocks_of : std::type_identity<std::array<Block, std::size_t{Layers}>> {};
+template<class Block>
+struct blocks_of<Block, any_depth> : std::type_identity<std::vector<Block>> {};
+
+/// The depth that the dimensions have, or that is said.
+template<class Dims>
+constexpr depth depth_of() {
+  static_assert(accepted<std::conditional_t<Dims::layers == any_depth, depth_is_left_open<Dims>, legal>>,
+                "meshtf: the dimensions of this model leave its number of layers open: say it, net{m, nn::depth{n}, seed}");
+  return {Dims::layers == any_depth ? 1 : Dims::layers};  // 1: no errors after that one
+}
+template<class Dims>
+constexpr depth depth_of(depth said) {
+  static_assert(accepted<std::conditional_t<Dims::layers != any_depth, depth_is_in_dims<Dims>, legal>>,
+                "meshtf: the dimensions of this model say how many layers it has: make it without nn::depth, or let them say layers = nn::any_depth");
+  return said;
+}
+
+/// `layers` blocks, each made of the same arguments; `Layers` is their number, or `any_depth`.
+/// Errors: `software_error` if there is not one.
+template<class Block, int Layers, class... A>
+constexpr auto stack(depth d, A&... arguments) {
+  if constexpr (Layers != any_depth) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return typename blocks_of<Block, Layers>::type{(void(I), Block{arguments...})...};
+    }(std::make_index_sequence<std::size_t{Layers}>{});
+  } else {
+    if (d.layers < 1) throw software_error("expected a model of at least one layer, got nn::depth{" + std::to_string(d.layers) + "}");
+    std::vector<Block> blocks;
+    blocks.reserve(static_cast<std::size_t>(d.layers));
+    for (int i = 0; i < d.layers; ++i) blocks.emplace_back(arguments...);
+    return blocks;
+  }
+}
+
+/// The standard deviation of weights that end a branch of a stream: divided by sqrt(2 layers), by Newton's method, since std::sqrt is not constexpr.
+constexpr double stddev_of_branches(double stddev, int layers) {
+  double const n = 2.0 * layers;
+  double root    = n;
+  for (int i = 0; i < 40; ++i) root = (root + n / root) / 2;
+  return stddev / root;
+}
+
+}  // namespace detail
+}  // namespace nn
+}  // namespace v0
+}  // namespace meshtf
