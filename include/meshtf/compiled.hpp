@@ -5,9 +5,24 @@
 #ifdef MESHTF_DECLARES_ONLY
 #error "meshtf: <meshtf/compiled.hpp> comes before any other header of meshtf, in a source of its own"
 #endif
-#define MESHTF_COMPILED_PART 1
 
-// All element types, or, to compile them side by side, a source for each of MESHTF_COMPILED_PART_float (with the indices), _double and _bfloat16.
+// All of it, or, to compile it side by side, a source for each of MESHTF_COMPILED_PART_float (with the indices), _double, _bfloat16, and _start (all
+// that is no kernel). For several architectures there are the first three for each of them, and one start.
+#if defined(MESHTF_COMPILED_PART_start)
+#define MESHTF_COMPILED_START 1
+#ifndef MESHTF_COMPILED
+#define MESHTF_COMPILED 1  // kernels are declared here as in the program's own sources
+#endif
+#include <meshtf/meshtf.hpp>
+#ifdef MESHTF_FOR_EACH_ARCHITECTURE
+#include <meshtf/kernel/chosen_kernels.hpp>
+#endif
+#else
+
+#define MESHTF_COMPILED_PART 1
+#if !(defined(MESHTF_COMPILED_PART_float) || defined(MESHTF_COMPILED_PART_double) || defined(MESHTF_COMPILED_PART_bfloat16))
+#define MESHTF_COMPILED_START 1
+#endif
 #if defined(MESHTF_COMPILED_PART_float) || !(defined(MESHTF_COMPILED_PART_double) || defined(MESHTF_COMPILED_PART_bfloat16))
 #define MESHTF_FOR_FLOAT(...) __VA_ARGS__
 #else
@@ -72,4 +87,11 @@
 
 #include <meshtf/kernel/kernels.hpp>
 
+#ifdef MESHTF_COMPILED_START
 #include <meshtf/meshtf.hpp>
+#else  // every function of elements, and nothing that would run at start (as <iostream> does): this processor may have another architecture
+#include <meshtf/planning.hpp>
+#include <meshtf/runtime/one_program.hpp>
+#endif
+
+#endif

@@ -13,6 +13,7 @@ unit() {   # NAME FLAG...: a unit that knows what all units of a program must ag
   "$compiler" -std=c++20 -I"$root/include" "$@" -c "$name.cpp" -o "$name.o" || exit 70
 }
 echo '#define MESHTF_COMPILED_PART 1
+#define MESHTF_COMPILED_START 1
 #include <meshtf/runtime/one_program.hpp>' >part.cpp
 "$compiler" -std=c++20 -I"$root/include" -c part.cpp -o part.o || exit 70
 echo 'int main() {}' >main.cpp

@@ -3,6 +3,8 @@
 //   (nothing)              header-only: every unit compiles the kernels that it uses
 //   MESHTF_COMPILED        kernels are declared; another unit of the program, or the CMake target `meshtf::compiled`, has them
 //   MESHTF_COMPILED_PART   this unit has them; <meshtf/compiled.hpp> defines it
+//   MESHTF_COMPILED_START  this unit of the compiled part has what there is once, however many architectures have kernels
+//   MESHTF_ARCHITECTURE    the kernels of this unit are for one of several architectures: what the program has one of is elsewhere
 //
 // A header that defines a kernel says at its end for which types it is compiled, and a header that defines a function of elements says so beside it:
 // so a new one is compiled too, and no list is edited.
@@ -14,11 +16,24 @@
 #define MESHTF_DECLARES_ONLY 0
 #endif
 
+#if defined(MESHTF_COMPILED_START) || !(defined(MESHTF_COMPILED) || defined(MESHTF_COMPILED_PART))
+#define MESHTF_DEFINES_RUNTIME 1  // what is no kernel and no template
+#else
+#define MESHTF_DEFINES_RUNTIME 0
+#endif
+
 /// Before the definition of a function that is no template and that the compiled part holds for others.
-#ifdef MESHTF_COMPILED_PART
+#if defined(MESHTF_COMPILED_PART) || defined(MESHTF_COMPILED_START)
 #define MESHTF_DEFINE [[gnu::used]] inline
 #else
 #define MESHTF_DEFINE inline
+#endif
+
+/// X(T) for all element types, after the definition of a template that is no kernel: the compiled part has it for others.
+#ifdef MESHTF_COMPILED_START
+#define MESHTF_RUNTIME_EACH(X) X(float) X(double) X(bfloat16) X(std::int32_t) X(std::int64_t) X(bool)
+#else
+#define MESHTF_RUNTIME_EACH(X)
 #endif
 
 namespace meshtf {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <meshtf/core/compiled.hpp>
+#include <meshtf/kernel/architecture.hpp>
 #include <meshtf/kernel/whole_arrays.hpp>
 
 #if MESHTF_DECLARES_ONLY

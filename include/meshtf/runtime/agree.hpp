@@ -10,6 +10,7 @@
 
 #include <boost/mpi/communicator.hpp>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
@@ -22,7 +23,11 @@ inline namespace v0 {
 /// process, in the class that its status stands for. One all-reduce of two numbers if nothing failed.
 ///
 /// On the communicator of a mesh that compares its calls (`call_check`), this is one of the calls.
-inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at = std::source_location::current()) {
+void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at = std::source_location::current());
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at) {
   detail::waiting const here{"agreed", at};
   if (auto* const check = call_check::of(comm))
     check->compare(fnv1a{} << "agreed", [&] { return "calls agreed, " + std::string{detail::place_text({"agreed", at, false}).view()}; });
@@ -40,6 +45,8 @@ inline void agree(boost::mpi::communicator const& comm, std::exception_ptr const
   if (everywhere == 0) failure.text += " (seen by process " + std::to_string(first) + ")";
   throw_error(failure.text, sizes[1]);
 }
+
+#endif
 
 /// Runs f() on each process; an error of one is thrown on all. For what only some processes do or see, such as reading a file.
 ///

@@ -16,6 +16,11 @@ namespace detail {
 /// A move between the processes of `comm`, those along `move.over`, other than an all-reduce: `x` has `move.send` elements, `z` has `move.result`,
 /// `scratch` has `scratch_of(move)`. `axes` are the sizes of the mesh's axes.
 template<class T>
+void carry_out(boost::mpi::communicator const& comm, std::span<extent const> axes, reshard_move const& move, T const* x, T* z, T* scratch);
+
+#if MESHTF_DEFINES_RUNTIME
+
+template<class T>
 void carry_out(boost::mpi::communicator const& comm, std::span<extent const> axes, reshard_move const& move, T const* x, T* z, T* scratch) {
   // the buffer of a reduce-scatter is at the start, where it is aligned for wider elements
   T* const packed   = scratch + (move.what == transfer_kind::reduce_scatter ? exchange_scratch(move.block, element_of<T>) : 0);
@@ -36,6 +41,12 @@ void carry_out(boost::mpi::communicator const& comm, std::span<extent const> axe
   }
   if (move.unpacks) kernel::copy_nest(move.unpack, z, static_cast<T const*>(received));
 }
+
+#define MESHTF_MOVES(T) template void carry_out(boost::mpi::communicator const&, std::span<extent const>, reshard_move const&, T const*, T*, T*);
+MESHTF_RUNTIME_EACH(MESHTF_MOVES)
+#undef MESHTF_MOVES
+
+#endif
 
 }  // namespace detail
 }  // namespace v0

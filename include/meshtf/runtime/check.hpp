@@ -15,6 +15,7 @@
 
 #include <mpi.h>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/price/cost_hash.hpp>
 #include <meshtf/price/cost_text.hpp>
@@ -26,33 +27,13 @@ inline namespace v0 {
 namespace detail {
 
 /// Whether all processes of `comm` pass the same number: one all-reduce.
-inline bool same_everywhere(MPI_Comm comm, std::uint64_t number) {
-  std::uint64_t least[]{number, ~number};  // all are equal if the smallest is also the largest
-  if (int const failure = MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm); failure != MPI_SUCCESS)
-    throw unavailable("the processes could not compare what they are about to do: an all-reduce failed");
-  return least[0] == ~least[1];
-}
+bool same_everywhere(MPI_Comm comm, std::uint64_t number);
 
 /// The text of each process of `comm`, in the order of ranks. Long texts are cut.
-inline std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text) {
-  constexpr int most = 600;
-  int size           = 1;
-  MPI_Comm_size(comm, &size);
-  std::array<char, most> mine{};
-  std::copy_n(text.begin(), std::min<std::size_t>(text.size(), most - 1), mine.begin());
-  std::vector<char> all(static_cast<std::size_t>(size) * most);
-  MPI_Allgather(mine.data(), most, MPI_CHAR, all.data(), most, MPI_CHAR, comm);
-  std::vector<std::string> texts;
-  for (int r = 0; r < size; ++r) texts.emplace_back(all.data() + std::ptrdiff_t{r} * most);
-  return texts;
-}
+std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text);
 
 /// "process 0 <text>, process 3 <text>": the first text, and the first that differs from it.
-inline std::string first_difference(std::vector<std::string> const& texts) {
-  std::size_t other = 0;
-  while (other + 1 < texts.size() && texts[other] == texts[0]) ++other;
-  return "process 0 " + texts[0] + ", process " + std::to_string(other) + " " + texts[other];
-}
+std::string first_difference(std::vector<std::string> const& texts);
 
 /// "grid rows=2 x cols=2"
 template<class M, class... A>
@@ -63,12 +44,10 @@ std::string shape_of_mesh(axes<A...>) {
 }
 
 /// "all_reduce (sum) of 8 float over "rows" for einsum, mlp.cpp:12"
+std::string words_of_call(collective_call const& c, std::string_view axes);
 template<Mesh M>
 std::string words_of(collective_call const& c) {
-  bool const joins = c.kind == collective::all_reduce || c.kind == collective::reduce_scatter;
-  return std::string{to_string(c.kind)} + (joins ? " (" + std::string{to_string(c.op)} + ")" : "") + " of " + std::to_string(c.count) + " " +
-         std::string{to_string(c.type)} + " over \"" + std::string{axes_text(typename M::all_axes{}, c.over).view()} + "\" for " +
-         std::string{site_text(c.site).view()};
+  return words_of_call(c, axes_text(typename M::all_axes{}, c.over).view());
 }
 
 }  // namespace detail
@@ -83,47 +62,21 @@ std::string words_of(collective_call const& c) {
 class call_check {
 public:
   /// Null unless some process of `comm` wants the check; collective.
-  static std::unique_ptr<call_check> if_wanted(MPI_Comm comm) {
-    char const* const set        = std::getenv("MESHTF_CHECK");
-    std::string_view const words = set != nullptr ? set : "";
-    enum : int { off_by_default, on_by_default, off, on };
-    int wish = words.empty() ? (detail::compares_calls_by_default ? on_by_default : off_by_default) : words == "0" ? off : on;
-    // mpirun passes the variable only to processes of its own node, so the wish of one process counts for all
-    if (MPI_Allreduce(MPI_IN_PLACE, &wish, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || wish == off_by_default || wish == off) return nullptr;
-    return std::make_unique<call_check>(comm);
-  }
+  static std::unique_ptr<call_check> if_wanted(MPI_Comm comm);
 
   /// The check of the mesh that has the communicator `comm`; null if there is none.
-  static call_check* of(MPI_Comm comm) {
-    void* check = nullptr;
-    int found   = 0;
-    MPI_Comm_get_attr(comm, key(), &check, &found);
-    return found != 0 ? static_cast<call_check*>(check) : nullptr;
-  }
+  static call_check* of(MPI_Comm comm);
 
-  explicit call_check(MPI_Comm comm) : of_(comm) {
-    MPI_Comm_dup(comm, &comm_);
-    MPI_Comm_set_name(comm_, "check");
-    MPI_Comm_set_attr(of_, key(), this);
-    detail::waits.compares.store(true, std::memory_order_relaxed);
-  }
+  explicit call_check(MPI_Comm comm);
   call_check(call_check const&)     = delete;
   void operator=(call_check const&) = delete;
-  ~call_check() {
-    MPI_Comm_delete_attr(of_, key());
-    MPI_Comm_free(&comm_);
-  }
+  ~call_check();
 
   /// `words()` gives what this process does, to follow "process 3"; it is called only if processes differ.
   /// Errors: `software_error` on all processes.
   template<class Words>
   void compare(fnv1a hash, Words const& words) {
-    ++number_;
-    if (detail::same_everywhere(comm_, (hash << number_).value())) return;
-    differs_ = true;
-    throw software_error("the processes differ in collective number " + std::to_string(number_) + ": " +
-                         detail::first_difference(detail::said_by_each(comm_, words())) +
-                         ": all processes run the same operations in the same order");
+    if (!alike(hash)) differ(words());
   }
 
   /// Whether a difference was found, which has then been reported.
@@ -131,20 +84,104 @@ public:
 
 private:
   /// A duplicate of the communicator does not inherit the check: each mesh has its own.
-  static int key() {
-    static int const made = [] {
-      int k = MPI_KEYVAL_INVALID;
-      MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &k, nullptr);
-      return k;
-    }();
-    return made;
-  }
+  static int key();
+  bool alike(fnv1a hash);
+  [[noreturn]] void differ(std::string const& words);
 
   MPI_Comm of_          = MPI_COMM_NULL;
   MPI_Comm comm_        = MPI_COMM_NULL;
   std::uint64_t number_ = 0;
   bool differs_         = false;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+namespace detail {
+
+MESHTF_DEFINE bool same_everywhere(MPI_Comm comm, std::uint64_t number) {
+  std::uint64_t least[]{number, ~number};  // all are equal if the smallest is also the largest
+  if (int const failure = MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm); failure != MPI_SUCCESS)
+    throw unavailable("the processes could not compare what they are about to do: an all-reduce failed");
+  return least[0] == ~least[1];
+}
+
+MESHTF_DEFINE std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text) {
+  constexpr int most = 600;
+  int size           = 1;
+  MPI_Comm_size(comm, &size);
+  std::array<char, most> mine{};
+  std::copy_n(text.begin(), std::min<std::size_t>(text.size(), most - 1), mine.begin());
+  std::vector<char> all(static_cast<std::size_t>(size) * most);
+  MPI_Allgather(mine.data(), most, MPI_CHAR, all.data(), most, MPI_CHAR, comm);
+  std::vector<std::string> texts;
+  for (int r = 0; r < size; ++r) texts.emplace_back(all.data() + std::ptrdiff_t{r} * most);
+  return texts;
+}
+
+MESHTF_DEFINE std::string first_difference(std::vector<std::string> const& texts) {
+  std::size_t other = 0;
+  while (other + 1 < texts.size() && texts[other] == texts[0]) ++other;
+  return "process 0 " + texts[0] + ", process " + std::to_string(other) + " " + texts[other];
+}
+
+MESHTF_DEFINE std::string words_of_call(collective_call const& c, std::string_view axes) {
+  bool const joins = c.kind == collective::all_reduce || c.kind == collective::reduce_scatter;
+  return std::string{to_string(c.kind)} + (joins ? " (" + std::string{to_string(c.op)} + ")" : "") + " of " + std::to_string(c.count) + " " +
+         std::string{to_string(c.type)} + " over \"" + std::string{axes} + "\" for " + std::string{site_text(c.site).view()};
+}
+
+}  // namespace detail
+
+MESHTF_DEFINE std::unique_ptr<call_check> call_check::if_wanted(MPI_Comm comm) {
+  char const* const set        = std::getenv("MESHTF_CHECK");
+  std::string_view const words = set != nullptr ? set : "";
+  enum : int { off_by_default, on_by_default, off, on };
+  int wish = words.empty() ? (detail::compares_calls_by_default ? on_by_default : off_by_default) : words == "0" ? off : on;
+  // mpirun passes the variable only to processes of its own node, so the wish of one process counts for all
+  if (MPI_Allreduce(MPI_IN_PLACE, &wish, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || wish == off_by_default || wish == off) return nullptr;
+  return std::make_unique<call_check>(comm);
+}
+
+MESHTF_DEFINE call_check* call_check::of(MPI_Comm comm) {
+  void* check = nullptr;
+  int found   = 0;
+  MPI_Comm_get_attr(comm, key(), &check, &found);
+  return found != 0 ? static_cast<call_check*>(check) : nullptr;
+}
+
+MESHTF_DEFINE call_check::call_check(MPI_Comm comm) : of_(comm) {
+  MPI_Comm_dup(comm, &comm_);
+  MPI_Comm_set_name(comm_, "check");
+  MPI_Comm_set_attr(of_, key(), this);
+  detail::waits.compares.store(true, std::memory_order_relaxed);
+}
+
+MESHTF_DEFINE bool call_check::alike(fnv1a hash) {
+  ++number_;
+  return detail::same_everywhere(comm_, (hash << number_).value());
+}
+
+[[noreturn]] MESHTF_DEFINE void call_check::differ(std::string const& words) {
+  differs_ = true;
+  throw software_error("the processes differ in collective number " + std::to_string(number_) + ": " +
+                       detail::first_difference(detail::said_by_each(comm_, words)) + ": all processes run the same operations in the same order");
+}
+
+MESHTF_DEFINE int call_check::key() {
+  static int const made = [] {
+    int k = MPI_KEYVAL_INVALID;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &k, nullptr);
+    return k;
+  }();
+  return made;
+}
+
+MESHTF_DEFINE call_check::~call_check() {
+  MPI_Comm_delete_attr(of_, key());
+  MPI_Comm_free(&comm_);
+}
+
+#endif
 
 namespace detail {
 

@@ -10,6 +10,7 @@
 #include <mpi.h>
 #include <boost/mpi/communicator.hpp>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/narrow.hpp>
@@ -24,7 +25,79 @@ inline void throw_on_failure(boost::mpi::communicator const& comm) { MPI_Comm_se
 
 namespace detail {
 
-inline MPI_Datatype mpi_type(element e) {
+/// MPI counts in `int`, so a longer array is sent in several messages. Tests lower this limit.
+inline extent largest_count = std::numeric_limits<int>::max();
+
+}  // namespace detail
+
+/// In place: joins `data` over the processes of `comm`, with the same bits on each.
+template<Element T>
+void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n);
+
+/// Gathers `part` of each process, in the order of ranks.
+template<Element T>
+void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T* whole);
+
+/// Array number q of `from` goes to process q, which stores it in `to` under the sender's rank.
+template<Element T>
+void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_each, T* to);
+
+/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Both may be this process.
+template<Element T>
+void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n);
+
+/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Where either is MPI_PROC_NULL, nothing is sent or
+/// nothing arrives, and `received` stays as it was.
+template<Element T>
+void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n);
+
+/// In place: `data` of each process becomes what the processes before it have, joined. `before` and `after` are the processes next to this one, or
+/// MPI_PROC_NULL; the first gets `identity`. `buffer` has n elements. The values pass through all processes in turn, so their order is that of the
+/// processes, and the bits are the same each time.
+template<Element T>
+void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identity, T* data, T* buffer, extent n, int before, int after);
+
+/// `sum` gets array number `rank` of `parts`, joined over the processes. `sum` may be that array; nothing else in `parts` changes. `buffer`
+/// holds `exchange_scratch(n, element_of<T>)` elements.
+///
+/// It exchanges pairwise and joins in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI
+/// 4.1 takes several times as long (docs/decisions.md).
+template<Element T>
+void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer, T* sum);
+
+/// In place: each process knows its own part of n elements, number `rank` of `whole`; afterwards all processes know all parts.
+template<Element T>
+void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent n);
+
+/// Copies `data` of process `root` to all processes.
+template<Element T>
+void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root);
+
+/// One piece of `hand_over`, of all its n elements.
+template<Element T>
+void send_piece(boost::mpi::communicator const& comm, T const* piece, int count, int to, extent n);
+template<Element T>
+void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, int from, extent n);
+
+/// Process `from` hands its n elements at `sent` to process `to` in pieces: each piece is at `buffer` on `to` when
+/// `take(offset, length)` is called there. Only these two processes call it. A piece has `piece` elements and is not sent before it is
+/// asked for, so neither process holds more than one piece.
+template<Element T, class Take>
+void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n, extent piece, Take const& take) {
+  for (extent at = 0; at < n; at += piece) {
+    auto const count = static_cast<int>(std::min(n - at, piece));
+    if (comm.rank() == from) send_piece(comm, sent + at, count, to, n);
+    if (comm.rank() != to) continue;
+    receive_piece(comm, buffer, count, from, n);
+    take(at, extent{count});
+  }
+}
+
+#if MESHTF_DEFINES_RUNTIME
+
+namespace detail {
+
+MESHTF_DEFINE MPI_Datatype mpi_type(element e) {
   switch (e) {
     case element::float32: return MPI_FLOAT;
     case element::float64: return MPI_DOUBLE;
@@ -36,13 +109,19 @@ inline MPI_Datatype mpi_type(element e) {
   throw software_error("this element type has no MPI type: add it to mpi_type");
 }
 
-/// MPI counts in `int`, so a longer array is sent in several messages. Tests lower this limit.
-inline extent largest_count = std::numeric_limits<int>::max();
-
 /// f(offset, count) for each of the messages that n elements are sent in.
 template<class F>
 void for_each_message(extent n, F f) {
   for (extent at = 0; at < n; at += largest_count) f(at, static_cast<int>(std::min(n - at, largest_count)));
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_failed(boost::mpi::communicator const& comm, collective c, extent n, int failure) {
+  char axes[MPI_MAX_OBJECT_NAME]{}, reason[MPI_MAX_ERROR_STRING]{};
+  int length = 0;
+  MPI_Comm_get_name(comm, axes, &length);
+  MPI_Error_string(failure, reason, &length);
+  throw unavailable{std::string{to_string(c)} + " of " + std::to_string(n) + " elements over \"" + axes + "\" failed on process " +
+                    std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) + ": " + reason};
 }
 
 /// Calls MPI itself, at the same cost as Boost.MPI: Boost.MPI 1.74 asserts before it throws, so a debug build could not report a failure. The message
@@ -51,13 +130,7 @@ template<class Function, class... Arguments>
 void call(boost::mpi::communicator const& comm, collective c, extent n, Function mpi, Arguments... arguments) {
   waiting const here{to_string(c).data()};
   int const failure = mpi(arguments..., MPI_Comm(comm));
-  if (failure == MPI_SUCCESS) return;
-  char axes[MPI_MAX_OBJECT_NAME]{}, reason[MPI_MAX_ERROR_STRING]{};
-  int length = 0;
-  MPI_Comm_get_name(comm, axes, &length);
-  MPI_Error_string(failure, reason, &length);
-  throw unavailable{std::string{to_string(c)} + " of " + std::to_string(n) + " elements over \"" + axes + "\" failed on process " +
-                    std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) + ": " + reason};
+  if (failure != MPI_SUCCESS) throw_failed(comm, c, n, failure);
 }
 
 /// z[k] = x[k] joined with y[k]. A maximum or minimum is NaN if either operand is.
@@ -138,7 +211,6 @@ void exchange_all(boost::mpi::communicator const& comm, collective c, extent n, 
 
 }  // namespace detail
 
-/// In place: joins `data` over the processes of `comm`, with the same bits on each.
 template<Element T>
 void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
@@ -147,7 +219,6 @@ void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, exte
   });
 }
 
-/// Gathers `part` of each process, in the order of ranks.
 template<Element T>
 void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T* whole) {
   constexpr auto c        = collective::all_gather;
@@ -159,7 +230,6 @@ void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T
   detail::call(comm, c, n, MPI_Allgather, part, count, type, whole, count, type);
 }
 
-/// Array number q of `from` goes to process q, which stores it in `to` under the sender's rank.
 template<Element T>
 void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_each, T* to) {
   constexpr auto c        = collective::all_to_all;
@@ -171,22 +241,16 @@ void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_ea
   detail::call(comm, c, n_each * comm.size(), MPI_Alltoall, from, count, type, to, count, type);
 }
 
-/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Both may be this process.
 template<Element T>
 void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n) {
   detail::exchange<T>(comm, collective::permute, to, sent, from, received, n);
 }
 
-/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Where either is MPI_PROC_NULL, nothing is sent or
-/// nothing arrives, and `received` stays as it was.
 template<Element T>
 void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n) {
   detail::exchange<T>(comm, collective::neighbours, to, sent, from, received, n);
 }
 
-/// In place: `data` of each process becomes what the processes before it have, joined. `before` and `after` are the processes next to this one, or
-/// MPI_PROC_NULL; the first gets `identity`. `buffer` has n elements. The values pass through all processes in turn, so their order is that of the
-/// processes, and the bits are the same each time.
 template<Element T>
 void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identity, T* data, T* buffer, extent n, int before, int after) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
@@ -200,27 +264,6 @@ void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identit
   std::copy_n(buffer, n, data);
 }
 
-/// Process `from` hands its n elements at `sent` to process `to` in pieces: each piece is at `buffer` on `to` when
-/// `take(offset, length)` is called there. Only these two processes call it. A piece has `piece` elements and is not sent before it is
-/// asked for, so neither process holds more than one piece.
-template<Element T, class Take>
-void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n, extent piece, Take const& take) {
-  MPI_Datatype const type = detail::mpi_type(element_of<T>);
-  for (extent at = 0; at < n; at += piece) {
-    auto const count = static_cast<int>(std::min(n - at, piece));
-    if (comm.rank() == from) detail::call(comm, collective::permute, n, MPI_Ssend, sent + at, count, type, to, 0);
-    if (comm.rank() != to) continue;
-    auto const receive = [&](MPI_Comm on) { return MPI_Recv(buffer, count, type, from, 0, on, MPI_STATUS_IGNORE); };
-    detail::call(comm, collective::permute, n, receive);
-    take(at, extent{count});
-  }
-}
-
-/// `sum` gets array number `rank` of `parts`, joined over the processes. `sum` may be that array; nothing else in `parts` changes. `buffer`
-/// holds `exchange_scratch(n, element_of<T>)` elements.
-///
-/// It exchanges pairwise and joins in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI
-/// 4.1 takes several times as long (docs/decisions.md).
 template<Element T>
 void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer, T* sum) {
   int const rank = comm.rank(), size = comm.size();
@@ -254,7 +297,6 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
   }
 }
 
-/// In place: each process knows its own part of n elements, number `rank` of `whole`; afterwards all processes know all parts.
 template<Element T>
 void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent n) {
   constexpr auto c        = collective::all_gather;
@@ -266,12 +308,39 @@ void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent 
   detail::call(comm, c, n, MPI_Allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, count, type);
 }
 
-/// Copies `data` of process `root` to all processes.
 template<Element T>
 void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   detail::for_each_message(n, [&](extent at, int count) { detail::call(comm, collective::broadcast, n, MPI_Bcast, data + at, count, type, root); });
 }
+
+template<Element T>
+void send_piece(boost::mpi::communicator const& comm, T const* piece, int count, int to, extent n) {
+  detail::call(comm, collective::permute, n, MPI_Ssend, piece, count, detail::mpi_type(element_of<T>), to, 0);
+}
+template<Element T>
+void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, int from, extent n) {
+  MPI_Datatype const type = detail::mpi_type(element_of<T>);
+  auto const receive      = [&](MPI_Comm on) { return MPI_Recv(piece, count, type, from, 0, on, MPI_STATUS_IGNORE); };
+  detail::call(comm, collective::permute, n, receive);
+}
+
+#define MESHTF_COLLECTIVES(T)                                                                              \
+  template void all_reduce(boost::mpi::communicator const&, reduction, T*, extent);                        \
+  template void all_gather(boost::mpi::communicator const&, T const*, extent, T*);                         \
+  template void all_to_all(boost::mpi::communicator const&, T const*, extent, T*);                         \
+  template void permute(boost::mpi::communicator const&, T const*, int, T*, int, extent);                  \
+  template void exchange_with_neighbours(boost::mpi::communicator const&, T const*, int, T*, int, extent); \
+  template void exclusive_scan(boost::mpi::communicator const&, reduction, T, T*, T*, extent, int, int);   \
+  template void reduce_scatter(boost::mpi::communicator const&, reduction, T const*, extent, T*, T*);      \
+  template void all_gather_in_place(boost::mpi::communicator const&, T*, extent);                          \
+  template void broadcast(boost::mpi::communicator const&, T*, extent, int);                               \
+  template void send_piece(boost::mpi::communicator const&, T const*, int, int, extent);                   \
+  template void receive_piece(boost::mpi::communicator const&, T*, int, int, extent);
+MESHTF_RUNTIME_EACH(MESHTF_COLLECTIVES)
+#undef MESHTF_COLLECTIVES
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

@@ -20,8 +20,10 @@
 #include <boost/mpi/communicator.hpp>
 #include <boost/mpi/environment.hpp>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/threads.hpp>
+#include <meshtf/kernel/architecture.hpp>
 #include <meshtf/kernel/blas_kernel.hpp>
 #include <meshtf/kernel/float_control.hpp>
 #include <meshtf/kernel/parallel.hpp>
@@ -57,106 +59,10 @@ struct failure {
   int exit_status = 70;
 };
 
-inline failure failure_of(std::exception_ptr thrown) {
-  if (!thrown) return {"std::terminate was called"};
-  try {
-    std::rethrow_exception(thrown);
-  } catch (error const& e) {
-    return {e.what(), e.exit_status()};
-  } catch (std::exception const& e) {
-    return {e.what()};
-  } catch (...) {
-    return {"an exception that is no std::exception"};
-  }
-}
-
-// <chrono> and <thread> would add a third of a second of compile time to every program that includes this.
-inline void sleep_for_milliseconds(long n) {
-  timespec const rest{.tv_sec = n / 1000, .tv_nsec = n % 1000 * 1'000'000};
-  nanosleep(&rest, nullptr);
-}
-
-/// Whether every process calls this with the same failure within `patience` milliseconds.
-inline bool all_fail_alike(failure const& mine, long patience) {
-  std::uint64_t const hash = std::hash<std::string>{}(mine.text);
-  std::uint64_t const sent[]{hash, ~hash};   // all hashes are equal if the smallest is also the largest
-  std::uint64_t least[2]{};
-  MPI_Request all_here;
-  if (MPI_Iallreduce(sent, least, 2, MPI_UINT64_T, MPI_MIN, failures, &all_here) != MPI_SUCCESS) return false;
-  double const end = MPI_Wtime() + 1e-3 * static_cast<double>(patience);
-  for (int done = 0; MPI_Wtime() < end; sleep_for_milliseconds(1)) {
-    if (MPI_Test(&all_here, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done != 0) return least[0] == ~least[1];
-  }
-  return false;
-}
+failure failure_of(std::exception_ptr thrown);
 
 /// Prints one line for the whole job and ends it.
-///
-/// Processes wait a little before they report, lower ranks less; the first one to report ends the others.
-[[noreturn]] inline void end_job(failure const& mine) {
-  waits.number.store(0);   // from here on, this function does the reporting
-  int up = 0, down = 0, rank = 0, size = 1, main_thread = 0;
-  MPI_Initialized(&up);
-  MPI_Finalized(&down);
-  bool const talks = up != 0 && down == 0 && failures != MPI_COMM_NULL;
-  if (talks) {
-    MPI_Comm_rank(failures, &rank);
-    MPI_Comm_size(failures, &size);
-    MPI_Is_thread_main(&main_thread);
-  }
-  bool alike = size == 1;
-  if (size > 1) {
-    long const turn = 200 + 20 * std::min(rank, 50);
-    if (main_thread != 0) {
-      alike = all_fail_alike(mine, turn);
-      if (rank > 0 && alike) sleep_for_milliseconds(5000);   // process 0 reports for all and ends this one
-      if (rank > 0 && !alike) sleep_for_milliseconds(20 * std::min(rank, 50));
-    } else {
-      sleep_for_milliseconds(turn);
-    }
-  }
-  std::cout.flush();
-  std::fflush(stdout);
-  std::string line = "meshtf: " + mine.text;
-  if (!alike) line += " (process " + std::to_string(rank) + " of " + std::to_string(size) + ")";
-  line += "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);   // unbuffered, in one write: lines of different processes don't mix
-  if (size > 1) MPI_Abort(MPI_COMM_WORLD, mine.exit_status);
-  std::_Exit(mine.exit_status);
-}
-
-inline void keep_memory() {
-#if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);   // glibc accepts no more
-#endif
-}
-
-inline void report_kernels() {
-#if defined(__x86_64__) && defined(__GNUC__)
-#if defined(__AVX512F__)
-  constexpr int compiled = 3;
-#elif defined(__AVX2__)
-  constexpr int compiled = 2;
-#elif defined(__AVX__)
-  constexpr int compiled = 1;
-#else
-  constexpr int compiled = 0;
-#endif
-  constexpr char const* names[]{"sse2", "avx", "avx2", "avx512"};
-  __builtin_cpu_init();
-  int const cpu = __builtin_cpu_supports("avx512f") ? 3 : __builtin_cpu_supports("avx2") ? 2 : __builtin_cpu_supports("avx") ? 1 : 0;
-  if (compiled < cpu) std::cerr << std::string{"meshtf: compiled for "} + names[compiled] + ", this CPU has " + names[cpu] + ": add -march=native\n";
-  if (kernel::blas_kernel_is_generic())
-    std::cerr << "meshtf: OpenBLAS does not know this CPU and uses its " + std::string{kernel::blas_kernel_name()} +
-                     " kernel: set OPENBLAS_CORETYPE=" + (cpu == 3 ? "SkylakeX" : "Haswell") + "\n";
-#endif
-  if (kernel::thread_count() > 1 && kernel::blas_is_for_one_thread())
-    std::cerr
-        << "meshtf: this OpenBLAS was built for programs of one thread, so threads take turns in matrix products of double and in small ones of "
-           "float: link one that was built with threads (Debian: libopenblas0-pthread)\n";
-}
+[[noreturn]] void end_job(failure const& mine);
 
 }  // namespace detail
 
@@ -176,24 +82,7 @@ inline void report_kernels() {
 class environment {
 public:
   environment(int& argc, char**& argv, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions,
-              threads wished = {})
-      : mpi_{argc, argv, boost::mpi::threading::funneled, false}, previous_{std::set_terminate(terminate)}, exceptions_{std::uncaught_exceptions()} {
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
-    MPI_Comm_set_name(detail::failures, "failures");
-    if (settings.flush_denormals) kernel::set_float_control(kernel::float_control() | kernel::flushes_denormals);
-    int const number = detail::thread_number(wished);
-    if (settings.one_gemm_thread || number > 1) kernel::use_one_library_thread();
-    kernel::use_threads(number);
-    if (settings.keep_memory) detail::keep_memory();
-    if (settings.report_kernels && world().rank() == 0) {
-      detail::report_kernels();
-      kernel::tell_of_widened_products = true;
-    }
-    detail::compares_calls_by_default = compare_calls;
-    if (double const patience = detail::watchdog::patience(); settings.report_waiting && patience > 0 && world().size() > 1)
-      watchdog_.start(world().rank(), world().size(), patience);
-  }
+              threads wished = {});
 
   /// The same with more threads. A template, so that `{}` is settings.
   template<std::same_as<threads> Threads>
@@ -203,22 +92,12 @@ public:
   environment(environment const&)            = delete;
   environment& operator=(environment const&) = delete;
 
-  ~environment() {
-    if (std::uncaught_exceptions() > exceptions_ && world().size() > 1) {
-      auto const& [text, status] = error::latest();
-      detail::end_job({text.empty() ? "an exception left the scope of meshtf::environment" : text, status});
-    }
-    kernel::use_threads(1);
-    std::set_terminate(previous_);
-    detail::compares_calls_by_default = false;
-    end_.emplace("the end of the program (MPI_Finalize)");
-    MPI_Comm_free(&detail::failures);
-  }
+  ~environment();
 
   boost::mpi::communicator world() const { return {}; }
 
 private:
-  [[noreturn]] static void terminate() { detail::end_job(detail::failure_of(std::current_exception())); }
+  [[noreturn]] static void terminate();
 
   detail::watchdog watchdog_;
   std::optional<detail::waiting> end_;  // while MPI stops
@@ -226,6 +105,139 @@ private:
   std::terminate_handler previous_;
   int exceptions_;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+namespace detail {
+
+MESHTF_DEFINE failure failure_of(std::exception_ptr thrown) {
+  if (!thrown) return {"std::terminate was called"};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (error const& e) {
+    return {e.what(), e.exit_status()};
+  } catch (std::exception const& e) {
+    return {e.what()};
+  } catch (char const* sentence) {  // of a rule that the compiler can also follow, as `repeat`
+    constexpr std::string_view ours = "meshtf: ";
+    return {std::string{std::string_view{sentence}.starts_with(ours) ? sentence + ours.size() : sentence}};
+  } catch (...) {
+    return {"an exception that is no std::exception"};
+  }
+}
+
+// <chrono> and <thread> would add a third of a second of compile time to every program that includes this.
+MESHTF_DEFINE void sleep_for_milliseconds(long n) {
+  timespec const rest{.tv_sec = n / 1000, .tv_nsec = n % 1000 * 1'000'000};
+  nanosleep(&rest, nullptr);
+}
+
+/// Whether every process calls this with the same failure within `patience` milliseconds.
+MESHTF_DEFINE bool all_fail_alike(failure const& mine, long patience) {
+  std::uint64_t const hash = std::hash<std::string>{}(mine.text);
+  std::uint64_t const sent[]{hash, ~hash};  // all hashes are equal if the smallest is also the largest
+  std::uint64_t least[2]{};
+  MPI_Request all_here;
+  if (MPI_Iallreduce(sent, least, 2, MPI_UINT64_T, MPI_MIN, failures, &all_here) != MPI_SUCCESS) return false;
+  double const end = MPI_Wtime() + 1e-3 * static_cast<double>(patience);
+  for (int done = 0; MPI_Wtime() < end; sleep_for_milliseconds(1)) {
+    if (MPI_Test(&all_here, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done != 0) return least[0] == ~least[1];
+  }
+  return false;
+}
+
+/// Processes wait a little before they report, lower ranks less; the first one to report ends the others.
+[[noreturn]] MESHTF_DEFINE void end_job(failure const& mine) {
+  waits.number.store(0);  // from here on, this function does the reporting
+  int up = 0, down = 0, rank = 0, size = 1, main_thread = 0;
+  MPI_Initialized(&up);
+  MPI_Finalized(&down);
+  bool const talks = up != 0 && down == 0 && failures != MPI_COMM_NULL;
+  if (talks) {
+    MPI_Comm_rank(failures, &rank);
+    MPI_Comm_size(failures, &size);
+    MPI_Is_thread_main(&main_thread);
+  }
+  bool alike = size == 1;
+  if (size > 1) {
+    long const turn = 200 + 20 * std::min(rank, 50);
+    if (main_thread != 0) {
+      alike = all_fail_alike(mine, turn);
+      if (rank > 0 && alike) sleep_for_milliseconds(5000);  // process 0 reports for all and ends this one
+      if (rank > 0 && !alike) sleep_for_milliseconds(20 * std::min(rank, 50));
+    } else {
+      sleep_for_milliseconds(turn);
+    }
+  }
+  std::cout.flush();
+  std::fflush(stdout);
+  std::string line = "meshtf: " + mine.text;
+  if (!alike) line += " (process " + std::to_string(rank) + " of " + std::to_string(size) + ")";
+  line += "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);  // unbuffered, in one write: lines of different processes don't mix
+  if (size > 1) MPI_Abort(MPI_COMM_WORLD, mine.exit_status);
+  std::_Exit(mine.exit_status);
+}
+
+MESHTF_DEFINE void keep_memory() {
+#if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // glibc accepts no more
+#endif
+}
+
+MESHTF_DEFINE void report_kernels() {
+  std::string const compiled{kernel::kernels_instruction_set()}, processor{kernel::processors_instruction_set()};
+  if (compiled != processor && std::getenv("MESHTF_ARCHITECTURES") == nullptr)
+    std::cerr << "meshtf: kernels compiled for " + compiled + ", this CPU has " + processor +
+                     ": add -march=native, or -DMESHTF_ARCHITECTURES=" + processor + " to CMake's options\n";
+  if (kernel::blas_kernel_is_generic())
+    std::cerr << "meshtf: OpenBLAS does not know this CPU and uses its " + std::string{kernel::blas_kernel_name()} +
+                     " kernel: set OPENBLAS_CORETYPE=" + (processor == "avx512" ? "SkylakeX" : "Haswell") + "\n";
+  if (kernel::thread_count() > 1 && kernel::blas_is_for_one_thread())
+    std::cerr
+        << "meshtf: this OpenBLAS was built for programs of one thread, so threads take turns in matrix products of double and in small ones of "
+           "float: link one that was built with threads (Debian: libopenblas0-pthread)\n";
+}
+
+}  // namespace detail
+
+MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_settings const& settings, bool compare_calls, threads wished)
+    : mpi_{argc, argv, boost::mpi::threading::funneled, false}, previous_{std::set_terminate(terminate)}, exceptions_{std::uncaught_exceptions()} {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
+  MPI_Comm_set_name(detail::failures, "failures");
+  if (settings.flush_denormals) kernel::set_float_control(kernel::float_control() | kernel::flushes_denormals);
+  if (std::string const objection = kernel::objection_to_processor(); !objection.empty()) throw usage_error(objection);
+  int const number = detail::thread_number(wished);
+  if (settings.one_gemm_thread || number > 1) kernel::use_one_library_thread();
+  kernel::use_threads(number);
+  if (settings.keep_memory) detail::keep_memory();
+  if (settings.report_kernels && world().rank() == 0) {
+    detail::report_kernels();
+    kernel::tell_of_widened_products = true;
+  }
+  detail::compares_calls_by_default = compare_calls;
+  if (double const patience = detail::watchdog::patience(); settings.report_waiting && patience > 0 && world().size() > 1)
+    watchdog_.start(world().rank(), world().size(), patience);
+}
+
+MESHTF_DEFINE environment::~environment() {
+  if (std::uncaught_exceptions() > exceptions_ && world().size() > 1) {
+    auto const& [text, status] = error::latest();
+    detail::end_job({text.empty() ? "an exception left the scope of meshtf::environment" : text, status});
+  }
+  kernel::use_threads(1);
+  std::set_terminate(previous_);
+  detail::compares_calls_by_default = false;
+  end_.emplace("the end of the program (MPI_Finalize)");
+  MPI_Comm_free(&detail::failures);
+}
+
+MESHTF_DEFINE void environment::terminate() { detail::end_job(detail::failure_of(std::current_exception())); }
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

@@ -11,7 +11,7 @@ namespace meshtf {
 inline namespace v0 {
 namespace one_program {
 
-#if defined(MESHTF_COMPILED) || defined(MESHTF_COMPILED_PART)
+#if defined(MESHTF_COMPILED) || defined(MESHTF_COMPILED_PART) || defined(MESHTF_COMPILED_START)
 [[gnu::used]] inline thread_local char units_with_and_without_MESHTF_COMPILED = 0;
 #else
 [[gnu::used]] inline char units_with_and_without_MESHTF_COMPILED = 0;
@@ -36,7 +36,7 @@ namespace one_program {
 #define MESHTF_PASTED(a, b, c) compiled_part_of_meshtf_##a##_##b##_##c
 #define MESHTF_PASTE(a, b, c) MESHTF_PASTED(a, b, c)
 #define MESHTF_COMPILED_PART_NAME MESHTF_PASTE(MESHTF_VERSION_MAJOR, MESHTF_VERSION_MINOR, MESHTF_VERSION_PATCH)
-#if defined(MESHTF_COMPILED_PART)
+#if defined(MESHTF_COMPILED_START)
 [[gnu::used]] inline char MESHTF_COMPILED_PART_NAME = 0;
 #elif MESHTF_DECLARES_ONLY
 extern char MESHTF_COMPILED_PART_NAME;

@@ -23,6 +23,7 @@ extern "C" void __asan_poison_memory_region(void const volatile*, std::size_t); 
 extern "C" void __asan_unpoison_memory_region(void const volatile*, std::size_t);
 #endif
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 
 namespace meshtf {
@@ -149,43 +150,9 @@ private:
     return class_bytes<6>(c) > bytes ? c - 1 : c;
   }
 
-  void* allocate_large(std::size_t bytes) {
-    if (bytes > std::size_t{1} << 46) refuse(bytes);
-    std::size_t const c     = size_class<6>(bytes + sizeof(piece));
-    std::size_t const whole = class_bytes<6>(c);
-    piece* p                = first_of_class(c);
-    if (p == nullptr) {
-      take_block(whole, bytes);
-      p = first_of_class(c);
-    }
-    leave_list(p);
-    if (std::size_t const rest = p->bytes - whole; rest > small_limit) {  // the upper end is given out, since a block grows at its lower one
-      p->bytes       = rest;
-      piece* const q = p->after();
-      detail::unpoison(q, sizeof(piece));
-      *q                 = {.bytes = whole, .before = p, .previous = nullptr, .next = nullptr, .free = false};
-      q->after()->before = q;
-      enter_list(p);
-      p = q;
-    }
-    detail::unpoison(p->content(), bytes);
-    return p->content();
-  }
+  void* allocate_large(std::size_t bytes);
 
-  void deallocate_large(void* content) noexcept {
-    piece* p = static_cast<piece*>(content) - 1;
-    detail::poison(content, p->bytes - sizeof(piece));
-    if (piece* const q = p->after(); q->free) {
-      leave_list(q);
-      join(p, q);
-    }
-    if (piece* const q = p->before; q != nullptr && q->free) {
-      leave_list(q);
-      join(q, p);
-      p = q;
-    }
-    enter_list(p);
-  }
+  void deallocate_large(void* content) noexcept;
 
   /// `q` follows `p` in memory, and neither is in a list.
   static void join(piece* p, piece* q) noexcept {
@@ -225,86 +192,23 @@ private:
     }
   }
 
-  void cut_slab(std::size_t c) {
-    std::size_t const each = class_bytes<3>(c);
-    auto* const slab       = static_cast<std::byte*>(allocate_large(slab_bytes));
-    for (std::size_t at = slab_bytes / each * each; at != 0; at -= each) {
-      small_[c] = ::new (slab + at - each) link{small_[c]};
-    }
-    detail::poison(slab, slab_bytes);
-  }
+  void cut_slab(std::size_t c);
 
   /// A block is at least a 32nd of the memory taken so far, so that few blocks are taken, but at most 256 MiB unless more is asked for, so that
   /// little is wasted. If the system can, it lies directly below the newest one and becomes a part of it: pieces of memory that the program no longer
   /// needs then merge across both, and a large array need not wait for a block of its own.
-  void take_block(std::size_t whole, std::size_t asked) {
-    std::size_t const wish = std::clamp(reserved_ / 32, 2 * huge_page, 128 * huge_page);
-    auto const bytes_for   = [=](std::size_t missing) { return (std::max(wish, missing) + huge_page - 1) / huge_page * huge_page; };
-    piece const* const low = blocks_ == nullptr ? nullptr : reinterpret_cast<piece const*>(static_cast<std::byte*>(blocks_->start) + unit);
-    std::size_t bytes      = bytes_for(whole - (low != nullptr && low->free ? low->bytes : 0));
-    bool const below       = blocks_ != nullptr && take_below(bytes);
-    if (!below) bytes = bytes_for(whole + 3 * unit);
-    auto* const start = below ? static_cast<std::byte*>(blocks_->start) - bytes : take_elsewhere(bytes, asked);
-#ifdef MADV_HUGEPAGE
-    madvise(start, bytes, MADV_HUGEPAGE);
-#endif
-    for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};  // the first touch is slow: done once here, not in a step
-
-    block const above = below ? *blocks_ : block{blocks_, nullptr, 0};
-    piece* const next = reinterpret_cast<piece*>(below ? static_cast<std::byte*>(above.start) + unit : start + bytes - unit);
-    if (!below) ::new (next) piece{.bytes = 0, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
-    blocks_ = ::new (start) block{above.next, start, bytes + above.bytes};
-    ++block_count_;
-    reserved_ += bytes;
-
-    auto const room = static_cast<std::size_t>(reinterpret_cast<std::byte*>(next) - start) - unit;
-    auto* const p   = ::new (start + unit) piece{.bytes = room, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
-    next->before    = p;
-    detail::poison(p->content(), p->bytes - sizeof(piece));
-    if (next->free) {
-      leave_list(next);
-      join(p, next);
-    }
-    enter_list(p);
-  }
+  void take_block(std::size_t whole, std::size_t asked);
 
   /// Whether the system gave the `bytes` below the newest block.
-  bool take_below(std::size_t bytes) {
-    if (reinterpret_cast<std::uintptr_t>(blocks_->start) <= bytes) return false;
-    return take_at(static_cast<std::byte*>(blocks_->start) - bytes, bytes);
-  }
+  bool take_below(std::size_t bytes);
 
   /// A place is a wish, so what others have there stays.
-  static bool take_at(std::byte* place, std::size_t bytes) {
-    void* const mapped = mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == place) return true;
-    if (mapped != MAP_FAILED) munmap(mapped, bytes);
-    return false;
-  }
+  static bool take_at(std::byte* place, std::size_t bytes);
 
   /// Memory that begins at a huge page: far from other memory if addresses are not scarce, so that the block can grow.
-  std::byte* take_elsewhere(std::size_t bytes, std::size_t asked) {
-    constexpr std::size_t far = std::size_t{16} << 30;
-    auto const to_huge_page   = [](void* p) { return (huge_page - reinterpret_cast<std::uintptr_t>(p) % huge_page) % huge_page; };
-    void* const addresses     = mmap(nullptr, bytes + 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (addresses != MAP_FAILED) {
-      munmap(addresses, bytes + 2 * far);
-      std::byte* const place = static_cast<std::byte*>(addresses) + to_huge_page(addresses) + far;
-      if (take_at(place, bytes)) return place;
-    }
-    void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) refuse(asked);
-    auto* const from  = static_cast<std::byte*>(mapped);
-    auto const before = to_huge_page(mapped);
-    if (before != 0) munmap(from, before);
-    munmap(from + before + bytes, huge_page - before);
-    return from + before;
-  }
+  std::byte* take_elsewhere(std::size_t bytes, std::size_t asked);
 
-  [[noreturn]] void refuse(std::size_t bytes) const {
-    throw unavailable{"out of memory: the system gave no " + std::to_string(bytes) + " bytes, this process holds " + std::to_string(reserved_) +
-                      " already: split more dimensions, or use more machines"};
-  }
+  [[noreturn]] void refuse(std::size_t bytes) const;
 
   std::array<link*, 64> small_{};
   std::array<piece*, 2304> large_{};
@@ -313,6 +217,123 @@ private:
   int block_count_      = 0;
   std::size_t reserved_ = 0;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE void* pool::allocate_large(std::size_t bytes) {
+  if (bytes > std::size_t{1} << 46) refuse(bytes);
+  std::size_t const c     = size_class<6>(bytes + sizeof(piece));
+  std::size_t const whole = class_bytes<6>(c);
+  piece* p                = first_of_class(c);
+  if (p == nullptr) {
+    take_block(whole, bytes);
+    p = first_of_class(c);
+  }
+  leave_list(p);
+  if (std::size_t const rest = p->bytes - whole; rest > small_limit) {  // the upper end is given out, since a block grows at its lower one
+    p->bytes       = rest;
+    piece* const q = p->after();
+    detail::unpoison(q, sizeof(piece));
+    *q                 = {.bytes = whole, .before = p, .previous = nullptr, .next = nullptr, .free = false};
+    q->after()->before = q;
+    enter_list(p);
+    p = q;
+  }
+  detail::unpoison(p->content(), bytes);
+  return p->content();
+}
+
+MESHTF_DEFINE void pool::deallocate_large(void* content) noexcept {
+  piece* p = static_cast<piece*>(content) - 1;
+  detail::poison(content, p->bytes - sizeof(piece));
+  if (piece* const q = p->after(); q->free) {
+    leave_list(q);
+    join(p, q);
+  }
+  if (piece* const q = p->before; q != nullptr && q->free) {
+    leave_list(q);
+    join(q, p);
+    p = q;
+  }
+  enter_list(p);
+}
+
+MESHTF_DEFINE void pool::cut_slab(std::size_t c) {
+  std::size_t const each = class_bytes<3>(c);
+  auto* const slab       = static_cast<std::byte*>(allocate_large(slab_bytes));
+  for (std::size_t at = slab_bytes / each * each; at != 0; at -= each) {
+    small_[c] = ::new (slab + at - each) link{small_[c]};
+  }
+  detail::poison(slab, slab_bytes);
+}
+
+MESHTF_DEFINE void pool::take_block(std::size_t whole, std::size_t asked) {
+  std::size_t const wish = std::clamp(reserved_ / 32, 2 * huge_page, 128 * huge_page);
+  auto const bytes_for   = [=](std::size_t missing) { return (std::max(wish, missing) + huge_page - 1) / huge_page * huge_page; };
+  piece const* const low = blocks_ == nullptr ? nullptr : reinterpret_cast<piece const*>(static_cast<std::byte*>(blocks_->start) + unit);
+  std::size_t bytes      = bytes_for(whole - (low != nullptr && low->free ? low->bytes : 0));
+  bool const below       = blocks_ != nullptr && take_below(bytes);
+  if (!below) bytes = bytes_for(whole + 3 * unit);
+  auto* const start = below ? static_cast<std::byte*>(blocks_->start) - bytes : take_elsewhere(bytes, asked);
+#ifdef MADV_HUGEPAGE
+  madvise(start, bytes, MADV_HUGEPAGE);
+#endif
+  for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};  // the first touch is slow: done once here, not in a step
+
+  block const above = below ? *blocks_ : block{blocks_, nullptr, 0};
+  piece* const next = reinterpret_cast<piece*>(below ? static_cast<std::byte*>(above.start) + unit : start + bytes - unit);
+  if (!below) ::new (next) piece{.bytes = 0, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+  blocks_ = ::new (start) block{above.next, start, bytes + above.bytes};
+  ++block_count_;
+  reserved_ += bytes;
+
+  auto const room = static_cast<std::size_t>(reinterpret_cast<std::byte*>(next) - start) - unit;
+  auto* const p   = ::new (start + unit) piece{.bytes = room, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+  next->before    = p;
+  detail::poison(p->content(), p->bytes - sizeof(piece));
+  if (next->free) {
+    leave_list(next);
+    join(p, next);
+  }
+  enter_list(p);
+}
+
+MESHTF_DEFINE bool pool::take_below(std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(blocks_->start) <= bytes) return false;
+  return take_at(static_cast<std::byte*>(blocks_->start) - bytes, bytes);
+}
+
+MESHTF_DEFINE bool pool::take_at(std::byte* place, std::size_t bytes) {
+  void* const mapped = mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == place) return true;
+  if (mapped != MAP_FAILED) munmap(mapped, bytes);
+  return false;
+}
+
+MESHTF_DEFINE std::byte* pool::take_elsewhere(std::size_t bytes, std::size_t asked) {
+  constexpr std::size_t far = std::size_t{16} << 30;
+  auto const to_huge_page   = [](void* p) { return (huge_page - reinterpret_cast<std::uintptr_t>(p) % huge_page) % huge_page; };
+  void* const addresses     = mmap(nullptr, bytes + 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (addresses != MAP_FAILED) {
+    munmap(addresses, bytes + 2 * far);
+    std::byte* const place = static_cast<std::byte*>(addresses) + to_huge_page(addresses) + far;
+    if (take_at(place, bytes)) return place;
+  }
+  void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) refuse(asked);
+  auto* const from  = static_cast<std::byte*>(mapped);
+  auto const before = to_huge_page(mapped);
+  if (before != 0) munmap(from, before);
+  munmap(from + before + bytes, huge_page - before);
+  return from + before;
+}
+
+[[noreturn]] MESHTF_DEFINE void pool::refuse(std::size_t bytes) const {
+  throw unavailable{"out of memory: the system gave no " + std::to_string(bytes) + " bytes, this process holds " + std::to_string(reserved_) +
+                    " already: split more dimensions, or use more machines"};
+}
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

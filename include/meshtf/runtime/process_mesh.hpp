@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,6 +25,32 @@
 
 namespace meshtf {
 inline namespace v0 {
+
+namespace detail {
+
+/// Arrays that outlive their mesh would free their memory after the pool is gone, and sooner or later crash: so the job ends here, with a sentence.
+[[noreturn]] void end_with_arrays(std::string_view mesh, extent arrays, extent bytes);
+
+#if MESHTF_DEFINES_RUNTIME
+
+[[noreturn]] MESHTF_DEFINE void end_with_arrays(std::string_view mesh, extent arrays, extent bytes) {
+  try {
+    if (std::uncaught_exceptions() > 0) {  // that exception is what must be reported
+      auto const& [text, status] = error::latest();
+      throw error(text.empty() ? "an exception left the scope of a process_mesh, and of tensors on it" : text, status);
+    }
+    throw software_error("the process_mesh of " + std::string{mesh} + " ends before what lives on it, " + std::to_string(arrays) +
+                         (arrays == 1 ? " array" : " arrays") + " (" + std::to_string(bytes) +
+                         " bytes) of tensors, parameters, gradients or optimizers: what is on a mesh dies before it, so declare the mesh " +
+                         "first, and nothing on it static");
+  } catch (...) {
+    std::terminate();  // the mesh's destructor calls this
+  }
+}
+
+#endif
+
+}  // namespace detail
 
 /// The processes of a communicator as the mesh `M`: ranks are row-major over the mesh's list of axes.
 ///
@@ -206,21 +233,8 @@ private:
     return false;
   }
 
-  /// Arrays that outlive the mesh would free their memory after the pool is gone, and sooner or later crash: so the job ends here, with a sentence.
   void expect_nothing_alive() const {
-    if (arrays_ == 0) return;
-    try {
-      if (std::uncaught_exceptions() > 0) {  // that exception is what must be reported
-        auto const& [text, status] = error::latest();
-        throw error(text.empty() ? "an exception left the scope of a process_mesh, and of tensors on it" : text, status);
-      }
-      throw software_error("the process_mesh of " + std::string{name_of<M>()} + " ends before what lives on it, " + std::to_string(arrays_) +
-                           (arrays_ == 1 ? " array" : " arrays") + " (" + std::to_string(this->live_bytes()) +
-                           " bytes) of tensors, parameters, gradients or optimizers: what is on a mesh dies before it, so declare the mesh " +
-                           "first, and nothing on it static");
-    } catch (...) {
-      std::terminate();  // this is called in a destructor
-    }
+    if (arrays_ != 0) detail::end_with_arrays(name_of<M>(), arrays_, this->live_bytes());
   }
 
   std::unordered_map<task_loops const*, std::vector<kept_plan>> own_steps_;

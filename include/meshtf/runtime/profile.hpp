@@ -14,6 +14,7 @@
 
 #include <mpi.h>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/price/call_site.hpp>
 #include <meshtf/price/cost.hpp>
 
@@ -25,13 +26,7 @@ inline namespace v0 {
 /// with MESHTF_PROFILE=all every call site. Where it is off, a kernel call costs one more comparison.
 class profile {
 public:
-  static std::unique_ptr<profile> if_wanted() {
-    char const* const wanted = std::getenv("MESHTF_PROFILE");
-    if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0") return nullptr;
-    auto made   = std::make_unique<profile>();
-    made->most_ = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
-    return made;
-  }
+  static std::unique_ptr<profile> if_wanted();
 
   struct figures {
     double seconds = 0;
@@ -75,22 +70,7 @@ public:
   void print(std::string_view mesh) const { std::fputs(text(mesh).c_str(), stderr); }
 
   /// Two tables, by kind and by call site, the most expensive first.
-  std::string text(std::string_view mesh) const {
-    figures all;
-    std::vector<line> kinds, sites;
-    for (auto const& e : entries_) {
-      all.add(e.spent);
-      sites.push_back({words_of(e), e.spent});
-      std::size_t k = 0;
-      while (k < kinds.size() && kinds[k].words != e.what.kind) ++k;
-      if (k == kinds.size()) kinds.push_back({e.what.kind, {}});
-      kinds[k].spent.add(e.spent);
-    }
-    std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
-    text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds, kinds.size());
-    text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" + table(sites, all.seconds, most_);
-    return text;
-  }
+  std::string text(std::string_view mesh) const;
 
 private:
   struct entry {
@@ -105,59 +85,96 @@ private:
   };
 
   /// A simple hash table: every program compiles this, and standard maps and sorting would take 0.3 s more.
-  entry& entry_of(work const& w, call_site const& site) {
-    auto const at   = reinterpret_cast<std::uintptr_t>(site.operation) ^ reinterpret_cast<std::uintptr_t>(site.at.file_name());
-    auto const hash = (at >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) + (site.backward ? 1 : 0);
-    entry*& first   = first_[hash % first_.size()];
-    for (entry* e = first; e != nullptr; e = e->next)
-      if (e->what.kind == w.kind && e->site.operation == site.operation && e->site.backward == site.backward && e->site.at.line() == site.at.line() &&
-          e->site.at.file_name() == site.at.file_name() && e->what.m == w.m && e->what.n == w.n && e->what.k == w.k)
-        return *e;
-    entries_.push_front({.what = w, .site = site, .next = first});
-    first = &entries_.front();
-    return *first;
-  }
+  entry& entry_of(work const& w, call_site const& site);
 
-  static std::string words_of(entry const& e) {
-    std::string text = *e.site.operation == '\0' ? "(set up)" : e.site.operation;
-    if (e.site.backward) text += "'s gradient";
-    text += ", ";
-    text += e.what.kind;
-    if (e.what.m != 0 && e.spent.flops != 0) text += " " + std::to_string(e.what.m) + "x" + std::to_string(e.what.n) + "x" + std::to_string(e.what.k);
-    if (e.site.has_line()) (text += ", ") += detail::place_text(e.site).view();
-    return text;
-  }
+  static std::string words_of(entry const& e);
 
   /// A row for each of the `most` most expensive lines, in order of cost, and one for the sum of the rest; a rest of one line is printed as itself.
-  static std::string table(std::vector<line>& lines, double all, std::size_t most) {
-    std::string text;
-    auto const told = lines.size() <= most || lines.size() - most == 1 ? lines.size() : most;
-    for (std::size_t i = 0; i < told; ++i) {
-      std::size_t dearest = i;
-      for (std::size_t k = i + 1; k < lines.size(); ++k)
-        if (lines[k].spent.seconds > lines[dearest].spent.seconds) dearest = k;
-      std::swap(lines[i], lines[dearest]);
-      text += row(lines[i], all);
-    }
-    if (told == lines.size()) return text;
-    line rest{std::to_string(lines.size() - told) + " more call sites (MESHTF_PROFILE=all tells each)", {}};
-    for (std::size_t i = told; i < lines.size(); ++i) rest.spent.add(lines[i].spent);
-    return text + row(rest, all);
-  }
+  static std::string table(std::vector<line>& lines, double all, std::size_t most);
 
-  static std::string row(line const& one, double all) {
-    auto const& [words, f] = one;
-    char columns[80];
-    auto const rate = [seconds = f.seconds](extent n) { return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0; };
-    std::snprintf(columns, sizeof columns, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds, 100 * f.seconds / all, static_cast<long>(f.calls),
-                  rate(f.flops), rate(f.bytes));
-    return columns + words + "\n";
-  }
+  static std::string row(line const& one, double all);
 
   std::size_t most_ = 20;  // the most call sites that are printed
   std::forward_list<entry> entries_;
   std::array<entry*, 256> first_{};
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE std::unique_ptr<profile> profile::if_wanted() {
+  char const* const wanted = std::getenv("MESHTF_PROFILE");
+  if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0") return nullptr;
+  auto made   = std::make_unique<profile>();
+  made->most_ = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
+  return made;
+}
+
+MESHTF_DEFINE std::string profile::text(std::string_view mesh) const {
+  figures all;
+  std::vector<line> kinds, sites;
+  for (auto const& e : entries_) {
+    all.add(e.spent);
+    sites.push_back({words_of(e), e.spent});
+    std::size_t k = 0;
+    while (k < kinds.size() && kinds[k].words != e.what.kind) ++k;
+    if (k == kinds.size()) kinds.push_back({e.what.kind, {}});
+    kinds[k].spent.add(e.spent);
+  }
+  std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
+  text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds, kinds.size());
+  text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" + table(sites, all.seconds, most_);
+  return text;
+}
+
+MESHTF_DEFINE profile::entry& profile::entry_of(work const& w, call_site const& site) {
+  auto const at   = reinterpret_cast<std::uintptr_t>(site.operation) ^ reinterpret_cast<std::uintptr_t>(site.at.file_name());
+  auto const hash = (at >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) + (site.backward ? 1 : 0);
+  entry*& first   = first_[hash % first_.size()];
+  for (entry* e = first; e != nullptr; e = e->next)
+    if (e->what.kind == w.kind && e->site.operation == site.operation && e->site.backward == site.backward && e->site.at.line() == site.at.line() &&
+        e->site.at.file_name() == site.at.file_name() && e->what.m == w.m && e->what.n == w.n && e->what.k == w.k)
+      return *e;
+  entries_.push_front({.what = w, .site = site, .next = first});
+  first = &entries_.front();
+  return *first;
+}
+
+MESHTF_DEFINE std::string profile::words_of(entry const& e) {
+  std::string text = *e.site.operation == '\0' ? "(set up)" : e.site.operation;
+  if (e.site.backward) text += "'s gradient";
+  text += ", ";
+  text += e.what.kind;
+  if (e.what.m != 0 && e.spent.flops != 0) text += " " + std::to_string(e.what.m) + "x" + std::to_string(e.what.n) + "x" + std::to_string(e.what.k);
+  if (e.site.has_line()) (text += ", ") += detail::place_text(e.site).view();
+  return text;
+}
+
+MESHTF_DEFINE std::string profile::table(std::vector<line>& lines, double all, std::size_t most) {
+  std::string text;
+  auto const told = lines.size() <= most || lines.size() - most == 1 ? lines.size() : most;
+  for (std::size_t i = 0; i < told; ++i) {
+    std::size_t dearest = i;
+    for (std::size_t k = i + 1; k < lines.size(); ++k)
+      if (lines[k].spent.seconds > lines[dearest].spent.seconds) dearest = k;
+    std::swap(lines[i], lines[dearest]);
+    text += row(lines[i], all);
+  }
+  if (told == lines.size()) return text;
+  line rest{std::to_string(lines.size() - told) + " more call sites (MESHTF_PROFILE=all tells each)", {}};
+  for (std::size_t i = told; i < lines.size(); ++i) rest.spent.add(lines[i].spent);
+  return text + row(rest, all);
+}
+
+MESHTF_DEFINE std::string profile::row(line const& one, double all) {
+  auto const& [words, f] = one;
+  char columns[80];
+  auto const rate = [seconds = f.seconds](extent n) { return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0; };
+  std::snprintf(columns, sizeof columns, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds, 100 * f.seconds / all, static_cast<long>(f.calls),
+                rate(f.flops), rate(f.bytes));
+  return columns + words + "\n";
+}
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

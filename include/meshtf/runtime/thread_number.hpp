@@ -10,6 +10,7 @@
 #endif
 #include <unistd.h>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/threads.hpp>
 
@@ -17,8 +18,15 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
+/// MESHTF_THREADS, or else what the program asks for.
+/// Errors: `usage_error` if that is not a positive number, or more than the process may use cores: its threads would take turns, and the others would
+/// wait for each of them.
+int thread_number(threads of_program);
+
+#if MESHTF_DEFINES_RUNTIME
+
 /// The cores that this process may use: mpirun binds processes to some of them.
-inline long cores_of_process() {
+MESHTF_DEFINE long cores_of_process() {
 #if defined(__linux__)
   cpu_set_t mine;
   if (sched_getaffinity(0, sizeof mine, &mine) == 0) return CPU_COUNT(&mine);
@@ -26,10 +34,7 @@ inline long cores_of_process() {
   return sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/// MESHTF_THREADS, or else what the program asks for.
-/// Errors: `usage_error` if that is not a positive number, or more than the process may use cores: its threads would take turns, and the others would
-/// wait for each of them.
-inline int thread_number(threads of_program) {
+MESHTF_DEFINE int thread_number(threads of_program) {
   char const* const wish = std::getenv("MESHTF_THREADS");
   bool const is_set      = wish != nullptr && *wish != '\0';
   std::string const said = is_set ? wish : std::to_string(of_program.number);
@@ -46,6 +51,8 @@ inline int thread_number(threads of_program) {
                       "), or ask for fewer threads");
   return static_cast<int>(n);
 }
+
+#endif
 
 }  // namespace detail
 }  // namespace v0

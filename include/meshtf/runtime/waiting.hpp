@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/price/call_site.hpp>
 
@@ -69,16 +70,7 @@ private:
 class watchdog {
 public:
   /// In seconds: ten, unless MESHTF_PATIENCE sets another number. Errors: `usage_error` if it is not a number of seconds.
-  static double patience() {
-    char const* const wish = std::getenv("MESHTF_PATIENCE");
-    if (wish == nullptr || *wish == '\0') return 10;
-    char* end            = nullptr;
-    double const seconds = std::strtod(wish, &end);
-    if (*end != '\0' || !(seconds >= 0) || seconds > 1e9)
-      throw usage_error("expected MESHTF_PATIENCE to be a number of seconds, got '" + std::string{wish} +
-                        "': for example 60, or 0 to hear nothing of processes that wait");
-    return seconds;
-  }
+  static double patience();
 
   watchdog()                      = default;
   watchdog(watchdog const&)       = delete;
@@ -86,23 +78,8 @@ public:
   ~watchdog() { stop(); }
 
   /// If the system can't start a thread, nothing is reported, and the program runs all the same.
-  void start(int rank, int size, double patience) {
-    rank_ = rank, size_ = size, patience_ = patience;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals must go to the program's own threads
-    runs_ = pthread_create(&thread_, nullptr, look_on, this) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
-  void stop() {
-    if (!runs_) return;
-    pthread_mutex_lock(&mutex_);
-    over_ = true;
-    pthread_cond_signal(&ended_);
-    pthread_mutex_unlock(&mutex_);
-    pthread_join(thread_, nullptr);
-    runs_ = false;
-  }
+  void start(int rank, int size, double patience);
+  void stop();
 
 private:
   static void* look_on(void* me) {
@@ -110,53 +87,12 @@ private:
     return nullptr;
   }
 
-  void look_on() {
-    double const between = std::min(1.0, patience_ / 4);
-    std::uint64_t seen   = 0;
-    double stood         = 0;
-    bool told            = false;
-    while (!over_within(between)) {
-      auto const number = waits.number.load(std::memory_order_acquire);
-      if (number != seen || number % 2 == 0) {
-        if (told) patience_ *= 2;
-        seen = number, stood = 0, told = false;
-        continue;
-      }
-      stood += between;
-      if (told || stood < patience_) continue;
-      std::string const line = words(stood);
-      if (waits.number.load(std::memory_order_acquire) != number) continue;
-      std::fwrite(line.data(), 1, line.size(), stderr);  // one write, so lines of different processes don't mix
-      told = true;
-    }
-  }
+  void look_on();
 
-  bool over_within(double seconds) {
-    timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    long const nanoseconds = until.tv_nsec + static_cast<long>(seconds * 1e9);
-    until.tv_sec += nanoseconds / 1'000'000'000;
-    until.tv_nsec = nanoseconds % 1'000'000'000;
-    pthread_mutex_lock(&mutex_);
-    if (!over_) pthread_cond_timedwait(&ended_, &mutex_, &until);
-    bool const over = over_;
-    pthread_mutex_unlock(&mutex_);
-    return over;
-  }
+  bool over_within(double seconds);
 
   /// "meshtf: process 0 of 4 has waited 10 s for others in all_reduce for mean, mlp.cpp:12: ..."
-  std::string words(double seconds) const {
-    std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) + " has waited " +
-                       std::to_string(static_cast<long>(seconds)) + " s for others in " + waits.what.load(std::memory_order_relaxed);
-    std::string_view const operation = waits.operation.load(std::memory_order_relaxed);
-    if (!operation.empty()) text += " for " + std::string{operation};
-    if (waits.backward.load(std::memory_order_relaxed)) text += "'s gradient";
-    if (unsigned const line = waits.line.load(std::memory_order_relaxed); line != 0)
-      (text += ", ") += place_text(waits.file.load(std::memory_order_relaxed), extent{line}).view();
-    if (waits.compares.load(std::memory_order_relaxed))
-      return text + ": one of them is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so far\n";
-    return text + ": one of them is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which names the first call that differs\n";
-  }
+  std::string words(double seconds) const;
 
   pthread_t thread_{};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
@@ -165,6 +101,87 @@ private:
   double patience_ = 10;
   bool runs_ = false, over_ = false;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE double watchdog::patience() {
+  char const* const wish = std::getenv("MESHTF_PATIENCE");
+  if (wish == nullptr || *wish == '\0') return 10;
+  char* end            = nullptr;
+  double const seconds = std::strtod(wish, &end);
+  if (*end != '\0' || !(seconds >= 0) || seconds > 1e9)
+    throw usage_error("expected MESHTF_PATIENCE to be a number of seconds, got '" + std::string{wish} +
+                      "': for example 60, or 0 to hear nothing of processes that wait");
+  return seconds;
+}
+
+MESHTF_DEFINE void watchdog::start(int rank, int size, double patience) {
+  rank_ = rank, size_ = size, patience_ = patience;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals must go to the program's own threads
+  runs_ = pthread_create(&thread_, nullptr, look_on, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+MESHTF_DEFINE void watchdog::stop() {
+  if (!runs_) return;
+  pthread_mutex_lock(&mutex_);
+  over_ = true;
+  pthread_cond_signal(&ended_);
+  pthread_mutex_unlock(&mutex_);
+  pthread_join(thread_, nullptr);
+  runs_ = false;
+}
+
+MESHTF_DEFINE void watchdog::look_on() {
+  double const between = std::min(1.0, patience_ / 4);
+  std::uint64_t seen   = 0;
+  double stood         = 0;
+  bool told            = false;
+  while (!over_within(between)) {
+    auto const number = waits.number.load(std::memory_order_acquire);
+    if (number != seen || number % 2 == 0) {
+      if (told) patience_ *= 2;
+      seen = number, stood = 0, told = false;
+      continue;
+    }
+    stood += between;
+    if (told || stood < patience_) continue;
+    std::string const line = words(stood);
+    if (waits.number.load(std::memory_order_acquire) != number) continue;
+    std::fwrite(line.data(), 1, line.size(), stderr);  // one write, so lines of different processes don't mix
+    told = true;
+  }
+}
+
+MESHTF_DEFINE bool watchdog::over_within(double seconds) {
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  long const nanoseconds = until.tv_nsec + static_cast<long>(seconds * 1e9);
+  until.tv_sec += nanoseconds / 1'000'000'000;
+  until.tv_nsec = nanoseconds % 1'000'000'000;
+  pthread_mutex_lock(&mutex_);
+  if (!over_) pthread_cond_timedwait(&ended_, &mutex_, &until);
+  bool const over = over_;
+  pthread_mutex_unlock(&mutex_);
+  return over;
+}
+
+MESHTF_DEFINE std::string watchdog::words(double seconds) const {
+  std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) + " has waited " +
+                     std::to_string(static_cast<long>(seconds)) + " s for others in " + waits.what.load(std::memory_order_relaxed);
+  std::string_view const operation = waits.operation.load(std::memory_order_relaxed);
+  if (!operation.empty()) text += " for " + std::string{operation};
+  if (waits.backward.load(std::memory_order_relaxed)) text += "'s gradient";
+  if (unsigned const line = waits.line.load(std::memory_order_relaxed); line != 0)
+    (text += ", ") += place_text(waits.file.load(std::memory_order_relaxed), extent{line}).view();
+  if (waits.compares.load(std::memory_order_relaxed))
+    return text + ": one of them is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so far\n";
+  return text + ": one of them is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which names the first call that differs\n";
+}
+
+#endif
 
 }  // namespace detail
 }  // namespace v0

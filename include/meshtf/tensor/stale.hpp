@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/core/shape.hpp>
@@ -32,16 +33,9 @@ std::string spelled_shape() {
 }
 
 /// "einsum (mlp.cpp:42)"
-inline std::string spelled_site(call_site const& site) {
-  std::string text = site.operation;
-  if (site.has_line()) (text += " (") += place_text(site).view(), text += ")";
-  return text;
-}
+std::string spelled_site(call_site const& site);
 
-[[noreturn]] inline void throw_two_meshes(call_site const& site) {
-  throw software_error("the operands of " + spelled_site(site) +
-                       " live on two meshes of one type: make both on one process_mesh, or copy the elements of one through local()");
-}
+[[noreturn]] void throw_two_meshes(call_site const& site);
 
 /// Tensors on two machines of one type have one type, so only a run can tell that their processes differ.
 template<class Machine, class... Same>
@@ -49,31 +43,54 @@ constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
   if ((... || (&m != &others))) throw_two_meshes(m.now());
 }
 
-[[noreturn]] inline void throw_stale(call_site const& site, std::string const& dims) {
-  throw stale_value("backward of " + spelled_site(site) + " needs its operand " + dims +
-                    " as it was, but it was written after the forward pass: write (update, assign, local()) after backward, or compute with copy(x)");
-}
+[[noreturn]] void throw_stale(call_site const& site, std::string const& dims);
 
-[[noreturn]] inline void throw_counted_less(call_site const& site, std::string_view dim, extent made, extent read) {
-  throw software_error(spelled_site(site) + " reads " + std::to_string(read) + " elements of " + std::string{dim} +
-                       ", but its operand was made when there were " + std::to_string(made) + ": make it again under counted<" + std::string{dim} +
-                       ">, or read it under the count that it was made with");
-}
+[[noreturn]] void throw_counted_less(call_site const& site, std::string_view dim, extent made, extent read);
 
-[[noreturn]] inline void throw_tape_used_up(call_site const& site) {
-  throw software_error("backward of " + spelled_site(site) +
-                       " comes to an operand whose tape an earlier backward has used up: compute it again, call backward(a + b) once, or use it as "
-                       "data, stop_gradient(x); if recompute(f, ...) made it in f, return it from f");
-}
+[[noreturn]] void throw_tape_used_up(call_site const& site);
 
 /// The gradient of a value whose tape is gone would be lost.
 constexpr void expect_tape(bool used_up, call_site const& site) {
   if (used_up) throw_tape_used_up(site);  // compute it again for each backward, call backward(a + b) once, or use it as data, stop_gradient(x)
 }
 
-[[noreturn]] inline void throw_no_gradient() {
+[[noreturn]] void throw_no_gradient();
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE std::string spelled_site(call_site const& site) {
+  std::string text = site.operation;
+  if (site.has_line()) (text += " (") += place_text(site).view(), text += ")";
+  return text;
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_two_meshes(call_site const& site) {
+  throw software_error("the operands of " + spelled_site(site) +
+                       " live on two meshes of one type: make both on one process_mesh, or copy the elements of one through local()");
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_stale(call_site const& site, std::string const& dims) {
+  throw stale_value("backward of " + spelled_site(site) + " needs its operand " + dims +
+                    " as it was, but it was written after the forward pass: write (update, assign, local()) after backward, or compute with copy(x)");
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_counted_less(call_site const& site, std::string_view dim, extent made, extent read) {
+  throw software_error(spelled_site(site) + " reads " + std::to_string(read) + " elements of " + std::string{dim} +
+                       ", but its operand was made when there were " + std::to_string(made) + ": make it again under counted<" + std::string{dim} +
+                       ">, or read it under the count that it was made with");
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_tape_used_up(call_site const& site) {
+  throw software_error("backward of " + spelled_site(site) +
+                       " comes to an operand whose tape an earlier backward has used up: compute it again, call backward(a + b) once, or use it as "
+                       "data, stop_gradient(x); if recompute(f, ...) made it in f, return it from f");
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_no_gradient() {
   throw software_error("backward of a value that depends on no parameter, or was computed under no_gradient: there is nothing to differentiate");
 }
+
+#endif
 
 }  // namespace detail
 }  // namespace v0
