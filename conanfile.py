@@ -24,8 +24,9 @@ class MeshtfConan(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"runtime": [True, False],                        # changes what is required, not what is packed
-               "compiled": [True, False]}                       # packs meshtf::compiled as a static library
-    default_options = {"runtime": True, "compiled": False}
+               "compiled": [True, False],                       # packs meshtf::compiled as a static library
+               "architectures": ["ANY"]}                        # of its kernels: "avx2,avx512"; none: what the profile's flags say
+    default_options = {"runtime": True, "compiled": False, "architectures": ""}
     exports_sources = "CMakeLists.txt", "include/*", "LICENSE"
     no_copy_source = True
     test_package_folder = "tests/package"
@@ -68,6 +69,7 @@ class MeshtfConan(ConanFile):
         for part in "TESTS", "EXAMPLES", "BENCHMARKS":          # who only packs looks for no library
             toolchain.cache_variables[f"MESHTF_{part}"] = False
         toolchain.cache_variables["MESHTF_PACK_COMPILED"] = bool(self.options.compiled)
+        toolchain.cache_variables["MESHTF_ARCHITECTURES"] = str(self.options.architectures).replace(",", ";")
         toolchain.user_presets_path = False
         toolchain.generate()
         if self.options.compiled:

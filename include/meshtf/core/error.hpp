@@ -22,10 +22,14 @@ public:
   };
 
   /// The latest error made on this thread. A destructor that runs during unwinding can't see the exception, and `environment` must name it there.
+#ifdef MESHTF_ARCHITECTURE
+  static record& latest();
+#else
   static record& latest() {
     static thread_local record made;
     return made;
   }
+#endif
 
 private:
   int status_;

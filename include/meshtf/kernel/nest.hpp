@@ -103,7 +103,7 @@ void map_some(extent n, F const& f, R* z, T const*... x) {
     for (; i + lanes::width <= n; i += lanes::width) lanes::store(f(lanes::load(x + i)...), z + i);
     if (i < n) store_first<lanes>(f(load_first<lanes>(x + i, n - i)...), z + i, n - i);
   } else {
-    plain_loop(f, n, z, x...);
+    plain_loop<Arch>(f, n, z, x...);
   }
 }
 

@@ -36,7 +36,8 @@ constexpr bool is_one_row(nest_steps const& nest) {
   return nest.rank <= 1 && other == 0;
 }
 
-template<class F, class R, class... T>
+/// `Arch` keeps units for different processors apart, also where they have the same function.
+template<class Arch, class F, class R, class... T>
 void plain_loop(F const& f, extent n, R* z, T const*... x) {
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep   // z may be one of x, element for element
@@ -70,7 +71,7 @@ public:
 
   void store(piece const* x, extent count, extent n, R* z, extent z_stride) const override {
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      for (extent r = 0; r < count; ++r) plain_loop(f_, n, z + r * z_stride, (static_cast<T const*>(x[K].at) + r * x[K].row)...);
+      for (extent r = 0; r < count; ++r) plain_loop<Arch>(f_, n, z + r * z_stride, (static_cast<T const*>(x[K].at) + r * x[K].row)...);
     }(std::index_sequence_for<T...>{});
   }
 

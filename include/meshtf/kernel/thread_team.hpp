@@ -205,7 +205,11 @@ private:
   alignas(64) std::atomic<std::uint32_t> finished_{0};  // parts of this piece of work
 };
 
+#ifdef MESHTF_ARCHITECTURE
+extern constinit thread_team team;
+#else
 inline constinit thread_team team;
+#endif
 
 inline thread_team& thread_team::the_team() { return team; }
 

@@ -34,13 +34,23 @@ inline constexpr bool is_compiled<task::reduce<reduction::max, function::identit
 template<class R>
 inline constexpr bool is_compiled<task::reduce<reduction::min, function::identity, R, R>> = FloatingElement<R>;
 
-struct users_arch;
+/// The processor that this unit is compiled for.
+template<int Bits>
+struct users_arch_of;
+#if defined(__AVX512F__)
+using users_arch = users_arch_of<512>;
+#elif defined(__AVX__)
+using users_arch = users_arch_of<256>;
+#else
+using users_arch = users_arch_of<128>;
+#endif
 
 template<class F, class R, class... T>
 void compute_here(task::map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
   if (s.turns == 0) return;
   if constexpr (!any_narrow<R, T...>)
-    if (is_one_row<sizeof...(T) + 1>(s) && (!ParallelFunction<F> || s.turns <= block_elements)) return plain_loop(task.f, s.turns, z, x...);
+    if (is_one_row<sizeof...(T) + 1>(s) && (!ParallelFunction<F> || s.turns <= block_elements))
+      return plain_loop<users_arch>(task.f, s.turns, z, x...);
   std::array const operands{typed_operand{x, element_of<T>}...};
   map_rows(s, ParallelFunction<F>, operands.data(), plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z);
 }
