@@ -129,8 +129,8 @@ void products(machine<L>& m) {
   auto const x = random_normal<T, L, batch, width>(m, {6});
   auto const f = random_normal<T, L, second, narrow, rest>(m, {8});
   backward(sum(conv<window<batch, second>, narrow, rest>(slice<key, narrow>(conv<window<batch, narrow>>(einsum<batch, key>(x, w), w2), 0), f)));
-  auto const h    = einsum<batch, key>(x, w, scale) + matmul<width>(x, w);
-  auto const n    = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale);
+  auto const h = einsum<batch, key>(x, w, scale) + matmul<width>(x, w);
+  auto const n = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale) + batch_norm<key>(h, scale, bias).norm + group_norm<batch>(h, scale, bias);
   auto const seen = attention<width, width, key>(w, rotary<width, key>(w), w, {.causal = true});
   tensor<int, L, batch> const targets{m};
   auto loss = mean(cast<computed<T>>(seen)) + mean(softmax_cross_entropy<key>(n, targets)) +

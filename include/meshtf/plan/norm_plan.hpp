@@ -7,7 +7,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A scale or bias of a normalisation has the normalised dimension and no other: its shape is `Expected`, not `Given`.
+/// A scale or bias of a normalisation has the normalised dimension and no other, that of a batch norm the channels: its shape is `Expected`, not
+/// `Given`.
 template<class Expected, class Given>
 struct scale_has_other_dims {};
 
@@ -33,11 +34,11 @@ template<class T>
 struct norm_arrays {
   T const* x               = nullptr;
   T const* added           = nullptr;
-  T* sum                   = nullptr;   // x + added, which is normalised
+  T* sum                   = nullptr;  // x + added, which is normalised
   computed<T> const* scale = nullptr;
   computed<T> const* bias  = nullptr;
   computed<T>* mean        = nullptr;
-  computed<T>* rstd        = nullptr;   // 1 / standard deviation, of each row
+  computed<T>* rstd        = nullptr;  // 1 / standard deviation, of each row
   T* z                     = nullptr;
 };
 
@@ -56,7 +57,7 @@ struct norm_gradient_arrays {
   computed<T> const* rstd  = nullptr;
   computed<T> const* scale = nullptr;
   T const* dz              = nullptr;
-  T const* before          = nullptr;   // added to dx, and may be dx
+  T const* before          = nullptr;  // added to dx, and may be dx
   T* dx                    = nullptr;
   computed<T>* dscale      = nullptr;
   computed<T>* dbias       = nullptr;
@@ -205,6 +206,32 @@ struct norm_plan {
 template<Layout L, class X, class Along, class... Scale>
 using norm_verdict = first_objection<typename norm_plan<L, X, Along>::verdict,
                                      std::conditional_t<std::same_as<Scale, shape<Along>>, legal, scale_has_other_dims<shape<Along>, Scale>>...>;
+
+namespace detail {
+
+template<class L, class X, class Channels, class... Vector>
+struct batch_norm_objection;
+template<class L, class X, class... C, class... Vector>
+struct batch_norm_objection<L, X, shape<C...>, Vector...>
+    : std::type_identity<first_objection<detail::dims_are_in<X, C...>, detail::named_once<C, C...>...,
+                                         std::conditional_t<std::same_as<Vector, shape<C...>>, legal, scale_has_other_dims<shape<C...>, Vector>>...,
+                                         placement_verdict_of<L, X>>> {};
+template<class X, class S>
+struct all_dims_are_in;
+template<class X, class... D>
+struct all_dims_are_in<X, shape<D...>> : std::type_identity<dims_are_in<X, D...>> {};
+
+}  // namespace detail
+
+/// `legal`, or the objection to a batch norm of a tensor of shape `X` with the channels `Channels` and vectors of the shapes `Vector...`.
+template<Layout L, class X, class Channels, class... Vector>
+using batch_norm_verdict = typename detail::batch_norm_objection<L, X, Channels, Vector...>::type;
+
+/// `legal`, or the objection to a group norm along `Along...` of a tensor of shape `X`, with a scale and a bias of the shapes `Scale` and `Bias`.
+template<Layout L, class X, class Scale, class Bias, class... Along>
+using group_norm_verdict =
+    first_objection<detail::dims_are_in<X, Along...>, detail::named_once<Along, Along...>..., typename detail::all_dims_are_in<X, Scale>::type,
+                    std::conditional_t<std::same_as<Scale, Bias>, legal, scale_has_other_dims<Scale, Bias>>, placement_verdict_of<L, X>>;
 
 }  // namespace v0
 }  // namespace meshtf

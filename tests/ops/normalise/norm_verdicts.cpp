@@ -29,6 +29,17 @@ static_assert(is_legal<bias_verdict<mixed, h, v>> && is_legal<bias_verdict<mixed
 static_assert(std::same_as<bias_verdict<mixed, h, shape<in>>, dim_is_not_in_tensor<in>>);
 static_assert(std::same_as<bias_verdict<clash, h, v>, one_axis_splits_two_dims<rows, batch, hidden>>);
 
+// batch_norm names the channels, group_norm what it works along; scales have dimensions of x
+using image = shape<batch, in, hidden>;
+static_assert(is_legal<batch_norm_verdict<mixed, image, v, v, v>> && is_legal<batch_norm_verdict<mixed, image, h, h, h, h, h>>);
+static_assert(std::same_as<batch_norm_verdict<mixed, image, v, v, h>, scale_has_other_dims<v, h>>);
+static_assert(std::same_as<batch_norm_verdict<mixed, h, shape<in>, shape<in>, shape<in>>, dim_is_not_in_tensor<in>>);
+static_assert(std::same_as<batch_norm_verdict<clash, image, v, v, v>, one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(is_legal<group_norm_verdict<mixed, image, v, v, in>> && is_legal<group_norm_verdict<mixed, image, v, v, in, hidden>>);
+static_assert(std::same_as<group_norm_verdict<mixed, image, v, h, in>, scale_has_other_dims<v, h>>);
+static_assert(std::same_as<group_norm_verdict<mixed, h, v, v, in>, dim_is_not_in_tensor<in>>);
+static_assert(std::same_as<group_norm_verdict<mixed, h, shape<in>, shape<in>, batch>, dim_is_not_in_tensor<in>>);
+
 // ---- what they send
 
 template<class L>
@@ -53,6 +64,23 @@ inline constexpr auto rms_cost = dry_run<L>([]<Layout D>(machine<D>& m) {
   backward(loss);
 });
 static_assert(rms_cost<mixed>.template payload<cols>() == 4 * 8 + 4 * 4 + 4);
+
+template<class L, bool ToInput = true>
+inline constexpr auto batch_norm_cost = dry_run<L>([]<Layout D>(machine<D>& m) {
+  parameter<float, D, batch, in, hidden> w{m, normal{1}};
+  tensor<float, D, batch, in, hidden> const data{m};
+  parameter<float, D, hidden> scale{m, constant{1}}, bias{m, zeros{}};
+  auto const& x   = static_cast<tensor<float, D, batch, in, hidden> const&>(ToInput ? w : data);
+  auto const loss = sum(batch_norm<hidden>(x, scale, bias).norm);
+  backward(loss);
+  auto const g = finish(gradient(scale));
+});
+// Mean and variance, and two sums on the way back, of the 8 channels that a process has; the gradient of scale is one of them. And the loss.
+static_assert(batch_norm_cost<mixed>.template calls<collective::all_reduce>() == 5 &&
+              batch_norm_cost<mixed>.template payload<rows>() == 4 * 8 * 4 + 4);
+static_assert(batch_norm_cost<mixed>.template payload<cols>() == 4);
+// Where the gradient of x is not wanted, that of scale is sent when somebody asks for it.
+static_assert(batch_norm_cost<mixed, false>.template payload<rows>() == 3 * 8 * 4 + 4);
 
 // The gradients of scale and bias are sums over the rows of each process.
 static_assert(norm_plan<mixed, h, hidden>::owed_by_scale == axis_set_of<grid, axes<rows>>);
