@@ -13,6 +13,7 @@
 #include <meshtf/kernel/attention.hpp>
 #include <meshtf/kernel/bias.hpp>
 #include <meshtf/kernel/contract.hpp>
+#include <meshtf/kernel/convolution.hpp>
 #include <meshtf/kernel/displace.hpp>
 #include <meshtf/kernel/gather.hpp>
 #include <meshtf/kernel/lines.hpp>

@@ -1,16 +1,16 @@
-// Products of bfloat16 matrices: by the processor's own instructions where it has them, otherwise by widening pieces. Sums are kept in float and rounded
-// once.
+// Products of bfloat16 matrices: by the processor's own instructions where it has them, otherwise by widening pieces. Sums are kept in float and
+// rounded once.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <iostream>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 #include <meshtf/kernel/gemm.hpp>
 #include <meshtf/kernel/narrow.hpp>
+#include <meshtf/kernel/onednn.hpp>
 #include <meshtf/plan/narrow_product.hpp>
 
 namespace meshtf {
@@ -26,13 +26,9 @@ struct product_shape {
   friend constexpr auto operator<=>(product_shape const&, product_shape const&) = default;
 };
 
-#if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN && DNNL_VERSION_MAJOR == 2
+#if MESHTF_HAS_ONEDNN_PRIMITIVES
 
 namespace detail {
-
-inline void expect_done(dnnl_status_t status) {
-  if (status != dnnl_success) throw std::runtime_error("meshtf: oneDNN refused a matrix product of bfloat16 (dnnl_matmul)");
-}
 
 /// What oneDNN has prepared for products of one shape. Preparing takes a hundred times as long as a small product.
 class prepared_product {
@@ -40,15 +36,15 @@ public:
   explicit prepared_product(product_shape const& s) {
     matrix const a{s.m, s.k, s.lda, s.transpose_a}, b{s.k, s.n, s.ldb, s.transpose_b}, c{s.m, s.n, s.ldc, false};
     dnnl_matmul_desc_t about{};
-    expect_done(dnnl_matmul_desc_init(&about, &a.about, &b.about, nullptr, &c.about));
+    onednn::expect_done(dnnl_matmul_desc_init(&about, &a.about, &b.about, nullptr, &c.about));
     dnnl_primitive_desc_t plan = nullptr;
-    expect_done(dnnl_primitive_desc_create(&plan, &about, nullptr, engine(), nullptr));
+    onednn::expect_done(dnnl_primitive_desc_create(&plan, &about, nullptr, onednn::engine(), nullptr));
     auto const made = dnnl_primitive_create(&product_, plan);
     dnnl_primitive_desc_destroy(plan);
-    expect_done(made);
-    expect_done(dnnl_memory_create(&a_, &a.about, engine(), DNNL_MEMORY_NONE));
-    expect_done(dnnl_memory_create(&b_, &b.about, engine(), DNNL_MEMORY_NONE));
-    expect_done(dnnl_memory_create(&c_, &c.about, engine(), DNNL_MEMORY_NONE));
+    onednn::expect_done(made);
+    onednn::expect_done(dnnl_memory_create(&a_, &a.about, onednn::engine(), DNNL_MEMORY_NONE));
+    onednn::expect_done(dnnl_memory_create(&b_, &b.about, onednn::engine(), DNNL_MEMORY_NONE));
+    onednn::expect_done(dnnl_memory_create(&c_, &c.about, onednn::engine(), DNNL_MEMORY_NONE));
   }
   prepared_product(prepared_product const&) = delete;
   void operator=(prepared_product const&)   = delete;
@@ -58,12 +54,12 @@ public:
   }
 
   void multiply(bfloat16 const* a, bfloat16 const* b, bfloat16* c) const {
-    expect_done(dnnl_memory_set_data_handle(a_, const_cast<bfloat16*>(a)));
-    expect_done(dnnl_memory_set_data_handle(b_, const_cast<bfloat16*>(b)));
-    expect_done(dnnl_memory_set_data_handle(c_, c));
+    onednn::expect_done(dnnl_memory_set_data_handle(a_, const_cast<bfloat16*>(a)));
+    onednn::expect_done(dnnl_memory_set_data_handle(b_, const_cast<bfloat16*>(b)));
+    onednn::expect_done(dnnl_memory_set_data_handle(c_, c));
     std::array<dnnl_exec_arg_t, 3> const arrays{{{DNNL_ARG_SRC, a_}, {DNNL_ARG_WEIGHTS, b_}, {DNNL_ARG_DST, c_}}};
-    expect_done(dnnl_primitive_execute(product_, stream(), 3, arrays.data()));
-    expect_done(dnnl_stream_wait(stream()));
+    onednn::expect_done(dnnl_primitive_execute(product_, onednn::stream(), 3, arrays.data()));
+    onednn::expect_done(dnnl_stream_wait(onednn::stream()));
   }
 
 private:
@@ -71,27 +67,9 @@ private:
     dnnl_memory_desc_t about{};
     matrix(extent rows, extent columns, extent leading, bool transposed) {
       dnnl_dims_t const sizes{rows, columns}, strides{transposed ? 1 : leading, transposed ? leading : 1};
-      expect_done(dnnl_memory_desc_init_by_strides(&about, 2, sizes, dnnl_bf16, strides));
+      onednn::expect_done(dnnl_memory_desc_init_by_strides(&about, 2, sizes, dnnl_bf16, strides));
     }
   };
-
-  // The engine and the stream live until the process ends: others may still use them when static objects die.
-  static dnnl_engine_t engine() {
-    static dnnl_engine_t const made = [] {
-      dnnl_engine_t e = nullptr;
-      expect_done(dnnl_engine_create(&e, dnnl_cpu, 0));
-      return e;
-    }();
-    return made;
-  }
-  static dnnl_stream_t stream() {
-    static thread_local dnnl_stream_t const made = [] {
-      dnnl_stream_t s = nullptr;
-      expect_done(dnnl_stream_create(&s, engine(), dnnl_stream_default_flags));
-      return s;
-    }();
-    return made;
-  }
 
   dnnl_primitive_t product_ = nullptr;
   dnnl_memory_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
@@ -164,7 +142,7 @@ inline void multiply_widened(product_shape const& s, product_piece const& piece,
 
 /// C = A B.
 inline void multiply(product_shape const& s, product_piece const& piece, bfloat16 const* a, bfloat16 const* b, bfloat16* c, float* wide) {
-#if defined(MESHTF_WITH_ONEDNN) && MESHTF_WITH_ONEDNN && DNNL_VERSION_MAJOR == 2
+#if MESHTF_HAS_ONEDNN_PRIMITIVES
   if (multiplies_narrow()) {
     extent const strips = strips_of(s.m, s.n, s.k);
     return parallel_parts(strips, [&](extent part, int) {

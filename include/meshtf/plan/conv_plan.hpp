@@ -1,6 +1,7 @@
 // What a convolution will do, decided before it runs.
 #pragma once
 
+#include <meshtf/plan/convolution.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 #include <meshtf/plan/window_plan.hpp>
 
@@ -65,6 +66,17 @@ struct conv_plan<L, X, Filter, detail::window_list<W...>, shape<C...>> : window_
       first_objection<windows_verdict<L, X, W...>, decltype(whose_input(shape<C...>{})), detail::dims_are_in<Filter, typename W::kernel..., C...>,
                       typename detail::filter_objection<Filter, united<united<X, typename base::kernels>, shape<C...>>>::type,
                       einsum_verdict<L, result, typename base::windows, Filter>>;
+
+  /// Whether it is one task. Otherwise it is a product of all windows and the filter.
+  static constexpr bool is_direct = detail::is_order_of_images<Filter, result, W...>(X{});
+
+  using seen              = typename detail::seen_shape<X, detail::window_under<L, W>...>::type;
+  using convolution_loops = united<united<seen, result>, Filter>;
+  using convolution       = convolution_along<detail::walk_of<detail::window_under<L, W>>...>;
+
+  static constexpr steps_under<L, convolution, convolution_loops> direct =
+      plan_steps<L, convolution, convolution_loops, detail::seen_dim<detail::window_under<L, W>>..., typename W::made..., typename W::kernel...>(
+          arrays_of<seen, Filter, result>{});
 };
 
 namespace detail {

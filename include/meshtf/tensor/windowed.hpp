@@ -19,12 +19,6 @@ constexpr auto with_halos(X const& x, typename X::element_type beyond = {}) {
     else return with_halos<Plan, I + 1>(with_halo<typename way::along, way::reach.before, way::reach.after>(x, beyond), beyond);
   }
 }
-/// The same of `x` that may have them already: its shape is not `Before` then.
-template<class Plan, class Before, class X>
-constexpr auto with_halos_again(X const& x) {
-  if constexpr (std::is_same_v<typename X::shape_type, Before>) return with_halos<Plan>(x);
-  else return x;
-}
 /// The way back.
 template<class Plan, int I = Plan::dims, class X>
 constexpr auto without_halos(X const& x) {

@@ -3,35 +3,29 @@
 
 #include <source_location>
 
-#include <meshtf/ops/product/einsum.hpp>
-#include <meshtf/plan/conv_plan.hpp>
-#include <meshtf/tensor/windowed.hpp>
+#include <meshtf/tensor/convolved.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The convolution. While it runs, all windows are in memory; of `x`, only what it holds (with its halos, if they were sent) is kept for the
-/// gradient.
+/// The convolution. Of `x`, only what it holds is kept for the gradient, with its halos if they were sent, so that they are not sent again.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
-  auto const wide = with_halos<Plan>(x);
-  auto z          = contracted<typename Plan::result>(windows_of<Plan>(wide), filter);
+  auto const wide = seen_by<Plan>(x);
+  auto z          = filtered<Plan>(wide, filter);
   finish_in_place(z.value, z.owed, z.why);
   if (wants_gradient(x, filter)) {
-    auto const& seen = [&]() -> auto const& {  // a halo that was sent is kept, so that it is not sent again
+    auto const& seen = [&]() -> auto const& {
       if constexpr (Plan::exchanges) return wide;
       else return x;
     }();
     record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()), filter = keep(filter, x.needs_gradient())](auto const& dz) {
       if (filter.needs_gradient()) {
-        auto const windows = windows_of<Plan>(with_halos_again<Plan, shape<X...>>(seen.value()));
-        contribute_product(filter.target(), 0, dz, windows);
+        if constexpr (Plan::exchanges) contribute_filter<Plan>(filter.target(), seen.value(), dz);
+        else contribute_filter<Plan>(filter.target(), seen_by<Plan>(seen.value()), dz);
       }
-      if (x.needs_gradient()) {
-        auto const parts = contracted<typename Plan::windows>(dz, filter.value());
-        contribute(x, joined_windows<Plan>(parts.value), parts.owed, parts.why);
-      }
+      if (x.needs_gradient()) contribute(x, filtered_back<Plan, shape<X...>>(dz, filter.value()));
     });
   }
   return std::move(z.value);

@@ -11,16 +11,13 @@ namespace detail {
 
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
-  auto x = [&] {
-    auto const parts = contracted<typename Plan::windows>(z, filter);
-    return open_sum<tensor_of<T, L, X>>{joined_windows<Plan>(parts.value), parts.owed, parts.why};
-  }();
+  auto x = filtered_back<Plan, X>(z, filter);
   finish_in_place(x.value, x.owed, x.why);
   if (wants_gradient(z, filter))
     record(x.value, [z = keep(z, filter.needs_gradient()), filter = keep(filter, z.needs_gradient())](auto const& dx) {
-      auto const windows = windows_of<Plan>(with_halos<Plan>(dx));
-      if (z.needs_gradient()) contribute_product(z.target(), 0, windows, filter.value());
-      if (filter.needs_gradient()) contribute_product(filter.target(), 0, windows, z.value());
+      auto const seen = seen_by<Plan>(dx);
+      if (z.needs_gradient()) contribute(z.target(), filtered<Plan>(seen, filter.value()));
+      if (filter.needs_gradient()) contribute_filter<Plan>(filter.target(), seen, z.value());
     });
   return std::move(x.value);
 }

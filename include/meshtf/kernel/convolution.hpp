@@ -1,0 +1,353 @@
+// Convolutions of images whose channels are last, and their gradients: in single precision by oneDNN, which keeps the filter in a format of its own
+// while it convolves; otherwise, and where oneDNN has no fast way, by products of windows and the filter, some rows of pixels at a time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include <meshtf/kernel/gemm.hpp>
+#include <meshtf/kernel/nest.hpp>
+#include <meshtf/kernel/onednn.hpp>
+#include <meshtf/plan/convolution.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace kernel {
+
+enum class convolution_way : unsigned char { forward, to_input, to_filter };
+
+/// Whether convolutions in single precision are left to oneDNN. Tests change it.
+inline bool& convolves_by_library() {
+  static bool yes = MESHTF_HAS_ONEDNN_PRIMITIVES != 0;
+  return yes;
+}
+
+#if MESHTF_HAS_ONEDNN_PRIMITIVES
+
+namespace detail {
+
+/// What oneDNN has prepared for convolutions of one shape: preparing takes longer than a small convolution. The images are as they are in memory, and
+/// the filter is copied to the format that the primitive likes.
+class prepared_convolution {
+public:
+  prepared_convolution(convolution_way way, convolution_steps const& s, extent batch) {
+    auto const n = static_cast<std::size_t>(s.dims), first = std::size_t{3} - n;
+    dnnl_dims_t x{batch, s.groups * s.in}, z{batch, s.groups * s.out}, filter{s.groups, s.out, s.in},
+        filter_strides{s.filter_group, s.filter_out, s.filter_in}, step{}, dilation{}, before{}, after{};
+    for (std::size_t i = 0; i < n; ++i) {
+      x[2 + i] = s.from[first + i], z[2 + i] = s.to[first + i];
+      filter[3 + i] = s.taps[first + i], filter_strides[3 + i] = s.filter_tap[first + i];
+      step[i] = s.step[first + i], dilation[i] = s.dilation[first + i] - 1, before[i] = s.before[first + i], after[i] = s.after[first + i];
+    }
+    for (std::size_t i = 0; i < 3 + n; ++i) filter_strides[i] = std::max<extent>(filter_strides[i], 1);  // of what there is once
+    constexpr std::array tags{dnnl_nwc, dnnl_nhwc, dnnl_ndhwc};
+    int const left_out = s.groups > 1 ? 0 : 1;  // dimensions of the filter: that of groups
+    dnnl_memory_desc_t in_x{}, in_z{}, in_filter{}, liked{};
+    if (dnnl_memory_desc_init_by_tag(&in_x, s.dims + 2, x, dnnl_f32, tags[n - 1]) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_tag(&in_z, s.dims + 2, z, dnnl_f32, tags[n - 1]) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_tag(&liked, s.dims + 3 - left_out, filter + left_out, dnnl_f32, dnnl_format_tag_any) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_strides(&in_filter, s.dims + 3 - left_out, filter + left_out, dnnl_f32, filter_strides + left_out) != dnnl_success)
+      return;
+
+    dnnl_convolution_desc_t about{};
+    plan hint, p;
+    if (dnnl_dilated_convolution_forward_desc_init(&about, dnnl_forward_training, dnnl_convolution_direct, &in_x, &liked, nullptr, &in_z, step,
+                                                   dilation, before, after) != dnnl_success)
+      return;
+    if (dnnl_primitive_desc_create(&hint.made, &about, nullptr, onednn::engine(), nullptr) != dnnl_success) return;
+    if (way == convolution_way::to_input && dnnl_dilated_convolution_backward_data_desc_init(&about, dnnl_convolution_direct, &in_x, &liked, &in_z,
+                                                                                             step, dilation, before, after) != dnnl_success)
+      return;
+    if (way == convolution_way::to_filter &&
+        dnnl_dilated_convolution_backward_weights_desc_init(&about, dnnl_convolution_direct, &in_x, &liked, nullptr, &in_z, step, dilation, before,
+                                                            after) != dnnl_success)
+      return;
+    if (way == convolution_way::forward) std::swap(p.made, hint.made);
+    else if (dnnl_primitive_desc_create(&p.made, &about, nullptr, onednn::engine(), hint.made) != dnnl_success) return;
+    char const* name = nullptr;
+    dnnl_primitive_desc_query(p.made, dnnl_query_impl_info_str, 0, &name);
+    if (name == nullptr || (name[0] == 'r' && name[1] == 'e' && name[2] == 'f')) return;  // its reference, element by element
+    auto const* const chosen =
+        dnnl_primitive_desc_query_md(p.made, way == convolution_way::to_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    if (chosen == nullptr) return;
+    auto const bytes = dnnl_memory_desc_get_size(chosen);
+    if (bytes > static_cast<std::size_t>(s.filter_room()) * sizeof(float)) return;
+    filter_elements_ = static_cast<extent>(bytes / sizeof(float));
+
+    auto const make = [](dnnl_memory_t& m, dnnl_memory_desc_t const* d) {
+      onednn::expect_done(dnnl_memory_create(&m, d, onednn::engine(), DNNL_MEMORY_NONE), convolution);
+    };
+    make(x_, &in_x), make(z_, &in_z), make(filter_, chosen), make(stored_, &in_filter);
+    dnnl_memory_desc_t const likes = *chosen;
+    bool const back                = way == convolution_way::to_filter;
+    plan copy;
+    if (dnnl_reorder_primitive_desc_create(&copy.made, back ? &likes : &in_filter, onednn::engine(), back ? &in_filter : &likes, onednn::engine(),
+                                           nullptr) != dnnl_success)
+      return;
+    onednn::expect_done(dnnl_primitive_create(&copy_, copy.made), convolution);
+    onednn::expect_done(dnnl_primitive_create(&primitive_, p.made), convolution);
+    switch (way) {
+      case convolution_way::forward: arguments_ = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}; break;
+      case convolution_way::to_input: arguments_ = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}; break;
+      case convolution_way::to_filter: arguments_ = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}; break;
+    }
+  }
+  prepared_convolution(prepared_convolution const&) = delete;
+  void operator=(prepared_convolution const&)       = delete;
+  ~prepared_convolution() {
+    for (dnnl_memory_t m : {x_, z_, filter_, stored_})
+      if (m != nullptr) dnnl_memory_destroy(m);
+    for (dnnl_primitive_t p : {copy_, primitive_})
+      if (p != nullptr) dnnl_primitive_destroy(p);
+  }
+
+  /// Whether oneDNN has a fast way.
+  bool is_there() const { return primitive_ != nullptr; }
+  extent filter_elements() const { return filter_elements_; }
+
+  /// Copies the filter from its array to the format of the primitive, or back, as the way of the convolution needs it.
+  void copy_filter(float const* from, float* to) const {
+    bool const back = arguments_[1] == DNNL_ARG_DIFF_WEIGHTS;
+    point(back ? filter_ : stored_, from), point(back ? stored_ : filter_, to);
+    std::array<dnnl_exec_arg_t, 2> const arrays{{{DNNL_ARG_FROM, back ? filter_ : stored_}, {DNNL_ARG_TO, back ? stored_ : filter_}}};
+    execute(copy_, 2, arrays.data());
+  }
+  void convolve(float const* x, float const* filter, float const* z) const {
+    point(x_, x), point(filter_, filter), point(z_, z);
+    std::array<dnnl_exec_arg_t, 3> const arrays{{{arguments_[0], x_}, {arguments_[1], filter_}, {arguments_[2], z_}}};
+    execute(primitive_, 3, arrays.data());
+  }
+
+private:
+  static constexpr char const* convolution = "a convolution (dnnl_convolution)";
+
+  struct plan {
+    dnnl_primitive_desc_t made  = nullptr;
+    plan()                      = default;
+    plan(plan const&)           = delete;
+    void operator=(plan const&) = delete;
+    ~plan() {
+      if (made != nullptr) dnnl_primitive_desc_destroy(made);
+    }
+  };
+  static void point(dnnl_memory_t m, float const* at) { onednn::expect_done(dnnl_memory_set_data_handle(m, const_cast<float*>(at)), convolution); }
+  static void execute(dnnl_primitive_t p, int n, dnnl_exec_arg_t const* arrays) {
+    onednn::expect_done(dnnl_primitive_execute(p, onednn::stream(), n, arrays), convolution);
+    onednn::expect_done(dnnl_stream_wait(onednn::stream()), convolution);
+  }
+
+  dnnl_memory_t x_ = nullptr, z_ = nullptr, filter_ = nullptr, stored_ = nullptr;
+  dnnl_primitive_t copy_ = nullptr, primitive_ = nullptr;
+  std::array<int, 3> arguments_{};
+  extent filter_elements_ = 0;
+};
+
+inline prepared_convolution const& prepared(convolution_way way, convolution_steps const& s, extent batch) {
+  constexpr std::size_t most = 4096;  // shapes that a program may have at once
+  using shape                = std::array<extent, 33>;
+  static thread_local std::map<shape, prepared_convolution> all;
+  shape key{static_cast<extent>(way), s.dims, batch, s.groups, s.in, s.out, s.filter_group, s.filter_in, s.filter_out};
+  std::size_t at = 9;
+  for (auto const* numbers : {&s.from, &s.to, &s.taps, &s.step, &s.dilation, &s.before, &s.after, &s.filter_tap})
+    for (extent n : *numbers) key[at++] = n;
+  auto found = all.find(key);
+  if (found == all.end()) {
+    if (all.size() == most) all.clear();
+    found = all.try_emplace(key, way, s, batch).first;
+  }
+  return found->second;
+}
+
+/// Returns false, and does nothing, if oneDNN has no fast way. `filters` has room for the filter in the primitive's format, for its gradient once for
+/// each part.
+inline bool convolve_by_library(convolution_way way, convolution_steps const& s, float const* x, float const* filter, float const* z,
+                                float* filters) {
+  extent const parts = s.parts(), batch = s.batch / parts, room = s.filter_room();
+  auto const& here = prepared(way, s, batch);
+  if (!here.is_there()) return false;
+  extent const in_x = s.x.turns / parts, in_z = s.z.turns / parts;
+  if (way != convolution_way::to_filter) here.copy_filter(filter, filters);
+  parallel_parts(parts, [&](extent part, int) {
+    float* const own = way == convolution_way::to_filter ? filters + part * room : filters;
+    prepared(way, s, batch).convolve(x + part * in_x, own, z + part * in_z);
+  });
+  if (way != convolution_way::to_filter) return true;
+  for (extent part = 1; part < parts; ++part) {
+    float const* const more = filters + part * room;
+    for (extent i = 0; i < here.filter_elements(); ++i) filters[i] += more[i];
+  }
+  here.copy_filter(filters, const_cast<float*>(filter));
+  return true;
+}
+
+}  // namespace detail
+
+#endif
+
+namespace detail {
+
+/// f(at_filter, at_packed) for each element of a filter, which is packed as [group, taps, in, out].
+template<class F>
+void for_each_of_filter(convolution_steps const& s, F const& f) {
+  extent packed = 0;
+  for (extent g = 0; g < s.groups; ++g)
+    for (extent a = 0; a < s.taps[0]; ++a)
+      for (extent b = 0; b < s.taps[1]; ++b)
+        for (extent c = 0; c < s.taps[2]; ++c)
+          for (extent i = 0; i < s.in; ++i) {
+            extent const at = g * s.filter_group + a * s.filter_tap[0] + b * s.filter_tap[1] + c * s.filter_tap[2] + i * s.filter_in;
+            for (extent o = 0; o < s.out; ++o) f(at + o * s.filter_out, packed++);
+          }
+}
+
+/// f(at_window, at_x, n) for each n elements that lie together both in an image and in the windows [pixel, taps, in] of a group: those of the pixels
+/// `begin`, ..., `end` - 1 of all images. What is beyond the images is left out.
+template<class F>
+void for_each_seen(convolution_steps const& s, extent group, extent begin, extent end, F const& f) {
+  extent const channels = s.groups * s.in, pixels = s.pixels(), window = s.all_taps() * s.in;
+  bool const runs = s.groups == 1 && s.dilation[2] == 1;  // the last taps and their channels lie together
+  for (extent p = begin; p < end; ++p) {
+    extent const image = p / pixels, at = p % pixels;
+    std::array<extent, 3> const place{at / (s.to[1] * s.to[2]), at / s.to[2] % s.to[1], at % s.to[2]};
+    std::array<extent, 3> first{};
+    for (std::size_t i = 0; i < 3; ++i) first[i] = place[i] * s.step[i] - s.before[i];
+    extent const to = (p - begin) * window;
+    for (extent a = 0; a < s.taps[0]; ++a) {
+      extent const depth = first[0] + a * s.dilation[0];
+      if (depth < 0 || depth >= s.from[0]) continue;
+      for (extent b = 0; b < s.taps[1]; ++b) {
+        extent const row = first[1] + b * s.dilation[1];
+        if (row < 0 || row >= s.from[1]) continue;
+        extent const line = ((image * s.from[0] + depth) * s.from[1] + row) * s.from[2], taps = (a * s.taps[1] + b) * s.taps[2];
+        if (runs) {
+          extent const skipped = std::max<extent>(0, -first[2]), last = std::min(s.taps[2], s.from[2] - first[2]);
+          if (last > skipped) f(to + (taps + skipped) * s.in, (line + first[2] + skipped) * channels, (last - skipped) * s.in);
+          continue;
+        }
+        for (extent c = 0; c < s.taps[2]; ++c) {
+          extent const column = first[2] + c * s.dilation[2];
+          if (column >= 0 && column < s.from[2]) f(to + (taps + c) * s.in, (line + column) * channels + group * s.in, s.in);
+        }
+      }
+    }
+  }
+}
+
+/// Each channel by itself: f(i) of what lies in x, filter and z for each tap of each pixel, channel by channel.
+template<FloatingElement T>
+void convolve_channels(convolution_way way, convolution_steps const& s, T* x, T* packed, T* z) {
+  // Here a "group" of one window element is all channels: taps walk as if there were one group with all of them.
+  convolution_steps all = s;
+  all.in = s.groups, all.groups = 1;
+  extent const n = s.groups;
+  for (extent p = 0; p < s.batch * s.pixels(); ++p) {
+    T* const to = z + p * n;
+    if (way == convolution_way::forward) std::fill_n(to, n, T{0});
+    for_each_seen(all, 0, p, p + 1, [&](extent at_window, extent at_x, extent count) {
+      for (extent i = 0; i < count; i += n) {  // tap by tap
+        T* const f = packed + at_window + i;
+        T* const v = x + at_x + i;
+        if (way == convolution_way::forward)
+          for (extent c = 0; c < n; ++c) to[c] += v[c] * f[c];
+        else if (way == convolution_way::to_input)
+          for (extent c = 0; c < n; ++c) v[c] += to[c] * f[c];
+        else
+          for (extent c = 0; c < n; ++c) f[c] += v[c] * to[c];
+      }
+    });
+  }
+}
+
+/// By products of windows. `packed` has room for the filter, `windows` for those of some pixels. What is not written is read only.
+template<FloatingElement T>
+void convolve_by_products(convolution_way way, convolution_steps const& s, T* x, T* filter, T* z, T* packed, T* windows) {
+  bool const by_channel = s.in == 1 && s.out == 1 && s.groups > 1, writes_filter = way == convolution_way::to_filter;
+  extent const window = s.window(), all = s.batch * s.pixels(), at_once = s.pixels_at_once(), in_z = s.groups * s.out, taps = s.all_taps();
+  auto const place = [&](extent i) { return by_channel ? i % taps * s.groups + i / taps : i; };  // [taps, group] rather than [group, taps]
+  if (writes_filter) std::fill_n(packed, s.filter_elements(), T{0});
+  else for_each_of_filter(s, [&](extent from, extent to) { packed[place(to)] = filter[from]; });
+  if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
+  if (by_channel) {
+    convolve_channels(way, s, x, packed, z);
+  } else {
+    for (extent begin = 0; begin < all; begin += at_once)
+      for (extent g = 0; g < s.groups; ++g) {
+        extent const end = std::min(all, begin + at_once), n = end - begin;
+        T *const f = packed + g * window * s.out, *const some = z + begin * in_z + g * s.out;
+        if (way == convolution_way::to_input) {
+          gemm<T>(false, true, n, window, s.out, some, in_z, f, s.out, T{0}, windows, window);
+          for_each_seen(s, g, begin, end, [&](extent from, extent to, extent count) {
+            for (extent i = 0; i < count; ++i) x[to + i] += windows[from + i];
+          });
+          continue;
+        }
+        std::fill_n(windows, n * window, T{0});
+        for_each_seen(s, g, begin, end, [&](extent to, extent from, extent count) { std::copy_n(x + from, count, windows + to); });
+        if (writes_filter) gemm<T>(true, false, window, s.out, n, windows, window, some, in_z, T{1}, f, s.out);
+        else gemm<T>(false, false, n, s.out, window, windows, window, f, s.out, T{0}, some, in_z);
+      }
+  }
+  if (writes_filter) for_each_of_filter(s, [&](extent to, extent from) { filter[to] = packed[place(from)]; });
+}
+
+}  // namespace detail
+
+/// A convolution or a gradient of it; `way` says which of the three arrays is written. `x` begins at the first window.
+template<FloatingElement T>
+void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, T* z, T* scratch) {
+  T *const x_copy = scratch, *const z_copy = x_copy + s.x_copy, *const filters = z_copy + s.z_copy,
+           *const windows = filters + (way == convolution_way::to_filter ? s.most_parts() : 1) * s.filter_room();
+  T *const own_x = s.x_has_gaps ? x_copy : x, *const own_z = s.z_has_gaps ? z_copy : z;
+  auto const pack   = [](nest_steps const& nest, T const* from, T* to) { map_nest(nest, function::identity{}, to, from); };
+  auto const unpack = [&](nest_steps nest, T const* from, T* to) { std::swap(nest.stride[0], nest.stride[1]), pack(nest, from, to); };
+  if (s.x_has_gaps && way != convolution_way::to_input) pack(s.x, x, x_copy);
+  if (s.z_has_gaps && way != convolution_way::forward) pack(s.z, z, z_copy);
+  bool done = false;
+#if MESHTF_HAS_ONEDNN_PRIMITIVES
+  if constexpr (std::same_as<T, float>) done = convolves_by_library() && detail::convolve_by_library(way, s, own_x, filter, own_z, filters);
+#endif
+  if (!done) detail::convolve_by_products(way, s, own_x, filter, own_z, filters, windows);
+  if (s.x_has_gaps && way == convolution_way::to_input) unpack(s.x, x_copy, x);
+  if (s.z_has_gaps && way == convolution_way::forward) unpack(s.z, z_copy, z);
+}
+
+}  // namespace kernel
+
+namespace task {
+
+template<Element T>
+void compute(convolved<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x, T const* filter, T* z, T* scratch) {
+  if (s.batch * s.pixels() * s.groups * s.out == 0) return;
+  if (s.is_empty()) {  // no channels that come in
+    auto own = s.z;
+    std::swap(own.stride[0], own.stride[1]);
+    return kernel::fill_results(own, T{}, z);
+  }
+  kernel::convolve<T>(kernel::convolution_way::forward, s, const_cast<T*>(x) + s.first(here), const_cast<T*>(filter), z, scratch);
+}
+template<Element T>
+void compute(convolved_to_input<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* z, T const* filter, T* x, T* scratch) {
+  if (s.is_empty() || s.x_has_rest) std::fill_n(x, s.x_room, T{});
+  if (s.is_empty()) return;
+  kernel::convolve<T>(kernel::convolution_way::to_input, s, x + s.first(here), const_cast<T*>(filter), const_cast<T*>(z), scratch);
+}
+template<Element T>
+void compute(convolved_to_filter<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x, T const* z, T* filter, T* scratch) {
+  if (s.is_empty()) return kernel::detail::for_each_of_filter(s, [&](extent at, extent) { filter[at] = T{}; });
+  kernel::convolve<T>(kernel::convolution_way::to_filter, s, const_cast<T*>(x) + s.first(here), filter, const_cast<T*>(z), scratch);
+}
+
+#define MESHTF_CONVOLUTIONS(T)                                                                                                     \
+  template void compute(convolved<T> const&, convolution_steps const&, place_in_mesh const&, T const*, T const*, T*, T*);          \
+  template void compute(convolved_to_input<T> const&, convolution_steps const&, place_in_mesh const&, T const*, T const*, T*, T*); \
+  template void compute(convolved_to_filter<T> const&, convolution_steps const&, place_in_mesh const&, T const*, T const*, T*, T*);
+MESHTF_COMPILE_WIDE(MESHTF_CONVOLUTIONS)
+#undef MESHTF_CONVOLUTIONS
+
+}  // namespace task
+}  // namespace v0
+}  // namespace meshtf
