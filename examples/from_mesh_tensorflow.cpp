@@ -366,6 +366,18 @@ void shapes(process_mesh<grid>& m) {
   struct half : dim<2> {};
   auto const pooled = max_pool<window<length, two, half, stride<2>>>(x);
 
+  //= mtf.layers.batch_norm(x, is_training, momentum=0.9), and its update_ops || nn.BatchNorm1d(16)(x.mT).mT || nnx.BatchNorm(16, rngs=rngs)(x)
+  nn::batch_norm<float, L, hidden> by_batch{m};
+  auto const normed = by_batch(x);
+
+  //= || F.instance_norm(x.mT, weight=w, bias=b).mT || nnx.InstanceNorm(16, rngs=rngs)(x)
+  nn::group_norm<float, L, hidden, length> by_itself{m};
+  auto const normed_each = by_itself(x);
+
+  //= || nn.Conv1d(16, 12, 3, padding="same")(x.mT).mT || nnx.Conv(16, 12, 3, rngs=rngs)(x)
+  nn::conv<float, L, hidden, model, window<length, three>> layer{m, he_normal{7}};
+  auto const filtered = layer(x);
+
   //= mtf.halo_exchange(x, blocks_dim, block_dim, 1) || isend and irecv || lax.ppermute and jnp.concatenate
   auto const with_edges = halo<batch, 1, 1>(x);
 

@@ -92,10 +92,13 @@
 #include <meshtf/tensor/state.hpp>
 #include <meshtf/tensor/tape.hpp>
 
+#include <meshtf/nn/batch_norm.hpp>
+#include <meshtf/nn/conv.hpp>
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/gated_feed_forward.hpp>
+#include <meshtf/nn/group_norm.hpp>
 #include <meshtf/nn/grouped_attention.hpp>
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/llama.hpp>

@@ -9,17 +9,6 @@
 namespace meshtf {
 inline namespace v0 {
 namespace nn {
-namespace detail {
-
-/// A scale or bias as it is where the norm of `X` takes it so, otherwise cast.
-template<Operand X, Tensor W>
-constexpr decltype(auto) vector_for(W const& w, std::source_location at) {
-  if constexpr (std::is_same_v<computed<element_in<X>>, typename W::element_type>) return (w);
-  else return weight_for<X>(w, at);
-}
-
-}  // namespace detail
-
 /// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and a trained bias, which starts at 0.
 template<FloatingElement T, Layout L, Dimension Along>
 struct layer_norm {

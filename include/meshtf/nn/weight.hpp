@@ -23,6 +23,13 @@ constexpr decltype(auto) weight_for(W const& w, std::source_location at) {
   else return cast<element_in<X>>(w, at);
 }
 
+/// A scale or bias as it is where the norm of `X` takes it so, otherwise cast.
+template<Operand X, Tensor W>
+constexpr decltype(auto) vector_for(W const& w, std::source_location at) {
+  if constexpr (std::is_same_v<computed<element_in<X>>, typename W::element_type>) return (w);
+  else return weight_for<X>(w, at);
+}
+
 /// Whether `einsum<Out...>` of `X` and a weight is one product of tensors, and they have other elements.
 template<class Out, Operand X, Tensor W>
 constexpr bool casts_for_product() {
