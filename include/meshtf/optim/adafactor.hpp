@@ -187,7 +187,7 @@ public:
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
-      m->enter("adafactor::step", at);
+      auto const stepped = m->enter_step("adafactor::step", at);
       detail::all_counted const all_elements{*m};  // a parameter has all its elements, however many are counted now
       try {
         take_step(*m, list);

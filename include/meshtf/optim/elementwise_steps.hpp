@@ -159,7 +159,7 @@ protected:
       detail::trained_list<typename first::machine_type, taken> const all{list, shard_state, treated_};
       auto* const m = all.machine_of_list();
       if (m == nullptr) return;
-      m->enter(name, at);
+      auto const stepped = m->enter_step(name, at);
       detail::all_counted const all_elements{*m};  // a parameter has all its elements, however many are counted now
       taken now{*this, *m, f_of, all.size()};
       try {

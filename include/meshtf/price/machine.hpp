@@ -107,6 +107,13 @@ public:
     why_ = nullptr;
   }
   constexpr call_site const& now() const { return now_; }
+  /// An optimizer's step. It has been taken when the result dies, also if an exception ends it.
+  [[nodiscard]] constexpr auto enter_step(char const* operation, std::source_location at) {
+    enter(operation, at);
+    return step_in_turn{steps_};
+  }
+  /// The number of the optimizer's step that the mesh is in, from 1: it ends with the step of that number.
+  constexpr long step() const { return steps_ + 1; }
   /// Why the next collectives of this operation are called.
   constexpr void because(collective_reason const* why) { why_ = why; }
 
@@ -210,11 +217,13 @@ protected:
   }
 
   constexpr void note_collective(collective kind, reduction op, element type, extent count, axis_set over) {
-    if (notes_ == nullptr) return;
+    if (notes_ != nullptr) notes_->note(call_of(kind, op, type, count, over));
+  }
+  /// The collective that the current operation is about to call, with its price.
+  constexpr collective_call call_of(collective kind, reduction op, element type, extent count, axis_set over) const {
     extent const n     = processes_along(axis_sizes<M>, over);
     extent const bytes = count * bytes_of(type);
-    notes_->note(
-        {kind, op, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_, why_});
+    return {kind, op, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_, why_};
   }
   constexpr void note(work const& w) {
     if (notes_ != nullptr) notes_->note(w);
@@ -243,6 +252,10 @@ private:
     unsigned number;
     known_counts* before;
   };
+  struct step_in_turn {
+    long& taken;
+    constexpr ~step_in_turn() { ++taken; }
+  };
   struct taken {
     tape_entry* entry;
     constexpr ~taken() { entry->leave(entry, false); }
@@ -262,6 +275,7 @@ private:
   bool keeps_tape_              = true;
   bool recomputes_              = false;
   unsigned counted_now_         = 0;
+  long steps_                   = 0;
   counts all_full_              = {};
   known_counts* known_          = nullptr;
 };
