@@ -14,7 +14,7 @@ namespace {
 /// A product of its own shape at each of `sites` places, `site` calls of 10 flops each; what the profile then says of call sites, line by line.
 std::vector<std::string> sites_of(meshtf::profile& p, int sites) {
   for (int site = 1; site <= sites; ++site)
-    for (int call = 0; call < site; ++call) p.watch({.kind = "product", .flops = 10, .m = site, .n = 1, .k = 1}, {.operation = "einsum"});
+    for (int call = 0; call < site; ++call) p.count({.kind = "product", .flops = 10, .m = site, .n = 1, .k = 1}, {.operation = "einsum"});
   std::istringstream text{p.text("grid")};
   std::vector<std::string> lines;
   bool told = false;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@
 #include <meshtf/kernel/float_control.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/runtime/thread_number.hpp>
+#include <meshtf/runtime/trace.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf {
@@ -77,17 +79,29 @@ failure failure_of(std::exception_ptr thrown);
 /// on one thread unless they are marked. The other threads end with the environment.
 /// Errors: `usage_error` if that is not a positive number, or more than the cores that the process may use.
 ///
+/// `meshtf::trace{"step.json", 3, 5}`, or the environment variable MESHTF_TRACE, has it write a trace of some steps at its end.
+///
 /// If the source that constructs it is compiled without NDEBUG, the processes of every mesh compare each
 /// call (`call_check`), unless MESHTF_CHECK is 0.
 class environment {
 public:
   environment(int& argc, char**& argv, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions,
-              threads wished = {});
+              threads wished = {}, trace const& traced = {});
 
   /// The same with more threads. A template, so that `{}` is settings.
   template<std::same_as<threads> Threads>
   environment(int& argc, char**& argv, Threads wished, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions)
       : environment{argc, argv, settings, compare_calls, wished} {}
+
+  /// The same with a trace, and perhaps with more threads.
+  template<std::same_as<trace> Trace>
+  environment(int& argc, char**& argv, Trace const& traced, environment_settings const& settings = {},
+              bool compare_calls = detail::source_has_assertions)
+      : environment{argc, argv, settings, compare_calls, {}, traced} {}
+  template<std::same_as<threads> Threads, std::same_as<trace> Trace>
+  environment(int& argc, char**& argv, Threads wished, Trace const& traced, environment_settings const& settings = {},
+              bool compare_calls = detail::source_has_assertions)
+      : environment{argc, argv, settings, compare_calls, wished, traced} {}
 
   environment(environment const&)            = delete;
   environment& operator=(environment const&) = delete;
@@ -101,6 +115,7 @@ private:
 
   detail::watchdog watchdog_;
   std::optional<detail::waiting> end_;  // while MPI stops
+  std::unique_ptr<detail::trace_log> trace_;
   boost::mpi::environment mpi_;
   std::terminate_handler previous_;
   int exceptions_;
@@ -203,7 +218,8 @@ MESHTF_DEFINE void report_kernels() {
 
 }  // namespace detail
 
-MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_settings const& settings, bool compare_calls, threads wished)
+MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_settings const& settings, bool compare_calls, threads wished,
+                                       trace const& traced)
     : mpi_{argc, argv, boost::mpi::threading::funneled, false}, previous_{std::set_terminate(terminate)}, exceptions_{std::uncaught_exceptions()} {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
@@ -221,6 +237,7 @@ MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_sett
   detail::compares_calls_by_default = compare_calls;
   if (double const patience = detail::watchdog::patience(); settings.report_waiting && patience > 0 && world().size() > 1)
     watchdog_.start(world().rank(), world().size(), patience);
+  trace_ = detail::trace_log::if_wanted(MPI_COMM_WORLD, traced);
 }
 
 MESHTF_DEFINE environment::~environment() {
@@ -229,6 +246,10 @@ MESHTF_DEFINE environment::~environment() {
     detail::end_job({text.empty() ? "an exception left the scope of meshtf::environment" : text, status});
   }
   kernel::use_threads(1);
+  {
+    detail::waiting const here{"the writing of the trace"};
+    trace_.reset();
+  }
   std::set_terminate(previous_);
   detail::compares_calls_by_default = false;
   end_.emplace("the end of the program (MPI_Finalize)");

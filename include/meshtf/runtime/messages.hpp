@@ -31,7 +31,7 @@
 #include <meshtf/runtime/carry_out.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
-#include <meshtf/runtime/profile.hpp>
+#include <meshtf/runtime/observer.hpp>
 #include <meshtf/runtime/replicas.hpp>
 #include <meshtf/runtime/scratch_memory.hpp>
 
@@ -232,7 +232,7 @@ public:
     bool const first   = comm.rank() == 0;
     if (first && n > 0) take(0, extent{0}, part, n);
     detail::elements<T> buffer(first && comm.size() > 1 ? static_cast<std::size_t>(piece) : 0);
-    auto const span = profile_ ? profile_->watch({.kind = "message", .bytes = n * extent{sizeof(T)}}, this->now()) : profile::span{};
+    auto const span = looked_at({.kind = "message", .bytes = n * extent{sizeof(T)}});
     for (int from = 1; from < comm.size(); ++from)
       if (first || comm.rank() == from)
         hand_over(comm, from, 0, part, buffer.data(), n, piece,
@@ -300,6 +300,8 @@ protected:
       MPI_Comm_set_name(sets_[over], name.c_str());
     }
     ((axes_[hana::type_c<A>] = along(axis_set_of<M, axes<A>>)), ...);
+    observer_ = detail::observer::if_wanted(
+        world_, [this] { return detail::traced_mesh{std::string{name_of<M>()}, {name_of<A>()...}, axis_sizes<M>, coordinates_}; });
   }
 
   /// Called in the destructor: finds a process that leaves the mesh while others still want to send, and ends the job.
@@ -313,7 +315,12 @@ protected:
     }
   }
 
-  std::unique_ptr<profile> profile_ = profile::if_wanted();
+  /// Measures the time until the end of the scope if somebody looks on.
+  detail::observer::span looked_at(work const& w) {
+    return observer_ ? observer_->operation(w, this->now(), this->step(), this->live_bytes()) : detail::observer::span{};
+  }
+
+  std::unique_ptr<detail::observer> observer_;
 
 private:
   /// An all-reduce of a sum whose addends travel in a wider type.
@@ -334,10 +341,10 @@ private:
     return static_cast<int>(rank_of_part(over, (part + parts) % parts, axis_sizes<M>));
   }
 
-  /// Lives during a collective: reports waiting, and measures the time if a profile is wanted.
+  /// Lives during a collective: reports waiting, and measures the time if somebody looks on.
   struct collective_at_work {
     detail::waiting here;
-    profile::span time;
+    detail::observer::span time;
   };
 
   Self& self() { return static_cast<Self&>(*this); }
@@ -351,12 +358,11 @@ private:
   }
 
   template<class T>
-  profile::span looked_at(collective kind, reduction op, extent count, axis_set over) {
+  detail::observer::span looked_at(collective kind, reduction op, extent count, axis_set over) {
     if (check_) compare({.kind = kind, .op = op, .type = element_of<T>, .over = over, .count = count, .site = this->now()});
     this->note_collective(kind, op, element_of<T>, count, over);
-    if (!profile_) return {};
-    extent const bytes = payload_of(kind, count * extent{sizeof(T)}, processes_along(axis_sizes<M>, over));
-    return profile_->watch({.kind = "message", .bytes = bytes}, this->now());
+    if (!observer_) return {};
+    return observer_->collective(this->call_of(kind, op, element_of<T>, count, over), this->step(), this->live_bytes());
   }
 
   void compare(collective_call const& c) {

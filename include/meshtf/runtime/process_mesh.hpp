@@ -70,7 +70,7 @@ public:
   ~process_mesh() {
     this->unwind_tape(false);
     this->compare_ends();
-    if (this->profile_ && this->rank() == 0) this->profile_->print(name_of<M>());
+    if (this->observer_ && this->rank() == 0) this->observer_->print_profile(name_of<M>());
     expect_nothing_alive();
   }
 
@@ -142,25 +142,25 @@ public:
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
-    auto const span = watched() ? does(work_of::transform<F, P...>(n)) : profile::span{};
+    auto const span = watched() ? does(work_of::transform<F, P...>(n)) : detail::observer::span{};
     kernel::update(n, f, p...);
   }
   /// z = x + y, where each is added only if it counts. z may be x.
   template<class T>
   void add_up(extent n, bool x_counts, bool y_counts, T const* x, T const* y, T* z) {
-    auto const span = watched() ? does(work_of::add_up<T>(n)) : profile::span{};
+    auto const span = watched() ? does(work_of::add_up<T>(n)) : detail::observer::span{};
     if (x_counts && y_counts) kernel::add(n, x, y, z);
     else if (!x_counts && !y_counts) kernel::fill(n, T{}, z);
     else if (T const* const from = x_counts ? x : y; from != z) std::copy_n(from, n, z);
   }
   template<class T>
   void fill(extent n, T value, T* z) {
-    auto const span = watched() ? does(work_of::fill<T>(n)) : profile::span{};
+    auto const span = watched() ? does(work_of::fill<T>(n)) : detail::observer::span{};
     kernel::fill(n, value, z);
   }
   template<class T>
   void copy(extent n, T const* x, T* z) {
-    auto const span = watched() ? does(work_of::copy<T>(n)) : profile::span{};
+    auto const span = watched() ? does(work_of::copy<T>(n)) : detail::observer::span{};
     if (x != z) kernel::copy(n, x, z);
   }
 
@@ -187,7 +187,7 @@ private:
 
   template<Task K, class... A>
   void do_task(K const& task, typename K::steps_type const& priced, typename K::steps_type const& own, A const&... arrays) {
-    auto const span = watched() ? does(task.work(priced)) : profile::span{};
+    auto const span = watched() ? does(task.work(priced)) : detail::observer::span{};
     if constexpr (NeedsScratch<K>) {
       extent const n = detail::scratch_elements<K>(priced, kernel::thread_count());
       detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, n};
@@ -221,14 +221,14 @@ private:
     return *static_cast<planned<Steps> const*>(kept.back().steps.get());
   }
 
-  /// Notes the work, and measures the time until the end of the scope if a profile is wanted.
-  profile::span does(work const& w) {
+  /// Notes the work, and measures the time until the end of the scope if somebody looks on.
+  detail::observer::span does(work const& w) {
     this->note(w);
-    return this->profile_ ? this->profile_->watch(w, this->now()) : profile::span{};
+    return this->looked_at(w);
   }
   /// Whether work is noted or timed; if not, work that is costly to compute is not computed.
   bool watched() const {
-    if (this->takes_notes() || this->profile_) [[unlikely]]
+    if (this->takes_notes() || this->observer_) [[unlikely]]
       return true;
     return false;
   }

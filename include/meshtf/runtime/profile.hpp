@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <mpi.h>
-
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/price/call_site.hpp>
 #include <meshtf/price/cost.hpp>
@@ -42,28 +40,13 @@ public:
     }
   };
 
-  /// Measures the time from its construction to its destruction.
-  class span {
-  public:
-    span() = default;
-    explicit span(figures& to) : to_(&to), start_(MPI_Wtime()) {}
-    span(span const&)           = delete;
-    void operator=(span const&) = delete;
-    ~span() {
-      if (to_ != nullptr) to_->seconds += MPI_Wtime() - start_;
-    }
-
-  private:
-    figures* to_  = nullptr;
-    double start_ = 0;
-  };
-
-  span watch(work const& w, call_site const& site) {
+  /// Counts a call; its seconds are to be added to what is returned.
+  figures& count(work const& w, call_site const& site) {
     figures& f = entry_of(w, site).spent;
     ++f.calls;
     f.flops += w.flops;
     f.bytes += w.bytes;
-    return span{f};
+    return f;
   }
 
   /// Prints `text` to stderr.

@@ -1,0 +1,62 @@
+// Traces that can't be made, and what is said of those that are made in part.
+//
+// file /nowhere/t.json:  meshtf: expected a file for the trace that can be written, got '/nowhere/t.json': No such file or directory: ...  status 69
+// steps 5:3:             meshtf: expected MESHTF_TRACE_STEPS to be the first and the last step of a trace, ... got '5:3', ...               status 64
+// program 5:3:           meshtf: expected trace{file, first, last} to be the first and the last step of a trace, ... got '5:3', ...         status 64
+// late FILE:             meshtf: the trace in FILE has nothing: steps 100 to 102 were asked for, and the program came to step 4: ...         status 0
+// full /dev/full:        meshtf: the trace in /dev/full is not whole: No space left on device                                              status 0
+// off /nowhere/t.json:   nothing                                                                                                          status 0
+#include <cstdlib>
+#include <string>
+
+#include <meshtf/core/mesh.hpp>
+#include <meshtf/ops/pointwise/square.hpp>
+#include <meshtf/ops/reduce/sum.hpp>
+#include <meshtf/optim/sgd.hpp>
+#include <meshtf/runtime/environment.hpp>
+#include <meshtf/runtime/run_on.hpp>
+#include <meshtf/tensor/initialiser.hpp>
+#include <meshtf/tensor/parameter.hpp>
+#include <meshtf/tensor/parameters.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace {
+
+// clang-format off
+struct width : meshtf::dim<8> {};
+struct one   : meshtf::axis<1> {};
+struct four  : meshtf::axis<4> {};
+struct alone    : meshtf::mesh<one> {};
+struct together : meshtf::mesh<four> {};
+template<class M, class A> struct split : meshtf::layout<M, meshtf::split<width, A>> {};
+// clang-format on
+
+template<meshtf::Layout L, class M>
+void train(meshtf::process_mesh<M>& m) {
+  meshtf::parameter<float, L, width> w{m, meshtf::normal{1}};
+  meshtf::sgd opt;
+  for (int step = 0; step < 3; ++step) {
+    backward(sum(square(w)));
+    opt.step(meshtf::parameters(w));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string const what = argc > 1 ? argv[1] : "", value = argc > 2 ? argv[2] : "";
+  bool const of_program = what == "program";
+  auto const of_file    = what == "file" || what == "full" || what == "late" || what == "off";
+  if (what == "off") setenv("MESHTF_TRACE", "0", 1);
+  else if (!of_program) setenv("MESHTF_TRACE", of_file ? value.c_str() : "trace.json", 1);
+  if (what == "steps") setenv("MESHTF_TRACE_STEPS", value.c_str(), 1);
+  if (what == "late") setenv("MESHTF_TRACE_STEPS", "100:102", 1);
+  meshtf::trace wish;
+  if (of_program) wish = {"trace.json", value[0] - '0', value[2] - '0'};
+  if (what == "off") wish.file = value;
+  meshtf::environment const env{argc, argv, wish, {.report_kernels = false}};
+  meshtf::run_on<alone, together>(env, []<class M>(meshtf::process_mesh<M>& m) {
+    if constexpr (M::size == 1) train<split<M, one>>(m);
+    else train<split<M, four>>(m);
+  });
+}
