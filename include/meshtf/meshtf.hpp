@@ -9,6 +9,7 @@
 #include <meshtf/data/windows.hpp>
 #include <meshtf/io/checkpoint.hpp>
 #include <meshtf/io/global.hpp>
+#include <meshtf/io/log.hpp>
 #include <meshtf/io/print.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/training.hpp>

@@ -1,0 +1,188 @@
+// The log of a training: numbers, histograms and texts by step, for TensorBoard and as lines of JSON.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <meshtf/core/shard.hpp>
+#include <meshtf/io/log_files.hpp>
+#include <meshtf/ops/shape/finish.hpp>
+#include <meshtf/runtime/agree.hpp>
+#include <meshtf/runtime/process_mesh.hpp>
+#include <meshtf/runtime/scratch_memory.hpp>
+#include <meshtf/tensor/counted.hpp>
+#include <meshtf/tensor/gradient.hpp>
+#include <meshtf/tensor/parameters.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+
+namespace detail {
+
+/// Whether a log has histograms of such a tensor.
+template<class W>
+inline constexpr bool has_histogram = FloatingElement<typename W::element_type>;
+
+/// The histograms of some tensors, each a row of sums and two maxima. Processes fill in the parts that they hold, and one all-reduce of all sums and
+/// one of all maxima make the whole.
+template<class Machine>
+class summed_histograms {
+public:
+  summed_histograms(Machine& m, extent rows) : machine_(m), rows_(rows), sums_(m, rows * row), maxima_(m, 2 * rows) {
+    std::fill_n(sums_.data(), rows * row, 0.0);
+    std::fill_n(maxima_.data(), 2 * rows, -std::numeric_limits<double>::infinity());
+  }
+
+  template<class T, class L, class... D>
+  void add(tensor<T, L, D...> const& x) {
+    double* const sums   = sums_.data() + filled_ * row;
+    double* const maxima = maxima_.data() + 2 * filled_;
+    ++filled_;
+    auto& m = x.machine();
+    if (!m.counts(joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>)) return;  // another process has these elements, too
+    for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(), [&](extent local, extent, extent n) {
+      for (T const* e = std::as_const(x).data() + local; n > 0; ++e, --n) {
+        auto const v = static_cast<double>(static_cast<computed<T>>(*e));
+        if (!(v - v == 0)) {
+          ++sums[not_finite];
+          continue;
+        }
+        ++sums[histogram_bins::bin_of(v)];
+        sums[sum] += v;
+        sums[squares] += v * v;
+        if (v > maxima[0]) maxima[0] = v;
+        if (-v > maxima[1]) maxima[1] = -v;
+      }
+    });
+  }
+
+  void join() {
+    constexpr axis_set all = joining_axes<typename Machine::mesh_type>;
+    if (all == 0 || rows_ == 0) return;
+    machine_.all_reduce(reduction::sum, sums_.data(), rows_ * row, all);
+    machine_.all_reduce(reduction::max, maxima_.data(), 2 * rows_, all);
+  }
+
+  histogram at(std::size_t i) const {
+    double const* const s = sums_.data() + static_cast<extent>(i) * row;
+    double const* const m = maxima_.data() + 2 * i;
+    return histogram::of({s, histogram_bins::count}, -m[1], m[0], s[sum], s[squares], s[not_finite]);
+  }
+
+private:
+  static constexpr std::size_t sum = histogram_bins::count, squares = sum + 1, not_finite = sum + 2;
+  static constexpr extent row = static_cast<extent>(not_finite) + 1;
+
+  Machine& machine_;
+  extent rows_, filled_ = 0;
+  scratch_memory<double, Machine> sums_, maxima_;
+};
+
+}  // namespace detail
+
+/// The log of a training in a folder, which is made if it does not exist: TensorBoard's events in `events.out.tfevents.meshtf`, and the same as lines
+/// of JSON in `log.jsonl`. All processes call all of it, alike; process 0 writes. docs/traces_and_logs.md has an example.
+///
+///     meshtf::log_to log{"build/log", position.step};
+///     log.scalar("loss", loss, step);
+///     log.histograms(parameters(net), step);
+///
+/// A training that goes on says how many steps are behind it. What the log has of later steps (the training was cut off after its last checkpoint) is
+/// taken away, as it will come again, and what is logged of steps that are behind is not written again: so no step is there twice. Steps count from
+/// 1, and never go back.
+///
+/// If the disk is full or the system refuses otherwise, process 0 says so in one line, nothing more is logged, and the training goes on.
+/// Errors of the constructor, the same on all processes: `unavailable` if the folder or its files can't be written; `usage_error` if a training that
+/// begins finds a log there, or another job writes it; `data_error` if a file there is damaged.
+class log_to {
+public:
+  explicit log_to(std::string const& folder, std::uint64_t behind = 0, boost::mpi::communicator const& world = {}) : behind_{behind} {
+    agreed(world, [&] {
+      if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, behind);
+    });
+  }
+
+  /// A number that all processes have, or that process 0 knows best. Sends nothing.
+  /// Errors of this and the others, on all processes: `software_error` if the step is before one that was logged.
+  void scalar(std::string const& name, double x, std::uint64_t step) {
+    come_to(step);
+    if (writes(step)) files_->scalar(name, x, step);
+  }
+  /// A tensor without dimensions, such as the loss.
+  template<class T, class L>
+  void scalar(std::string const& name, tensor<T, L> const& x, std::uint64_t step) {
+    scalar(name, static_cast<double>(static_cast<computed<T>>(x.value())), step);
+  }
+
+  void text(std::string const& name, std::string_view words, std::uint64_t step) {
+    come_to(step);
+    if (writes(step)) files_->text(name, words, step);
+  }
+
+  /// How large the elements of a tensor are, whatever its layout. Sends the sums of its bins, 4 KiB, and two numbers: two all-reduces, priced and
+  /// counted as all are. Elements that are not finite are counted apart.
+  template<class T, class L, class... D>
+  void histogram(std::string const& name, tensor<T, L, D...> const& x, std::uint64_t step,
+                 std::source_location at = std::source_location::current()) {
+    static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so a log has nothing to show");
+    come_to(step);
+    auto& m = x.machine();
+    m.enter("log_to::histogram", at);
+    detail::summed_histograms sums{m, 1};
+    sums.add(x);
+    sums.join();
+    if (writes(step)) files_->histogram(name, sums.at(0), step);
+  }
+
+  /// The weights of a list under their names, "weights/blocks.0.mlp.up", and the gradients of those that have one at this time, which is between
+  /// `backward` and the optimizer's step: "gradients/blocks.0.mlp.up". Gradients stay as open as they are: what is logged is a finished copy. Sends
+  /// what finishing them sends, and two all-reduces for all histograms together. Elements that are no floating-point numbers are left out.
+  template<class... Part>
+  void histograms(parameter_list<Part...> const& list, std::uint64_t step, std::source_location at = std::source_location::current()) {
+    come_to(step);
+    auto& m = detail::machine_of(list, "histograms");
+    m.enter("log_to::histograms", at);
+    detail::all_counted const all_elements{m};
+    std::vector<std::string> names;
+    list.for_each_named([&names]<class W>(std::string const& name, W& w) {
+      if constexpr (detail::has_histogram<W>) names.push_back("weights/" + name);
+      if constexpr (detail::has_histogram<W> && detail::Parameter<W>)
+        if (w.slot().sum) names.push_back("gradients/" + name);
+    });
+    detail::summed_histograms sums{m, static_cast<extent>(names.size())};
+    list.for_each_named([&sums, at]<class W>(std::string const&, W& w) {
+      if constexpr (detail::has_histogram<W>) sums.add(w);
+      if constexpr (detail::has_histogram<W> && detail::Parameter<W>)
+        if (w.slot().sum) sums.add(finish(gradient(w), at));
+    });
+    m.enter("log_to::histograms", at);
+    sums.join();
+    if (writes(step))
+      for (std::size_t i = 0; i < names.size(); ++i) files_->histogram(names[i], sums.at(i), step);
+  }
+
+private:
+  void come_to(std::uint64_t step) {
+    if (step < latest_)
+      throw software_error("a log of step " + std::to_string(step) + " behind one of step " + std::to_string(latest_) +
+                           ": steps of a log don't go back");
+    latest_ = step;
+  }
+
+  bool writes(std::uint64_t step) const { return files_ && step > behind_; }
+
+  std::uint64_t behind_, latest_ = 0;
+  std::unique_ptr<detail::log_files> files_;  // on process 0
+};
+
+}  // namespace v0
+}  // namespace meshtf

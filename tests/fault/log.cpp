@@ -1,0 +1,70 @@
+// A training and its log: log FOLDER WHAT
+//
+// full     meshtf: the log FOLDER/log.jsonl can't be written: No space left on device: training goes on, and nothing more is logged   status 0
+// begin    nothing: five steps are logged                                                                                        status 0
+// resume   nothing: goes on behind the third, to the seventh                                                                     status 0
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include <unistd.h>
+
+#include <meshtf/core/mesh.hpp>
+#include <meshtf/io/log.hpp>
+#include <meshtf/ops/pointwise/square.hpp>
+#include <meshtf/ops/reduce/sum.hpp>
+#include <meshtf/optim/sgd.hpp>
+#include <meshtf/runtime/environment.hpp>
+#include <meshtf/runtime/run_on.hpp>
+#include <meshtf/tensor/initialiser.hpp>
+#include <meshtf/tensor/parameter.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+namespace {
+
+// clang-format off
+struct width : meshtf::dim<8> {};
+struct one   : meshtf::axis<1> {};
+struct four  : meshtf::axis<4> {};
+struct alone    : meshtf::mesh<one> {};
+struct together : meshtf::mesh<four> {};
+template<class M, class A> struct split : meshtf::layout<M, meshtf::split<width, A>> {};
+// clang-format on
+
+template<meshtf::Layout L, class M>
+bool trains(meshtf::process_mesh<M>& m, std::string const& folder, std::string const& what) {
+  meshtf::parameter<float, L, width> w{m, meshtf::constant{1}};
+  meshtf::sgd opt{0.25};
+  if (m.rank() == 0 && what != "resume") {
+    std::remove((folder + "/log.jsonl").c_str());
+    std::remove((folder + "/events.out.tfevents.meshtf").c_str());
+    if (what == "full" && symlink("/dev/full", (folder + "/log.jsonl").c_str()) != 0) return false;
+  }
+  m.world().barrier();
+  unsigned const behind = what == "resume" ? 3 : 0, steps = behind == 0 ? 5 : 7;
+  meshtf::log_to log{folder, behind};
+  for (unsigned step = 1; step <= steps; ++step) {
+    auto const loss = sum(square(w));
+    backward(loss);
+    if (step > behind) {  // a training that goes on has other things to do for what is behind it
+      log.scalar("loss", loss, step);
+      log.histograms(meshtf::parameters(meshtf::named("w", w)), step);
+      log.text("words", what + " " + std::to_string(step), step);
+    }
+    opt.step(meshtf::parameters(w));
+  }
+  return w.data()[0] == std::ldexp(1.0F, -static_cast<int>(steps));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string const folder = argc > 1 ? argv[1] : ".", what = argc > 2 ? argv[2] : "begin";
+  meshtf::environment const env{argc, argv, {.report_kernels = false}};
+  bool right = false;
+  meshtf::run_on<alone, together>(env, [&]<class M>(meshtf::process_mesh<M>& m) {
+    if constexpr (M::size == 1) right = trains<split<M, one>>(m, folder, what);
+    else right = trains<split<M, four>>(m, folder, what);
+  });
+  return right ? 0 : 1;
+}

@@ -1,0 +1,309 @@
+// The log of a training: histograms are those of whole tensors whatever their layout, and a log that goes on has no step twice.
+// test: processes 1 2 4
+#if MESHTF_WITH_JANSSON
+#ifndef MESHTF_POISON
+#define MESHTF_POISON  // padding is NaN
+#endif
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <jansson.h>
+
+#include <meshtf/core/mesh.hpp>
+#include <meshtf/io/log.hpp>
+#include <meshtf/ops/pointwise/square.hpp>
+#include <meshtf/ops/product/einsum.hpp>
+#include <meshtf/ops/reduce/sum.hpp>
+#include <meshtf/tensor/initialiser.hpp>
+#include <meshtf/tensor/parameter.hpp>
+#include <meshtf/tensor/tape.hpp>
+
+#include "../catch.hpp"
+#include "folder.hpp"
+
+namespace {
+
+using meshtf::extent;
+
+// clang-format off
+struct batch  : meshtf::dim<8> {};
+struct inputs : meshtf::dim<6> {};
+struct five   : meshtf::dim<5> {};
+// clang-format on
+
+template<int R, int C>
+struct on {
+  struct rows : meshtf::axis<R> {};
+  struct cols : meshtf::axis<C> {};
+  struct grid : meshtf::mesh<rows, cols> {};
+  struct replicated : meshtf::layout<grid> {};
+  struct data : meshtf::layout<grid, meshtf::split<batch, rows>> {};
+  struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<inputs, cols>> {};
+  struct uneven : meshtf::layout<grid, meshtf::padded<five, rows>, meshtf::split<inputs, cols>> {};
+};
+
+/// A line of the log.
+struct line {
+  extent step      = 0;
+  std::string name = {}, text = {};
+  double value = 0;
+  double least = 0, most = 0, count = 0, not_finite = 0, sum = 0, sum_squares = 0;
+  std::vector<double> limits = {}, counts = {};
+};
+
+std::vector<line> lines_of(std::string const& path) {
+  std::vector<line> lines;
+  std::string const all = files::read(path);
+  for (std::size_t at = 0; at < all.size();) {
+    auto const end = all.find('\n', at);
+    REQUIRE(end != std::string::npos);
+    json_t* const root = json_loadb(all.data() + at, end - at, 0, nullptr);
+    INFO(all.substr(at, end - at));
+    REQUIRE(root != nullptr);
+    line l{.step = json_integer_value(json_object_get(root, "step")), .name = json_string_value(json_object_get(root, "name"))};
+    CHECK(json_is_real(json_object_get(root, "time")));
+    if (json_t const* const x = json_object_get(root, "value")) l.value = json_is_string(x) ? std::nan("") : json_number_value(x);
+    if (json_t const* const x = json_object_get(root, "text")) l.text = json_string_value(x);
+    if (json_t const* const h = json_object_get(root, "histogram")) {
+      auto const number = [h](char const* name) { return json_number_value(json_object_get(h, name)); };
+      auto const list   = [h](char const* name) {
+        std::vector<double> some;
+        std::size_t i;
+        json_t* x;
+        json_array_foreach(json_object_get(h, name), i, x) some.push_back(json_number_value(x));
+        return some;
+      };
+      l.least = number("min"), l.most = number("max"), l.count = number("count"), l.not_finite = number("not_finite");
+      l.sum = number("sum"), l.sum_squares = number("sum_squares"), l.limits = list("limits"), l.counts = list("counts");
+    }
+    json_decref(root);
+    lines.push_back(l);
+    at = end + 1;
+  }
+  return lines;
+}
+
+/// It tells what the elements say.
+void tells(line const& told, std::vector<double> const& elements) {
+  INFO(told.name);
+  double least = elements[0], most = elements[0], sum = 0, squares = 0;
+  for (double const x : elements) least = std::min(least, x), most = std::max(most, x), sum += x, squares += x * x;
+  CHECK(told.count == static_cast<double>(elements.size()));
+  CHECK(told.not_finite == 0);
+  CHECK(told.least == least);
+  CHECK(told.most == most);
+  CHECK(std::abs(told.sum - sum) < 1e-12 * (1 + std::abs(sum)));
+  CHECK(std::abs(told.sum_squares - squares) < 1e-12 * (1 + squares));
+  REQUIRE(told.limits.size() == told.counts.size());
+  double before = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < told.limits.size(); ++i) {
+    auto const inside = std::count_if(elements.begin(), elements.end(), [&](double x) {  // a limit that is positive is the next bin's
+      return (x > before || (x == before && x > 0)) && (x < told.limits[i] || (x == told.limits[i] && x < 0));
+    });
+    CHECK(told.counts[i] == static_cast<double>(inside));
+    before = told.limits[i];
+  }
+}
+
+template<meshtf::Layout L, class D>
+meshtf::parameter<float, L, D, inputs> made(meshtf::process_mesh<typename L::mesh_type>& m) {
+  return meshtf::parameter<float, L, D, inputs>{m, meshtf::normal{1, 0.5}};
+}
+
+/// The elements are the same under every layout, so one process knows them all.
+template<class D>
+std::vector<double> whole() {
+  using alone = on<1, 1>;
+  meshtf::process_mesh<alone::grid> m{MPI_COMM_SELF};
+  auto const w = made<alone::replicated, D>(m);
+  return {w.data(), w.data() + w.size};
+}
+
+bool is_first() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank == 0;
+}
+
+template<meshtf::Layout L, class D>
+void has_histograms() {
+  files::folder const here;
+  meshtf::extent calls = 0;
+  {
+    meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
+    auto w = made<L, D>(m);
+    meshtf::log_to log{here.path()};
+    log.histogram("alone", w, 1);
+    backward(sum(square(w)));
+    auto const owed  = w.slot().owed;
+    auto const spent = meshtf::recorded<L>(m, [&]<class>(auto&) { log.histograms(meshtf::parameters(meshtf::named("w", w)), 2); });
+    calls            = spent.calls();
+    CHECK(w.slot().owed == owed);
+    CHECK(spent.template payload<>() >= (owed == 0 ? 0 : extent{sizeof(float)}) + (m.world().size() > 1 ? 2 * (513 + 3 + 2) * 8 : 0));
+    w.zero_gradient();
+  }
+  if (!is_first()) return;
+  INFO(meshtf::name_of<L>());
+  auto elements = whole<D>();
+  auto const l  = lines_of(here / "log.jsonl");
+  REQUIRE(l.size() == 3);
+  CHECK((l[0].name == "alone" && l[1].name == "weights/w" && l[2].name == "gradients/w"));
+  CHECK((l[0].step == 1 && l[1].step == 2 && l[2].step == 2));
+  tells(l[0], elements);
+  tells(l[1], elements);
+  for (double& x : elements) x = 2 * x;
+  tells(l[2], elements);
+  CHECK(calls >= (L::mesh_type::size == 1 ? 0 : 2));
+}
+
+}  // namespace
+
+TEST_CASE("the bins of a histogram end where the next begin", "[1]") {
+  using meshtf::detail::histogram_bins;
+  CHECK(histogram_bins::count == 513);
+  for (std::size_t i = 0; i + 2 < histogram_bins::count; ++i) {
+    double const limit = histogram_bins::limit(i);
+    CHECK(limit < histogram_bins::limit(i + 1));
+    CHECK(histogram_bins::bin_of(limit) == (limit < 0 ? i : i + 1));
+    CHECK(histogram_bins::bin_of(std::nextafter(limit, 1e300)) == i + 1);
+    CHECK(histogram_bins::bin_of(std::nextafter(limit, -1e300)) == i);
+  }
+  CHECK(histogram_bins::bin_of(0) == histogram_bins::bin_of(-0.0));
+  CHECK(histogram_bins::bin_of(1e300) == 512);
+  CHECK(histogram_bins::bin_of(-1e300) == 0);
+  CHECK(histogram_bins::limit(512) == std::numeric_limits<double>::max());
+}
+
+TEST_CASE("checksums of event files are CRC-32C, masked", "[1]") {
+  // RFC 3720, B.4: 32 bytes of zeros have 8a9136aa
+  CHECK(meshtf::detail::masked_checksum::of(std::string(32, '\0')) == std::rotr(0x8a9136aaU, 15) + 0xa282ead8U);
+}
+
+TEST_CASE("the step of an event is read back", "[1]") {
+  using meshtf::detail::event_record;
+  auto const event = [](std::string const& framed) { return std::string_view{framed}.substr(12, framed.size() - 16); };
+  for (std::uint64_t const step : {0ULL, 1ULL, 127ULL, 128ULL, 1ULL << 40}) {
+    auto const framed = event_record::of(1.5, step, event_record::scalar("loss", 2));
+    CHECK(event_record::step_of(event(framed)) == step);
+  }
+  auto const first = event_record::of_version(1.5);
+  CHECK(!event_record::step_of(event(first)));
+}
+
+TEST_CASE("histograms of weights and gradients on 1 process", "[1]") {
+  has_histograms<on<1, 1>::replicated, batch>();
+  has_histograms<on<1, 1>::uneven, five>();
+}
+TEST_CASE("histograms of weights and gradients are those of the whole tensors on 2 processes", "[2]") {
+  has_histograms<on<2, 1>::replicated, batch>();
+  has_histograms<on<2, 1>::data, batch>();
+  has_histograms<on<1, 2>::mixed, batch>();
+  has_histograms<on<2, 1>::uneven, five>();
+}
+TEST_CASE("histograms of weights and gradients are those of the whole tensors on 4 processes", "[4]") {
+  has_histograms<on<2, 2>::replicated, batch>();
+  has_histograms<on<2, 2>::data, batch>();
+  has_histograms<on<2, 2>::mixed, batch>();
+  has_histograms<on<4, 1>::uneven, five>();
+  has_histograms<on<2, 2>::uneven, five>();
+}
+
+TEST_CASE("the histogram of an open gradient is that of the finished sum, and the gradient stays open", "[2][4]") {
+  files::folder const here;
+  bool open = false;
+  {
+    auto const with = [&]<class On>(On) {
+      using L = typename On::data;
+      meshtf::process_mesh<typename On::grid> m{MPI_COMM_WORLD};
+      meshtf::parameter<float, L, inputs> w{m, meshtf::constant{0.5}};
+      meshtf::tensor<float, L, batch, inputs> x{m};
+      std::fill_n(x.data(), x.size, 1.0F);
+      meshtf::log_to log{here.path()};
+      backward(sum(meshtf::einsum<batch>(x, w)));
+      open = w.slot().owed != 0;
+      log.histograms(meshtf::parameters(meshtf::named("w", w)), 1);
+      CHECK((w.slot().owed != 0) == open);
+      w.zero_gradient();
+    };
+    boost::mpi::communicator const world;
+    if (world.size() == 2) with(on<2, 1>{});
+    else with(on<4, 1>{});
+  }
+  CHECK(open);
+  if (is_first()) tells(lines_of(here / "log.jsonl")[1], std::vector<double>(6, 8.0));
+}
+
+TEST_CASE("what is not finite is counted apart, and numbers that JSON lacks are texts") {
+  files::folder const here;
+  {
+    using alone = on<1, 1>;
+    meshtf::process_mesh<alone::grid> m{MPI_COMM_SELF};
+    meshtf::tensor<float, alone::replicated, inputs> x{m};
+    for (int i = 0; i < 6; ++i) x.data()[i] = i == 1 ? NAN : i == 2 ? INFINITY : i == 3 ? -INFINITY : static_cast<float>(i);
+    meshtf::log_to log{here.path()};
+    log.histogram("x", x, 1);
+    log.scalar("loss", NAN, 1);
+    log.text("words", "a \"quote\"\nand a line", 1);
+  }
+  if (!is_first()) return;
+  auto const l = lines_of(here / "log.jsonl");
+  REQUIRE(l.size() == 3);
+  CHECK((l[0].not_finite == 3 && l[0].count == 3 && l[0].least == 0 && l[0].most == 5 && l[0].sum == 9));
+  CHECK(std::isnan(l[1].value));
+  CHECK(l[2].text == "a \"quote\"\nand a line");
+}
+
+TEST_CASE("a log that goes on behind a checkpoint has each step once, and its events are whole") {
+  files::folder const here;
+  auto const log_steps = [&](std::uint64_t behind, std::uint64_t to, double value) {
+    meshtf::log_to log{here.path(), behind};
+    for (std::uint64_t step = behind; step <= to; ++step)
+      if (step > 0) log.scalar("loss", value, step);
+  };
+  log_steps(0, 5, 1);
+  if (is_first()) {  // it was cut off in the middle of a record and of a line
+    files::write(here / "log.jsonl", files::read(here / "log.jsonl") + R"({"step":6,"time":1.0,"na)");
+    auto const events = files::read(here / "events.out.tfevents.meshtf");
+    files::write(here / "events.out.tfevents.meshtf", events + events.substr(0, 20));
+  }
+  log_steps(3, 7, 2);
+  log_steps(7, 8, 3);
+  if (is_first()) {
+    auto const l = lines_of(here / "log.jsonl");
+    REQUIRE(l.size() == 8);
+    for (std::size_t i = 0; i < 8; ++i) {
+      CHECK(l[i].step == static_cast<extent>(i + 1));
+      CHECK(l[i].value == (i < 3 ? 1 : i < 7 ? 2 : 3));
+    }
+    // The version, five and two and one of three trainings of which two steps came again, and two restarts.
+    auto const events = files::read(here / "events.out.tfevents.meshtf");
+    std::vector<std::uint64_t> steps;
+    for (std::size_t at = 0; at < events.size();) {
+      auto const size = static_cast<unsigned char>(events[at]) | std::size_t{static_cast<unsigned char>(events[at + 1])} << 8;
+      steps.push_back(meshtf::detail::event_record::step_of(std::string_view{events}.substr(at + 12, size)).value_or(0));
+      at += size + 16;
+    }
+    CHECK(steps == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 8});
+  }
+}
+
+TEST_CASE("a log is refused where there is another one, or something else, on all processes") {
+  files::folder const here;
+  using Catch::Matchers::Contains;
+  {
+    meshtf::log_to log{here.path()};
+    log.scalar("loss", 1, 5);
+    CHECK_THROWS_WITH(log.scalar("loss", 1, 4), Contains("a log of step 4 behind one of step 5"));
+    CHECK_THROWS_WITH((meshtf::log_to{here.path(), 5}), Contains("expected one job to write the log"));
+  }
+  CHECK_THROWS_WITH(meshtf::log_to{here.path()}, Contains("expected a folder without a log for a training that begins"));
+  CHECK_THROWS_WITH(meshtf::log_to{""}, Contains("expected a folder for the log, got ''"));
+  CHECK_THROWS_WITH(meshtf::log_to{(here / "log.jsonl") + "/below"}, Contains("expected a folder for the log that can be made"));
+  boost::mpi::communicator const world;
+  world.barrier();
+  if (is_first()) files::write(here / "events.out.tfevents.meshtf", "this is no event file at all");
+  CHECK_THROWS_WITH((meshtf::log_to{here.path(), 5}), Contains("expected TensorBoard's events in"));
+}
+#endif
