@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
+#include <meshtf/core/json_text.hpp>
 #include <meshtf/core/mesh.hpp>
 #include <meshtf/ops/pointwise/relu.hpp>
 #include <meshtf/ops/pointwise/square.hpp>

@@ -26,8 +26,6 @@ namespace detail {
 
 // ---- what is wished
 
-/// "3:5" or "3".
-/// Errors: `usage_error` if these are not the numbers of steps.
 MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& what, trace& wish) {
   char* end      = nullptr;
   errno          = 0;
