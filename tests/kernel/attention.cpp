@@ -31,11 +31,22 @@ struct problem {
   bool causal;
   double scale;
   extent first = 0, reach = 0;
-  int segments = 0;  // of how many positions each
+  double dropped = 0;
+  bool biased    = false;  // the bias has an element for each score
+  int segments   = 0;  // of how many positions each
   order q{batch, length, heads, share, depth}, k{batch, memory, heads, depth}, v{batch, memory, heads, depth}, row{batch, length, heads, share};
   order z{q}, bias{batch, heads, share, distance}, of_queries{batch, length}, of_memory{memory, batch};
 
-  attention_view view() const { return {causal, first, reach}; }
+  attention_view view() const { return {causal, first, reach, dropped, {.seed = 7, .stream = 3}}; }
+  /// What the weight of a query for a position is multiplied with: as `dropout` draws for element number `row * memories + position`.
+  double kept(std::size_t in_row, extent position) const {
+    if (dropped == 0) return 1;
+    auto const number  = in_row * static_cast<std::size_t>(size[memory]) + static_cast<std::size_t>(position);
+    auto const element = number % 64;
+    auto const word    = philox{7, 3}(number / 64 * 16 + element % 16)[element / 16];
+    return word < static_cast<std::uint64_t>(dropped * 0x1p32) ? 0 : 1 / (1 - dropped);
+  }
+  bool has_bias() const { return biased || size[distance] > 0; }
   /// The ids alternate, so that two segments that are not neighbours see each other.
   std::int32_t segment(extent position) const { return segments > 0 ? static_cast<std::int32_t>(position / segments % 3) : 0; }
   bool sees(extent query, extent j) const {
@@ -65,8 +76,8 @@ struct problem {
     task_loops loops;
     for (extent n : size) loops.add_dim({.size = n});
     for (order const& of : {q, k, v, z, row}) loops.add_array(list(of));
-    if (size[distance] > 0 || segments > 0) {
-      loops.add_array(list(size[distance] > 0 ? bias : order{}));
+    if (has_bias() || segments > 0) {
+      loops.add_array(list(has_bias() ? bias : order{}));
       for (order const& of : {of_queries, of_memory}) loops.add_array(list(segments > 0 ? of : order{}));
     }
     loops.along = {length, memory, depth, size[width] > 0 ? width : depth, size[distance] > 0 ? int{distance} : -1};
@@ -123,7 +134,7 @@ struct by_loops {
         });
       };
       auto const in_bias = [&] {
-        i[distance] = p.first + i[length] - i[memory] + p.size[memory] - 1;
+        if (!p.biased) i[distance] = p.first + i[length] - i[memory] + p.size[memory] - 1;
         return p.at(p.bias, i);
       };
       auto const along_value = [&](auto const& f) {
@@ -134,7 +145,7 @@ struct by_loops {
       sweep([&](double& w, double& dw) {
         w = dw = 0;
         each(depth, [&] { w += scale * q[p.at(p.q, i)] * k[p.at(p.k, i)]; });
-        along_value([&] { dw += dz[p.at(p.z, i)] * v[p.at(p.v, i)]; });
+        along_value([&] { dw += p.kept(p.at(p.row, i), i[memory]) * dz[p.at(p.z, i)] * v[p.at(p.v, i)]; });
         if (!bias.empty()) w += bias[in_bias()];
         most = std::max(most, w);
       });
@@ -148,7 +159,8 @@ struct by_loops {
           std::size_t const iq = p.at(p.q, i), ik = p.at(p.k, i);
           dq[iq] += ds * scale * k[ik], dk[ik] += ds * scale * q[iq];
         });
-        along_value([&] { z[p.at(p.z, i)] += w * v[p.at(p.v, i)], dv[p.at(p.v, i)] += w * dz[p.at(p.z, i)]; });
+        double const used = w * p.kept(p.at(p.row, i), i[memory]);
+        along_value([&] { z[p.at(p.z, i)] += used * v[p.at(p.v, i)], dv[p.at(p.v, i)] += used * dz[p.at(p.z, i)]; });
       });
     };
     each(batch, [&] { each(heads, [&] { each(share, [&] { each(length, row); }); }); });
@@ -181,7 +193,7 @@ struct inputs {
         k(drawn<T>(p.count(p.k), 2)),
         v(drawn<T>(p.count(p.v), 3)),
         dz(drawn<T>(p.count(p.z), 4)),
-        bias(drawn<T>(p.size[distance] > 0 ? p.count(p.bias) : 0, 5)) {}
+        bias(drawn<T>(p.has_bias() ? p.count(p.bias) : 0, 5)) {}
 
   static std::vector<double> in_double(std::vector<T> const& x) {
     std::vector<double> wide;
@@ -235,7 +247,7 @@ void check_attention(problem const& p, double spread = 1, double within = tolera
   INFO("batch " << p.size[batch] << ", heads " << p.size[heads] << ", queries " << p.size[length] << ", memories " << p.size[memory] << ", depth "
                 << p.size[depth] << (p.causal ? ", causal" : "") << ", scale " << p.scale << ", spread " << spread);
   INFO(p.size[share] << " heads share keys, width " << p.size[width] << ", first " << p.first << ", window " << p.reach << ", distances "
-                     << p.size[distance] << ", segments of " << p.segments);
+                     << p.size[distance] << ", segments of " << p.segments << ", dropped " << p.dropped);
   inputs<T> const x(p, spread);
   by_loops const expected = x.truth(p);
   by_kernel<T> const found(p, x.q, x.k, x.v, x.dz, x.bias.empty() ? 7 : 15, x.bias);
@@ -466,6 +478,29 @@ TEMPLATE_TEST_CASE("a bias by distance", "", float, double, bfloat16) {
           if (window > 0) p.segments = 20, p.bias = {distance, share, batch, heads};
           check_attention<TestType>(p);
         }
+}
+
+TEMPLATE_TEST_CASE("a bias for each score", "", float, double, bfloat16) {
+  for (bool const causal : {false, true})
+    for (auto const& [queries, memories] : {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {200, 330}})
+      for (extent const window : {0, 30}) {
+        problem p{{2, 2, queries, memories, 8, 2}, causal};
+        p.biased = true, p.reach = window;
+        p.bias = window > 0 ? order{memory, share, batch, length, heads} : order{batch, heads, share, length, memory};
+        check_attention<TestType>(p);
+      }
+}
+
+TEMPLATE_TEST_CASE("dropped weights are those that dropout drops, in every order of dimensions", "", float, double, bfloat16) {
+  for (bool const causal : {false, true})
+    for (auto const& [queries, memories] : {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {70, 330}, {300, 300}})
+      for (double const rate : {0.1, 0.75}) {
+        problem p{{2, 2, queries, memories, 8, 2, 5}, causal};
+        p.dropped = rate;
+        check_attention<TestType>(p);
+        p.row = {length, share, batch, heads}, p.reach = 40;
+        check_attention<TestType>(p);
+      }
 }
 
 TEMPLATE_TEST_CASE("a memory without positions gives zeros", "", float, double) {

@@ -28,10 +28,11 @@ struct clash : layout<grid, split<batch, rows>, split<heads, rows>> {};
 using q = shape<batch, length, heads, key>;
 using k = shape<batch, source, heads, key>;
 
-// positions and what is compared are whole; an axis of size 1 splits nothing
+// the memory and what is compared are whole, queries need not be; an axis of size 1 splits nothing
 static_assert(is_legal<attention_verdict<megatron, length, length, key, q, q, q>>);
 static_assert(is_legal<attention_verdict<megatron, length, source, key, q, k, k>>);
 static_assert(std::same_as<attention_verdict<by_length, length, length, key, q, q, q>, attention_along_split_dim<length, axes<rows>>>);
+static_assert(is_legal<attention_verdict<by_length, length, source, key, q, k, k>>);
 static_assert(std::same_as<attention_verdict<by_source, length, source, key, q, k, k>, attention_along_split_dim<source, axes<rows>>>);
 static_assert(std::same_as<attention_verdict<by_key, length, length, key, q, q, q>, attention_along_split_dim<key, axes<cols>>>);
 
@@ -58,6 +59,13 @@ static_assert(is_legal<attention_verdict<megatron, length, source, key, q, k, k,
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<heads, few_distances>>,
                            bias_has_no_such_distances<few_distances, 15>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<heads>>, term_has_other_dims<q, shape<heads>>>);
+// or an element for each score, or for each position of the memory
+static_assert(is_legal<attention_verdict<megatron, length, source, key, q, k, k, shape<heads, length, source>>>);
+static_assert(is_legal<attention_verdict<megatron, length, source, key, q, k, k, shape<batch, source>>>);
+static_assert(
+    std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<source, key>>, term_has_other_dims<q, shape<source, key>>>);
+static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<length, distances>>,
+                           term_has_other_dims<q, shape<length, distances>>>);
 static_assert(is_legal<attention_verdict<megatron, length, source, key, q, k, k, shape<>, shape<batch, length>, shape<source>>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, k, shape<>, shape<batch>, shape<source>>,
                            term_has_other_dims<shape<batch, length, heads>, shape<batch>>>);
@@ -65,8 +73,8 @@ static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k
 using grouped = shape<batch, source, groups, key>;
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, grouped, grouped>, heads_share_keys<heads, groups>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, k, grouped>, memory_has_other_dims<k, grouped>>);
-static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, shape<batch, source, triples, key>, k>,
-                           memory_has_other_dims<k, shape<batch, source, triples, key>>>);
+static_assert(
+    std::same_as<attention_verdict<megatron, length, source, key, q, shape<batch, source, triples, key>, k>, heads_are_no_multiple<heads, triples>>);
 static_assert(std::same_as<attention_verdict<megatron, length, length, key, q, shape<batch, triples, heads, key>, q>,
                            memory_has_other_dims<q, shape<batch, triples, heads, key>>>);
 static_assert(std::same_as<attention_verdict<megatron, length, source, key, q, shape<batch, source, heads, groups>, k>,
@@ -89,6 +97,20 @@ static_assert(self.scores_flops() == 2 * 4 * 6 * 6 * 16 && self.mixture_flops() 
 static_assert(attention_gradient_flops(self, {true, true, true}) == 4 * self.scores_flops());
 static_assert(attention_gradient_flops(self, {false, false, true}) == self.scores_flops());
 static_assert(attention_gradient_flops(self, {true, false, false}) == 2 * self.scores_flops());
+
+// split queries: each process knows where its own stand, and the gradients of the memory and of a bias owe their axes
+using parts = attention_plan<by_length, length, source, key, q, k, k, shape<heads, distances>>;
+static_assert(parts::steps.queries == 3 && parts::steps.memories == 10 && parts::steps.places.room() == 3);
+static_assert(parts::memory_owes == axis_set_of<grid, axes<rows>> && parts::bias_owes == axis_set_of<grid, axes<rows>>);
+static_assert(plan<k>::bias_owes == 0);
+
+// dropped weights are arithmetic of their own, forward and backward
+constexpr attention_view drops{.dropped = 0.1};
+static_assert(task::attend<float>{drops}.work(self).elementwise == task::attend<float>{}.work(self).elementwise + self.weights());
+static_assert(task::attention_gradient<float>{{true}, drops}.work(self).elementwise ==
+              task::attention_gradient<float>{{true}}.work(self).elementwise + self.weights());
+static_assert(task::attention_gradient<float>::with(task::attention_gradient<float>{{true}, drops}.wishes()).work(self).elementwise ==
+              task::attention_gradient<float>{{true}, drops}.work(self).elementwise);
 
 // with all heads here, a position is all heads apart
 struct data : layout<grid, split<batch, rows>> {};

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include <meshtf/core/math.hpp>
 #include <meshtf/core/odometer.hpp>
-#include <meshtf/kernel/attention_rows.hpp>
+#include <meshtf/kernel/attention_drops.hpp>
+#include <meshtf/kernel/attention_masks.hpp>
 #include <meshtf/kernel/parallel.hpp>
 #include <meshtf/kernel/simd.hpp>
 #include <meshtf/kernel/small_gemm.hpp>
@@ -27,20 +27,19 @@ static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0
 ///
 /// The score matrix has the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes at
 /// once, and only the queries must be transposed. A block on the mask's diagonal is processed in strips, which leave out most of the hidden scores.
-/// Any other mask, and a bias, is a pass over the scores of those blocks that it concerns (`adjust`); blocks that no query sees are left out.
+/// Any other mask, and a bias, is a pass over the scores of those blocks that it concerns (`adjust`); blocks that no query sees are left out. Dropout
+/// is a pass over the weights, drawn for each query along the memory, as `dropout` draws them (`attention_drops`).
 /// Source: Dao et al., FlashAttention (2022): maximum and sum are updated over pieces of the memory; the gradient recomputes the weights.
 template<class T, class Arch>
-class attention_work : attention_rows<T, Arch> {
-  using rows_of = attention_rows<T, Arch>;
-  using C       = computed<T>;
-  using offsets = std::array<extent, max_arrays>;
+class attention_work : attention_masks<T, Arch> {
+  using masks_of = attention_masks<T, Arch>;
+  using C        = computed<T>;
+  using offsets  = std::array<extent, max_arrays>;
 
 public:
-  attention_work(attention_steps const& steps, attention_view const& view, double scale, C* scratch)
-      : rows_of{steps, scratch},
-        view_{view},
-        adjusted_{!view.plain() || steps.distances > 0 || steps.segments},
-        on_diagonal_{view.causal && !adjusted_},
+  attention_work(attention_steps const& steps, attention_view const& view, double scale, place_in_mesh const& here, C* scratch)
+      : masks_of{steps, view, scratch},
+        drops_{steps, view, here},
         factor_{static_cast<C>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
 
   /// Pairs number `begin`, ..., `end` - 1.
@@ -76,6 +75,7 @@ public:
             scores(depth_, count - open, true, keys + (j + open) * depth_.padded, queries, weights + open * columns_);
             if (adjusted_) adjust(j, count, first, rows, weights);
             weigh(open, count - open, !add, weights, most, total, shrinking);
+            if (view_.dropped > 0) drop_some(at[row], first, rows, j, open, count - open, weights);
             if (add) scale_rows(width_, rows, shrinking, sums);
             mix(width_, rows, open, false, finite, weights, values + j * width_.padded, sums, add);
             mix(width_, rows, count - open, true, finite, weights + open * columns_, values + (j + open) * width_.padded, sums, add || open > 0);
@@ -119,6 +119,7 @@ public:
       for_each_share(pair, [&](auto const& at) {
         fetch_terms(a.bias, a.query_segment, a.memory_segment, at);
         std::fill_n(dbiases, a.dbias != nullptr ? s_.distances : 0, C{});
+        if (a.dbias != nullptr && s_.biased) clear_biases(a.dbias + at[bias]);
         for (extent first = 0; first < s_.queries; first += attention_block) {
           extent const rows = std::min(attention_block, s_.queries - first);
           auto const seen   = seen_from(first, rows);
@@ -139,11 +140,17 @@ public:
             scores(depth_, count, diagonal, keys + j * depth_.padded, queries_t, weights);
             if (of_scores) scores(width_, count, diagonal, values + j * width_.padded, dresults_t, dscores);
             if (adjusted_) adjust(j, count, first, rows, weights);
+            if (view_.dropped > 0) {
+              drops_.draw(at[row], first, rows, j, count, attention_block);
+              if (of_scores) drop_drawn(rows, count, diagonal, dscores);
+            }
             weigh_again(count, diagonal, of_scores, shift, mean, weights, dscores);
+            if (view_.dropped > 0) drop_drawn(rows, count, diagonal, weights);
             if (a.dvalue != nullptr) collect(width_, rows, count, diagonal, finite_results, weights, dresults, dvalues + j * width_.padded, again);
             if (a.dkey != nullptr) collect(depth_, rows, count, diagonal, finite_queries, dscores, queries, dkeys + j * depth_.padded, again);
             if (a.dquery != nullptr) mix(depth_, rows, count, diagonal, finite_keys, dscores, keys + j * depth_.padded, dqueries, j > seen.begin);
-            if (a.dbias != nullptr) collect_biases(j, count, first, rows, dscores, dbiases);
+            if (a.dbias != nullptr && s_.biased) store_biases(j, count, first, rows, dscores, a.dbias + at[bias]);
+            else if (a.dbias != nullptr) collect_biases(j, count, first, rows, dscores, dbiases);
           }
           if (a.dquery != nullptr) unpack(depth_, rows, dqueries, [&](extent) { return factor_; }, part(a.dquery, query, at).from(first));
         }
@@ -159,24 +166,33 @@ public:
 private:
   // Long functions are not inlined: copies of them would take long to compile and gain nothing.
 
-  using rows_of::columns_;
-  using rows_of::copy_row;
-  using rows_of::depth_;
-  using rows_of::fetch;
-  using rows_of::memories_;
-  using rows_of::pack;
-  using rows_of::pack_transposed;
-  using rows_of::part;
-  using rows_of::products_of_rows;
-  using rows_of::s_;
-  using rows_of::scale_rows;
-  using rows_of::take;
-  using rows_of::unpack;
-  using rows_of::unpack_memory;
-  using rows_of::width;
-  using rows_of::width_;
-  using typename rows_of::batch;
-  using typename rows_of::lanes;
+  using masks_of::adjust;
+  using masks_of::adjusted_;
+  using masks_of::clear_biases;
+  using masks_of::collect_biases;
+  using masks_of::columns_;
+  using masks_of::depth_;
+  using masks_of::fetch;
+  using masks_of::fetch_terms;
+  using masks_of::memories_;
+  using masks_of::on_diagonal_;
+  using masks_of::pack;
+  using masks_of::pack_transposed;
+  using masks_of::part;
+  using masks_of::products_of_rows;
+  using masks_of::s_;
+  using masks_of::scale_rows;
+  using masks_of::seen_from;
+  using masks_of::store_biases;
+  using masks_of::take;
+  using masks_of::take_terms;
+  using masks_of::unpack;
+  using masks_of::unpack_memory;
+  using masks_of::view_;
+  using masks_of::width;
+  using masks_of::width_;
+  using typename masks_of::batch;
+  using typename masks_of::lanes;
 
   /// f(at): where each operand of a pair begins.
   template<class F>
@@ -187,80 +203,6 @@ private:
   template<class F>
   void for_each_share(offsets const& pair, F const& f) const {
     for_each_index<max_arrays>(s_.shares.sizes(), s_.shares.stride, pair, f);
-  }
-
-  /// Positions of the memory.
-  struct range {
-    extent begin, end;
-    extent size() const { return end - begin; }
-  };
-
-  /// What some of the queries first, ..., first + rows - 1 see, and perhaps a few positions more: at least one, and whole tiles where it is adjusted.
-  range seen_from(extent first, extent rows) const {
-    if (!adjusted_) return {0, on_diagonal_ ? std::min(first + rows, s_.memories) : s_.memories};
-    extent const from = view_.first + first, to = from + rows;
-    extent const most  = view_.causal ? to : view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
-    extent const end   = std::min(attention_padded(std::max<extent>(most, 1)), s_.memories);
-    extent const begin = view_.reach > 0 ? std::max<extent>(std::min(from - view_.reach + 1, end - 1), 0) : 0;
-    return {begin / tile_grain * tile_grain, end};
-  }
-
-  /// Memory for the biases and segment ids of one share.
-  void take_terms() {
-    biases_ = take(attention_row_of_biases(s_));
-    if (!s_.segments) return;
-    query_segments_  = take(attention_padded(s_.queries) + attention_block);
-    memory_segments_ = take(s_.memories);
-  }
-  void fetch_terms(T const* biases, std::int32_t const* of_queries, std::int32_t const* of_memory, offsets const& at) const {
-    using enum attention_steps::operand;
-    if (s_.distances > 0) {
-      copy_row(s_.distances, biases + at[bias], s_.element[bias], C(1), biases_, 1);
-      std::fill_n(biases_ + s_.distances, 2 * attention_block, C{});
-    }
-    if (!s_.segments) return;
-    for (extent i = 0; i < s_.queries; ++i) query_segments_[i] = static_cast<C>(of_queries[at[query_segment] + i * s_.position[query_segment]]);
-    std::fill_n(query_segments_ + s_.queries, attention_padded(s_.queries) + attention_block - s_.queries, C{});
-    for (extent j = 0; j < s_.memories; ++j) memory_segments_[j] = static_cast<C>(of_memory[at[memory_segment] + j * s_.position[memory_segment]]);
-  }
-
-  /// The number of the distance between the first query of a block and a position of the memory.
-  extent distance_to(extent first, extent j) const { return s_.at_zero + view_.first + first - j; }
-
-  /// Adds the bias to scores of queries first, ... and positions j, ..., j + count - 1, and makes those that are hidden -infinity.
-  [[gnu::noinline]] void adjust(extent begin, extent count, extent first, extent rows, C* weights) const {
-    using math::select;
-    static constexpr C infinity = std::numeric_limits<C>::infinity();
-    extent const from           = view_.first + first;
-    C const low                 = view_.causal ? C{} : view_.reach > 0 ? static_cast<C>(1 - view_.reach) : -infinity;
-    C const high                = view_.reach > 0 ? static_cast<C>(view_.reach - 1) : infinity;
-    bool const open             = static_cast<C>(from - (begin + count - 1)) >= low && static_cast<C>(from + rows - 1 - begin) <= high;
-    if (open && s_.distances == 0 && !s_.segments) return;
-    batch const nothing(-infinity), lane = lanes::load(lane_numbers<lanes, C>.data());
-    for (extent r = 0; r < count; ++r)
-      for (extent c = 0; c < columns_; c += width) {
-        C* const at = weights + r * columns_ + c;
-        batch x     = lanes::load(at);
-        if (s_.distances > 0) x = x + lanes::load(biases_ + distance_to(first + c, begin + r));
-        if (s_.segments) x = select(lanes::load(query_segments_ + first + c) == batch(memory_segments_[begin + r]), x, nothing);
-        if (!open) {
-          batch const distance = lane + batch(static_cast<C>(from + c - begin - r));
-          x                    = select(distance >= batch(low), x, nothing);
-          x                    = select(distance <= batch(high), x, nothing);
-        }
-        lanes::store(x, at);
-      }
-  }
-
-  /// Adds the gradients of scores to those of the biases. Several scores have one distance, but not in one row.
-  [[gnu::noinline]] void collect_biases(extent begin, extent count, extent first, extent rows, C const* dscores, C* dbiases) const {
-    for (extent r = 0; r < count; ++r) {
-      C const* const from = dscores + r * columns_;
-      C* const to         = dbiases + distance_to(first, begin + r);
-      extent c            = 0;
-      for (; c + width <= rows; c += width) lanes::store(lanes::load(to + c) + lanes::load(from + c), to + c);
-      for (; c < rows; ++c) to[c] += from[c];
-    }
   }
 
   /// f(from, n): the strips of a block on the diagonal; otherwise the whole block.
@@ -422,6 +364,24 @@ private:
     }
   }
 
+  // Dropout. What the diagonal hides from a tile of queries is not touched.
+
+  /// The last of `count` rows of a diagonal block that some of the columns c, ..., c + width - 1 see, and those behind that are hidden from all.
+  static extent seen_on_diagonal(extent c, extent count) { return std::min(count, c / tile_grain * tile_grain + tile_grain); }
+
+  /// Drops weights of `rows` queries: of the positions begin, ..., first `open` rows that all of them see, then `count` rows of the diagonal.
+  [[gnu::noinline]] void drop_some(extent row_offset, extent first, extent rows, extent begin, extent open, extent count, C* weights) {
+    for (extent c = 0; c < rows; c += width) {
+      extent const seen = open + (count > 0 ? seen_on_diagonal(c, count) : 0);
+      drops_.draw(row_offset, first + c, std::min(width, rows - c), begin, seen, attention_span);
+      drops_.apply(0, seen, attention_span, weights + c, columns_);
+    }
+  }
+  /// Drops what `drops_` has drawn for a block.
+  void drop_drawn(extent rows, extent count, bool diagonal, C* weights) const {
+    for (extent c = 0; c < rows; c += width) drops_.apply(c, diagonal ? seen_on_diagonal(c, count) : count, attention_block, weights + c, columns_);
+  }
+
   /// Stores the logarithms of the totals; the totals become the factors of the sums. A query from which everything is hidden gets zeros, and gives
   /// none its gradient: its logarithm is infinite.
   void finish(extent rows, C const* most, C* total, positions<C> const& to) const {
@@ -441,11 +401,8 @@ private:
     }
   }
 
-  attention_view view_;
-  bool adjusted_;  // a pass over the scores hides some of them, or adds biases
-  bool on_diagonal_;  // the causal mask alone
+  attention_drops<C, Arch> drops_;
   C factor_;
-  C *biases_ = nullptr, *query_segments_ = nullptr, *memory_segments_ = nullptr;
 };
 
 }  // namespace detail
@@ -457,20 +414,21 @@ private:
 /// Sums run in a fixed order: the same operands give the same bits. A NaN in a key or value does not reach the queries from which the mask hides it.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
-void attend(attention_steps const& steps, attention_view const& view, double scale, attention_arrays<T> const& arrays, computed<T>* scratch) {
+void attend(attention_steps const& steps, attention_view const& view, double scale, attention_arrays<T> const& arrays, computed<T>* scratch,
+            place_in_mesh const& here = {}) {
   extent const each = attention_scratch(steps);
   parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
-    detail::attention_work<T, Arch>(steps, view, scale, scratch + thread * each).forward(begin, end, arrays);
+    detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each).forward(begin, end, arrays);
   });
 }
 
 /// The gradients that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements for each thread.
 template<class Arch = default_arch, class T>
 void attention_gradient(attention_steps const& steps, attention_view const& view, double scale, attention_gradient_arrays<T> const& arrays,
-                        computed<T>* scratch) {
+                        computed<T>* scratch, place_in_mesh const& here = {}) {
   extent const each = attention_gradient_scratch(steps);
   parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
-    detail::attention_work<T, Arch>(steps, view, scale, scratch + thread * each).backward(begin, end, arrays);
+    detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each).backward(begin, end, arrays);
   });
 }
 
@@ -479,13 +437,14 @@ void attention_gradient(attention_steps const& steps, attention_view const& view
 namespace task {
 
 template<Element T>
-void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const&, attention_arrays<T> const& arrays, computed<T>* scratch) {
-  kernel::attend(steps, task.view, task.scale, arrays, scratch);
+void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const& here, attention_arrays<T> const& arrays,
+             computed<T>* scratch) {
+  kernel::attend(steps, task.view.of_part(steps.first_query(here)), task.scale, arrays, scratch, here);
 }
 template<Element T>
-void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const&, attention_gradient_arrays<T> const& arrays,
+void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const& here, attention_gradient_arrays<T> const& arrays,
              computed<T>* scratch) {
-  kernel::attention_gradient(steps, task.view, task.scale, arrays, scratch);
+  kernel::attention_gradient(steps, task.view.of_part(steps.first_query(here)), task.scale, arrays, scratch, here);
 }
 
 #define MESHTF_ATTENTION(T)                                                                                                              \

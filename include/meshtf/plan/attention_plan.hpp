@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <meshtf/core/distribution.hpp>
 #include <meshtf/core/small_array.hpp>
 #include <meshtf/core/undecided_layout.hpp>
 #include <meshtf/plan/array_walk.hpp>
 #include <meshtf/plan/nest_plan.hpp>
+#include <meshtf/plan/shard_plan.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -16,6 +18,10 @@ inline namespace v0 {
 /// of the keys, with one that says their width in place of the compared one. But not `Given`.
 template<class Expected, class Given>
 struct memory_has_other_dims {};
+
+/// Keys and values have `Groups` where the queries have `Heads`, but `Heads::size` is no multiple of `Groups::size`: every key serves as many heads.
+template<class Heads, class Groups>
+struct heads_are_no_multiple {};
 
 /// Keys and values have `Groups` where the queries have `Heads`, so several heads share a key. Split the heads of q: the dimension that only q has
 /// shares the keys.
@@ -27,19 +33,21 @@ struct heads_share_keys {};
 template<class Dim, extent Needed>
 struct bias_has_no_such_distances {};
 
-/// A bias or segment ids have a dimension that the queries do not have, or lack the one along which they lie.
+/// A bias or segment ids have a dimension that the queries do not have, or one that they must not have, or lack the one along which they lie.
 template<class Expected, class Given>
 struct term_has_other_dims {};
 
-/// Attention compares every position with every other within a process, so neither the positions nor the dimension along which queries and keys are
-/// compared can be split. `reshard` to a layout that keeps them whole, or compose the operation of `einsum` and `softmax`, which send what is needed.
+/// Attention compares a position with all of the memory within a process, so neither the memory nor the dimension along which queries and keys are
+/// compared can be split. The queries can: give the memory a name of its own that is whole, `attention<length, memory, key>(q, rename<length,
+/// memory>(k), rename<length, memory>(v))`, which gathers keys and values. Or `reshard` to a layout that keeps the positions whole.
 template<class Dim, class Axes>
 struct attention_along_split_dim {};
 
 /// Scaled dot-product attention in one process: in each pair (the keys and values of a head of a sequence) the queries of each `share` attend to the
 /// memory. There is one share, unless several heads have the same keys.
 struct attention_steps {
-  // `row`: one number for each query. `bias`: one for each distance. The last two are segment ids of queries and memory.
+  // `row`: one number for each query. `bias`: one for each distance, or for each query and position of the memory. The last two are segment ids of
+  // queries and memory.
   enum operand : std::size_t { query, key, value, result, row, bias, query_segment, memory_segment };
 
   array_walk pairs{}, shares{};  // over the operands: where each begins
@@ -47,32 +55,46 @@ struct attention_steps {
   extent depth = 1, width = 1;  // elements of a query or key, and of a value
   extent distances = 0;  // elements of a row of the bias
   extent at_zero   = 0;  // the number of the distance 0 among them
+  bool biased      = false;  // the bias has an element for each score
   bool segments    = false;
   small_array<extent, max_arrays> position{};  // elements from one position to the next
-  small_array<extent, max_arrays> element{};  // elements from one element of a query, key or value to the next, from one distance to the next
-
-  static constexpr bool needs_whole = true;
+  small_array<extent, max_arrays> element{};  // elements from one element of a query, key or value to the next, from one bias to the next
+  shard_steps rows{};  // of the array with one number for each query
+  extent all_memories = 1;  // weights of a row, while there are as many positions as there is room for
+  placed places{};  // of the queries
 
   /// Arrays: queries, keys, values, results, one number per row; then the bias and the segment ids, if there are any. It asks for the loops over the
   /// queries' positions, the memory's, the compared dimension, the width of values, and distances.
   static constexpr attention_steps plan(task_loops const& l, loop_extents const& e);
 
+  /// The position of this process's first query among those of all.
+  constexpr extent first_query(place_in_mesh const& here) const { return here.part_of(places.over) * places.room(); }
   constexpr extent weights() const { return pairs.turns * shares.turns * queries * memories; }
   /// Multiplications and additions of the two products: the scores, and the weighted sum. Masked elements count too.
   constexpr extent scores_flops() const { return 2 * weights() * depth; }
   constexpr extent mixture_flops() const { return 2 * weights() * width; }
   /// Scale, mask, maximum, exponential and sum, and the bias.
-  constexpr extent softmax_flops() const { return (distances > 0 ? 6 : 5) * weights(); }
+  constexpr extent softmax_flops() const { return (distances > 0 || biased ? 6 : 5) * weights(); }
+  /// Elements of the bias of a share.
+  constexpr extent biases() const { return biased ? queries * memories : distances; }
 };
 
 /// What a query sees, known at run time.
 struct attention_view {
-  bool causal  = false;  // of the memory, what is not after its own position
-  extent first = 0;  // the position of the first query
-  extent reach = 0;  // if > 0, only what is less than so far away
+  bool causal    = false;  // of the memory, what is not after its own position
+  extent first   = 0;  // the position of the first query
+  extent reach   = 0;  // if > 0, only what is less than so far away
+  double dropped = 0;  // the share of the weights that become 0, the others grow
+  random_key random{};  // which of them
 
   /// Query i stands at position i, and nothing is hidden but what comes later.
   constexpr bool plain() const { return first == 0 && reach == 0; }
+  /// Of a part of the queries, which begins so many further on.
+  constexpr attention_view of_part(extent begin) const {
+    attention_view v = *this;
+    v.first += begin;
+    return v;
+  }
 };
 
 /// Which gradients of an attention are wanted.
@@ -133,11 +155,18 @@ constexpr extent attention_gradient_scratch(attention_steps const& s) {
          attention_row_of_biases(s);
 }
 
+/// What dropping weights adds to the arithmetic of one pass, as `dropout` of them would.
+constexpr extent attention_dropout_flops(attention_steps const& s, attention_view const& view) { return view.dropped > 0 ? s.weights() : 0; }
+
 constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extents const& e) {
   int const query_loop = l.along[0], memory_loop = l.along[1], key_loop = l.along[2], width_loop = l.along[3], distance_loop = l.along[4];
   auto const size = [&](int d) { return e.held[d]; };
   attention_steps s{.queries = size(query_loop), .memories = size(memory_loop), .depth = size(key_loop), .width = size(width_loop)};
+  s.places       = l.dim[query_loop];
+  s.all_memories = l.dim[memory_loop].size;
+  for (int d : l.operand[row]) s.rows.held[s.rows.rank] = e.held[d], s.rows.dim[s.rows.rank++] = l.dim[d];
   if (distance_loop >= 0) s.distances = size(distance_loop), s.at_zero = e.storage()[static_cast<std::size_t>(memory_loop)] - 1;
+  else s.biased = l.operands > int{bias} && l.operand[bias].count > 0;
   s.segments       = l.operands > int{memory_segment} && l.operand[memory_segment].count > 0;
   unsigned in_keys = 0;
   for (int d : l.operand[key]) in_keys |= 1U << d;
@@ -150,8 +179,8 @@ constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extent
     auto const strides   = strides_of(l.operand[k], e.storage());
     bool const in_memory = k == int{key} || k == int{value} || k == int{memory_segment};
     s.position[k]        = strides[in_memory ? memory_loop : query_loop];
-    s.element[k] =
-        k == int{bias} ? (distance_loop >= 0 ? strides[distance_loop] : 0) : strides[k == int{value} || k == int{result} ? width_loop : key_loop];
+    s.element[k]         = k == int{bias} ? strides[distance_loop >= 0 ? distance_loop : memory_loop]
+                                          : strides[k == int{value} || k == int{result} ? width_loop : key_loop];
   }
   return s;
 }
@@ -167,13 +196,16 @@ struct attend {
   attention_view view{};
   double scale = 0;  // 0 means 1 / sqrt(depth)
 
-  static constexpr meshtf::work work(attention_steps const& s) {
+  constexpr unsigned wishes() const { return detail::as_bits(view.dropped > 0); }
+  static constexpr attend with(unsigned w) { return {{.dropped = detail::has_bit(w, 0) ? 0.5 : 0}}; }
+
+  constexpr meshtf::work work(attention_steps const& s) const {
     extent const pairs = s.pairs.turns, shares = pairs * s.shares.turns, rows = shares * s.queries;
     return {
         .kind        = "attention",
         .flops       = s.scores_flops() + s.mixture_flops(),
-        .elementwise = s.softmax_flops(),
-        .bytes = ((rows + pairs * s.memories) * (s.depth + s.width) + shares * s.distances) * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
+        .elementwise = s.softmax_flops() + attention_dropout_flops(s, view),
+        .bytes = ((rows + pairs * s.memories) * (s.depth + s.width) + shares * s.biases()) * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_scratch(s); }
 };
@@ -190,9 +222,10 @@ struct attention_gradient {
   attention_view view{};
   double scale = 0;
 
-  constexpr unsigned wishes() const { return detail::as_bits(wants.query, wants.key, wants.value, wants.bias); }
+  constexpr unsigned wishes() const { return detail::as_bits(wants.query, wants.key, wants.value, wants.bias, view.dropped > 0); }
   static constexpr attention_gradient with(unsigned w) {
-    return {{detail::has_bit(w, 0), detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3)}};
+    return {{detail::has_bit(w, 0), detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3)},
+            {.dropped = detail::has_bit(w, 4) ? 0.5 : 0}};
   }
 
   constexpr meshtf::work work(attention_steps const& s) const {
@@ -201,8 +234,8 @@ struct attention_gradient {
     extent const read    = rows * (s.depth + 2 * s.width) + memories * (s.depth + s.width);
     return {.kind        = "attention",
             .flops       = attention_gradient_flops(s, wants),
-            .elementwise = s.softmax_flops(),
-            .bytes       = (read + written + shares * s.distances * (wants.bias ? 2 : 1)) * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
+            .elementwise = s.softmax_flops() + attention_dropout_flops(s, view),
+            .bytes       = (read + written + shares * s.biases() * (wants.bias ? 2 : 1)) * extent{sizeof(T)} + rows * extent{sizeof(computed<T>)}};
   }
   static constexpr extent scratch(attention_steps const& s) { return attention_gradient_scratch(s); }
 };
@@ -217,6 +250,14 @@ namespace detail {
 template<class L, class D>
 using whole_for_attention = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal, attention_along_split_dim<D, axes_of<L, D>>>;
 
+/// The verdict on dimensions that must be whole.
+template<class L, class S>
+struct all_whole_for_attention;
+template<class L, class... D>
+struct all_whole_for_attention<L, shape<D...>> {
+  using verdict = first_objection<whole_for_attention<L, D>...>;
+};
+
 /// The verdict on keys of shape `Given`, which may lack dimensions of `Expected`. If they have one other dimension, it may be that of grouped heads.
 template<class Expected, class Given, class Missing = without<Expected, Given>, class Strange = without<Given, Expected>>
 struct keys_objection : std::type_identity<memory_has_other_dims<Expected, Given>> {};
@@ -225,6 +266,10 @@ struct keys_objection<Expected, Given, Missing, shape<>> : std::type_identity<le
 template<class Expected, class Given, class Heads, class Groups>
   requires(Heads::size > Groups::size && Heads::size % Groups::size == 0)
 struct keys_objection<Expected, Given, shape<Heads>, shape<Groups>> : std::type_identity<heads_share_keys<Heads, Groups>> {};
+
+template<class Expected, class Given, class Heads, class Groups>
+  requires(Heads::size > Groups::size && Heads::size % Groups::size != 0)
+struct keys_objection<Expected, Given, shape<Heads>, shape<Groups>> : std::type_identity<heads_are_no_multiple<Heads, Groups>> {};
 
 template<class Expected, class Given, class Memory, class Key>
 using keys_verdict = std::conditional_t<Given::template has<Memory> && Given::template has<Key>, typename keys_objection<Expected, Given>::type,
@@ -248,25 +293,34 @@ struct width_of_values<Key, K, V, Q, shape<Key>, shape<Width>> {
   using verdict = legal;
 };
 
-/// The distances of a bias of shape `B`: the one dimension that it has and the queries do not.
-template<class Q, class B, class Strange = without<B, Q>>
-struct distances_of_bias {
+/// A bias of shape `B`. If it has the memory's dimension, it has an element for each score; otherwise one for each distance, along the one dimension
+/// that it has and the queries do not.
+template<class Query, class Memory, class Key, class Q, class B, class Strange = without<B, Q>>
+struct shape_of_bias {
+  using distance                = shape<>;
   static constexpr extent count = 0;
-  template<class Query, class Memory>
-  using verdict = term_has_other_dims<Q, B>;
+  using verdict                 = term_has_other_dims<Q, B>;
 };
-template<class Q, class Distance>
-struct distances_of_bias<Q, shape<>, Distance> {
+template<class Query, class Memory, class Key, class Q>
+struct shape_of_bias<Query, Memory, Key, Q, shape<>, shape<>> {
+  using distance                = shape<>;
   static constexpr extent count = 0;
-  template<class Query, class Memory>
-  using verdict = legal;
+  using verdict                 = legal;
 };
-template<class Q, class B, class Distance>
-struct distances_of_bias<Q, B, shape<Distance>> {
-  static constexpr extent count = Distance::size;
-  template<class Query, class Memory>
-  using verdict = std::conditional_t<(Distance::size >= Query::size + Memory::size - 1), legal,
-                                     bias_has_no_such_distances<Distance, Query::size + Memory::size - 1>>;
+template<class Query, class Memory, class Key, class Q, class B>
+struct shape_of_bias<Query, Memory, Key, Q, B, shape<Memory>> {
+  using distance                = shape<>;
+  static constexpr extent count = 0;
+  using verdict                 = std::conditional_t<B::template has<Key>, term_has_other_dims<Q, B>, legal>;
+};
+template<class Query, class Memory, class Key, class Q, class B, class Distance>
+  requires(!std::same_as<Distance, Memory>)
+struct shape_of_bias<Query, Memory, Key, Q, B, shape<Distance>> {
+  using distance                 = shape<Distance>;
+  static constexpr extent count  = Distance::size;
+  static constexpr extent needed = Query::size + Memory::size - 1;
+  using enough                   = std::conditional_t<(Distance::size >= needed), legal, bias_has_no_such_distances<Distance, needed>>;
+  using verdict                  = std::conditional_t<B::template has<Key> || B::template has<Query>, term_has_other_dims<Q, B>, enough>;
 };
 
 /// Segment ids of shape `S` for rows of shape `Rows`, of which they have `Along`.
@@ -282,9 +336,9 @@ constexpr auto plan_attention(shape<Distance...>, arrays_of<S...> arrays) {
 }  // namespace detail
 
 /// Queries of shape `Q` attend to keys of shape `K` and values of shape `V`: positions `Query` to positions `Memory` (in self-attention the same
-/// dimension), compared along `Key`. All other dimensions are batch dimensions: they may be split. Those that only the queries have share the keys
-/// and values, whose gradients owe the axes that split them; nothing else is sent. `B`, `QS` and `MS` are the shapes of a bias by distance and of
-/// segment ids, `shape<>` where there are none.
+/// dimension), compared along `Key`. All other dimensions are batch dimensions: they may be split. Those that only the queries have, also their own
+/// positions, share the keys and values, whose gradients owe the axes that split them; nothing else is sent. `B`, `QS` and `MS` are the shapes of a
+/// bias and of segment ids, `shape<>` where there are none.
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V, class B = shape<>, class QS = shape<>, class MS = shape<>>
 struct attention_plan {
   using memory    = std::conditional_t<std::same_as<Query, Memory>, Q, replaced<Q, Query, shape<Memory>>>;
@@ -292,14 +346,15 @@ struct attention_plan {
   using widths    = detail::width_of_values<Key, K, V, Q>;
   using width     = typename widths::type;
   using result    = std::conditional_t<std::same_as<width, Key>, Q, replaced<Q, Key, shape<width>>>;
-  using distance  = without<B, Q>;
+  using biases    = detail::shape_of_bias<Query, Memory, Key, Q, B>;
+  using distance  = typename biases::distance;
   using pairs     = without<row, shape<Query>>;
-  using full_bias = std::conditional_t<B::rank == 0, shape<>, united<pairs, distance>>;
+  using full_bias = std::conditional_t<B::rank == 0, shape<>, united<pairs, std::conditional_t<distance::rank == 0, shape<Query, Memory>, distance>>>;
   using loops     = united<united<united<Q, shape<Memory>>, shape<width>>, distance>;
-  using whole   = first_objection<detail::whole_for_attention<L, Query>, detail::whole_for_attention<L, Memory>, detail::whole_for_attention<L, Key>,
-                                  detail::whole_for_attention<L, width>>;
-  using terms   = first_objection<typename detail::distances_of_bias<Q, B>::template verdict<Query, Memory>, detail::segments_verdict<row, QS, Query>,
-                                  detail::segments_verdict<without<memory, shape<Key>>, MS, Memory>>;
+  using whole_dims = united<united<shape<Memory>, shape<Key>>, united<shape<width>, distance>>;
+  using whole      = typename detail::all_whole_for_attention<L, whole_dims>::verdict;
+  using terms      = first_objection<typename biases::verdict, detail::segments_verdict<row, QS, Query>,
+                                     detail::segments_verdict<without<memory, shape<Key>>, MS, Memory>>;
   using verdict = first_objection<detail::dims_are_in<Q, Query, Key>, detail::keys_verdict<memory, K, Memory, Key>, typename widths::verdict, terms,
                                   whole, placement_verdict_of<L, loops>>;
   using arrays =
@@ -308,10 +363,11 @@ struct attention_plan {
   static constexpr steps_under<L, attention_steps, loops> steps = detail::plan_attention<L, loops, Query, Memory, Key, width>(distance{}, arrays{});
 
   /// The elements of a row of the bias.
-  static constexpr extent distance_count = detail::distances_of_bias<Q, B>::count;
+  static constexpr extent distance_count = biases::count;
 
-  /// The gradients of keys and values are sums over what shares them.
+  /// The gradients of keys and values are sums over what shares them, that of a bias over the queries.
   static constexpr axis_set memory_owes = split_over<L, without<Q, K>> & ~split_over<L, K>;
+  static constexpr axis_set bias_owes   = split_over<L, shape<Query>> & ~split_over<L, full_bias>;
 };
 
 /// `legal`, or the objection to `attention<Query, Memory, Key>` of these shapes.

@@ -18,6 +18,8 @@ constexpr double root_half = 0.70710678118654752440;  // 1 / sqrt(key::size)
 struct each : dim<2> {};  // heads = group x each x ..., of which only group is in the keys
 struct breadth : dim<3> {};
 struct spans : dim<11> {};
+struct moments : dim<8> {};  // all of `left`
+struct longest : dim<15> {};
 
 }  // namespace
 
@@ -46,7 +48,41 @@ TEST_CASE("a bias by distance, with and without segments") {
   });
 }
 
-TEST_CASE("attention with shared keys, a window, segments and a bias is its composition") {
+TEST_CASE("split queries attend to all keys, which are gathered") {
+  // some layouts split the sequence `left`, all keep its other name whole
+  check_operation<shape<left, key>, shape<left, key>, shape<left, key>>([](auto const& q, auto const& k, auto const& v) {
+    auto const all_keys = rename<left, moments>(k), all_values = rename<left, moments>(v);
+    return std::tuple{attention<left, moments, key>(q, all_keys, all_values),
+                      attention<left, moments, key>(q, all_keys, all_values, {.causal = true}),
+                      attention<left, moments, key>(q, all_keys, all_values, {.causal = true, .window = 3, .dropout = 0.25, .random = {3}})};
+  });
+  check_operation<shape<left, plain_group, key>, shape<moments, key>, shape<moments, key>, shape<plain_group, longest>>(
+      []<class X>(X const& q, auto const& k, auto const& v, auto const& b) {
+        auto const ids  = floor_divide(iota<int, typename X::layout_type, left>(q.machine()), 3);
+        auto const keys = floor_divide(iota<int, typename X::layout_type, moments>(q.machine()), 3);
+        return attention<left, moments, key>(q, k, v, with_bias(b).and_segments(ids, keys), {.causal = true});
+      });
+}
+
+TEST_CASE("a bias for each score, and one for each position of the memory") {
+  check_operation<many, shape<past, heads, key>, shape<past, heads, key>, shape<past, moment, heads>>(
+      [](auto const& q, auto const& k, auto const& v, auto const& b) { return attention<moment, past, key>(q, k, v, with_bias(b)); });
+  check_operation<shape<left, key>, shape<moments, key>, shape<moments, key>, shape<left, moments>>(
+      [](auto const& q, auto const& k, auto const& v, auto const& b) {
+        return attention<left, moments, key>(q, k, v, with_bias(b), {.causal = true, .dropout = 0.25, .random = {3}});
+      });
+  check_operation<many, shape<past, key>, shape<past, key>, shape<heads, past>>(
+      [](auto const& q, auto const& k, auto const& v, auto const& b) { return attention<moment, past, key>(q, k, v, with_bias(b)); });
+}
+
+TEST_CASE("weights are dropped as dropout drops them, under every layout") {
+  check_operation<shape<batch, moment, heads, key>, shape<batch, moment, heads, key>, shape<batch, moment, heads, key>>(
+      [](auto const& q, auto const& k, auto const& v) {
+        return attention<moment, moment, key>(q, k, v, {.causal = true, .dropout = 0.4, .random = {1, 2}});
+      });
+}
+
+TEST_CASE("attention with shared keys, a window, segments, a bias and dropout is its composition") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, moment, heads, key> q{m, normal{1}};
     parameter<double, L, batch, moment, key> k{m, normal{2}}, v{m, normal{3}};
@@ -68,8 +104,9 @@ TEST_CASE("attention with shared keys, a window, segments and a bias is its comp
       auto const same     = equal(broadcast<batch, moment, past>(ids), broadcast<batch, moment, past>(old_ids));
       auto const seen     = logical_and(same, broadcast<batch, moment, past>(near));
       auto const masked   = where(broadcast<batch, heads, moment, past>(seen), scores, -1e30);
-      auto const weights  = softmax<past>(masked);
-      return einsum<batch, moment, heads, key>(weights, old_v);
+      // draws follow from the order of dimensions: that of q, then the memory
+      auto const weights = transpose<batch, moment, heads, past>(softmax<past>(masked));
+      return einsum<batch, moment, heads, key>(dropout(weights, 0.3, {.seed = 9, .stream = 5}), old_v);
     };
     auto const turn = [&](auto const& f) {
       auto const z    = f();
@@ -79,7 +116,10 @@ TEST_CASE("attention with shared keys, a window, segments and a bias is its comp
       zero_gradients(parameters(q, k, v, bias));
       return found;
     };
-    auto const a = turn([&] { return attention<moment, moment, key>(q, k, v, with_bias(bias).and_segments(ids), {.causal = true, .window = 3}); });
+    auto const a = turn([&] {
+      return attention<moment, moment, key>(q, k, v, with_bias(bias).and_segments(ids),
+                                            {.causal = true, .window = 3, .dropout = 0.3, .random = {.seed = 9, .stream = 5}});
+    });
     auto const b = turn(composed);
     see(a);
     [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -16,10 +16,12 @@ inline namespace v0 {
 
 /// Options of `attention`. The query number i stands at position first + i of the memory.
 struct attention_options {
-  bool causal   = false;   // a position sees itself and those before it only
-  double scale  = 0;       // of the scores; 0 means 1 / sqrt(size of Key)
-  extent window = 0;      // if > 0, a position sees only itself and those less than `window` away: with `causal` the last `window`
-  extent first  = 0;      // where the queries stand, for instance at the end of what a cache holds
+  bool causal    = false;  // a position sees itself and those before it only
+  double scale   = 0;      // of the scores; 0 means 1 / sqrt(size of Key)
+  extent window  = 0;      // if > 0, a position sees only itself and those less than `window` away: with `causal` the last `window`
+  extent first   = 0;      // where the queries stand, for instance at the end of what a cache holds
+  double dropout = 0;      // the probability with which a weight becomes 0; the others are divided by 1 - dropout
+  random_key random{};     // which weights; each use in each step wants a key of its own
 };
 
 namespace detail {
@@ -76,9 +78,17 @@ constexpr void expect_in_memory(attention_options const& o, extent queries, exte
   if (o.first > 0 && o.causal && o.first + queries > memories)
     throw software_error("attention of " + std::to_string(queries) + " positions of " + std::string{name_of<Query>()} + " starts at " +
                          std::to_string(o.first) + ", beyond the " + std::to_string(memories) + " of " + std::string{name_of<Memory>()});
+  if (!(o.dropout >= 0 && o.dropout < 1))
+    throw software_error("attention drops a share of at least 0 and less than 1, got " + std::to_string(o.dropout));
   if (distances > 0 && o.first + queries + memories - 1 > distances)
     throw software_error("the bias of attention has " + std::to_string(distances) + " distances, and queries from position " +
                          std::to_string(o.first) + " on need " + std::to_string(o.first + queries + memories - 1));
+}
+
+/// The search for a layout splits none of these dimensions.
+template<class L, class... D>
+constexpr void keep_all_whole(machine<L>& m, shape<D...>) {
+  (m.keep_whole(placed_dims<L, shape<D>>[0]), ...);
 }
 
 /// The bias with all dimensions of the pairs, so that each process adds up the gradient of each pair by itself.
@@ -124,7 +134,8 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
       expect_in_memory<Query, Memory>(options, m.counted().template of<Query>(), m.counted().template of<Memory>(), plan::distance_count);
     auto z         = result_type::uninitialised(m);
     auto log_total = tensor_of<computed<T>, L, typename plan::row>::uninitialised(m);
-    attention_view const view{options.causal, options.first, options.window};
+    if constexpr (is_undecided<L>) keep_all_whole<L>(m, typename plan::whole_dims{});
+    attention_view const view{options.causal, options.first, options.window, options.dropout, options.random};
     attention_arrays<T> const all{
         q.data(), k.data(), v.data(), z.data(), log_total.data(), b.data(), terms.query_segments.data(), terms.memory_segments.data()};
     m.run(task::attend<T>{view, options.scale}, plan::steps, all);
@@ -153,7 +164,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
         if (wants.key) contribute(k.target(), dk, plan::memory_owes, why);
         if (wants.value) contribute(v.target(), dv, plan::memory_owes, why);
         if constexpr (!std::is_same_v<B, no_term>)
-          if (wants.bias) contribute(b.target(), db);
+          if (wants.bias) contribute(b.target(), db, plan::bias_owes, why);
       });
     return z;
   }
@@ -161,9 +172,11 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
 
 }  // namespace detail
 
-/// A bias by distance for `attention`: b has one dimension that the queries do not have, `Distance`, and any of their batch dimensions, such as
-/// heads. The score of position i and position j of the memory gets the element number i - j + Memory::size - 1, so there are Query::size +
-/// Memory::size - 1 of them, or more. `nn::alibi` and `nn::relative_bias` make such.
+/// A bias for `attention`, which is added to the scores. It has any of the queries' batch dimensions, such as heads, and
+///
+/// - `Memory`, and perhaps `Query`: an element for each score, or for each position of the memory. `nn::contextual_bias` makes such; or
+/// - one dimension that the queries do not have, `Distance`: the score of position i and position j of the memory gets the element number
+///   i - j + Memory::size - 1, so there are Query::size + Memory::size - 1 of them, or more. `nn::alibi` and `nn::relative_bias` make such.
 template<Tensor B>
 constexpr auto with_bias(B const& b) {
   return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::none, detail::none};
@@ -193,7 +206,14 @@ constexpr auto with_segments(S const& ids) {
 /// Up to rounding it equals `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)` with masked scores. It works in the
 /// cache, one head of one sequence at a time, skips blocks that the mask or the window hides, and keeps one number for each query, from which the
 /// gradient recomputes the weights. Nothing is sent; the gradients of keys and values owe the axes that split what shares them. `flops()` counts the
-/// products in full, as the composition does. Errors: `attention_verdict`; `software_error` if causal queries stand beyond the memory.
+/// products in full, as the composition does.
+///
+/// If `Query` is split, `Memory` is another dimension that is whole: each process has the queries of its part, which stand where they stand in the
+/// whole, and all keys and values. `rename<length, memory>(k)` gathers them.
+///
+/// With `dropout`, weights are dropped as `dropout(weights, rate, random)` drops them if they have the dimensions of q without `Key`, then `Memory`:
+/// the same under every layout, and drawn again for the gradient. Errors: `attention_verdict`; `software_error` if causal queries stand beyond the
+/// memory.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Dao et al., FlashAttention (2022), for the gradient from one number a row; Ainslie
 /// et al., GQA (2023), for keys that heads share; Beltagy et al., Longformer (2020), 3.1, for the window.
 template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V>
@@ -207,7 +227,7 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
 ///
 ///     auto z = attention<length, length, key>(q, k, v, with_bias(slopes).and_segments(ids), {.causal = true});
 ///
-/// The bias becomes a copy with all batch dimensions. Its gradient is the sum over these.
+/// The bias becomes a copy with all batch dimensions, and with `Query`, if it has an element for each score. Its gradient is the sum over these.
 template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V, class B, class QS, class MS>
 constexpr auto attention(X const& queries, K const& keys, V const& values, detail::attention_terms<B, QS, MS> const& terms,
                          attention_options options = {}, std::source_location at = std::source_location::current()) {
