@@ -1,4 +1,5 @@
 // error: displaced_dim_is_split<
+// error: reshard_for<
 // error: meshtf: flip can't work along this dimension
 #include <meshtf/ops/shape/flip.hpp>
 #include <meshtf/planning.hpp>

@@ -1,4 +1,5 @@
 // error: rolled_parts_differ<
+// error: reshard_for<
 // error: meshtf: roll can't work along this dimension
 #include <meshtf/ops/shape/shift.hpp>
 #include <meshtf/planning.hpp>

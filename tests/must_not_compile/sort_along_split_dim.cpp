@@ -1,4 +1,5 @@
 // error: sort_along_split_dim<
+// error: reshard_for<
 // error: meshtf: sort can't work along this dimension
 #include <meshtf/ops/reduce/sort.hpp>
 #include <meshtf/planning.hpp>

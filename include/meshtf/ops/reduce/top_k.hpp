@@ -79,7 +79,7 @@ constexpr auto top_k(X const& operand, ordering how = {.descending = true}, std:
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = top_k_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along, K>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: top_k<...>(finish(x))");
-  static_assert(accepted<verdict>, "meshtf: top_k can't take so many elements along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: top_k can't take so many elements along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
