@@ -53,6 +53,12 @@ static_assert(std::same_as<concat_verdict<by_rest, batch, s<rest>, s<head>, s<he
 static_assert(std::same_as<verdict<clash, s<batch, tail, model>, s<batch, middle, model>, s<batch, head, model>>,
                            one_axis_splits_two_dims<rows, batch, model>>);
 
+struct counted_part : up_to<5> {};
+struct counted_whole : up_to<10> {};
+static_assert(std::same_as<verdict<by_batch, s<batch, head>, s<batch, middle>, s<batch, counted_part>>, concatenated_dim_is_counted<counted_part>>);
+static_assert(std::same_as<concat_verdict<by_batch, counted_whole, s<batch, tail>, s<batch, middle>, s<batch, head>>,
+                           concatenated_dim_is_counted<counted_whole>>);
+
 // for each of four of the batch, whole lines of a part
 constexpr part_steps place = three::place<s<batch, middle, model>>;
 static_assert(place.copy.rank == 2 && place.copy.size[0] == 4 && place.copy.size[1] == 3 * 16 && place.stride == 16);

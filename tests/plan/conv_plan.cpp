@@ -1,5 +1,6 @@
 // If it compiles, it passes.
 #include <meshtf/plan/conv_plan.hpp>
+#include <meshtf/plan/pool_plan.hpp>
 
 namespace {
 
@@ -47,6 +48,12 @@ static_assert(by_hand.windows(5, 3) == 6 && by_hand.before(5, 3) == 2);
 static_assert(same.elements(5, 3, 0) == 2 && same.elements(5, 3, 1) == 3 && same.elements(5, 3, 4) == 2 && same.fewest(5, 3) == 2);
 static_assert(thin.elements(4, 3, 0) == 2 && thin.elements(4, 3, 3) == 2 && thin.elements(2, 3, 1) == 1 && thin.fewest(2, 3) == 1);
 static_assert(by_hand.elements(5, 2, 0) == 0 && by_hand.elements(5, 2, 1) == 1 && by_hand.fewest(5, 2) == 0 && whole_windows.fewest(7, 2) == 2);
+
+// the first and the last of these windows lie in what was added
+struct nowhere : layout<grid> {};
+struct sixteen : dim<16> {};
+static_assert(std::same_as<pool_verdict<nowhere, x, window<height, k_h, sixteen, padding<3, 3>>>, window_has_no_element<k_h, height>>);
+static_assert(is_legal<pool_verdict<nowhere, x, window<height, k_h, height>>>);
 
 // what parts need of each other
 using by_rows = detail::window_under<by_space, window<height, k_h>>;

@@ -1,5 +1,5 @@
 // If it compiles, it passes.
-#include <meshtf/plan/stack_plan.hpp>
+#include <meshtf/ops/shape/stack.hpp>
 
 namespace {
 
@@ -31,6 +31,8 @@ static_assert(std::same_as<stack_verdict<by_both, x, three, 0, 3>, one_axis_spli
 static_assert(std::same_as<stack_verdict<by_model, x, three, 0, 2>, stack_has_other_size<three, 2>>);
 static_assert(std::same_as<stack_verdict<by_model, x, three, 3, 3>, stack_has_no_such_place<x, 3>>);
 static_assert(std::same_as<stack_verdict<by_model, x, three, -1, 3>, stack_has_no_such_place<x, -1>>);
+static_assert(std::same_as<detail::stacks_with<x, shape<model, batch>>, stacked_dims_differ<x, shape<model, batch>>>);
+static_assert(is_legal<detail::stacks_with<x, x>>);
 static_assert(std::same_as<stack_verdict<by_model, x, some, 0, 3>, stacked_dim_is_counted<some>>);
 static_assert(std::same_as<stack_verdict<by_model, shape<three, model>, three, 0, 3>, dim_appears_twice<three>>);
 static_assert(std::same_as<stack_verdict<clash, x, three, 0, 3>, one_axis_splits_two_dims<rows, batch, model>>);
