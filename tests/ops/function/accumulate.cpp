@@ -1,4 +1,5 @@
 // accumulate: micro-batches have the loss and the gradients of the whole batch, for less memory, and each gradient is sent once.
+// Also of bools and padded dimensions.
 // test: processes 1 2 4
 #include <string_view>
 
@@ -56,8 +57,58 @@ static_assert(figures<4, quarter, by_both>().first == figures<1, batch, by_both>
 static_assert(figures<4, quarter, by_both>().second < figures<1, batch, by_both>().second);
 static_assert(figures<2, half, one_process>().second < figures<1, batch, one_process>().second);
 
+// ---- bools, integers, and a batch that is not cut evenly
+
+struct many : dim<14> {};
+struct seven : dim<7> {};
+struct padded_batch : layout<two_by_two, padded<many, rows, cols>, padded<seven, rows, cols>> {};
+struct even_batch : layout<pair, split<many, line>, padded<seven, line>> {};
+struct by_turn : layout<two_by_two, split<hidden, rows, cols>> {};
+
+template<int N, class Micro>
+struct masked {
+  template<Layout L>
+  constexpr void operator()(machine<L>& m, witness const& see) const {
+    parameter<double, L, in, hidden> w{m, normal{1}};
+    auto const x      = random_normal<double, L, many, in>(m, {3});
+    auto const chosen = less(sum<in>(x), 0.3);
+    auto const times  = iota<int, L, many>(m);
+    auto const loss   = accumulate<N>([&](extent i) {
+      auto const h   = square(einsum<Micro, hidden>(micro_batch<many, Micro>(x, i), w));
+      auto const old = cast<double>(micro_batch<many, Micro>(times, i));
+      return sum(where(micro_batch<many, Micro>(chosen, i), h, tanh(h)) * old);
+    });
+    see(loss);
+    see(finish(gradient(w)));
+    if constexpr (N == 2) {
+      see(cast<int>(micro_batch<many, Micro>(chosen, 1)));
+      see(micro_batch<many, Micro>(times, 0));
+      see(micro_batch<many, Micro>(x, 1));
+    }
+  }
+};
+
+// 14 in 2 parts are 7 and 7, of which no part has 4 and 3 pairs
+static_assert(!accepted<reshape_plan<even_batch, shape<seven, detail::turn<2>>, many, shape<seven, detail::turn<2>>>::verdict>);
+static_assert(accepted<reshape_plan<padded_batch, shape<seven, detail::turn<2>>, many, shape<seven, detail::turn<2>>>::verdict>);
+
+template<Layout L>
+void check_masked() {
+  check_under<L>(masked<1, many>{}, run<one_process>(masked<1, many>{}), 1e-12);
+  check_under<L>(masked<2, seven>{}, run<one_process>(masked<2, seven>{}), 1e-12);
+  compare(
+      run<one_process>(masked<1, many>{}),
+      [] {
+        auto all = run<one_process>(masked<2, seven>{});
+        all.all.resize(2);
+        return all;
+      }(),
+      1e-12, "two micro-batches");
+}
+
 }  // namespace
 
+TEST_CASE("micro-batches of bools and integers, and of a padded batch", "[4]") { check_masked<padded_batch>(), check_masked<by_turn>(); }
 TEST_CASE("micro-batches in one process", "[1]") { check_layout<one_process>(); }
 TEST_CASE("micro-batches of a split batch", "[2]") { check_layout<by_batch>(); }
 TEST_CASE("micro-batches of a split batch and split layers", "[4]") { check_layout<by_both>(); }
