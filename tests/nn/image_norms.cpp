@@ -1,8 +1,8 @@
 // The layers batch_norm, group_norm, conv and conv_block: running statistics, evaluations, names; beside PyTorch. See tests/golden/README.md.
 // test: processes 1 2 3 4
+#include "../golden.hpp"
 #include "../zoo.hpp"
 
-#include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/nn/batch_norm.hpp>
 #include <meshtf/nn/conv.hpp>
 #include <meshtf/nn/group_norm.hpp>
@@ -71,27 +71,9 @@ struct space : layout<zoo::two_by_two, split<height, zoo::rows>, padded<width, z
 struct both : layout<zoo::two_by_two, split<batch, zoo::rows>, split<height, zoo::cols>> {};
 struct by_channels : layout<zoo::two_by_two, split<batch, zoo::rows>, split<channels, zoo::cols>, split<member, zoo::cols>> {};
 
-safetensors_reader const& golden() {
-  static safetensors_reader const file{MESHTF_TESTS_FOLDER "/golden/norms.safetensors"};
+golden_arrays const& golden() {
+  static golden_arrays const file{"norms"};
   return file;
-}
-
-template<class L, class... D>
-auto golden_tensor(machine<L>& m, std::string const& name) {
-  auto const elements = golden().read<double>(name);
-  std::vector<std::size_t> const extents{static_cast<std::size_t>(D::size)...};
-  return from_global<double, L, D...>(m, xt::adapt(elements, extents));
-}
-
-template<class X>
-double distance(X const& x, std::string const& name) {
-  auto const all      = to_global(x);
-  auto const expected = golden().read<double>(name);
-  REQUIRE(all.size() == expected.size());
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (double const d = std::abs(all.data()[i] - expected[i]); !(d <= most)) most = std::isfinite(d) ? d : 1e300;
-  return most;
 }
 
 /// Result and gradients of `layer(x)`, whose scale and bias have the dimensions `C...`.
@@ -99,15 +81,15 @@ template<class L, class... X, class... C>
 void compare(machine<L>& m, std::string const& name, auto& layer, shape<X...>, shape<C...>) {
   CAPTURE(name);
   parameter<double, L, X...> x{m};
-  x            = golden_tensor<L, X...>(m, "x");
-  layer.scale  = golden_tensor<L, C...>(m, "scale");
-  layer.bias   = golden_tensor<L, C...>(m, "bias");
+  x            = golden().tensor<double, L, X...>(m, "x");
+  layer.scale  = golden().tensor<double, L, C...>(m, "scale");
+  layer.bias   = golden().tensor<double, L, C...>(m, "bias");
   auto const z = layer(x);
-  CHECK(distance(z, name + ".result") < 1e-12);
-  backward(sum(z * golden_tensor<L, X...>(m, "weights")));
-  CHECK(distance(finish(gradient(x)), name + ".gradient.x") < 1e-11);
-  CHECK(distance(finish(gradient(layer.scale)), name + ".gradient.scale") < 1e-11);
-  CHECK(distance(finish(gradient(layer.bias)), name + ".gradient.bias") < 1e-11);
+  CHECK(golden().distance(z, name + ".result") < 1e-12);
+  backward(sum(z * golden().tensor<double, L, X...>(m, "weights")));
+  CHECK(golden().distance(finish(gradient(x)), name + ".gradient.x") < 1e-11);
+  CHECK(golden().distance(finish(gradient(layer.scale)), name + ".gradient.scale") < 1e-11);
+  CHECK(golden().distance(finish(gradient(layer.bias)), name + ".gradient.bias") < 1e-11);
 }
 
 template<class L>
@@ -117,12 +99,12 @@ void compare_all() {
   using image = shape<batch, height, width, channels>;
   nn::batch_norm<double, L, channels> by_batch{m};
   compare<L>(m, "batch", by_batch, image{}, shape<channels>{});
-  by_batch(golden_tensor<L, batch, height, width, channels>(m, "again"));
-  CHECK(distance(by_batch.running_mean, "running_mean") < 1e-13);
-  CHECK(distance(by_batch.running_variance, "running_variance") < 1e-13);
+  by_batch(golden().tensor<double, L, batch, height, width, channels>(m, "again"));
+  CHECK(golden().distance(by_batch.running_mean, "running_mean") < 1e-13);
+  CHECK(golden().distance(by_batch.running_variance, "running_variance") < 1e-13);
   {
     no_gradient const guard{m};
-    CHECK(distance(by_batch(golden_tensor<L, batch, height, width, channels>(m, "x")), "evaluated") < 1e-12);
+    CHECK(golden().distance(by_batch(golden().tensor<double, L, batch, height, width, channels>(m, "x")), "evaluated") < 1e-12);
   }
   nn::group_norm<double, L, shape<group, member>, height, width, member> by_group{m};
   by_group.epsilon = 1e-3;
@@ -133,17 +115,17 @@ void compare_all() {
   nn::conv_block<double, L, channels, made, nn::batch_norm<double, L, made>, nn::rectified, window<height, k_h>, window<width, k_w>> block{m,
                                                                                                                                            zeros{}};
   parameter<double, L, batch, height, width, channels> x{m};
-  x                     = golden_tensor<L, batch, height, width, channels>(m, "x");
-  block.filtered.filter = golden_tensor<L, k_h, k_w, channels, made>(m, "filter");
-  block.norm.scale      = golden_tensor<L, made>(m, "scale");
-  block.norm.bias       = golden_tensor<L, made>(m, "bias");
+  x                     = golden().tensor<double, L, batch, height, width, channels>(m, "x");
+  block.filtered.filter = golden().tensor<double, L, k_h, k_w, channels, made>(m, "filter");
+  block.norm.scale      = golden().tensor<double, L, made>(m, "scale");
+  block.norm.bias       = golden().tensor<double, L, made>(m, "bias");
   auto const z          = block(x);
-  CHECK(distance(z, "block.result") < 1e-11);
-  backward(sum(z * golden_tensor<L, batch, height, width, made>(m, "weights")));
-  CHECK(distance(finish(gradient(x)), "block.gradient.x") < 1e-10);
-  CHECK(distance(finish(gradient(block.filtered.filter)), "block.gradient.filter") < 1e-10);
-  CHECK(distance(finish(gradient(block.norm.scale)), "block.gradient.scale") < 1e-10);
-  CHECK(distance(finish(gradient(block.norm.bias)), "block.gradient.bias") < 1e-10);
+  CHECK(golden().distance(z, "block.result") < 1e-11);
+  backward(sum(z * golden().tensor<double, L, batch, height, width, made>(m, "weights")));
+  CHECK(golden().distance(finish(gradient(x)), "block.gradient.x") < 1e-10);
+  CHECK(golden().distance(finish(gradient(block.filtered.filter)), "block.gradient.filter") < 1e-10);
+  CHECK(golden().distance(finish(gradient(block.norm.scale)), "block.gradient.scale") < 1e-10);
+  CHECK(golden().distance(finish(gradient(block.norm.bias)), "block.gradient.bias") < 1e-10);
 }
 
 }  // namespace

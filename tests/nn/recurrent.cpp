@@ -1,10 +1,11 @@
 // An LSTM and a GRU as loops of C++, beside PyTorch: 0, 1, 7 and 500 turns, and a loop that ends when the state no longer changes. See
 // tests/golden/README.md.
 // test: processes 1 4
-#include "../catch.hpp"
+#include "../golden.hpp"
 
-#include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/meshtf.hpp>
+
+#include "../catch.hpp"
 
 #if MESHTF_WITH_JANSSON
 
@@ -28,27 +29,9 @@ struct square_grid : mesh<rows, cols> {};
 struct whole : layout<alone> {};
 struct mixed : layout<square_grid, split<batch, rows>, split<hidden, cols>> {};
 
-safetensors_reader const& golden() {
-  static safetensors_reader const file{MESHTF_TESTS_FOLDER "/golden/recurrent.safetensors"};
+golden_arrays const& golden() {
+  static golden_arrays const file{"recurrent"};
   return file;
-}
-
-template<class L, class... D>
-tensor<double, L, D...> golden_tensor(machine<L>& m, std::string const& name) {
-  auto const elements = golden().read<double>(name);
-  std::vector<std::size_t> const extents{static_cast<std::size_t>(D::size)...};
-  return from_global<double, L, D...>(m, xt::adapt(elements, extents));
-}
-
-template<class X>
-double distance(X const& x, std::string const& name) {
-  auto const all      = to_global(x);
-  auto const expected = golden().read<double>(name);
-  REQUIRE(all.size() == expected.size());
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (double const difference = std::abs(all.data()[i] - expected[i]); !(difference <= most)) most = difference;
-  return most;
 }
 
 /// The weights of a cell with so many gates.
@@ -59,10 +42,10 @@ struct weights {
   parameter<double, L, Gates, hidden> input_bias, state_bias;
 
   weights(machine<L>& m, std::string const& name) : from_input{m, zeros{}}, from_state{m, zeros{}}, input_bias{m, zeros{}}, state_bias{m, zeros{}} {
-    from_input = golden_tensor<L, in, Gates, hidden>(m, name + ".weight_ih");
-    from_state = golden_tensor<L, state_before, Gates, hidden>(m, name + ".weight_hh");
-    input_bias = golden_tensor<L, Gates, hidden>(m, name + ".bias_ih");
-    state_bias = golden_tensor<L, Gates, hidden>(m, name + ".bias_hh");
+    from_input = golden().tensor<double, L, in, Gates, hidden>(m, name + ".weight_ih");
+    from_state = golden().tensor<double, L, state_before, Gates, hidden>(m, name + ".weight_hh");
+    input_bias = golden().tensor<double, L, Gates, hidden>(m, name + ".bias_ih");
+    state_bias = golden().tensor<double, L, Gates, hidden>(m, name + ".bias_hh");
   }
 
   /// What each gate gets from the input, and from the state.
@@ -118,8 +101,8 @@ void compare(process_mesh<typename L::mesh_type>& m, loop const& how) {
   Cell<L> net{m};
   parameter<double, L, batch, hidden> first{m, zeros{}};
   parameter<double, L, time, batch, in> inputs{m, zeros{}};
-  first  = golden_tensor<L, batch, hidden>(m, "first");
-  inputs = golden_tensor<L, time, batch, in>(m, "inputs");
+  first  = golden().tensor<double, L, batch, hidden>(m, "first");
+  inputs = golden().tensor<double, L, time, batch, in>(m, "inputs");
 
   tensor<double, L, batch, hidden> h = copy(first);
   int taken                          = 0;
@@ -133,15 +116,15 @@ void compare(process_mesh<typename L::mesh_type>& m, loop const& how) {
       if (same_on_all(change, 1.) < how.least_change) break;
     }
   }
-  CHECK(taken == golden().read<int>(name + ".taken").at(0));
-  CHECK(distance(h, name + ".state") < 1e-12);
-  backward(sum(h * golden_tensor<L, batch, hidden>(m, "probe")));
-  CHECK(distance(finish(gradient(first)), name + ".gradient.first") < 1e-12);
-  CHECK(distance(finish(gradient(inputs)), name + ".gradient.inputs") < 1e-12);
-  CHECK(distance(finish(gradient(net.w.from_input)), name + ".gradient.weight_ih") < 1e-11);
-  CHECK(distance(finish(gradient(net.w.from_state)), name + ".gradient.weight_hh") < 1e-11);
-  CHECK(distance(finish(gradient(net.w.input_bias)), name + ".gradient.bias_ih") < 1e-11);
-  CHECK(distance(finish(gradient(net.w.state_bias)), name + ".gradient.bias_hh") < 1e-11);
+  CHECK(taken == golden().file().read<int>(name + ".taken").at(0));
+  CHECK(golden().distance(h, name + ".state") < 1e-12);
+  backward(sum(h * golden().tensor<double, L, batch, hidden>(m, "probe")));
+  CHECK(golden().distance(finish(gradient(first)), name + ".gradient.first") < 1e-12);
+  CHECK(golden().distance(finish(gradient(inputs)), name + ".gradient.inputs") < 1e-12);
+  CHECK(golden().distance(finish(gradient(net.w.from_input)), name + ".gradient.weight_ih") < 1e-11);
+  CHECK(golden().distance(finish(gradient(net.w.from_state)), name + ".gradient.weight_hh") < 1e-11);
+  CHECK(golden().distance(finish(gradient(net.w.input_bias)), name + ".gradient.bias_ih") < 1e-11);
+  CHECK(golden().distance(finish(gradient(net.w.state_bias)), name + ".gradient.bias_hh") < 1e-11);
 }
 
 template<class L>

@@ -1,9 +1,10 @@
 // Operations beside Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout. See tests/golden/README.md.
 // test: processes 1 3 4
-#include "../catch.hpp"
+#include "../golden.hpp"
 
-#include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/meshtf.hpp>
+
+#include "../catch.hpp"
 
 #if MESHTF_WITH_JANSSON
 
@@ -31,36 +32,14 @@ struct whole : layout<alone> {};
 struct uneven : layout<by_three, padded<hidden, third>, padded<vocab, third>> {};
 struct mixed : layout<by_four, split<batch, rows>, split<hidden, cols>, split<vocab, cols>> {};
 
-safetensors_reader const& golden() {
-  static safetensors_reader const file{MESHTF_TESTS_FOLDER "/golden/operations.safetensors"};
+golden_arrays const& golden() {
+  static golden_arrays const file{"operations"};
   return file;
-}
-
-/// The golden array `name`, as the operand of an operation: this process's part.
-template<class T, class L, class... D>
-auto golden_tensor(machine<L>& m, std::string const& name) {
-  auto const elements = golden().read<T>(name);
-  std::vector<std::size_t> const extents{static_cast<std::size_t>(D::size)...};
-  return from_global<T, L, D...>(m, xt::adapt(elements, extents));
-}
-
-/// The largest difference of an element from the golden array `name`; infinite if one is not a number, or there are more or fewer of them.
-template<class X>
-double distance(X const& x, std::string const& name) {
-  auto const all      = to_global(x);
-  auto const expected = golden().read<typename X::element_type>(name);
-  if (all.size() != expected.size()) return std::numeric_limits<double>::infinity();
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    double const difference = std::abs(static_cast<double>(all.data()[i]) - static_cast<double>(expected[i]));
-    if (!(difference <= most)) most = std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
-  }
-  return most;
 }
 
 template<class T, class L, class... Z>
 auto weighted(tensor<T, L, Z...> const& z, std::string const& weights) {
-  return sum(z * golden_tensor<T, L, Z...>(z.machine(), weights));
+  return sum(z * golden().tensor<T, L, Z...>(z.machine(), weights));
 }
 
 constexpr double close = 1e-9;  // both sides compute in double
@@ -71,7 +50,7 @@ struct operand {
   std::string name;
   parameter<double, L, D...> value;
 
-  operand(machine<L>& m, std::string n) : name{std::move(n)}, value{m, zeros{}} { value = golden_tensor<double, L, D...>(m, name); }
+  operand(machine<L>& m, std::string n) : name{std::move(n)}, value{m, zeros{}} { value = golden().tensor<double, L, D...>(m, name); }
 };
 
 /// f(operands...) has the result and the gradients that the file has under `name`.
@@ -79,13 +58,13 @@ template<class F, class... X>
 void compare(std::string const& name, F const& f, X&... x) {
   CAPTURE(name);
   auto const z = f(x.value...);
-  CHECK(distance(z, name + ".result") <= close);
+  CHECK(golden().distance(z, name + ".result") <= close);
   if constexpr (FloatingElement<typename decltype(f(x.value...))::element_type>) {
     if (!z.needs_gradient()) return;  // a function that jumps: the file has zeros
     backward(weighted(z, name + ".weights"));
     auto const check = [&](auto& w) {
       CAPTURE(w.name);
-      CHECK(distance(finish(gradient(w.value)), name + ".gradient." + w.name) <= close);
+      CHECK(golden().distance(finish(gradient(w.value)), name + ".gradient." + w.name) <= close);
       w.value.zero_gradient();
     };
     (check(x), ...);
@@ -102,7 +81,7 @@ void compare_all(boost::mpi::communicator const& world) {
   operand<L, hidden, model> back{m, "back"};
   operand<L, vocab, model> table{m, "table"};
   operand<L, batch, length, vocab> logits{m, "logits"};
-  auto const ids = golden_tensor<int, L, batch, length>(m, "ids");
+  auto const ids = golden().tensor<int, L, batch, length>(m, "ids");
 
   compare("sin", [](auto const& v) { return sin(v); }, x);
   compare("cos", [](auto const& v) { return cos(v); }, x);
@@ -184,7 +163,7 @@ void compare_all(boost::mpi::communicator const& world) {
   compare("concat", [](auto const& v) { return concat<twelve>(v, rename<length, memory>(v)); }, sequence);
   compare("gather", [&](auto const& v) { return gather<vocab>(v, ids); }, table);
   compare("scatter_add", [&](auto const& v) { return scatter_add<vocab>(tensor<double, L, vocab, model>{m}, ids, v); }, sequence);
-  CHECK(distance(one_hot<vocab, double>(ids), "one_hot.result") == 0);
+  CHECK(golden().distance(one_hot<vocab, double>(ids), "one_hot.result") == 0);
   compare("softmax_cross_entropy", [&](auto const& v) { return softmax_cross_entropy<vocab>(v, ids, {.z_loss = 1e-2}); }, logits);
 }
 

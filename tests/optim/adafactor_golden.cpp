@@ -1,9 +1,10 @@
 // Adafactor beside Mesh TensorFlow: the same weights after three steps, whatever the layout. See tests/golden/README.md.
 // test: processes 1 3 4
-#include "../catch.hpp"
+#include "../golden.hpp"
 
-#include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/meshtf.hpp>
+
+#include "../catch.hpp"
 
 #if MESHTF_WITH_JANSSON
 
@@ -28,25 +29,9 @@ struct whole : layout<alone> {};
 struct uneven : layout<by_three, padded<hidden, third>> {};
 struct mixed : layout<by_four, split<in, rows>, split<out, cols>> {};
 
-safetensors_reader const& golden() {
-  static safetensors_reader const file{MESHTF_TESTS_FOLDER "/golden/adafactor.safetensors"};
+golden_arrays const& golden() {
+  static golden_arrays const file{"adafactor"};
   return file;
-}
-
-template<class L, class... D>
-tensor<float, L, D...> golden_tensor(machine<L>& m, std::string const& name) {
-  auto const elements = golden().read<float>(name);
-  return from_global<float, L, D...>(m, xt::adapt(elements, std::vector<std::size_t>{static_cast<std::size_t>(D::size)...}));
-}
-
-template<class X>
-double distance(X const& x, std::string const& name) {
-  auto const all      = to_global(x);
-  auto const expected = golden().read<float>(name);
-  REQUIRE(all.size() == expected.size());
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) most = std::max(most, std::abs(double{all.data()[i]} - double{expected[i]}));
-  return most;
 }
 
 /// `choose` sets the options.
@@ -60,14 +45,14 @@ void check(std::string const& name, void (*choose)(adafactor&)) {
   parameter<float, L, hidden, in, out> deep{m, zeros{}};
   parameter<float, L, out> b{m, zeros{}};
   auto const with_each = [&](auto const& f) { f("w", w), f("deep", deep), f("b", b); };
-  with_each([&]<class... D>(std::string const& which, parameter<float, L, D...>& p) { p = golden_tensor<L, D...>(m, which); });
+  with_each([&]<class... D>(std::string const& which, parameter<float, L, D...>& p) { p = golden().tensor<float, L, D...>(m, which); });
   for (int t = 0; t < 3; ++t) {
     with_each([&]<class... D>(std::string const& which, parameter<float, L, D...>& p) {
-      backward(sum(p * golden_tensor<L, D...>(m, which + ".gradient." + std::to_string(t))));
+      backward(sum(p * golden().tensor<float, L, D...>(m, which + ".gradient." + std::to_string(t))));
     });
     opt.step(parameters(w, deep, b));
   }
-  with_each([&](std::string const& which, auto& p) { CHECK(distance(p, name + "." + which) <= 3e-6); });
+  with_each([&](std::string const& which, auto& p) { CHECK(golden().distance(p, name + "." + which) <= 3e-6); });
 }
 
 template<Layout L>

@@ -1,9 +1,10 @@
 // Convolutions and pooling beside PyTorch and TensorFlow: the same results and gradients, whatever the layout. See tests/golden/README.md.
 // test: processes 1 3 4
-#include "../../catch.hpp"
+#include "../../golden.hpp"
 
-#include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/meshtf.hpp>
+
+#include "../../catch.hpp"
 
 #if MESHTF_WITH_JANSSON
 
@@ -56,28 +57,9 @@ struct space : layout<by_four, split<height, rows>, split<half_height, rows>, pa
                       split<padded_width, cols>, padded<odd_width, cols>, split<rounded_width, cols>, padded<fewer_cols, cols>> {};
 struct channels : layout<by_four, split<batch, rows>, split<in, cols>, split<group, cols>> {};
 
-safetensors_reader const& golden() {
-  static safetensors_reader const file{MESHTF_TESTS_FOLDER "/golden/windows.safetensors"};
+golden_arrays const& golden() {
+  static golden_arrays const file{"windows"};
   return file;
-}
-
-template<class L, class... D>
-auto golden_tensor(machine<L>& m, std::string const& name) {
-  auto const elements = golden().read<double>(name);
-  std::vector<std::size_t> const extents{static_cast<std::size_t>(D::size)...};
-  return from_global<double, L, D...>(m, xt::adapt(elements, extents));
-}
-
-/// The largest difference of an element from the golden array `name`.
-template<class X>
-double distance(X const& x, std::string const& name) {
-  auto const all      = to_global(x);
-  auto const expected = golden().read<double>(name);
-  REQUIRE(all.size() == expected.size());
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (double const d = std::abs(all.data()[i] - expected[i]); !(d <= most)) most = std::isfinite(d) ? d : 1e300;
-  return most;
 }
 
 template<class L, class... D>
@@ -85,23 +67,23 @@ struct operand {
   std::string name;
   parameter<double, L, D...> value;
 
-  operand(machine<L>& m, std::string n) : name{std::move(n)}, value{m, zeros{}} { value = golden_tensor<L, D...>(m, name); }
+  operand(machine<L>& m, std::string n) : name{std::move(n)}, value{m, zeros{}} { value = golden().tensor<double, L, D...>(m, name); }
 };
 
 template<class L, class... Z>
 auto weighted(tensor<double, L, Z...> const& z, std::string const& weights) {
-  return sum(z * golden_tensor<L, Z...>(z.machine(), weights));
+  return sum(z * golden().tensor<double, L, Z...>(z.machine(), weights));
 }
 
 template<class F, class... X>
 void compare(std::string const& name, F const& f, X&... x) {
   CAPTURE(name);
   auto const z = f(x.value...);
-  CHECK(distance(z, name + ".result") < 1e-11);
+  CHECK(golden().distance(z, name + ".result") < 1e-11);
   backward(weighted(z, name + ".weights"));
   auto const check = [&](auto& w) {
     CAPTURE(w.name);
-    CHECK(distance(finish(gradient(w.value)), name + ".gradient." + w.name) < 1e-11);
+    CHECK(golden().distance(finish(gradient(w.value)), name + ".gradient." + w.name) < 1e-11);
     w.value.zero_gradient();
   };
   (check(x), ...);
