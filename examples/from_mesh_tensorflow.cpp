@@ -47,6 +47,15 @@ struct whole : layout<grid> {};
 //= layout_rules.tensor_layout(shape, mesh_shape), which raises
 static_assert(accepted<placement_verdict<mixed, batch, hidden>>);
 
+//= mtf.Mesh(graph, "mesh"), PlacementMeshImpl, SimdMeshImpl || DeviceMesh || Mesh
+using processes_of_the_grid = process_mesh<grid>;
+
+//= layout_rules.tensor_dimension_to_mesh_axis(batch, mesh_shape), tensor_layout.is_fully_replicated
+static_assert(split_over<mixed, shape<batch>> == axis_set_of<grid, axes<rows>> && split_over<mixed, shape<length>> == 0);
+
+//= mtf.tensor_dim_to_mesh_dim_size(layout, mesh_shape, batch), mtf.tensor_dim_to_size_per_split(layout, mesh_shape, batch)
+static_assert(placed_under<mixed, batch>.parts == 2 && placed_under<mixed, batch>.room() == 4);
+
 //= mesh_impl.slice_shape(shape)
 static_assert(tensor<float, mixed, batch, hidden>::size == 4 * 8);
 
@@ -70,6 +79,12 @@ void values(process_mesh<grid>& m) {
   //= mtf.import_tf_tensor(mesh, array, shape) || torch.from_numpy(array) || jax.device_put(array, sharding)
   auto const x = from_global<float, L, batch, model>(m, numbers);
 
+  //= mtf.import_fully_replicated(mesh, array, shape) || distribute_tensor(x, mesh, [Replicate()]) || jax.device_put(array, replicated)
+  auto const same = from_global<float, whole, batch, model>(m, numbers);
+
+  //= mtf.anonymize(x) || x.full_tensor() || lax.with_sharding_constraint(x, replicated)
+  auto const on_all = reshard<whole>(x);
+
   //= lowering.export_to_tf_tensor(x) || x.full_tensor().numpy() || np.asarray(x)
   auto const all = to_global(x);
 
@@ -78,7 +93,7 @@ void values(process_mesh<grid>& m) {
   //= random.normal(key, (12, 16))
   parameter<float, L, model, hidden> w{m, normal{.seed = 1}};
 
-  //= mtf.zeros(mesh, shape) || torch.zeros(8, 12) || jnp.zeros((8, 12))
+  //= mtf.zeros(mesh, shape), mtf.zeros_like(x) || torch.zeros(8, 12) || jnp.zeros((8, 12))
   tensor<float, L, batch, model> const nothing{m};
 
   //= mtf.constant(mesh, 1.0, shape), mtf.ones(mesh, shape) || torch.ones(8, 12) || jnp.ones((8, 12))
@@ -108,6 +123,9 @@ void values(process_mesh<grid>& m) {
 
   //= mtf.assign(variable, value) || w.data.copy_(value) || w = value
   w = random_normal<float, L, model, hidden>(m, {.seed = 5});
+
+  //= mtf.assign_add(variable, 1.0), mtf.assign_sub || w.data.add_(1) || w = w + 1
+  w = stop_gradient(w) + 1;
 }
 
 //# Pointwise
@@ -123,6 +141,12 @@ void pointwise(process_mesh<grid>& m) {
 
   //= mtf.multiply(x, b), mtf.divide(x, y) || x * b, x / y || x * b, x / y
   auto const products = x * b, quotients = x / y;
+
+  //= mtf.ScalarMultiplyOperation, mtf.ScalarAddOperation || x * 2, x + 1 || x * 2, x + 1
+  auto const doubled = x * 2, one_more = x + 1;
+
+  //= mtf.identity(x) || x.clone() || jnp.copy(x)
+  auto const own = copy(x);
 
   //= mtf.add_n([x, y, b])
   auto const three = x + y + b;
@@ -169,6 +193,9 @@ void pointwise(process_mesh<grid>& m) {
   //= x < y, x >= y, x == y
   auto const is_less = less(x, y), is_greater_equal = greater_equal(x, y), is_equal = equal(x, y);
 
+  //= mtf.greater(x, y), mtf.less_equal(x, y), mtf.not_equal(x, y) || x > y, x <= y, x != y || x > y, x <= y, x != y
+  auto const is_greater = greater(x, y), is_less_equal = less_equal(x, y), is_other = not_equal(x, y);
+
   //= mtf.logical_and(p, q), mtf.logical_or(p, q), mtf.logical_not(p) || p & q, p | q, ~p || p & q, p | q, ~p
   auto const both = logical_and(is_less, is_equal), either = logical_or(is_less, is_equal), no = logical_not(is_less);
 
@@ -177,6 +204,10 @@ void pointwise(process_mesh<grid>& m) {
 
   //= mtf.cast(x, tf.int32) || x.int() || x.astype(jnp.int32)
   auto const whole_numbers = cast<int>(x);
+
+  //= mtf.to_float(i), mtf.to_int32(x), mtf.to_bfloat16(x) || i.float(), x.int(), x.bfloat16() || i.astype(jnp.float32)
+  auto const floats = cast<float>(i);
+  auto const narrow = cast<bfloat16>(x);
 
   //= mtf.cwise(tf_function, [x, y]) || a torch.autograd.Function || a function, vmap
   auto const mine =
@@ -362,6 +393,20 @@ void shapes(process_mesh<grid>& m) {
   auto const filter    = random_uniform<float, L, three, hidden, model>(m, {.seed = 6});
   auto const convolved = conv<window<length, three>, hidden, model>(x, filter);
 
+  //= mtf.layers.conv2d_transpose(z, ...), mtf.layers.conv3d_transpose, of as many dimensions as there are windows ||
+  //= F.conv_transpose1d(z.mT, w, padding=1).mT ||
+  //= lax.conv_transpose(z, w, (1,), "SAME")
+  auto const spread_again = conv_transpose<window<length, three>, hidden, model>(convolved, filter);
+
+  //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the layout's || F.conv2d || lax.conv
+  struct height : dim<4> {};
+  struct width : dim<4> {};
+  struct k_h : dim<3> {};
+  struct k_w : dim<3> {};
+  auto const image  = random_uniform<float, L, batch, height, width, key>(m, {.seed = 7});
+  auto const taps   = random_uniform<float, L, k_h, k_w, key, model>(m, {.seed = 8});
+  auto const in_two = conv<window<height, k_h>, window<width, k_w>, key, model>(image, taps);
+
   //= mtf.layers.max_pool2d(x, ksize), of whole dimensions || F.max_pool1d(x.mT, 2).mT || nn.max_pool(x, (2,), (2,))
   struct half : dim<2> {};
   auto const pooled = max_pool<window<length, two, half, stride<2>>>(x);
@@ -380,6 +425,9 @@ void shapes(process_mesh<grid>& m) {
 
   //= mtf.halo_exchange(x, blocks_dim, block_dim, 1) || isend and irecv || lax.ppermute and jnp.concatenate
   auto const with_edges = halo<batch, 1, 1>(x);
+
+  //= mtf.left_halo_exchange(x, blocks_dim, block_dim, 1)
+  auto const with_left_edge = halo<batch, 1, 0>(x);
 
   //= mtf.concat([x, x], "length") || x.repeat(1, 2, 1) || jnp.tile(x, (1, 2, 1))
   struct eight : dim<8> {};
@@ -418,6 +466,43 @@ void functions(process_mesh<grid>& m) {
 
   //= mtf.slicewise(f, [x], output_shape, dtype, splittable_dims=[batch, hidden]) || DTensor's local_map || shard_map
   auto const mine = slicewise<shape<batch, hidden>, splittable<batch, hidden>>([](auto&& z, auto const& v) { z = xt::exp(v); }, x);
+}
+
+//# Loops
+void loops(process_mesh<grid>& m) {
+  using L = mixed;
+
+  //= mtf.while_loop(lambda x: mtf.less(mtf.reduce_mean(x), 3), lambda x: x + 1, [x]) ||
+  //= while x.mean() < 3: x = x + 1 ||
+  //= lax.while_loop(lambda x: x.mean() < 3, lambda x: x + 1, x)
+  auto x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
+  while (same_on_all(mean(x), 3) < 3) x = x + 1;
+}
+
+//# Layers
+void layers(process_mesh<grid>& m) {
+  using L      = mixed;
+  auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
+  nn::streams seeds{2};
+
+  //= mtf.layers.dense(x, hidden) || nn.Linear(12, 16) || nn.Dense(16)
+  nn::linear<float, L, model, hidden> const dense{m, normal{.seed = 3}};
+
+  //= mtf.layers.layer_norm(x, model) || nn.LayerNorm(12) || nn.LayerNorm()
+  nn::layer_norm<float, L, model> const norm{m};
+
+  //= transformer.sublayer_rms_norm || nn.RMSNorm(12) || nn.RMSNorm()
+  nn::rms_norm<float, L, model> const root_mean_square{m};
+
+  //= mtf.layers.embedding(ids, vocab, model) || nn.Embedding(16, 12) || nn.Embed(16, 12)
+  nn::embedding<float, L, vocab, model> const tokens{m, normal{.seed = 4}};
+
+  //= mtf.layers.dense_relu_dense(x, hidden), transformer_layers.DenseReluDense || nn.Sequential || nn.Sequential
+  nn::feed_forward<float, L, model, hidden> const to_hidden_and_back{m, seeds, 0.02, 0.02};
+
+  //= mtf.layers.multihead_attention(x, ...), transformer_layers.SelfAttention || nn.MultiheadAttention || nn.MultiHeadDotProductAttention
+  nn::self_attention<float, L, length, model, heads, key> const attends{m, seeds, 0.02, 0.02};
+  auto const z = attends(norm(x)) + to_hidden_and_back(root_mean_square(x));
 }
 
 //# Training
@@ -500,6 +585,8 @@ int main(int argc, char** argv) {
   products(m);
   shapes(m);
   functions(m);
+  loops(m);
+  layers(m);
   training<mixed> t{m};
   float const loss = t.step().value();
   if (m.rank() == 0) std::printf("every line has run; the loss of a step is %.2f\n", static_cast<double>(loss));
