@@ -5,6 +5,7 @@
 #define CATCH_CONFIG_RUNNER
 #define CATCH_CONFIG_DEFAULT_REPORTER "console"
 #include "catch.hpp"
+#include "shown_if_it_fails.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <mpi.h>
 
@@ -53,18 +55,25 @@ struct together : listener_base {
   void sectionStarting(Catch::SectionInfo const&) override { ++depth_; }
 
   void sectionEnded(Catch::SectionStats const& section) override {
-    if (--depth_ > 0 || processes == 1) return;   // the outermost section is the test case itself
-    auto const grace = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    MPI_Request all_here;
-    PMPI_Ibarrier(meeting, &all_here);
-    for (int done = 0; PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE), !done; std::this_thread::yield()) {
-      if (section.assertions.failed == 0 || std::chrono::steady_clock::now() < grace) continue;
-      std::cout << std::flush;
-      be_heard();
-      std::cerr << "process " << rank << " of " << processes << " failed in \"" << section.sectionInfo.name
-                << "\" and the others wait for it: the job ends here" << std::endl;
-      MPI_Abort(MPI_COMM_WORLD, 1);
+    if (--depth_ > 0) return;   // the outermost section is the test case itself
+    std::string const shown = std::exchange(tests::shown_if_it_fails, {});
+    bool const failed       = section.assertions.failed > 0;
+    int const mine          = failed ? rank : processes;
+    int first_to_fail       = mine;
+    if (processes > 1) {
+      auto const grace = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      MPI_Request all_here;
+      PMPI_Iallreduce(&mine, &first_to_fail, 1, MPI_INT, MPI_MIN, meeting, &all_here);
+      for (int done = 0; PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE), !done; std::this_thread::yield()) {
+        if (!failed || std::chrono::steady_clock::now() < grace) continue;
+        std::cout << shown << std::flush;
+        be_heard();
+        std::cerr << "process " << rank << " of " << processes << " failed in \"" << section.sectionInfo.name
+                  << "\" and the others wait for it: the job ends here" << std::endl;
+        MPI_Abort(MPI_COMM_WORLD, 1);
+      }
     }
+    if (first_to_fail == rank) std::cout << shown << std::flush;
   }
 
 private:

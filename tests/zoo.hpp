@@ -87,6 +87,14 @@ struct fifths : layout<by_five, padded<hidden, fifth>, padded<vocab, fifth>, pad
 struct sixths : layout<by_six, padded<batch, rows, third>, padded<left, third, rows>, padded<right, rows>> {};
 struct crossed : layout<by_six, split<batch, rows>, padded<heads, third>, padded<vocab, third>, padded<left, rows, third>, padded<even, third>> {};
 
+// With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide beside others that do.
+struct turned : layout<two_by_two, split<batch, cols>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
+                       split<left, cols>, split<even, cols>, split<right, rows>> {};
+struct deep : layout<two_by_four, split<hidden, rows, wide>, split<vocab, wide, rows>, split<heads, rows, wide>, split<member, wide>,
+                     split<left, rows, wide>, split<even, wide, rows>, split<right, wide>> {};
+struct beside : layout<by_six, split<batch, rows>, padded<hidden, third>, padded<vocab, third>, padded<heads, third>, padded<left, third>,
+                       padded<even, third>, split<right, rows>> {};
+
 // Where values are resharded to.
 struct whole1 : layout<single> {};
 struct whole2 : layout<pair> {};
@@ -104,6 +112,8 @@ struct whole6 : layout<by_six> {};
 struct out3 : layout<by_three, padded<out, third>> {};
 struct out5 : layout<by_five, padded<out, fifth>> {};
 struct out6 : layout<by_six, padded<out, third>, split<batch, rows>> {};
+struct turned_out : layout<two_by_two, split<batch, cols>, split<out, rows>> {};
+struct deep_out : layout<two_by_four, split<out, wide, rows>> {};
 struct turnc : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
 
 /// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split over axes that split hidden in L.
@@ -127,6 +137,9 @@ template<> struct targets_of<thirds> : targets<whole3, out3, out3> {};
 template<> struct targets_of<fifths> : targets<whole5, out5, out5> {};
 template<> struct targets_of<sixths> : targets<whole6, crossed, out6> {};
 template<> struct targets_of<crossed> : targets<whole6, sixths, out6> {};
+template<> struct targets_of<turned> : targets<whole4, mixed, turned_out> {};
+template<> struct targets_of<deep> : targets<whole8, mixed8, deep_out> {};
+template<> struct targets_of<beside> : targets<whole6, sixths, out6> {};
 
 /// The layout of a tensor, without its dryness.
 template<class X>
@@ -283,6 +296,14 @@ void check_under(F const& f, sights const& truth, double tolerance) {
 /// f.operator()<L>() under the layouts that have as many processes as run this test.
 template<class F>
 void under_each_layout(F const& f) {
+#ifdef MESHTF_LONG_ZOO
+  switch (boost::mpi::communicator{}.size()) {
+    case 4: f.template operator()<turned>(); break;
+    case 6: f.template operator()<beside>(); break;
+    case 8: f.template operator()<deep>(); break;
+    default: break;
+  }
+#endif
   switch (boost::mpi::communicator{}.size()) {
     case 1: f.template operator()<alone>(); break;
     case 2: f.template operator()<data>(), f.template operator()<model>(); break;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Random programs of 3 to 8 operations, each under a random layout: the same values and gradients as on one process, at the promised price.
 
-generate.py --seed N --count N --files N --out FOLDER   writes FOLDER/programs_0.cpp and so on, tests for `tests/fuzz/run.hpp`
-generate.py --seed N --only N                           prints program number N alone, as a test that can be compiled
+generate.py --seed N... --count N --files N --out FOLDER   writes FOLDER/programs_0.cpp and so on, tests for `tests/fuzz/run.hpp`
+generate.py --seed N --only N                              prints program number N alone, as a test that can be compiled
 
-The tests run 100 of them: -DMESHTF_FUZZ_PROGRAMS=1000 -DMESHTF_FUZZ_SEED=7 runs others. A test that fails names its program.
+The tests run 200 of them: `tests/run --programs 1000 --seed 7` runs others, --long 1000 of five seeds. A test that fails prints its program.
 
 Sizes are 1 to 9, so few of them divide by anything. Each axis of the mesh splits one dimension, or none; a program knows along which dimensions an
 operation may work when they are split. Values stay moderate: what grows is followed by a tanh before it is used again.
@@ -392,8 +392,10 @@ class program:
             return v
         return f"sum<{self.counted}>({v})" if number is None else f"sum<{self.counted}>({v} * fuzz::probe({v}, {number}))"
 
-    def text(self):
-        out = [f"// Program {self.number} of seed {self.seed}, for {self.processes} processes.", f"namespace program_{self.number} {{"]
+    def text(self, alone=False):
+        """A test, which prints itself if it fails, unless it stands `alone`."""
+        space = f"program_{self.number}_of_{self.seed}"
+        out = [f"// Program {self.number} of seed {self.seed}, for {self.processes} processes.", f"namespace {space} {{"]
         out += [f"struct {d} : {'up_to' if d == self.counted else 'dim'}<{n}> {{}};" for d, n in (self.size | self.extra).items()]
         laid = [self.rule(self.rules, d, self.size[d], self.axes) for d in self.rules]
         moved = [self.rule(self.other_rules, d, self.size[d], self.axes) for d in self.other_rules]
@@ -418,11 +420,13 @@ class program:
             out.append(f"    auto const& loss = loss{len(left) - 1};")
         out.append("    backward(loss);")
         out += [f"    see(finish(gradient({w})));" for w in self.parameters]
-        out += ["  }", "};", f"}}  // namespace program_{self.number}", ""]
+        out += ["  }", "};", f"}}  // namespace {space}", ""]
         out.append(f'TEST_CASE("program {self.number} of seed {self.seed}", "[{self.processes}]") {{')
-        out.append(f"  fuzz::check<program_{self.number}::whole, program_{self.number}::cut>(program_{self.number}::steps{{}});")
-        out += ["}", ""]
-        return "\n".join(out)
+        call = f"  fuzz::check<{space}::whole, {space}::cut>({space}::steps{{}}"
+        text = "\n".join(out + [call + ");", "}", ""])
+        if alone:
+            return text
+        return "\n".join(out + [f'{call}, R"program({HEAD}{text}{TAIL})program");', "}", ""])
 
 
 OPERATIONS = ["pointwise", "pointwise", "with_number", "of_two", "of_two", "einsum", "einsum", "open_sum", "reduce", "reduce", "along", "along",
@@ -442,20 +446,22 @@ TAIL = "}  // namespace\n"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, nargs="+", default=[1], help="with several seeds, as many programs of each")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--only", type=int)
     a = parser.parse_args()
     if a.only is not None:
-        print(HEAD + program(a.seed, a.only).text() + TAIL, end="")
+        print(HEAD + program(a.seed[0], a.only).text(alone=True) + TAIL, end="")
         return
     if a.out is None or a.count < 1 or a.files < 1:
         parser.error("expected --out FOLDER, and a count and a number of files of at least 1")
     a.out.mkdir(parents=True, exist_ok=True)
+    each = -(-a.count // len(a.seed))
+    programs = [(seed, n) for seed in a.seed for n in range(each)][: a.count]
     for f in range(a.files):
-        text = HEAD + "\n".join(program(a.seed, n).text() for n in range(f, a.count, a.files)) + TAIL
+        text = HEAD + "\n".join(program(seed, n).text() for seed, n in programs[f :: a.files]) + TAIL
         file = a.out / f"programs_{f}.cpp"
         if not file.exists() or file.read_text() != text:
             file.write_text(text)

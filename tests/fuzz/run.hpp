@@ -1,6 +1,9 @@
 // Random programs under random layouts; generate.py writes them.
 #pragma once
 
+#include <string>
+
+#include "../shown_if_it_fails.hpp"
 #include "../zoo.hpp"
 
 namespace fuzz {
@@ -19,10 +22,12 @@ constexpr auto probe(tensor<T, L, D...> const& z, std::uint64_t stream) {
   return random_normal<T, L, D...>(z.machine(), {.seed = 99, .stream = stream});
 }
 
-/// `program` shows the same under `Cut` as under `Whole` on one process, at the promised price; on as many processes as the mesh of `Cut` has.
+/// `program` shows the same under `Cut` as under `Whole` on one process, at the promised price; on as many processes as the mesh of `Cut` has. If it
+/// fails, its text is printed: a test to compile.
 template<Layout Whole, Layout Cut, class Program>
-void check(Program const& program) {
+void check(Program const& program, char const* text = "") {
   if (boost::mpi::communicator{}.size() != Cut::mesh_type::size) return;
+  tests::shown_if_it_fails = text;
   zoo::check_under<Cut>(program, zoo::run<Whole>(program), 1e-10);
 }
 
