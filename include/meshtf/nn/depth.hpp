@@ -41,16 +41,21 @@ struct blocks_of : std::type_identity<std::array<Block, std::size_t{Layers}>> {}
 template<class Block>
 struct blocks_of<Block, any_depth> : std::type_identity<std::vector<Block>> {};
 
+template<class Dims>
+using depth_verdict = std::conditional_t<Dims::layers == any_depth, depth_is_left_open<Dims>, legal>;
+template<class Dims>
+using said_depth_verdict = std::conditional_t<Dims::layers != any_depth, depth_is_in_dims<Dims>, legal>;
+
 /// The depth that the dimensions have, or that is said.
 template<class Dims>
 constexpr depth depth_of() {
-  static_assert(accepted<std::conditional_t<Dims::layers == any_depth, depth_is_left_open<Dims>, legal>>,
+  static_assert(accepted<depth_verdict<Dims>>,
                 "meshtf: the dimensions of this model leave its number of layers open: say it, net{m, nn::depth{n}, seed}");
   return {Dims::layers == any_depth ? 1 : Dims::layers};  // 1: no errors after that one
 }
 template<class Dims>
 constexpr depth depth_of(depth said) {
-  static_assert(accepted<std::conditional_t<Dims::layers != any_depth, depth_is_in_dims<Dims>, legal>>,
+  static_assert(accepted<said_depth_verdict<Dims>>,
                 "meshtf: the dimensions of this model say how many layers it has: make it without nn::depth, or let them say layers = nn::any_depth");
   return said;
 }
