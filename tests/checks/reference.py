@@ -42,6 +42,8 @@ def name_of(declaration):
         if "(" not in text[: match.start(2)]:
             return match[1] if "<" not in text[match.end(1) : match.start(2)] else None
     if match := re.search(r"(operator\S+?|\b\w+)\s*\(", text):
+        if text[: match.start(1)].endswith("::"):
+            return None  # a member, defined outside of its class
         return None if match[1] in {"if", "static_assert", "decltype", "requires"} or match[1].isupper() else match[1]
     return None
 

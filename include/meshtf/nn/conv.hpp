@@ -66,6 +66,7 @@ struct conv {
 struct rectified {
   static constexpr auto of(auto const& x, std::source_location at) { return relu(x, at); }
 };
+/// No activation.
 struct not_activated {
   static constexpr auto of(auto const& x, std::source_location) { return x; }
 };

@@ -76,6 +76,7 @@ void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root
 /// One piece of `hand_over`, of all its n elements.
 template<Element T>
 void send_piece(boost::mpi::communicator const& comm, T const* piece, int count, int to, extent n);
+/// The other side of `send_piece`.
 template<Element T>
 void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, int from, extent n);
 
