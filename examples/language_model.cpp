@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 #include <unistd.h>
 
@@ -26,6 +28,7 @@
 
 #include "language_model_options.hpp"
 #include "progress.hpp"
+#include "report.hpp"
 #include "side_by_side.hpp"
 
 #ifndef MODEL_SIZE
@@ -134,7 +137,8 @@ constexpr meshtf::warmup_cosine schedule(long steps) {
 
 using all_layouts = layouts<under::replicated, under::data, under::model, under::mixed, under::two_axes>;
 
-void compare_layouts(meshtf::process_mesh<grid>& m, meshtf::text const& text, options const& chosen) {
+/// Adds the table as charts to the page.
+void compare_layouts(meshtf::process_mesh<grid>& m, meshtf::text const& text, options const& chosen, report& page) {
   auto const seed = static_cast<std::uint64_t>(chosen.seed.value_or(1));
   side_by_side<grid, rows, cols> table{m};
   all_layouts::visit(chosen.layout, [&]<class L>() {
@@ -144,6 +148,15 @@ void compare_layouts(meshtf::process_mesh<grid>& m, meshtf::text const& text, op
     table.add(t, [&] { windows.next(t.ids, t.targets); });
   });
   table.finish(in_mixed_precision ? 1e-2F : 1e-5F);
+  auto const add = [&](std::string const& title, auto const& figure, auto const& words) {
+    report::chart c{title, {}};
+    for (auto const& row : table.rows()) c.bars.push_back({row.layout, static_cast<double>(figure(row)), std::string{words(figure(row)).view()}});
+    page.layouts.push_back(std::move(c));
+  };
+  add("Time of a step", [](auto const& row) { return row.seconds; }, meshtf::seconds_text);
+  add("Sent along rows", [](auto const& row) { return row.along_rows; }, meshtf::bytes_text);
+  add("Sent along cols", [](auto const& row) { return row.along_cols; }, meshtf::bytes_text);
+  add("Memory at the peak", [](auto const& row) { return row.peak; }, meshtf::bytes_text);
 }
 
 // ---- training -------------------------------------------------------------------------------------------------------------------------------------
@@ -200,7 +213,7 @@ meshtf::training_position resume(training<L>& t, options const& chosen) {
 }
 
 template<meshtf::Layout L>
-void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, options const& chosen) {
+void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, options const& chosen, report& page) {
   auto const steps = chosen.steps;
   meshtf::training_position at{.step = 0, .seed = static_cast<std::uint64_t>(chosen.seed.value_or(1))};
   training<L> t{m, at.seed};
@@ -214,7 +227,9 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
       steps, tokens_a_step);
   auto const rate      = schedule(steps);
   long const save_pace = std::clamp(steps / 10, 1L, 500L);
-  progress shown{m.rank() == 0, first, steps, chosen.every};
+  progress shown{m.rank() == 0, first, steps, chosen.every, chosen.plain};
+  meshtf::text const beginning{text.held_out.name, text.held_out.bytes.substr(0, 8 * tokens_a_step + 1)};  // for the curve: all of it takes too long
+  auto const* const spent = chosen.report.empty() ? nullptr : &m.time_spent();
   for (long step = first; step < steps;) {
     windows.next(t.ids, t.targets);
     t.opt.rate      = rate(step);
@@ -223,6 +238,10 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
     if (shown.at(step)) {
       double const x = loss.value();
       shown.say("loss %.5f  %.3f bits per character  %7.0f tokens/s", x, bits(x), static_cast<double>(tokens_a_step) / shown.seconds_a_step());
+    }
+    if (!chosen.report.empty()) {
+      if (step == first + 1 || step % std::max(steps / 200, 1L) == 0) page.training.push_back({step, bits(loss.value())});
+      if (step == steps || step % std::max(steps / 10, 1L) == 0) page.held_out.push_back({step, bits(evaluate(t, beginning))});
     }
     if (!chosen.save.empty() && (step % save_pace == 0 || step == steps)) {
       at.step = static_cast<std::uint64_t>(step);
@@ -234,7 +253,21 @@ void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, option
   auto const loss = evaluate(t, text.held_out);
   say(m, "\nheld-out text: loss %.5f, %.3f bits per character (all of its %ld characters)\n", loss, bits(loss),
       static_cast<long>(text.held_out.size()) - 1);
-  say(m, "\n%s\n", continuation(t, "And God said", 300, at.seed).c_str());
+  page.sample = continuation(t, "And God said", 300, at.seed);
+  say(m, "\n%s\n", page.sample.c_str());
+
+  if (chosen.report.empty() || m.rank() != 0) return;
+  page.note = "Held out: the first " + std::to_string(beginning.size() - 1) + " of its characters; all of them have " +
+              meshtf::decimal_text(bits(loss), 3).c_str() + " bits each at the end.";
+  page.title = std::string{"A Transformer of size "} + size.name + " under " + name<L> + ", " + std::to_string(steps) + " steps";
+  page.time  = {"Seconds of the training by kind of operation, in the process of rank 0", {}};
+  for (auto const& line : spent->by_kind())
+    page.time.bars.push_back({line.words, line.spent.seconds, meshtf::seconds_text(line.spent.seconds).c_str()});
+  // The training is done, so a page that can't be written is no reason to fail.
+  if (page.write(chosen.report)) std::printf("report: %s\n", chosen.report.c_str());
+  else
+    std::fprintf(stderr, "meshtf: expected to write the report to %s, got an error: make room, or name another file after --report\n",
+                 chosen.report.c_str());
 }
 
 // ---- what is given --------------------------------------------------------------------------------------------------------------------------------
@@ -250,11 +283,14 @@ meshtf::text_parts read_parts(std::string const& path) {
   return parts;
 }
 
-/// A folder that checkpoints can't go to is refused. One process looks.
+/// A folder that checkpoints can't go to is refused, and so is a file that the report can't be written to. One process looks.
 void check_folder(options const& chosen, bool here) {
   namespace fs = std::filesystem;
-  if (!here || chosen.save.empty()) return;
+  if (!here) return;
   std::error_code failed;
+  if (!chosen.report.empty() && !std::ofstream{chosen.report, std::ios::app})
+    throw meshtf::unavailable("expected a file that can be written after --report, got '" + chosen.report + "': name one in a folder that is there");
+  if (chosen.save.empty()) return;
   fs::create_directories(chosen.save, failed);
   if (failed || access(chosen.save.c_str(), W_OK | X_OK) != 0)
     throw meshtf::unavailable("expected a folder that can be written after --save, got '" + chosen.save +
@@ -282,6 +318,7 @@ int main(int argc, char** argv) {
   m.agree("the text in --data", text.training.bytes);
   m.agree("the text in --data that is held out", text.held_out.bytes);
   meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });  // now, and not after an hour of training
-  if (chosen.resume.empty()) compare_layouts(m, text.training, chosen);
-  all_layouts::visit(chosen.layout.empty() ? name<under::mixed> : chosen.layout, [&]<class L>() { train<L>(m, text, chosen); });
+  report page;
+  if (chosen.resume.empty()) compare_layouts(m, text.training, chosen, page);
+  all_layouts::visit(chosen.layout.empty() ? name<under::mixed> : chosen.layout, [&]<class L>() { train<L>(m, text, chosen, page); });
 }

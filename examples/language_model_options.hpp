@@ -10,7 +10,7 @@
 
 inline std::string usage(std::string const& size, long steps) {
   return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--model NAME] [--save DIR]\n" +
-         "       [--resume DIR]\n\n" + "  --steps N       training steps (default: " + std::to_string(steps) + R"()
+         "       [--resume DIR] [--report FILE] [--plain]\n\n" + "  --steps N       training steps (default: " + std::to_string(steps) + R"()
   --layout NAME   one layout alone (default: a few steps under all of them, then training under mixed)
   --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
   --seed N        of the initial parameters and the order of the text (default: 1)
@@ -19,6 +19,8 @@ inline std::string usage(std::string const& size, long steps) {
   --model NAME    gpt2 or llama, that of this program, too
   --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
   --resume DIR    go on from the newest checkpoint there, with the same --steps and --data
+  --report FILE   write a page in HTML at the end: the losses, the layouts, where the time went, the sample
+  --plain         lines of progress alone, without a bar, as in a file
   --help          this text
 )";
 }
@@ -30,7 +32,9 @@ struct options {
   long every               = 0;     // not given
   std::optional<long> seed = {};     // 1, or that of the checkpoint
   std::string save = {}, resume = {};   // empty: not
-  bool help = false;
+  std::string report = {};              // empty: none
+  bool plain         = false;
+  bool help          = false;
 };
 
 /// All processes were given the same: a seed or a number of steps of its own would train wrongly, and not say so. Errors: `software_error` on all.
@@ -42,6 +46,7 @@ void agree_on(Machine const& m, options const& chosen) {
   m.agree("--seed", chosen.seed.value_or(-1));   // no seed is negative
   m.agree("--save", chosen.save);
   m.agree("--resume", chosen.resume);
+  m.agree("--report", chosen.report);
 }
 
 /// Errors: `usage_error`, on every process alike.
@@ -53,7 +58,7 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
     return name;
   };
   chosen.help =
-      for_each_option(argc, argv, "--steps, --layout, --data, --seed, --every, --size, --model, --save, --resume or --help",
+      for_each_option(argc, argv, "--steps, --layout, --data, --seed, --every, --size, --model, --save, --resume, --report, --plain or --help",
                       [&](std::string const& option, auto const& next) {
                         if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
                         else if (option == "--layout") chosen.layout = one_of(layouts, next());
@@ -62,6 +67,8 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
                         else if (option == "--every") chosen.every = whole_number(option, next(), 1);
                         else if (option == "--save") chosen.save = folder(option, next());
                         else if (option == "--resume") chosen.resume = folder(option, next());
+                        else if (option == "--report") chosen.report = next();
+                        else if (option == "--plain") chosen.plain = true;
                         else if (option == "--size") {
                           if (auto const wanted = next(); wanted != size)
                             throw meshtf::usage_error("expected --size " + size + ", which this program was compiled for, got '" + wanted +

@@ -76,7 +76,16 @@ public:
         counted.template bytes_sent<Rows>(), promised.template bytes_sent<Cols>(), counted.template bytes_sent<Cols>(), seconds);
     check_promise<L>(promised, counted);  // every call in its order, arithmetic, memory
     trials_.push_back(losses);
+    rows_.push_back({name<L>, seconds, counted.template bytes_sent<Rows>(), counted.template bytes_sent<Cols>(), promised.peak_bytes()});
   }
+
+  /// A layout, and what a step of one process took under it.
+  struct row {
+    std::string layout;
+    double seconds;
+    meshtf::extent along_rows, along_cols, peak;
+  };
+  std::vector<row> const& rows() const { return rows_; }
 
   /// Every step's loss is the same under every layout, up to the rounding of sums: relative to the loss, at most `tolerance`.
   void finish(float tolerance = 1e-5F) const {
@@ -94,4 +103,5 @@ private:
 
   meshtf::process_mesh<M>& machine_;
   std::vector<trial> trials_;
+  std::vector<row> rows_;
 };

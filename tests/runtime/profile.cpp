@@ -67,3 +67,15 @@ TEST_CASE("there is no profile where none is asked for") {
   CHECK(wanted("0") == nullptr);
   CHECK(wanted("") == nullptr);
 }
+
+TEST_CASE("a profile adds up each kind of operation, the dearest first") {
+  meshtf::profile p;
+  p.count({.kind = "sum", .bytes = 8}, {.operation = "sum"});
+  for (int site = 1; site <= 3; ++site) p.count({.kind = "product", .flops = 10, .m = site}, {.operation = "einsum"});
+  auto const kinds = p.by_kind();
+  REQUIRE(kinds.size() == 2);
+  auto const& products = kinds[0].words == "product" ? kinds[0] : kinds[1];
+  CHECK(products.spent.calls == 3);
+  CHECK(products.spent.flops == 30);
+  CHECK(kinds[0].spent.seconds >= kinds[1].spent.seconds);
+}

@@ -76,7 +76,12 @@ public:
     return span{*this};
   }
 
-  /// Prints the profile, if there is one, to stderr.
+  /// The profile; from here on there is one.
+  profile const& time_spent() {
+    if (!profile_) profile_ = std::make_unique<profile>();
+    return *profile_;
+  }
+  /// Prints the profile, if there is one and the environment asked for it, to stderr.
   void print_profile(std::string_view mesh) const {
     if (profile_) profile_->print(mesh);
   }

@@ -74,6 +74,12 @@ public:
     expect_nothing_alive();
   }
 
+  /// From the first call on, the time that this process spends on each operation is measured, for the program to show. (MESHTF_PROFILE prints it.)
+  profile const& time_spent() {
+    if (!this->observer_) this->observer_ = std::make_unique<detail::observer>();
+    return this->observer_->time_spent();
+  }
+
   // ---- memory
 
   template<class T>

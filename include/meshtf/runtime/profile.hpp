@@ -49,8 +49,18 @@ public:
     return f;
   }
 
-  /// Prints `text` to stderr.
-  void print(std::string_view mesh) const { std::fputs(text(mesh).c_str(), stderr); }
+  /// Prints `text` to stderr, if the environment asked for it.
+  void print(std::string_view mesh) const {
+    if (wanted_) std::fputs(text(mesh).c_str(), stderr);
+  }
+
+  struct line {
+    std::string words;
+    figures spent;
+  };
+
+  /// What was spent on each kind of operation, the most expensive first.
+  std::vector<line> by_kind() const;
 
   /// Two tables, by kind and by call site, the most expensive first.
   std::string text(std::string_view mesh) const;
@@ -62,21 +72,21 @@ private:
     figures spent{};
     entry* next;  // with the same hash
   };
-  struct line {
-    std::string words;
-    figures spent;
-  };
 
   /// A simple hash table: every program compiles this, and standard maps and sorting would take 0.3 s more.
   entry& entry_of(work const& w, call_site const& site);
 
   static std::string words_of(entry const& e);
 
+  /// The `most` most expensive lines come first, in order of cost.
+  static void bring_forward(std::vector<line>& lines, std::size_t most);
+
   /// A row for each of the `most` most expensive lines, in order of cost, and one for the sum of the rest; a rest of one line is printed as itself.
   static std::string table(std::vector<line>& lines, double all, std::size_t most);
 
   static std::string row(line const& one, double all);
 
+  bool wanted_      = false;  // by the environment
   std::size_t most_ = 20;  // the most call sites that are printed
   std::forward_list<entry> entries_;
   std::array<entry*, 256> first_{};
@@ -87,21 +97,30 @@ private:
 MESHTF_DEFINE std::unique_ptr<profile> profile::if_wanted() {
   char const* const wanted = std::getenv("MESHTF_PROFILE");
   if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0") return nullptr;
-  auto made   = std::make_unique<profile>();
-  made->most_ = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
+  auto made     = std::make_unique<profile>();
+  made->wanted_ = true;
+  made->most_   = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
   return made;
 }
 
-MESHTF_DEFINE std::string profile::text(std::string_view mesh) const {
-  figures all;
-  std::vector<line> kinds, sites;
+MESHTF_DEFINE std::vector<profile::line> profile::by_kind() const {
+  std::vector<line> kinds;
   for (auto const& e : entries_) {
-    all.add(e.spent);
-    sites.push_back({words_of(e), e.spent});
     std::size_t k = 0;
     while (k < kinds.size() && kinds[k].words != e.what.kind) ++k;
     if (k == kinds.size()) kinds.push_back({e.what.kind, {}});
     kinds[k].spent.add(e.spent);
+  }
+  bring_forward(kinds, kinds.size());
+  return kinds;
+}
+
+MESHTF_DEFINE std::string profile::text(std::string_view mesh) const {
+  figures all;
+  std::vector<line> kinds = by_kind(), sites;
+  for (auto const& e : entries_) {
+    all.add(e.spent);
+    sites.push_back({words_of(e), e.spent});
   }
   std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
   text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds, kinds.size());
@@ -132,16 +151,20 @@ MESHTF_DEFINE std::string profile::words_of(entry const& e) {
   return text;
 }
 
-MESHTF_DEFINE std::string profile::table(std::vector<line>& lines, double all, std::size_t most) {
-  std::string text;
-  auto const told = lines.size() <= most || lines.size() - most == 1 ? lines.size() : most;
-  for (std::size_t i = 0; i < told; ++i) {
+MESHTF_DEFINE void profile::bring_forward(std::vector<line>& lines, std::size_t most) {
+  for (std::size_t i = 0; i < most; ++i) {
     std::size_t dearest = i;
     for (std::size_t k = i + 1; k < lines.size(); ++k)
       if (lines[k].spent.seconds > lines[dearest].spent.seconds) dearest = k;
     std::swap(lines[i], lines[dearest]);
-    text += row(lines[i], all);
   }
+}
+
+MESHTF_DEFINE std::string profile::table(std::vector<line>& lines, double all, std::size_t most) {
+  std::string text;
+  auto const told = lines.size() <= most || lines.size() - most == 1 ? lines.size() : most;
+  bring_forward(lines, told);
+  for (std::size_t i = 0; i < told; ++i) text += row(lines[i], all);
   if (told == lines.size()) return text;
   line rest{std::to_string(lines.size() - told) + " more call sites (MESHTF_PROFILE=all tells each)", {}};
   for (std::size_t i = told; i < lines.size(); ++i) rest.spent.add(lines[i].spent);
