@@ -1,0 +1,70 @@
+#!/bin/bash
+# MPICH, and a Boost.MPI built for it, in a folder: mpich.sh FOLDER
+#
+# Debian's Boost.MPI is linked to Open MPI, and its packages of MPICH would change what mpicc and mpirun are. So nothing is installed: the packages are
+# unpacked into FOLDER, and Boost.MPI is compiled from Debian's sources of the Boost that is installed. FOLDER/setup.cmake then has what CMake must be
+# told (cmake -C), and FOLDER/environment what programs need (MESHTF_MPIRUN is for examples/processes).
+set -u
+stop() { echo "meshtf: $1" >&2; exit 69; }
+mkdir -p "$1" || stop "expected a folder that can be written, got '$1'"
+folder=$(cd "$1" && pwd)
+boost=$(dpkg-query -W -f='${Version}' libboost-dev 2>/dev/null) || stop "expected Debian's libboost-dev, got none: only Debian's packages are unpacked here"
+boost=${boost%.*} source=boost${boost%.*}   # 1.74.0.3: 1.74.0 of boost1.74
+place=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || gcc -print-multiarch)
+cd "$folder" || exit 69
+[ -f environment ] && exit 0
+
+# The packages, without what the machine has.
+mkdir -p packages root
+for package in mpich libmpich12 libmpich-dev libslurm38 libucx0 libhwloc15; do
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
+  (cd packages && apt-get -q download "$package") >>log 2>&1 || stop "expected to fetch Debian's package $package, got: $(tail -1 log)"
+done
+for package in packages/*.deb; do dpkg -x "$package" root || stop "expected to unpack $package"; done
+
+# Boost.MPI: its sources alone, some twenty files. Lists of source packages are kept here too, so that nobody need be root.
+sed -n '/^URIs:.*debian$/{s/URIs: //p;q}' /etc/apt/sources.list.d/debian.sources 2>/dev/null >mirror
+[ -s mirror ] || echo http://deb.debian.org/debian >mirror
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(cat mirror) $release main" >sources.list
+mkdir -p lists/partial cache/archives/partial sources
+apt=(apt-get -q -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache")
+"${apt[@]}" update >>log 2>&1 || stop "expected Debian's list of sources, got: $(tail -1 log)"
+(cd sources && "${apt[@]}" source --download-only "$source") >>log 2>&1 || stop "expected Debian's sources of $source, got: $(tail -1 log)"
+tar -xf sources/"$source"_*.orig.tar.* --wildcards --strip-components=1 -C sources '*/libs/mpi/src/*.cpp' || stop "expected the sources of Boost.MPI in the package"
+headers=$folder/root/usr/include/$place/mpich libraries=$folder/root/usr/lib/$place
+mkdir -p lib cmake/boost_mpi
+g++ -O2 -fPIC -shared -DBOOST_MPI_DYN_LINK -DBOOST_ALL_NO_LIB -DMPICH_SKIP_MPICXX -isystem "$headers" sources/libs/mpi/src/*.cpp \
+  -o lib/libboost_mpi.so -L"$libraries" -lmpich -lboost_serialization -Wl,-rpath,"$libraries" >>log 2>&1 || stop "expected Boost.MPI to build, got: see $folder/log"
+
+# Found in the place of Debian's.
+cat >cmake/boost_mpi/boost_mpi-config.cmake <<END
+find_package(boost_serialization $boost EXACT CONFIG REQUIRED)
+find_package(boost_headers $boost EXACT CONFIG REQUIRED)
+add_library(Boost::mpi SHARED IMPORTED)
+set_target_properties(Boost::mpi PROPERTIES IMPORTED_LOCATION $folder/lib/libboost_mpi.so INTERFACE_COMPILE_DEFINITIONS "BOOST_MPI_DYN_LINK"
+  INTERFACE_LINK_LIBRARIES "Boost::headers;Boost::serialization;MPI::MPI_CXX")
+END
+cat >cmake/boost_mpi/boost_mpi-config-version.cmake <<END
+set(PACKAGE_VERSION $boost)
+set(PACKAGE_VERSION_COMPATIBLE TRUE)
+set(PACKAGE_VERSION_EXACT TRUE)
+END
+# A compiler that tells CMake what MPICH needs, in MPICH's words: Debian's own names places that are not these.
+cat >mpicxx <<END
+#!/bin/sh
+case " \$* " in
+  *" -show "*) echo g++ -I$headers -L$libraries -Wl,-rpath,$libraries -lmpich;;
+  *) exec g++ -I$headers "\$@" -L$libraries -Wl,-rpath,$libraries -lmpich;;
+esac
+END
+chmod +x mpicxx
+cat >setup.cmake <<END
+set(MPI_CXX_COMPILER $folder/mpicxx CACHE FILEPATH "")
+set(MPIEXEC_EXECUTABLE $folder/root/usr/bin/mpiexec.hydra CACHE FILEPATH "")
+set(boost_mpi_DIR $folder/cmake/boost_mpi CACHE PATH "")
+END
+cat >environment <<END
+export LD_LIBRARY_PATH=$folder/lib:$libraries\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}
+export MESHTF_MPIRUN="$folder/root/usr/bin/mpiexec.hydra -bind-to none"
+END
