@@ -161,6 +161,6 @@ private:
 }  // namespace v0
 }  // namespace meshtf
 
-#if !MESHTF_DECLARES_ONLY
+#if MESHTF_DEFINES_RUNTIME
 #include <meshtf/runtime/trace_file.hpp>
 #endif
