@@ -1,8 +1,10 @@
 // Trains a Transformer on a text, byte by byte: one source, any layout, its price known to the compiler.
 //
-// First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised.
+// First a few steps under each of its layouts, five with four processes: the losses must be equal, and what each layout sends must be what the
+// compiler promised.
 // Then training under one of them, how well the model knows a part of the text that it has not seen, and a continuation of a line.
 // Two models: --model gpt2 and --model llama are two programs.
+// One binary for 1, 2, 4 or 8 processes, each with its own layouts.
 // Run:    examples/processes 4 build/release/examples/language_model_tiny   (examples/demo makes the text, builds it and runs it)
 // Prints: a table of the layouts, promised and counted, then the losses of the training, bits per character, and the continuation.
 #include <algorithm>
@@ -80,19 +82,36 @@ struct groups : meshtf::dim<2> {};                // of a Llama: heads that shar
 struct each   : meshtf::dim<size.heads / 2> {};   // heads of a group
 struct gated  : meshtf::dim<(8 * size.model / 3 + 31) / 32 * 32> {};   // three matrices of this size have as many elements as two of `hidden`
 
-struct rows : meshtf::axis<2> {};                 // the machine: four processes as a square
-struct cols : meshtf::axis<2> {};
-struct grid : meshtf::mesh<rows, cols> {};
+/// The machine: processes as a rectangle, and the layouts on it.
+template<int Rows, int Cols>
+struct processes {
+  struct rows : meshtf::axis<Rows> {};
+  struct cols : meshtf::axis<Cols> {};
+  struct grid : meshtf::mesh<rows, cols> { using machine = processes; };
 
-namespace under {                                 // a layout and a dimension may have one name
-using meshtf::split;
-struct replicated : meshtf::layout<grid> {};
-struct data       : meshtf::layout<grid, split<batch, rows>> {};
-struct model      : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>, split<gated, cols>> {};
-struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>,
-                                   split<gated, cols>> {};
-struct two_axes   : meshtf::layout<grid, split<batch, rows, cols>> {};   // data parallel on all four: a quarter of the batch each
-}  // namespace under
+  template<class Dim, class... Axis>
+  using split = meshtf::split<Dim, Axis...>;
+  struct replicated : meshtf::layout<grid> {};
+  struct data       : meshtf::layout<grid, split<batch, rows>> {};
+  struct model      : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>, split<gated, cols>> {};
+  struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>,
+                                     split<gated, cols>> {};
+  struct two_axes   : meshtf::layout<grid, split<batch, rows, cols>> {};   // data parallel on all: a quarter of the batch each, of four
+};
+using one   = processes<1, 1>;
+using two   = processes<2, 1>;
+using four  = processes<2, 2>;
+using eight = processes<4, 2>;
+
+// those that differ on so many processes, and the one to train under unless another one is named
+template<class P>
+struct layouts_on;
+template<> struct layouts_on<one>   : layouts<one::replicated> { using first_choice = one::replicated; };
+template<> struct layouts_on<two>   : layouts<two::data> { using first_choice = two::data; };
+template<> struct layouts_on<four>  : layouts<four::replicated, four::data, four::model, four::mixed, four::two_axes> {
+  using first_choice = four::mixed;
+};
+template<> struct layouts_on<eight> : layouts<eight::mixed> { using first_choice = eight::mixed; };
 // clang-format on
 
 struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
@@ -135,13 +154,13 @@ constexpr meshtf::warmup_cosine schedule(long steps) {
   return {.peak = size.rate, .warmup_steps = std::min(steps / 10, 200L), .total_steps = steps, .floor = size.rate / 20};
 }
 
-using all_layouts = layouts<under::replicated, under::data, under::model, under::mixed, under::two_axes>;
-
 /// Adds the table as charts to the page.
-void compare_layouts(meshtf::process_mesh<grid>& m, meshtf::text const& text, options const& chosen, report& page) {
+template<class M>
+void compare_layouts(meshtf::process_mesh<M>& m, meshtf::text const& text, options const& chosen, report& page) {
+  using all       = typename M::machine;
   auto const seed = static_cast<std::uint64_t>(chosen.seed.value_or(1));
-  side_by_side<grid, rows, cols> table{m};
-  all_layouts::visit(chosen.layout, [&]<class L>() {
+  side_by_side<M, typename all::rows, typename all::cols> table{m};
+  layouts_on<all>::visit(chosen.layout, [&]<class L>() {
     training<L> t{m, seed};
     t.opt.rate = size.rate / 10;
     meshtf::random_windows windows{text, seed};
@@ -213,7 +232,7 @@ meshtf::training_position resume(training<L>& t, options const& chosen) {
 }
 
 template<meshtf::Layout L>
-void train(meshtf::process_mesh<grid>& m, meshtf::text_parts const& text, options const& chosen, report& page) {
+void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const& chosen, report& page) {
   auto const steps = chosen.steps;
   meshtf::training_position at{.step = 0, .seed = static_cast<std::uint64_t>(chosen.seed.value_or(1))};
   training<L> t{m, at.seed};
@@ -306,19 +325,22 @@ void check_folder(options const& chosen, bool here) {
 
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};  // MPI is up, and an error becomes one line and an exit status
-  auto const chosen = read_options(argc, argv, all_layouts::names(), size.name, model_kind == kind::llama ? "llama" : "gpt2", size.steps);
-  if (chosen.help) {
-    if (env.world().rank() == 0) std::fputs(usage(size.name, size.steps).c_str(), stdout);
-    return 0;
-  }
-  meshtf::process_mesh<grid> m{env.world()};  // four processes, or a sentence that says so
-  agree_on(m, chosen);
+  meshtf::run_on<one::grid, two::grid, four::grid, eight::grid>(env, [&]<class M>(meshtf::process_mesh<M>& m) {
+    using all_layouts = layouts_on<typename M::machine>;
+    auto const chosen = read_options(argc, argv, all_layouts::names(), size.name, model_kind == kind::llama ? "llama" : "gpt2", size.steps);
+    if (chosen.help) {
+      say(m, "%s", usage(size.name, size.steps).c_str());
+      return;
+    }
+    agree_on(m, chosen);
 
-  auto const text = meshtf::agreed(m.world(), [&] { return read_parts(chosen.data); });
-  m.agree("the text in --data", text.training.bytes);
-  m.agree("the text in --data that is held out", text.held_out.bytes);
-  meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });  // now, and not after an hour of training
-  report page;
-  if (chosen.resume.empty()) compare_layouts(m, text.training, chosen, page);
-  all_layouts::visit(chosen.layout.empty() ? name<under::mixed> : chosen.layout, [&]<class L>() { train<L>(m, text, chosen, page); });
+    auto const text = meshtf::agreed(m.world(), [&] { return read_parts(chosen.data); });
+    m.agree("the text in --data", text.training.bytes);
+    m.agree("the text in --data that is held out", text.held_out.bytes);
+    meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });  // now, and not after an hour of training
+    report page;
+    if (chosen.resume.empty()) compare_layouts(m, text.training, chosen, page);
+    all_layouts::visit(chosen.layout.empty() ? name<typename all_layouts::first_choice> : chosen.layout,
+                       [&]<class L>() { train<L>(m, text, chosen, page); });
+  });
 }
