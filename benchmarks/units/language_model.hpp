@@ -1,4 +1,5 @@
-// The training step of a Transformer language model. ROWS, COLS and LAYERS say on how large a mesh, and how deep: the curves vary them.
+// The training step of a Transformer language model. ROWS, COLS and LAYERS say on how large a mesh, and how deep: the curves vary them. With BATCH
+// and WIDTH it is small enough to run.
 #pragma once
 
 #include <meshtf/planning.hpp>
@@ -16,6 +17,15 @@
 namespace unit {
 
 // clang-format off
+#ifdef WIDTH
+struct batch  : meshtf::dim<BATCH> {};
+struct length : meshtf::dim<64>    {};
+struct vocab  : meshtf::dim<256>   {};
+struct model  : meshtf::dim<WIDTH> {};
+struct heads  : meshtf::dim<4>     {};
+struct key    : meshtf::dim<WIDTH / 4> {};
+struct hidden : meshtf::dim<4 * WIDTH> {};
+#else
 struct batch  : meshtf::dim<1024> {};
 struct length : meshtf::dim<256>  {};
 struct vocab  : meshtf::dim<8192> {};
@@ -23,6 +33,7 @@ struct model  : meshtf::dim<1024> {};
 struct heads  : meshtf::dim<64>   {};
 struct key    : meshtf::dim<64>   {};
 struct hidden : meshtf::dim<4096> {};
+#endif
 // clang-format on
 
 struct rows : meshtf::axis<ROWS> {};

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 units_folder = pathlib.Path(__file__).resolve().parent
 root = units_folder.parent.parent
@@ -77,6 +78,33 @@ class Compiler:
             source.write_text("#define MESHTF_COMPILED_PART_float\n#include <meshtf/compiled.hpp>\n")
             call = self.arguments(next(unit for unit in units if unit.runs), [level, "-march=native", "-c", "-o", folder + "/part.o"])
             return self.run(call[:-1] + [str(source)])[:2]
+
+    def edits(self, level):
+        """A small language model is changed and run again: the name of the change; the compiler's seconds header-only and with the compiled part;
+        the seconds that linking it and ten steps take on the clock."""
+        unit = next(u for u in units if u.name == "language_model")
+        libraries = ["-lboost_mpi", "-lboost_serialization", "-lopenblas", "-lmpi"]
+        libraries += [library for name, library in (("ONEDNN", "-ldnnl"), ("JANSSON", "-ljansson"), ("ZLIB", "-lz"))
+                      if any(flag.startswith(f"-DMESHTF_WITH_{name}") and not flag.endswith("=0") for flag in self.flags)]
+        with tempfile.TemporaryDirectory() as folder:
+            objects = []
+            for part in ("float", "double", "bfloat16", "start"):
+                source = pathlib.Path(folder, part + ".cpp")
+                source.write_text(f"#define MESHTF_COMPILED_PART_{part}\n#include <meshtf/compiled.hpp>\n")
+                objects.append(f"{folder}/{part}.o")
+                self.run(self.arguments(unit, [level, "-march=native", "-c", "-o", objects[-1]])[:-1] + [str(source)])
+            for what, batch, width, layers, processes in (("the batch: 8 to 16", 16, 128, 2, 1), ("the width: 128 to 192", 8, 192, 2, 1),
+                                                          ("the layers: 2 to 4", 8, 128, 4, 1), ("the mesh: 1 process to 2", 8, 128, 2, 2)):
+                edited = [f"-DBATCH={batch}", f"-DWIDTH={width}", *on(processes, 1, layers)]
+                alone, _ = self.cost(unit, level, edited)
+                object_, program = folder + "/unit.o", folder + "/program"
+                cost = self.run(self.arguments(unit, [*edited, "-DMESHTF_COMPILED", level, "-march=native", "-c", "-o", object_]))[0]
+                clock = [time.perf_counter()]
+                self.run([self.command, object_, *objects, "-o", program, "-pthread", *libraries])
+                clock.append(time.perf_counter())
+                self.run([str(root / "examples" / "processes"), str(processes), program])
+                clock.append(time.perf_counter())
+                yield what, alone, cost, clock[1] - clock[0], clock[2] - clock[1]
 
     def cost_precompiled(self, units_, level, definitions=()):
         """As CMake does it for meshtf_precompile: the cost of the header, and of each unit with it, the best of two."""
@@ -234,15 +262,15 @@ def curve(page, compilers, baseline, what, points):
     for at, (name, point) in enumerate(points):
         cells = []
         for i, compiler in enumerate(compilers):
-            time, memory = compiler.cost(planned, "-O0", on(*point), samples=2)
-            seconds[i].append(time)
-            cells += [f"{time:.2f}", f"{memory:.0f}", *per_compiler[i][at]]
+            spent, memory = compiler.cost(planned, "-O0", on(*point), samples=2)
+            seconds[i].append(spent)
+            cells += [f"{spent:.2f}", f"{memory:.0f}", *per_compiler[i][at]]
         page.row(name, *cells)
     page.add("", "```text")
     longest = max(map(max, seconds))
     for i, compiler in enumerate(compilers):
-        for (name, _), time in zip(points, seconds[i]):
-            page.add(f"{compiler.name:15} {name:>6} {'#' * round(60 * time / longest)} {time:.2f} s")
+        for (name, _), spent in zip(points, seconds[i]):
+            page.add(f"{compiler.name:15} {name:>6} {'#' * round(60 * spent / longest)} {spent:.2f} s")
     page.add("```")
     for i, compiler in enumerate(compilers):
         baseline.judge_flat(compiler, what, per_compiler[i])
@@ -287,8 +315,8 @@ def measure(compilers, baseline, accept):
                          beside(cost, unit.ceiling))
 
     page.add("", "## With the kernels compiled once", "",
-             "A program that links `meshtf::compiled` instead of `meshtf::meshtf` has `MESHTF_COMPILED`: its sources only declare the kernels, and three",
-             "sources that CMake writes, one for each floating-point type, have them. The table has the same units then, the ratio to header-only in the",
+             "A program that links `meshtf::compiled` instead of `meshtf::meshtf` has `MESHTF_COMPILED`: its sources only declare the kernels, and sources",
+             "that CMake writes, one for each floating-point type, have them. The table has the same units then, the ratio to header-only in the",
              "same run, and once the part for float and indices. Change the batch, the width, the layers or the mesh and compile again: this is what you",
              "wait for, and the second figure is what it would be with a precompiled header, too.")
     page.table("unit", "compiler", "level", "seconds", "MB", "of header-only", "precompiled", "of header-only, precompiled")
@@ -303,6 +331,15 @@ def measure(compilers, baseline, accept):
                 cost = compiler.cost(unit, level, ["-DMESHTF_COMPILED"])
                 page.row(f"`{unit.name}`", compiler.name, level, f"{cost[0]:.2f}", f"{cost[1]:.0f}", f"{cost[0] / alone[0]:.2f}",
                          f"{after[0]:.2f}", f"{after[0] / before[0]:.2f}")
+
+    page.add("", "## Edit, compile, run", "",
+             "A language model of two layers of width 128, `benchmarks/units/language_model.cpp` with `WIDTH`, is changed, compiled at -O1, linked and run",
+             "for ten steps. The compiler's seconds are of a processor, the others are on the clock; starting the processes is in the last one. The depth",
+             "can also be left open (`nn::any_depth`): then the program is told how many layers there are when it starts, and nothing is compiled.")
+    page.table("what is changed", "compiler", "compile, header-only", "compile, kernels compiled once", "link", "run")
+    for compiler in compilers:
+        for what, *seconds in compiler.edits("-O1"):
+            page.row(what, compiler.name, *(f"{s:.2f}" for s in seconds))
 
     page.add("", "## Instantiations", "",
              "The number of instantiated templates, including those of the included libraries, does not depend on the machine, so it can be",
