@@ -50,7 +50,7 @@ struct batch_norm {
   using channels = detail::shape_of<Channels>;
 
   detail::parameter_of<T, L, channels> scale, bias;
-  mutable detail::state_of<T, L, channels> running_mean, running_variance;  // a step writes them, and does not change the model otherwise
+  detail::state_of<T, L, channels> running_mean, running_variance;
   double epsilon = 1e-5, momentum = 0.1;
 
   constexpr explicit batch_norm(machine<L>& m) : scale{m, constant{1}}, bias{m}, running_mean{m}, running_variance{m, constant{1}} {}
@@ -78,11 +78,15 @@ private:
     step(running_variance, now.variance, n > 1 ? momentum * n / (n - 1) : momentum, at);
     return std::move(now.norm);
   }
-  template<class State, class V>
-  constexpr void step(State& running, V const& now, double taken, std::source_location at) const {
+  template<class... C, class V>
+  constexpr void step(state<T, L, C...> const& running, V const& now, double taken, std::source_location at) const {
+    auto& m = running.machine();
+    if (m.recomputes()) return;
+    m.enter("update", at);
+    tensor<T, L, C...> values = running;  // a handle: what a layer keeps is not the layer
     function::blend<T> const f{static_cast<T>(1 - momentum), static_cast<T>(taken)};
-    if constexpr (std::is_same_v<typename V::element_type, T>) running.update(detail::each<T, channels>(f, running, now), at);
-    else running.update(detail::each<T, channels>(f, running, detail::in_elements<T>(now)), at);
+    if constexpr (std::is_same_v<typename V::element_type, T>) detail::copy_values(detail::each<T, channels>(f, running, now), values);
+    else detail::copy_values(detail::each<T, channels>(f, running, detail::in_elements<T>(now)), values);
   }
 };
 
