@@ -1,5 +1,6 @@
 // error: scale_has_other_dims<
 // error: meshtf: batch_norm can't work with these operands
+#include <meshtf/ops/normalise/batch_norm.hpp>
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};
