@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <meshtf/core/math.hpp>
 #include <meshtf/ops/reduce/variance.hpp>
 
 namespace meshtf {
