@@ -1,4 +1,4 @@
-// Matrix products of float and double: the one place that calls BLAS and oneDNN, except for narrow_product.hpp.
+// Matrix products of float and double: the one place that calls BLAS and oneDNN, except for narrow_product.hpp and convolution.hpp.
 #pragma once
 
 #include <algorithm>
