@@ -92,10 +92,12 @@
 #include <meshtf/tensor/state.hpp>
 #include <meshtf/tensor/tape.hpp>
 
+#include <meshtf/nn/adaptive_embedding.hpp>
 #include <meshtf/nn/batch_norm.hpp>
 #include <meshtf/nn/conv.hpp>
 #include <meshtf/nn/depth.hpp>
 #include <meshtf/nn/embedding.hpp>
+#include <meshtf/nn/factorised_embedding.hpp>
 #include <meshtf/nn/feed_forward.hpp>
 #include <meshtf/nn/gated_feed_forward.hpp>
 #include <meshtf/nn/group_norm.hpp>
@@ -105,5 +107,6 @@
 #include <meshtf/nn/norm.hpp>
 #include <meshtf/nn/positions.hpp>
 #include <meshtf/nn/self_attention.hpp>
+#include <meshtf/nn/sequences.hpp>
 #include <meshtf/nn/streams.hpp>
 #include <meshtf/nn/transformer.hpp>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/weight.hpp>
 #include <meshtf/ops/index/gather.hpp>
 #include <meshtf/ops/index/iota.hpp>
@@ -16,6 +17,7 @@
 #include <meshtf/ops/pointwise/map.hpp>
 #include <meshtf/ops/pointwise/sin_cos.hpp>
 #include <meshtf/ops/pointwise/where.hpp>
+#include <meshtf/ops/shape/broadcast.hpp>
 #include <meshtf/tensor/initialiser.hpp>
 #include <meshtf/tensor/parameters.hpp>
 
@@ -37,6 +39,18 @@ constexpr auto sinusoid_positions(machine<L>& m) {
   auto const angle      = einsum<Length, Model>(place, rates);
   return cast<T>(where(cast<double>(less(column, static_cast<std::int32_t>(half))), sin(angle), cos(angle)));
 }
+
+/// Sinusoids as the positions of a model: `using positions = nn::sinusoids;` in its dimensions.
+struct sinusoids {
+  template<class T, class L, class Length, class Model>
+  struct layer {
+    constexpr layer(machine<L>&, auto const&) {}
+    template<class X>
+    constexpr auto operator()(X const& x) const {
+      return x + sinusoid_positions<typename X::element_type, L, Length, Model>(x.machine());
+    }
+  };
+};
 
 /// The slope of a head: 2^(-8 (head + 1) / heads). If `heads` is no power of two, the slopes of the next smaller one, then every other of the next
 /// larger.
@@ -117,6 +131,28 @@ struct relative_bias {
     auto const ids = cast<std::int32_t>(map(bucket, detail::no_slope{}, detail::distances<L, Memory, Distance>(m)));
     if constexpr (std::is_same_v<Activation, T>) return gather<Buckets>(table, ids, at);
     else return cast<Activation>(gather<Buckets>(table, ids, at));
+  }
+  constexpr auto parameters() { return meshtf::parameters(table); }
+};
+
+/// A bias that depends on the query too: its product with a trained vector for each bucket of distances, `with_bias(bias(q))`. q has `Heads`, a
+/// dimension or a `shape` of several, `Key` and `Query`; the bias has an element for each score, so `Memory` is not `Query`.
+/// Source: Shaw et al., Self-Attention with Relative Position Representations (2018), in the buckets of T5: "contextual" in Mesh TensorFlow.
+template<FloatingElement T, Layout L, class Heads, Dimension Key, Dimension Buckets, Dimension Query, Dimension Memory>
+struct contextual_bias {
+  detail::parameter_of<T, L, united<detail::shape_of<Heads>, shape<Key, Buckets>>> table;
+  relative_bucket bucket{Buckets::size};
+
+  template<class Initialiser>
+  constexpr contextual_bias(machine<L>& m, Initialiser const& initialiser, bool both_ways = true, extent most = 128)
+      : table{m, initialiser}, bucket{Buckets::size, most, both_ways} {}
+
+  template<class Q>
+  constexpr auto operator()(Q const& q, std::source_location at = std::source_location::current()) const {
+    auto& m             = q.machine();
+    auto const values   = detail::product(united<without<typename Q::shape_type, shape<Key>>, shape<Buckets>>{}, q, table, at);
+    auto const distance = broadcast<Query, Memory>(iota<double, L, Query>(m)) - iota<double, L, Memory>(m);
+    return gather<Buckets>(values, cast<std::int32_t>(map(bucket, detail::no_slope{}, distance)), at);
   }
   constexpr auto parameters() { return meshtf::parameters(table); }
 };
