@@ -124,7 +124,8 @@ void products(machine<L>& m) {
   parameter<T, L, width, key> w{m};
   parameter<T, L, key> scale{m}, bias{m};
   parameter<T, L, narrow, key> w2{m};
-  w            = random_normal<T, L, width, key>(m, {5}, 0, 0.3);
+  w = random_normal<T, L, width, key>(m, {5}, 0, 0.3);
+  variance_scaling{.seed = 5}(scale);
   scale        = random_normal<T, L, key>(m, {7}, 1, 0.1);
   auto const x = random_normal<T, L, batch, width>(m, {6});
   auto const f = random_normal<T, L, second, narrow, rest>(m, {8});

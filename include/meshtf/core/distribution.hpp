@@ -27,5 +27,12 @@ struct normal_distribution {
   double stddev = 1;
 };
 
+/// The same, but nothing lies further from the mean than two standard deviations: what would is drawn again.
+struct truncated_normal_distribution {
+  random_key key{};
+  double mean   = 0;
+  double stddev = 1;
+};
+
 }  // namespace v0
 }  // namespace meshtf

@@ -150,5 +150,15 @@ void fill_normal(philox const& random, extent first, extent n, computed<T> mean,
   detail::draw_run<true>(random, first, n, [=](extent k, double x) { z[k] = static_cast<T>(centre + scale * x); });
 }
 
+/// The same, drawn again while it is more than two standard deviations from the mean, from streams that nobody counts up to.
+template<FloatingElement T>
+void fill_truncated_normal(std::uint64_t seed, std::uint64_t stream, extent first, extent n, computed<T> mean, computed<T> stddev, T* z) {
+  double const centre = static_cast<double>(mean), scale = static_cast<double>(stddev);
+  detail::draw_run<true>(philox{seed, stream}, first, n, [=](extent k, double x) {
+    for (std::uint64_t turn = 1; std::abs(x) > 2; ++turn) x = normal_at(philox{seed, stream ^ turn << 48}, first + k);
+    z[k] = static_cast<T>(centre + scale * x);
+  });
+}
+
 }  // namespace v0
 }  // namespace meshtf

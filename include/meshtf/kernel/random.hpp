@@ -88,6 +88,13 @@ void compute(draw<T, normal_distribution> const& task, shard_steps const& s, pla
   });
 }
 template<Element T>
+void compute(draw<T, truncated_normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
+  auto const& d = task.distribution;
+  kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
+    fill_truncated_normal(d.key.seed, d.key.stream, whole, n, static_cast<computed<T>>(d.mean), static_cast<computed<T>>(d.stddev), z + local);
+  });
+}
+template<Element T>
 void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& here, T const* x, T* z) {
   philox const random{task.key.seed, task.key.stream};
   auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
@@ -101,9 +108,10 @@ void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* 
   for (extent i = 0; i < s.along; ++i) z[i] = static_cast<T>(first + i);
 }
 
-#define MESHTF_DRAWS(T)                                                                                      \
-  template void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T*); \
-  template void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*);  \
+#define MESHTF_DRAWS(T)                                                                                               \
+  template void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T*);          \
+  template void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*);           \
+  template void compute(draw<T, truncated_normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*); \
   template void compute(drop<T> const&, shard_steps const&, place_in_mesh const&, T const*, T*);
 MESHTF_COMPILE_FLOATING(MESHTF_DRAWS)
 #undef MESHTF_DRAWS

@@ -28,6 +28,8 @@ template<Element T>
 void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
 template<Element T>
 void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
+template<Element T>
+void compute(draw<T, truncated_normal_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
 
 /// Drops each element with probability `rate`, and scales the others. Arrays: x, z.
 template<Element T>

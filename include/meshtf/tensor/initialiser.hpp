@@ -1,6 +1,7 @@
 // Initialisers: the first values of parameters, which are the same globally under every layout.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -68,6 +69,57 @@ struct normal {
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
     detail::draw_into(w, normal_distribution{{.seed = seed}, mean, stddev});
+  }
+};
+
+/// Normal, drawn again while it is further from the mean than two of the given standard deviations. What remains has 0.88 of that deviation.
+struct truncated_normal {
+  std::uint64_t seed = 0;
+  double stddev      = 1;
+  double mean        = 0;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    detail::draw_into(w, truncated_normal_distribution{{.seed = seed}, mean, stddev});
+  }
+};
+
+/// Uniform in [low, high).
+struct uniform {
+  std::uint64_t seed = 0;
+  double low         = 0;
+  double high        = 1;
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    detail::draw_into(w, uniform_distribution{{.seed = seed}, low, high});
+  }
+};
+
+/// What a weight maps from, what it maps to, or the mean of both.
+enum class fan { in, out, average };
+
+/// Truncated normal with standard deviation sqrt(scale / fan), or uniform between +-sqrt(3 scale / fan). `in` and `out` are the sizes that a weight
+/// maps from and to, where its last dimension alone is not what it maps to: `{.seed = 1, .in = model::size, .out = heads::size * key::size}`.
+/// Source: the initialiser of that name in Mesh TensorFlow and TensorFlow.
+struct variance_scaling {
+  std::uint64_t seed = 0;
+  double scale       = 1;
+  fan mode           = fan::in;
+  bool is_uniform    = false;
+  extent in = 0, out = 0;  // 0: from the dimensions
+
+  template<class T, class L, class... D>
+  constexpr void operator()(tensor<T, L, D...>& w) const {
+    using fans        = detail::fans<shape<D...>>;
+    double const from = in > 0 ? static_cast<double>(in) : fans::in, to = out > 0 ? static_cast<double>(out) : fans::out;
+    double const n = std::max(1.0, mode == fan::in ? from : mode == fan::out ? to : (from + to) / 2);
+    if (is_uniform) {
+      double const limit = detail::root<L>(3 * scale / n);
+      detail::draw_into(w, uniform_distribution{{.seed = seed}, -limit, limit});
+    } else {
+      detail::draw_into(w, truncated_normal_distribution{{.seed = seed}, 0, detail::root<L>(scale / n)});
+    }
   }
 };
 
