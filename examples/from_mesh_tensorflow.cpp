@@ -326,6 +326,57 @@ void products(process_mesh<grid>& m) {
   //= F.scaled_dot_product_attention(q, one_head, one_head, enable_gqa=True) ||
   //= jax.nn.dot_product_attention(q, one_head, one_head)
   auto const of_many_heads = attention<length, memory, key>(q, one_head, one_head);
+
+  //= attention.attention(q, k, v, ..., dropout_rate=0.1, dropout_broadcast_dims=[]) ||
+  //= F.scaled_dot_product_attention(q, k, k, dropout_p=0.1) ||
+  //= nnx.dot_product_attention(q, k, k, dropout_rate=0.1, dropout_rng=key)
+  auto const some_dropped = attention<length, memory, key>(q, k, k, {.dropout = 0.1, .random = {.seed = 7}});
+
+  auto const scores = random_uniform<float, L, heads, length, memory>(m, {.seed = 8});
+  //= attention.attention(q, k, v, ..., bias=scores) ||
+  //= F.scaled_dot_product_attention(q, k, k, attn_mask=scores) ||
+  //= jax.nn.dot_product_attention(q, k, k, bias=scores)
+  auto const biased = attention<length, memory, key>(q, k, k, with_bias(scores));
+}
+
+//# Layers
+void layers(process_mesh<grid>& m) {
+  using L          = mixed;
+  auto const x     = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
+  auto const ids   = cast<int>(floor(random_uniform<float, L, batch, length>(m, {.seed = 2}, 0, 16)));
+  auto const words = floor_divide(ids, 8);
+  nn::streams seeds{3};
+
+  //= mtf.layers.dense(x, new_dims=[heads, key], reduced_dims=[length, model]) ||
+  //= nn.Linear(4 * 12, 4 * 3) on x.flatten(1) ||
+  //= nnx.LinearGeneral((4, 12), (4, 3), axis=(-2, -1))
+  nn::linear<float, L, shape<length, model>, shape<heads, key>> dense{m, variance_scaling{.seed = 4, .in = 4 * 12, .out = 4 * 3}};
+  auto const y = dense(x);
+
+  //= mtf.layers.dense_product(x, [model], [hidden], ["sigmoid", "linear"]) ||
+  //= F.glu of one nn.Linear ||
+  //= nnx.glu of one nnx.Linear
+  nn::gated_feed_forward<float, L, model, hidden, nn::glu> gated{m, seeds, 0.1, 0.1};
+
+  //= vocab_embeddings.FactorizedVocabEmbedding(..., inner_dimension_size=2)
+  struct inner : dim<2> {};
+  nn::factorised_embedding<float, L, vocab, inner, model> small{m, normal{5}, normal{6}};
+
+  //= vocab_embeddings.AdaptiveVocabEmbedding(..., clusters=[{"token_count": 4, "embedding_size": 12}, ...])
+  struct often : dim<4> {};
+  struct seldom : dim<12> {};
+  nn::adaptive_embedding<float, L, vocab, model, nn::cluster<often, model>, nn::cluster<seldom, inner>> adaptive{m, seeds, 0.1};
+
+  //= transformer.autoregressive_inputs(targets, sequence_id)
+  auto const inputs = nn::autoregressive_inputs<length>(ids, words);
+
+  //= transformer.delimited_lm_inputs_mask(ids)
+  auto const is_input = nn::delimited_lm_inputs_mask<length>(ids);
+
+  //= transformer.sinusoid_positional_embedding_weights(length, model, tf.float32)
+  auto const positions = nn::sinusoid_positions<float, L, length, model>(m);
+
+  auto const h = gated(small(inputs) + adaptive(ids) + x + broadcast<batch, length, model>(positions));
 }
 
 //# Shapes, indices, placements
@@ -583,6 +634,7 @@ int main(int argc, char** argv) {
   pointwise(m);
   reductions(m);
   products(m);
+  layers(m);
   shapes(m);
   functions(m);
   loops(m);
