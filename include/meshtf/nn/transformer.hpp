@@ -16,8 +16,37 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// The dimensions of a Transformer. A model's own struct inherits them and may redefine the number of layers, whether the softmax is tied, and
-/// the standard deviation of the initial weights:
+/// A trained vector for each position.
+struct learned_positions {
+  template<class T, class L, class Length, class Model>
+  struct layer {
+    parameter<T, L, Length, Model> table;
+
+    template<class Initialiser>
+    constexpr layer(machine<L>& m, Initialiser const& initialiser) : table{m, initialiser} {}
+
+    template<class X>
+    constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
+      return x + detail::weight_for<X>(table, at);
+    }
+  };
+};
+
+/// Positions that the model is not told. It finds some of them out by itself, since each position sees only those before it.
+/// Source: Haviv et al., Transformer Language Models without Positional Encodings Still Learn Positional Information (2022).
+struct no_positions {
+  template<class T, class L, class Length, class Model>
+  struct layer {
+    constexpr layer(machine<L>&, auto const&) {}
+    template<class X>
+    constexpr X const& operator()(X const& x) const {
+      return x;
+    }
+  };
+};
+
+/// The dimensions of a Transformer. A model's own struct inherits them and may redefine the number of layers, whether the softmax is tied, how
+/// positions enter (`learned_positions`, `no_positions`, or `sinusoids` of nn/positions.hpp), and the standard deviation of the initial weights:
 ///
 ///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = 4; };
 template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Heads, Dimension Key, Dimension Hidden>
@@ -28,6 +57,8 @@ struct transformer_dims {
   using heads  = Heads;
   using key    = Key;
   using hidden = Hidden;
+
+  using positions = learned_positions;
 
   static constexpr int layers    = 6;
   static constexpr double stddev = 0.02;  // a narrow model learns sooner with a larger one: about 0.7 / sqrt(model)
@@ -98,8 +129,8 @@ struct layer_if<false, Layer> {
 
 }  // namespace detail
 
-/// Scores for the next id at every position: embeddings of ids and of learned positions, `Dims::layers` blocks (or `depth`), a last norm, and the
-/// product with the embedding (or, if not tied, with a matrix of its own).
+/// Scores for the next id at every position: embeddings of ids and of positions, `Dims::layers` blocks (or `depth`), a last norm, and the product
+/// with the embedding (or, if not tied, with a matrix of its own).
 ///
 /// `net(ids)` takes integer ids with `length` and any batch dimensions and returns scores with `vocab` as the last dimension. One source serves every
 /// layout: split the batch for data parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay
@@ -117,7 +148,7 @@ struct transformer {
   using block  = transformer_block<T, L, Dims>;
 
   embedding<T, L, vocab, model> tokens;
-  parameter<T, L, length, model> positions;
+  typename Dims::positions::template layer<T, L, length, model> positions;
   typename detail::blocks_of<block, Dims::layers>::type blocks;
   layer_norm<T, L, model> norm;
   detail::layer_if<!Dims::tied, projection<T, L, model, vocab>> output;
@@ -129,7 +160,7 @@ struct transformer {
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
     auto const found = looked_up(ids);
-    auto const x     = found + detail::weight_for<std::remove_const_t<decltype(found)>>(positions, std::source_location::current());
+    auto const x     = positions(found);
     auto r           = blocks[0](x);
     for (std::size_t i = 1; i < blocks.size(); ++i) r = blocks[i](r);
     auto const last = norm(r.stream, r.branch);
@@ -138,11 +169,8 @@ struct transformer {
   }
 
   constexpr auto parameters() {
-    if constexpr (Dims::tied)
-      return meshtf::parameters(named("tokens", tokens.table), named("positions", positions), named("blocks", blocks), named("norm", norm));
-    else
-      return meshtf::parameters(named("tokens", tokens.table), named("positions", positions), named("blocks", blocks), named("norm", norm),
-                                named("output", output.layer));
+    if constexpr (Dims::tied) return listed();
+    else return listed(named("output", output.layer));
   }
 
 private:
@@ -152,6 +180,13 @@ private:
         blocks(blocks_for(d, m, seeds)),
         norm{m},
         output{m, normal{seeds.next(), stddev}} {}
+
+  template<class... Last>
+  constexpr auto listed(Last... last) {
+    auto const rest = [&](auto... first) { return meshtf::parameters(first..., named("blocks", blocks), named("norm", norm), last...); };
+    if constexpr (requires { positions.table; }) return rest(named("tokens", tokens.table), named("positions", positions.table));
+    else return rest(named("tokens", tokens.table));
+  }
 
   template<class Ids>
   constexpr auto looked_up(Ids const& ids) const {
