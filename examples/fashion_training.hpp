@@ -26,6 +26,18 @@ void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images, me
 
   meshtf::no_gradient guard{m};
   double right = 0;
-  for (meshtf::batches_in_order test{unseen}; test.next(t.x, t.labels);) right += t.hits().value();
+  meshtf::batches_in_order test{unseen};
+  auto const name_a_batch = [&] {
+    test.next(t.x, t.labels);
+    right += t.hits().value();
+  };
+  while (meshtf::extent const n = test.left(Batch::size)) {
+    if constexpr (meshtf::CountedDimension<Batch>) {
+      meshtf::counted<Batch> const some{m, n};  // the last batch is what is left
+      name_a_batch();
+    } else {
+      name_a_batch();
+    }
+  }
   say(m, "test accuracy %.2f %% (%.0f of %ld images)\n", 100 * right / static_cast<double>(unseen.count), right, unseen.count);
 }
