@@ -92,8 +92,7 @@ struct turned : layout<two_by_two, split<batch, cols>, split<hidden, rows>, spli
                        split<left, cols>, split<even, cols>, split<right, rows>> {};
 struct deep : layout<two_by_four, split<hidden, rows, wide>, split<vocab, wide, rows>, split<heads, rows, wide>, split<member, wide>,
                      split<left, rows, wide>, split<even, wide, rows>, split<right, wide>> {};
-struct beside : layout<by_six, split<batch, rows>, padded<hidden, third>, padded<vocab, third>, padded<heads, third>, padded<left, third>,
-                       padded<even, third>, split<right, rows>> {};
+struct batch_by_five : layout<by_five, padded<batch, fifth>, padded<right, fifth>> {};
 
 // Where values are resharded to.
 struct whole1 : layout<single> {};
@@ -139,7 +138,7 @@ template<> struct targets_of<sixths> : targets<whole6, crossed, out6> {};
 template<> struct targets_of<crossed> : targets<whole6, sixths, out6> {};
 template<> struct targets_of<turned> : targets<whole4, mixed, turned_out> {};
 template<> struct targets_of<deep> : targets<whole8, mixed8, deep_out> {};
-template<> struct targets_of<beside> : targets<whole6, sixths, out6> {};
+template<> struct targets_of<batch_by_five> : targets<whole5, out5, out5> {};
 
 /// The layout of a tensor, without its dryness.
 template<class X>
@@ -299,7 +298,7 @@ void under_each_layout(F const& f) {
 #ifdef MESHTF_LONG_ZOO
   switch (boost::mpi::communicator{}.size()) {
     case 4: f.template operator()<turned>(); break;
-    case 6: f.template operator()<beside>(); break;
+    case 5: f.template operator()<batch_by_five>(); break;
     case 8: f.template operator()<deep>(); break;
     default: break;
   }
