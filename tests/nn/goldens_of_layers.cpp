@@ -1,9 +1,10 @@
 // Layers beside Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout. See tests/golden/README.md.
 // test: processes 1 4
-#include "../catch.hpp"
+#include "../golden.hpp"
 
-#include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/meshtf.hpp>
+
+#include "../catch.hpp"
 
 #if MESHTF_WITH_JANSSON
 
@@ -34,30 +35,9 @@ struct whole : layout<alone> {};
 struct mixed : layout<by_four, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>> {};
 struct by_length : layout<by_four, split<length, rows>, split<heads, cols>, split<hidden, cols>> {};
 
-safetensors_reader const& golden() {
-  static safetensors_reader const file{MESHTF_TESTS_FOLDER "/golden/layers.safetensors"};
+golden_arrays const& golden() {
+  static golden_arrays const file{"layers"};
   return file;
-}
-
-template<class T, class L, class... D>
-auto golden_tensor(machine<L>& m, std::string const& name) {
-  auto const elements = golden().read<T>(name);
-  std::vector<std::size_t> const extents{static_cast<std::size_t>(D::size)...};
-  return from_global<T, L, D...>(m, xt::adapt(elements, extents));
-}
-
-/// The largest difference of an element from the golden array `name`; infinite if one is not a number, or there are more or fewer of them.
-template<class X>
-double distance(X const& x, std::string const& name) {
-  auto const all      = to_global(x);
-  auto const expected = golden().read<typename X::element_type>(name);
-  if (all.size() != expected.size()) return std::numeric_limits<double>::infinity();
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    double const difference = std::abs(static_cast<double>(all.data()[i]) - static_cast<double>(expected[i]));
-    if (!(difference <= most)) most = std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
-  }
-  return most;
 }
 
 constexpr double close = 1e-9;
@@ -70,7 +50,7 @@ struct operand {
 
   template<class T, class L, class... D>
   operand(std::string n, parameter<T, L, D...>& p) : name{std::move(n)}, value{&p} {
-    p = golden_tensor<T, L, D...>(p.machine(), name);
+    p = golden().tensor<T, L, D...>(p.machine(), name);
   }
 };
 template<class T, class L, class... D>
@@ -78,18 +58,18 @@ operand(std::string, parameter<T, L, D...>&) -> operand<parameter<T, L, D...>>;
 
 template<class T, class L, class... Z>
 auto weighted(tensor<T, L, Z...> const& z, std::string const& weights) {
-  return sum(z * golden_tensor<T, L, Z...>(z.machine(), weights));
+  return sum(z * golden().tensor<T, L, Z...>(z.machine(), weights));
 }
 
 /// z has the result, and the operands have the gradients, that the file has under `name`.
 template<class Z, class... P>
 void compare(std::string const& name, Z const& z, operand<P> const&... x) {
   CAPTURE(name);
-  CHECK(distance(z, name + ".result") <= close);
+  CHECK(golden().distance(z, name + ".result") <= close);
   backward(weighted(z, name + ".weights"));
   auto const check = [&](auto const& w) {
     CAPTURE(w.name);
-    CHECK(distance(finish(gradient(*w.value)), name + ".gradient." + w.name) <= close);
+    CHECK(golden().distance(finish(gradient(*w.value)), name + ".gradient." + w.name) <= close);
     w.value->zero_gradient();
   };
   (check(x), ...);
@@ -102,9 +82,9 @@ struct model_inputs {
 
   explicit model_inputs(machine<L>& m)
       : sequence{m},
-        ids{golden_tensor<int, L, batch, length>(m, "ids")},
-        targets{golden_tensor<int, L, batch, length>(m, "targets")},
-        segments{golden_tensor<int, L, batch, length>(m, "segments")} {}
+        ids{golden().tensor<int, L, batch, length>(m, "ids")},
+        targets{golden().tensor<int, L, batch, length>(m, "targets")},
+        segments{golden().tensor<int, L, batch, length>(m, "segments")} {}
 };
 
 template<class L>
@@ -112,9 +92,9 @@ void compare_sequences() {
   process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   INFO("under " << name_of<L>());
   model_inputs<L> in{m};
-  CHECK(distance(nn::autoregressive_inputs<length>(in.targets), "autoregressive_inputs.result") == 0);
-  CHECK(distance(nn::autoregressive_inputs<length>(in.targets, in.segments), "autoregressive_inputs_of_segments.result") == 0);
-  CHECK(distance(cast<int>(nn::delimited_lm_inputs_mask<length>(in.ids)), "delimited_lm_inputs_mask.result") == 0);
+  CHECK(golden().distance(nn::autoregressive_inputs<length>(in.targets), "autoregressive_inputs.result") == 0);
+  CHECK(golden().distance(nn::autoregressive_inputs<length>(in.targets, in.segments), "autoregressive_inputs_of_segments.result") == 0);
+  CHECK(golden().distance(cast<int>(nn::delimited_lm_inputs_mask<length>(in.ids)), "delimited_lm_inputs_mask.result") == 0);
 }
 
 template<class L>
