@@ -88,10 +88,10 @@ struct sixths : layout<by_six, padded<batch, rows, third>, padded<left, third, r
 struct crossed : layout<by_six, split<batch, rows>, padded<heads, third>, padded<vocab, third>, padded<left, rows, third>, padded<even, third>> {};
 
 // With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide beside others that do.
-struct turned : layout<two_by_two, split<batch, cols>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
-                       split<left, cols>, split<even, cols>, split<right, rows>> {};
-struct deep : layout<two_by_four, split<hidden, rows, wide>, split<vocab, wide, rows>, split<heads, rows, wide>, split<member, wide>,
-                     split<left, rows, wide>, split<even, wide, rows>, split<right, wide>> {};
+struct mixed_across : layout<two_by_two, split<batch, cols>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
+                             split<left, cols>, split<even, cols>, split<right, rows>> {};
+struct mixed8_across : layout<two_by_four, split<batch, wide>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
+                              split<left, rows>, split<even, rows>, split<right, wide>> {};
 struct batch_by_five : layout<by_five, padded<batch, fifth>, padded<right, fifth>> {};
 
 // Where values are resharded to.
@@ -111,8 +111,8 @@ struct whole6 : layout<by_six> {};
 struct out3 : layout<by_three, padded<out, third>> {};
 struct out5 : layout<by_five, padded<out, fifth>> {};
 struct out6 : layout<by_six, padded<out, third>, split<batch, rows>> {};
-struct turned_out : layout<two_by_two, split<batch, cols>, split<out, rows>> {};
-struct deep_out : layout<two_by_four, split<out, wide, rows>> {};
+struct out4_across : layout<two_by_two, split<batch, cols>, split<out, rows>> {};
+struct out8_across : layout<two_by_four, split<batch, wide>, split<out, rows>> {};
 struct turnc : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
 
 /// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split over axes that split hidden in L.
@@ -136,8 +136,8 @@ template<> struct targets_of<thirds> : targets<whole3, out3, out3> {};
 template<> struct targets_of<fifths> : targets<whole5, out5, out5> {};
 template<> struct targets_of<sixths> : targets<whole6, crossed, out6> {};
 template<> struct targets_of<crossed> : targets<whole6, sixths, out6> {};
-template<> struct targets_of<turned> : targets<whole4, mixed, turned_out> {};
-template<> struct targets_of<deep> : targets<whole8, mixed8, deep_out> {};
+template<> struct targets_of<mixed_across> : targets<whole4, mixed, out4_across> {};
+template<> struct targets_of<mixed8_across> : targets<whole8, mixed8, out8_across> {};
 template<> struct targets_of<batch_by_five> : targets<whole5, out5, out5> {};
 
 /// The layout of a tensor, without its dryness.
@@ -297,9 +297,9 @@ template<class F>
 void under_each_layout(F const& f) {
 #ifdef MESHTF_LONG_ZOO
   switch (boost::mpi::communicator{}.size()) {
-    case 4: f.template operator()<turned>(); break;
+    case 4: f.template operator()<mixed_across>(); break;
     case 5: f.template operator()<batch_by_five>(); break;
-    case 8: f.template operator()<deep>(); break;
+    case 8: f.template operator()<mixed8_across>(); break;
     default: break;
   }
 #endif
