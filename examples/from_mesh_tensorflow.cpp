@@ -531,7 +531,7 @@ void loops(process_mesh<grid>& m) {
 }
 
 //# Layers
-void layers(process_mesh<grid>& m) {
+void plain_layers(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
   nn::streams seeds{2};
@@ -638,7 +638,7 @@ int main(int argc, char** argv) {
   shapes(m);
   functions(m);
   loops(m);
-  layers(m);
+  plain_layers(m);
   training<mixed> t{m};
   float const loss = t.step().value();
   if (m.rank() == 0) std::printf("every line has run; the loss of a step is %.2f\n", static_cast<double>(loss));
