@@ -122,7 +122,7 @@ std::vector<image_shape> const shapes{
     {.groups = 32, .in = 1, .out = 1},
     {.groups = 5, .in = 1, .out = 1, .step = {1, 2, 2}},
     {.in = 8, .out = 8, .size = {1, 1, 50}, .taps = {1, 1, 3}, .dims = 1},
-    {.groups = 16, .in = 1, .out = 1, .size = {1, 1, 50}, .taps = {1, 1, 4}, .dims = 1},
+    {.groups = 16, .in = 1, .out = 1, .size = {1, 1, 50}, .taps = {1, 1, 3}, .dims = 1},
     {.in = 8, .out = 8, .size = {5, 6, 7}, .taps = {3, 2, 3}, .dims = 3},
     {.in = 2, .out = 3, .size = {5, 6, 7}, .taps = {2, 3, 1}, .step = {2, 1, 1}, .dims = 3},
     {.batch = 8, .in = 64, .out = 64, .size = {1, 14, 14}},
@@ -144,11 +144,12 @@ TEST_CASE("convolutions by oneDNN and by products of windows are those of plain 
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
 TEST_CASE("what people convolve is left to oneDNN") {
   kernel::use_one_library_thread();
+  bool const has_all = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;  // other processors may lack some
   for (auto const& shape : shapes) {
     auto const s = steps_of(shape);
     INFO("groups " << s.groups << ", channels " << s.in << " to " << s.out << ", taps " << s.taps[1] << "x" << s.taps[2] << ", dims " << s.dims);
     for (auto way : {convolution_way::forward, convolution_way::to_input, convolution_way::to_filter})
-      CHECK_NOFAIL(kernel::detail::prepared(way, s, s.batch / s.parts()).is_there());
+      CHECK((kernel::detail::prepared(way, s, s.batch / s.parts()).is_there() || !has_all));
   }
 }
 #endif

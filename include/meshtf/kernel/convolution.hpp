@@ -35,7 +35,8 @@ namespace detail {
 class prepared_convolution {
 public:
   prepared_convolution(convolution_way way, convolution_steps const& s, extent batch) {
-    auto const n = static_cast<std::size_t>(s.dims), first = std::size_t{3} - n;
+    int const dims = std::max(s.dims, 2);  // a line is an image of one row: of lines whose channels stay apart oneDNN has only its reference
+    auto const n = static_cast<std::size_t>(dims), first = std::size_t{3} - n;
     dnnl_dims_t x{batch, s.groups * s.in}, z{batch, s.groups * s.out}, filter{s.groups, s.out, s.in},
         filter_strides{s.filter_group, s.filter_out, s.filter_in}, step{}, dilation{}, before{}, after{};
     for (std::size_t i = 0; i < n; ++i) {
@@ -44,13 +45,13 @@ public:
       step[i] = s.step[first + i], dilation[i] = s.dilation[first + i] - 1, before[i] = s.before[first + i], after[i] = s.after[first + i];
     }
     for (std::size_t i = 0; i < 3 + n; ++i) filter_strides[i] = std::max<extent>(filter_strides[i], 1);  // of what there is once
-    constexpr std::array tags{dnnl_nwc, dnnl_nhwc, dnnl_ndhwc};
+    constexpr std::array tags{dnnl_nhwc, dnnl_ndhwc};
     int const left_out = s.groups > 1 ? 0 : 1;  // dimensions of the filter: that of groups
     dnnl_memory_desc_t in_x{}, in_z{}, in_filter{}, liked{};
-    if (dnnl_memory_desc_init_by_tag(&in_x, s.dims + 2, x, dnnl_f32, tags[n - 1]) != dnnl_success) return;
-    if (dnnl_memory_desc_init_by_tag(&in_z, s.dims + 2, z, dnnl_f32, tags[n - 1]) != dnnl_success) return;
-    if (dnnl_memory_desc_init_by_tag(&liked, s.dims + 3 - left_out, filter + left_out, dnnl_f32, dnnl_format_tag_any) != dnnl_success) return;
-    if (dnnl_memory_desc_init_by_strides(&in_filter, s.dims + 3 - left_out, filter + left_out, dnnl_f32, filter_strides + left_out) != dnnl_success)
+    if (dnnl_memory_desc_init_by_tag(&in_x, dims + 2, x, dnnl_f32, tags[n - 2]) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_tag(&in_z, dims + 2, z, dnnl_f32, tags[n - 2]) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_tag(&liked, dims + 3 - left_out, filter + left_out, dnnl_f32, dnnl_format_tag_any) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_strides(&in_filter, dims + 3 - left_out, filter + left_out, dnnl_f32, filter_strides + left_out) != dnnl_success)
       return;
 
     dnnl_convolution_desc_t about{};
