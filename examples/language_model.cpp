@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -25,6 +26,7 @@
 #include <meshtf/data/text.hpp>
 #include <meshtf/data/windows.hpp>
 #include <meshtf/io/checkpoint.hpp>
+#include <meshtf/io/log.hpp>
 #include <meshtf/meshtf.hpp>
 #include <meshtf/ops/random/sample.hpp>
 
@@ -142,11 +144,16 @@ struct training {
 
   constexpr auto losses() const { return meshtf::softmax_cross_entropy<vocab>(net(ids), targets); }
 
-  constexpr auto step() {
+  /// `look` sees the gradients, which the optimizer's step clears.
+  constexpr auto step(auto const& look) {
     auto loss = mean(losses());
     backward(loss);
+    look();
     opt.step(parameters(net));  // adds the gradients up over the processes that share a parameter
     return loss;
+  }
+  constexpr auto step() {
+    return step([] {});
   }
 };
 
@@ -249,11 +256,20 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   progress shown{m.rank() == 0, first, steps, chosen.every, chosen.plain};
   meshtf::text const beginning{text.held_out.name, text.held_out.bytes.substr(0, 8 * tokens_a_step + 1)};  // for the curve: all of it takes too long
   auto const* const spent = chosen.report.empty() ? nullptr : &m.time_spent();
+  std::optional<meshtf::log_to> log;
+  if (!chosen.log.empty()) log.emplace(chosen.log, at.step);
   for (long step = first; step < steps;) {
     windows.next(t.ids, t.targets);
-    t.opt.rate      = rate(step);
-    auto const loss = t.step();
+    t.opt.rate       = rate(step);
+    bool const looks = log && (step + 1) % save_pace == 0;
+    auto const loss  = t.step([&] {
+      if (looks) log->histograms(parameters(t.net), static_cast<std::uint64_t>(step + 1));
+    });
     ++step;
+    if (log) {
+      log->scalar("loss", loss, static_cast<std::uint64_t>(step));
+      log->scalar("rate", t.opt.rate, static_cast<std::uint64_t>(step));
+    }
     if (shown.at(step)) {
       double const x = loss.value();
       shown.say("loss %.5f  %.3f bits per character  %7.0f tokens/s", x, bits(x), static_cast<double>(tokens_a_step) / shown.seconds_a_step());
@@ -274,6 +290,10 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
       static_cast<long>(text.held_out.size()) - 1);
   page.sample = continuation(t, "And God said", 300, at.seed);
   say(m, "\n%s\n", page.sample.c_str());
+  if (log) {
+    log->scalar("held-out loss", loss, static_cast<std::uint64_t>(steps));
+    log->text("continuation", page.sample, static_cast<std::uint64_t>(steps));
+  }
 
   if (chosen.report.empty() || m.rank() != 0) return;
   page.note = "Held out: the first " + std::to_string(beginning.size() - 1) + " of its characters; all of them have " +

@@ -10,7 +10,8 @@
 
 inline std::string usage(std::string const& size, long steps) {
   return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--model NAME] [--save DIR]\n" +
-         "       [--resume DIR] [--report FILE] [--plain]\n\n" + "  --steps N       training steps (default: " + std::to_string(steps) + R"()
+         "       [--resume DIR] [--log DIR] [--report FILE] [--plain]\n\n" +
+         "  --steps N       training steps (default: " + std::to_string(steps) + R"()
   --layout NAME   one layout alone (default: a few steps under each that this number of processes has, then training under mixed
                   with 4 or 8 processes, under data with 2)
   --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
@@ -20,6 +21,7 @@ inline std::string usage(std::string const& size, long steps) {
   --model NAME    gpt2 or llama, that of this program, too
   --save DIR      write a checkpoint there after each tenth of the training, and at least every 500 steps
   --resume DIR    go on from the newest checkpoint there, with the same --steps and --data
+  --log DIR       log the loss, the rate and histograms there, for TensorBoard and as lines of JSON
   --report FILE   write a page in HTML at the end: the losses, the layouts, where the time went, the sample
   --plain         lines of progress alone, without a bar, as in a file
   --help          this text
@@ -32,7 +34,7 @@ struct options {
   std::string data         = "build/data/kjv.txt";
   long every               = 0;     // not given
   std::optional<long> seed = {};     // 1, or that of the checkpoint
-  std::string save = {}, resume = {};   // empty: not
+  std::string save = {}, resume = {}, log = {};   // empty: not
   std::string report = {};              // empty: none
   bool plain         = false;
   bool help          = false;
@@ -47,6 +49,7 @@ void agree_on(Machine const& m, options const& chosen) {
   m.agree("--seed", chosen.seed.value_or(-1));   // no seed is negative
   m.agree("--save", chosen.save);
   m.agree("--resume", chosen.resume);
+  m.agree("--log", chosen.log);
   m.agree("--report", chosen.report);
 }
 
@@ -59,7 +62,7 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
     return name;
   };
   chosen.help =
-      for_each_option(argc, argv, "--steps, --layout, --data, --seed, --every, --size, --model, --save, --resume, --report, --plain or --help",
+      for_each_option(argc, argv, "--steps, --layout, --data, --seed, --every, --size, --model, --save, --resume, --log, --report, --plain or --help",
                       [&](std::string const& option, auto const& next) {
                         if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
                         else if (option == "--layout") chosen.layout = one_of(layouts, next());
@@ -68,6 +71,7 @@ inline options read_options(int argc, char** argv, std::vector<std::string> cons
                         else if (option == "--every") chosen.every = whole_number(option, next(), 1);
                         else if (option == "--save") chosen.save = folder(option, next());
                         else if (option == "--resume") chosen.resume = folder(option, next());
+                        else if (option == "--log") chosen.log = folder(option, next());
                         else if (option == "--report") chosen.report = next();
                         else if (option == "--plain") chosen.plain = true;
                         else if (option == "--size") {

@@ -2,17 +2,21 @@
 # A training that was cut off goes on as if it had not been: resume.sh PROCESSES PROGRAM TEXT FOLDER
 #
 # The last checkpoint but one is gone on from, under the same layout and under another; the held-out loss must be the one of the whole training.
+# The log of both has each step once.
 set -u
 mpirun=$1 program=$2 text=$3 folder=$4
-rm -rf "$folder"
+log=$folder.log
+rm -rf "$folder" "$log"
 train() { "$mpirun" 4 "$program" --steps 10 --data "$text" "$@" </dev/null || exit 1; }
 loss() { sed -n 's/^held-out text: loss \([0-9.]*\),.*/\1/p'; }
 
-whole=$(train --layout mixed --save "$folder" | loss)
+whole=$(train --layout mixed --save "$folder" --log "$log" | loss)
 [ "$(ls "$folder")" = $'step-00000009.safetensors\nstep-00000010.safetensors' ] ||
   { echo "expected the two newest checkpoints in $folder, got: $(ls "$folder")"; exit 1; }
 rm "$folder/step-00000010.safetensors"
-same=$(train --layout mixed --resume "$folder" | loss)
+same=$(train --layout mixed --resume "$folder" --log "$log" | loss)
 other=$(train --layout two_axes --resume "$folder" | loss)
+logged=$(sed -n 's/^{"step":\([0-9]*\),.*"name":"loss",.*/\1/p' "$log/log.jsonl" | tr '\n' ' ')
+[ "$logged" = "$(seq -s ' ' 10) " ] || { echo "expected a loss of each of ten steps in $log, got those of $logged"; exit 1; }
 echo "held-out loss: $whole; resumed: $same; resumed under another layout: $other"
 [ -n "$whole" ] && [ "$same" = "$whole" ] && awk "BEGIN { d = $other / $whole - 1; exit !(d < 1e-5 && d > -1e-5) }"
