@@ -10,8 +10,8 @@
 
 inline std::string usage(std::string const& size, long steps) {
   return "usage: language_model_" + size + " [--steps N] [--layout NAME] [--data FILE] [--seed N] [--every N] [--model NAME] [--save DIR]\n" +
-         "       [--resume DIR] [--log DIR] [--report FILE] [--plain]\n\n" +
-         "  --steps N       training steps (default: " + std::to_string(steps) + R"()
+         "       [--resume DIR] [--log DIR] [--report FILE] [--plain]\n\n" + "  --steps N       training steps (default: " + std::to_string(steps) +
+         R"()
   --layout NAME   one layout alone (default: a few steps under each that this number of processes has, then training under mixed
                   with 4 or 8 processes, under data with 2)
   --data FILE     the text (default: build/data/kjv.txt, which examples/demo makes)
