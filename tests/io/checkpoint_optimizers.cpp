@@ -1,4 +1,5 @@
 // The state of optimizers in a checkpoint: training goes on as if nothing had happened.
+#include <concepts>
 #include <meshtf/io/checkpoint.hpp>
 
 #include "../optim/model.hpp"
@@ -22,7 +23,7 @@ void check_goes_on() {
   auto& m = processes<typename L::mesh_type>();
   model_of<double, L> net{m}, later{m};
   Optimizer opt{0.02}, next{0.02};
-  if constexpr (requires { opt.shard_state; }) opt.shard_state = true;
+  if constexpr (!std::same_as<Optimizer, adafactor>) opt.shard_state = true;  // whose factors are whole over replicas
   if constexpr (requires { opt.least_factored; }) {
     opt.least_factored = next.least_factored = 7;  // some parameters have factors
     opt.beta1 = next.beta1 = 0.9;

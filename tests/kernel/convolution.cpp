@@ -1,5 +1,4 @@
 // Convolutions and their gradients against plain loops: by oneDNN and by products of windows, of many shapes, on any number of threads.
-// test: processes 1
 #include <array>
 #include <cmath>
 #include <string>
