@@ -12,7 +12,8 @@
 #include <meshtf/kernel/architecture.hpp>
 #include <meshtf/kernel/thread_team.hpp>
 
-// MESHTF_FOR_EACH_ARCHITECTURE(X) is X(avx2) X(avx512), say.
+// It is X(avx2) X(avx512), say; without it there is nothing to choose.
+#ifdef MESHTF_FOR_EACH_ARCHITECTURE
 #define MESHTF_TABLE(name) [[gnu::visibility("hidden")]] extern void* const meshtf_kernels_of_##name[];
 extern "C" {
 MESHTF_FOR_EACH_ARCHITECTURE(MESHTF_TABLE)
@@ -60,3 +61,5 @@ extern "C" void meshtf_refuse_kernels() {
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::_Exit(64);
 }
+
+#endif
