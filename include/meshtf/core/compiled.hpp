@@ -22,8 +22,11 @@
 #define MESHTF_DEFINES_RUNTIME 0
 #endif
 
-/// Before the definition of a function that is no template and that the compiled part holds for others.
-#if defined(MESHTF_COMPILED_PART) || defined(MESHTF_COMPILED_START)
+/// Before the definition of a function that is no template and that the compiled part holds for others. Where there is one such unit, the function is
+/// not inline: clang makes of an inline constructor that is `used` only what derived classes call.
+#if defined(MESHTF_COMPILED_START)
+#define MESHTF_DEFINE
+#elif defined(MESHTF_COMPILED_PART)
 #define MESHTF_DEFINE [[gnu::used]] inline
 #else
 #define MESHTF_DEFINE inline
