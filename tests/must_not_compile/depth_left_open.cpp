@@ -1,5 +1,5 @@
 // error: depth_is_left_open<
-// error: meshtf: the dimensions of this model leave its number of layers open
+// error: meshtf: the dimensions leave the number of layers open
 #include <meshtf/planning.hpp>
 
 struct length : meshtf::dim<8> {};
@@ -17,10 +17,12 @@ struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hid
   static constexpr int layers = meshtf::nn::any_depth;
 };
 
-inline constexpr auto cost = meshtf::dry_run<whole>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
+using planned = meshtf::dry<whole>;
+
+constexpr void make(meshtf::machine<planned>& m) {
 #ifdef FIXED
-  meshtf::nn::transformer<float, L, dims> net{m, meshtf::nn::depth{3}, 1};
+  meshtf::nn::transformer<float, planned, dims> net{m, meshtf::nn::depth{3}, 1};
 #else
-  meshtf::nn::transformer<float, L, dims> net{m, 1};
+  meshtf::nn::transformer<float, planned, dims> net{m, 1};
 #endif
-});
+}

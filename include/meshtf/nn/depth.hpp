@@ -49,14 +49,13 @@ using said_depth_verdict = std::conditional_t<Dims::layers != any_depth, depth_i
 /// The depth that the dimensions have, or that is said.
 template<class Dims>
 constexpr depth depth_of() {
-  static_assert(accepted<depth_verdict<Dims>>,
-                "meshtf: the dimensions of this model leave its number of layers open: say it, net{m, nn::depth{n}, seed}");
+  static_assert(accepted<depth_verdict<Dims>>, "meshtf: the dimensions leave the number of layers open: say it, net{m, nn::depth{n}, seed}");
   return {Dims::layers == any_depth ? 1 : Dims::layers};  // 1: no errors after that one
 }
 template<class Dims>
 constexpr depth depth_of(depth said) {
   static_assert(accepted<said_depth_verdict<Dims>>,
-                "meshtf: the dimensions of this model say how many layers it has: make it without nn::depth, or let them say layers = nn::any_depth");
+                "meshtf: the dimensions say how many layers there are: leave out nn::depth, or say any_depth there");
   return said;
 }
 
