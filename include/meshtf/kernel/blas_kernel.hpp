@@ -28,7 +28,11 @@ bool blas_kernel_is_generic();
 bool blas_is_for_one_thread();
 
 /// Whether the first product of bfloat16 that is done in float is still to be told of. The environment sets it on one process of a job.
+#ifdef MESHTF_ARCHITECTURE
+extern std::atomic<bool> tell_of_widened_products;
+#else
 inline std::atomic<bool> tell_of_widened_products = false;
+#endif
 
 #if !MESHTF_DECLARES_ONLY
 

@@ -10,6 +10,7 @@
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/architecture.hpp>
+#include <meshtf/kernel/blas_kernel.hpp>
 #include <meshtf/kernel/thread_team.hpp>
 
 // It is X(avx2) X(avx512), say; without it there is nothing to choose.
@@ -44,7 +45,7 @@ inline kernel_choice chosen_kernels() {
 }
 
 /// What the kernels of all architectures have in common with the rest of the program, they ask for by name: so it must be somewhere.
-[[gnu::used]] inline int shared_by_kernels() { return team.threads() + error::latest().exit_status; }
+[[gnu::used]] inline int shared_by_kernels() { return team.threads() + error::latest().exit_status + tell_of_widened_products; }
 
 }  // namespace detail
 
