@@ -58,7 +58,7 @@ template<std::size_t... I>
 constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
   return (as_dry_run<I>() && ...);
 }
-static_assert(all_as_dry_runs(std::make_index_sequence<16>{}));
+static_assert(all_as_dry_runs(tests::some_of<16>{}));
 
 // what is sliced or joined is whole under all layouts that are ranked, and others have no price
 constexpr auto all_open = record<training, batch, prompt, rest, length, positions, model, vocab>();

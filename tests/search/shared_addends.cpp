@@ -99,7 +99,7 @@ constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
   return (as_dry_run<Program, I>() && ...);
 }
 template<template<Layout> class Program>
-constexpr bool priced_as_dry_runs = ranked<Program>.size() == 16 && all_as_dry_runs<Program>(std::make_index_sequence<16>{});
+constexpr bool priced_as_dry_runs = ranked<Program>.size() == 16 && all_as_dry_runs<Program>(tests::some_of<16>{});
 
 static_assert(priced_as_dry_runs<addends_die_first>);
 static_assert(priced_as_dry_runs<sum_dies_first>);
