@@ -170,6 +170,20 @@ static_assert(std::same_as<reshard_plan<nowhere, everywhere, solid, 0xff>::verdi
 // Sliced it is one copy of eight loops.
 static_assert(is_legal<reshard_plan<nowhere, everywhere, solid>::verdict>);
 
+// A dimension over eight axes becomes twelve parts, of which the last eight are split: one all-to-all, whose copies walk over eight numbers of
+// processes and eight parts of parts. Four axes at a time can go.
+template<int I> struct digit : dim<(I < 4 ? 4 : 8)> {};
+struct number : dim<extent{1} << 32> {};
+template<class... Rules>
+struct counting : layout<cube, split<number, side<0>, side<1>, side<2>, side<3>, side<4>, side<5>, side<6>, side<7>>, Rules...> {};
+using digits       = shape<digit<0>, digit<1>, digit<2>, digit<3>, digit<4>, digit<5>, digit<6>, digit<7>, digit<8>, digit<9>, digit<10>, digit<11>>;
+using all_at_once  = counting<split<digit<4>, side<0>>, split<digit<5>, side<1>>, split<digit<6>, side<2>>, split<digit<7>, side<3>>,
+                              split<digit<8>, side<4>>, split<digit<9>, side<5>>, split<digit<10>, side<6>>, split<digit<11>, side<7>>>;
+using half_of_them = counting<split<digit<2>, side<4>, side<5>>, split<digit<3>, side<6>, side<7>>, split<digit<4>, side<0>>,
+                              split<digit<5>, side<1>>, split<digit<6>, side<2>>, split<digit<7>, side<3>>>;
+static_assert(std::same_as<steps_verdict<all_at_once, number, digits>, reshape_needs_too_many_loops<number, digits>>);
+static_assert(is_legal<reshaped<all_at_once, number, digits>> && is_legal<steps_verdict<half_of_them, number, digits>>);
+
 // ---- open sums: whatever they are a sum over, they are not finished
 
 static_assert(!is_legal<still_a_sum_over<axes<cols>>> && !is_legal<gradient_is_not_summed_over<axes<rows>>>);
