@@ -2,15 +2,14 @@
 #include <meshtf/explain/explain.hpp>
 #include <meshtf/planning.hpp>
 
+#include "training.hpp"
+
 namespace {
 
 using namespace meshtf;
+using namespace meshtf::tests::explained;
 
 // clang-format off
-struct batch   : dim<512>  {};
-struct in      : dim<784>  {};
-struct hidden  : dim<4096> {};
-struct classes : dim<16>   {};
 struct ragged  : dim<30>   {};
 struct heads   : dim<8>    {};
 struct length  : dim<64>   {};
@@ -46,25 +45,6 @@ using y  = shape<batch, classes>;
 
 /// A text is these lines, of which the first is empty.
 constexpr bool is(std::string_view text, std::string_view lines) { return text == lines.substr(1); }
-constexpr bool says(std::string_view text, std::string_view words) { return text.find(words) != text.npos; }
-
-template<Layout L>
-struct training {
-  parameter<float, L, in, hidden> first;
-  parameter<float, L, hidden, classes> second;
-  sgd opt{0.1f};
-  tensor<float, L, batch, in> images;
-  tensor<int, L, batch> labels;
-
-  constexpr explicit training(machine<L>& m) : first{m}, second{m}, images{m}, labels{m} {}
-  constexpr auto step() {
-    auto const hot  = relu(einsum<batch, hidden>(images, first));
-    auto const loss = mean(softmax_cross_entropy<classes>(einsum<batch, classes>(hot, second), labels));
-    backward(loss);
-    opt.step(parameters(first, second));
-    return loss;
-  }
-};
 
 // two products; the line numbers of this lambda stand in the table below
 constexpr auto forward = dry_run<mixed>([]<Layout L>(machine<L>& m) {
@@ -379,18 +359,18 @@ one process of grid, 8 processes: rows 2 x cols 4
   takes       13.1 ms by the model: products 12.6 ms, passes over memory 413 us, messages 97.9 us
 
       sent  calls    elements  collective  over  for what, and why
-  72.0 KiB      3      12,288  all_reduce  cols  einsum, explain.cpp:76: hidden is summed and split over cols
-     192 B      3          48  all_reduce  rows  max, explain.cpp:77: batch is searched for its maximum and split over rows
+  72.0 KiB      3      12,288  all_reduce  cols  einsum, explain.cpp:56: hidden is summed and split over cols
+     192 B      3          48  all_reduce  rows  max, explain.cpp:57: batch is searched for its maximum and split over rows
 )"));
 
 // a step: what has no reason of its own has that of its kind and its layout
 static_assert(says(explain<training, mixed>(), "a step under mixed, one process of grid, 8 processes: rows 2 x cols 4\n  computes    847 M flops"));
-static_assert(says(explain<training, mixed>(), "einsum, explain.cpp:62: hidden is summed and split over cols\n"));
-static_assert(says(explain<training, mixed>(), "mean, explain.cpp:62: batch is summed and split over rows\n"));
+static_assert(says(explain<training, mixed>(), "einsum, training.hpp:30: hidden is summed and split over cols\n"));
+static_assert(says(explain<training, mixed>(), "mean, training.hpp:30: batch is summed and split over rows\n"));
 static_assert(says(explain<training, mixed>(),
-                   "3.13 MiB      2     819,200  all_reduce  rows  sgd::step, explain.cpp:64: sums over batch, split over rows, are due\n"));
+                   "3.13 MiB      2     819,200  all_reduce  rows  sgd::step, training.hpp:32: sums over batch, split over rows, are due\n"));
 static_assert(says(explain<training, by_batch>(),
-                   "all_gather      rows  sgd::step, explain.cpp:64: each process along rows has a part of what all of them need\n"));
+                   "all_gather      rows  sgd::step, training.hpp:32: each process along rows has a part of what all of them need\n"));
 
 // what rules save and cost: figures of their own, so the model's constants may change
 static_assert(says(explain_rules<training, mixed>(),

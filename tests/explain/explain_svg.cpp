@@ -2,15 +2,14 @@
 #include <meshtf/explain/explain_svg.hpp>
 #include <meshtf/planning.hpp>
 
+#include "training.hpp"
+
 namespace {
 
 using namespace meshtf;
+using namespace meshtf::tests::explained;
 
 // clang-format off
-struct batch   : dim<512>  {};
-struct in      : dim<784>  {};
-struct hidden  : dim<4096> {};
-struct classes : dim<16>   {};
 struct vocab   : dim<251>  {};
 
 struct rows : axis<2> {};
@@ -28,31 +27,12 @@ struct alone    : layout<one> {};
 struct clash    : layout<grid, split<batch, rows>, split<batch, cols>> {};
 // clang-format on
 
-constexpr bool says(std::string_view text, std::string_view words) { return text.find(words) != text.npos; }
 constexpr int times(std::string_view text, std::string_view words) {
   int n = 0;
   for (std::size_t at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++n;
   return n;
 }
 constexpr bool is_whole(std::string_view text) { return text.starts_with("<svg ") && text.ends_with("</svg>\n") && says(text, "\n</style>\n"); }
-
-template<Layout L>
-struct training {
-  parameter<float, L, in, hidden> first;
-  parameter<float, L, hidden, classes> second;
-  sgd opt{0.1f};
-  tensor<float, L, batch, in> images;
-  tensor<int, L, batch> labels;
-
-  constexpr explicit training(machine<L>& m) : first{m}, second{m}, images{m}, labels{m} {}
-  constexpr auto step() {
-    auto const hot  = relu(einsum<batch, hidden>(images, first));
-    auto const loss = mean(softmax_cross_entropy<classes>(einsum<batch, classes>(hot, second), labels));
-    backward(loss);
-    opt.step(parameters(first, second));
-    return loss;
-  }
-};
 
 // a layout: each process with its rank, its parts in words, and a bar for each part that has elements
 constexpr auto of_layout = explain_svg<mixed>();
@@ -90,8 +70,8 @@ constexpr bool has_line(std::string_view text, std::string_view words, short_tex
 static_assert(has_line(of_cost, ">along rows: ", bytes_text(cost.bytes_sent<rows>())) && cost.bytes_sent<rows>() > 0);
 static_assert(has_line(of_cost, ">along cols: ", bytes_text(cost.bytes_sent<cols>())) && cost.bytes_sent<cols>() > 0);
 static_assert(has_line(of_cost, ">parameters: ", bytes_text(cost.at_peak()[held_for::parameter])));
-static_assert(says(of_cost, ">all_reduce over rows: sgd::step, explain_svg.cpp:"));
-static_assert(says(of_cost, ">einsum") == false && says(of_cost, "einsum, explain_svg.cpp:"));
+static_assert(says(of_cost, ">all_reduce over rows: sgd::step, training.hpp:"));
+static_assert(says(of_cost, ">einsum") == false && says(of_cost, "einsum, training.hpp:"));
 static_assert(says(of_cost, "What one process holds: ") && says(of_cost, bytes_text(cost.peak_bytes())));
 static_assert(says(of_cost, ">parameters: ") && says(of_cost, "moments at which memory is highest"));
 static_assert(cost.local_peaks().size() > 4 && cost.local_peaks()[0].site.operation[0] == '\0');
