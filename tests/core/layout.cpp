@@ -3,6 +3,7 @@
 #include <boost/hana/length.hpp>
 
 #include <meshtf/core/layout.hpp>
+#include <meshtf/core/placed.hpp>
 
 namespace {
 
@@ -35,6 +36,17 @@ static_assert(std::same_as<axes_of<mixed, out>, axes<>> && std::same_as<axes_of<
 
 // the order of the rules means nothing
 static_assert(std::same_as<axes_of<other_way, hidden>, axes_of<mixed, hidden>>);
+
+// a layout may have the name of a member of the library's
+namespace named_as_members {
+
+struct rules : layout<grid, split<batch, rows>> {};
+struct pads : layout<grid, padded<hidden, cols>> {};
+static_assert(Layout<rules> && Layout<dry<rules>> && Layout<pads>);
+static_assert(std::same_as<axes_of<rules, batch>, axes<rows>> && std::same_as<axes_of<dry<rules>, batch>, axes<rows>>);
+static_assert(detail::placing<rules, batch>.parts == rows::size && detail::placing<pads, hidden>.pads);
+
+}  // namespace named_as_members
 
 // one axis may split two dimensions, as long as no tensor has both
 struct clash : layout<grid, split<batch, rows>, split<hidden, rows>> {};

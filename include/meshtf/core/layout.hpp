@@ -104,22 +104,28 @@ struct layout {
   }();
 };
 
-/// A class that derives from `layout<M, Rules...>`, or is `dry`. (It must not be called `rules`: that is the name of a member.)
+namespace detail {
+
+template<class M, class... Rules>
+layout<M, Rules...> base_layout(layout<M, Rules...> const*);
+
+/// The `layout` that `L` derives from. Rules are looked up there, since in `struct rules : layout<grid> {}` the name `rules` is that of the class.
+template<class L>
+using base_layout_of = decltype(detail::base_layout(static_cast<L const*>(nullptr)));
+
+}  // namespace detail
+
+/// A class that derives from `layout<M, Rules...>`.
 template<class L>
 concept Layout = requires {
   typename L::mesh_type;
   typename L::rules_verdict;
-  L::rules;
+  typename detail::base_layout_of<L>;
 };
 
 /// The layout `L` without storage: the rules are the same, but a tensor under it is only a shape, and its machine is the compiler's ledger.
 template<Layout L>
-struct dry {
-  using mesh_type             = typename L::mesh_type;
-  using rules_verdict         = typename L::rules_verdict;
-  using rules_of              = L;
-  static constexpr auto rules = L::rules;
-};
+struct dry : detail::base_layout_of<L> {};
 
 /// Whether `L` is the dry form of a layout.
 template<class L>
@@ -137,7 +143,8 @@ struct rules_of<dry<L>> : std::type_identity<L> {};
 template<class L, class D>
 consteval auto find_axes() {
   constexpr auto key = hana::type_c<D>;
-  if constexpr (decltype(hana::contains(L::rules, key))::value) return L::rules[key];
+  using found        = base_layout_of<L>;
+  if constexpr (decltype(hana::contains(found::rules, key))::value) return found::rules[key];
   else return hana::type_c<axes<>>;
 }
 

@@ -119,7 +119,7 @@ inline constexpr placed placing{
     .size    = D::size,
     .parts   = axes_of<L, D>::size,
     .over    = numbers_of<typename L::mesh_type::all_axes>(axes_of<L, D>{}),
-    .pads    = L::template pads<D>,
+    .pads    = base_layout_of<L>::template pads<D>,
     .counted = identity_of<D>,
 };
 
