@@ -23,6 +23,7 @@ inline namespace v0 {
 /// process, in the class that its status stands for. One all-reduce of two numbers if nothing failed.
 ///
 /// On the communicator of a mesh that compares its calls (`call_check`), this is one of the calls.
+/// Errors: `software_error` if what arrives was sent by no `agree`: another process calls something else.
 void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at = std::source_location::current());
 
 #if MESHTF_DEFINES_RUNTIME
@@ -31,10 +32,17 @@ MESHTF_DEFINE void agree(boost::mpi::communicator const& comm, std::exception_pt
   detail::waiting const here{"agreed", at};
   if (auto* const check = call_check::of(comm))
     check->compare(fnv1a{} << "agreed", [&] { return "calls agreed, " + std::string{detail::place_text({"agreed", at, false}).view()}; });
-  int const size = comm.size();
-  int seen[]{caught ? comm.rank() : size, caught ? 1 : 0};   // the lowest process that failed; 1 if all failed
+  int const size = comm.size(), rank = comm.rank();
+  constexpr int some = 0x61677265, all = some + 1;   // "agre": other calls don't send that by chance
+  int seen[]{caught ? rank : size, caught ? all : some};   // the lowest process that failed; whether all failed
   meshtf::all_reduce(comm, reduction::min, seen, 2);
-  auto const [first, everywhere] = seen;
+  auto const [first, failed] = seen;
+  bool const possible = caught ? first >= 0 && first <= rank && (failed == some || failed == all) : first >= 0 && first != rank && failed == some;
+  if (!possible)
+    throw software_error("expected all processes to call agreed as process " + std::to_string(rank) + " does, " +
+                         std::string{detail::place_text({"agreed", at, false}).view()} +
+                         ", got numbers that agreed does not send: another process calls something else: run again with MESHTF_CHECK=1, which names"
+                         " the first call that differs");
   if (first == size) return;
 
   auto failure = caught ? detail::failure_of(caught) : detail::failure{};
@@ -42,7 +50,7 @@ MESHTF_DEFINE void agree(boost::mpi::communicator const& comm, std::exception_pt
   meshtf::broadcast(comm, sizes, 2, first);
   failure.text.resize(static_cast<std::size_t>(sizes[0]));
   detail::call(comm, collective::broadcast, sizes[0], MPI_Bcast, failure.text.data(), sizes[0], MPI_CHAR, first);
-  if (everywhere == 0) failure.text += " (seen by process " + std::to_string(first) + ")";
+  if (failed == some) failure.text += " (seen by process " + std::to_string(first) + ")";
   throw_error(failure.text, sizes[1]);
 }
 

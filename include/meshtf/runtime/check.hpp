@@ -121,7 +121,10 @@ MESHTF_DEFINE std::vector<std::string> said_by_each(MPI_Comm comm, std::string_v
 MESHTF_DEFINE std::string first_difference(std::vector<std::string> const& texts) {
   std::size_t other = 0;
   while (other + 1 < texts.size() && texts[other] == texts[0]) ++other;
-  return "process 0 " + texts[0] + ", process " + std::to_string(other) + " " + texts[other];
+  auto const said = [&](std::size_t process) {
+    return "process " + std::to_string(process) + " " + (texts[process].empty() ? "says nothing, since it calls something else" : texts[process]);
+  };
+  return said(0) + ", " + said(other);
 }
 
 MESHTF_DEFINE std::string words_of_call(collective_call const& c, std::string_view axes) {

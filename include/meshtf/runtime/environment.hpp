@@ -132,7 +132,7 @@ MESHTF_DEFINE failure failure_of(std::exception_ptr thrown) {
   } catch (error const& e) {
     return {e.what(), e.exit_status()};
   } catch (std::exception const& e) {
-    return {e.what()};
+    return {*e.what() != '\0' ? e.what() : "an exception without words"};
   } catch (char const* sentence) {  // of a rule that the compiler can also follow, as `repeat`
     constexpr std::string_view ours = "meshtf: ";
     return {std::string{std::string_view{sentence}.starts_with(ours) ? sentence + ours.size() : sentence}};
