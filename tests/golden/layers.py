@@ -7,24 +7,22 @@
 Cases are made and compared as in operations.py: both must agree, and each has a result and the gradients of its operands.
 """
 import math
-import pathlib
 import sys
 import types
 
+import goldens
 import operations as made
+from original import mtf, tf
 import torch
 import torch.nn.functional as F
-import mesh_tensorflow as mtf
 
 for unused in "tensorflow_datasets", "t5", "t5.data":  # the original's transformer wants to import its data sets
     sys.modules[unused] = types.ModuleType(unused)
 import mesh_tensorflow.transformer.attention as original_attention
-import mesh_tensorflow.transformer.transformer as original
+import mesh_tensorflow.transformer.transformer as original_transformer
 import mesh_tensorflow.transformer.transformer_layers as original_layers
 import mesh_tensorflow.transformer.vocab_embeddings as embeddings
-import tensorflow.compat.v1 as tf
 
-made.GOLDEN = pathlib.Path(__file__).with_name("layers.safetensors")
 made.SIZES |= dict(heads=2, key=4, buckets=6, inner=2, frequent=6, rare=4)
 D = made.D
 D |= {name: mtf.Dimension(name, size) for name, size in made.SIZES.items()}
@@ -68,7 +66,7 @@ def factorised(a, b, words="vocab"):
 
 
 def adaptive(table, a, b):
-    frequent = embedding(original.VocabEmbedding, _vocab_dim=D["frequent"], _embedding_weights=table)
+    frequent = embedding(original_transformer.VocabEmbedding, _vocab_dim=D["frequent"], _embedding_weights=table)
     clusters = [embeddings._Cluster(frequent, 0, 6), embeddings._Cluster(factorised(a, b, "rare"), 6, 10)]
     return embedding(embeddings.AdaptiveVocabEmbedding, _vocab_dim=D["vocab"], _clusters=clusters)
 
@@ -91,11 +89,11 @@ def shifted(t):
     return F.pad(t, (1, 0))[:, :-1]
 
 
-case("autoregressive_inputs", "targets", lambda t: shifted(t).abs(), original.autoregressive_inputs)
+case("autoregressive_inputs", "targets", lambda t: shifted(t).abs(), original_transformer.autoregressive_inputs)
 case("autoregressive_inputs_of_segments", "targets segments", lambda t, s: torch.where(s == shifted(s), shifted(t).abs(), 0).int(),
-     original.autoregressive_inputs)
+     original_transformer.autoregressive_inputs)
 case("delimited_lm_inputs_mask", "ids", lambda i: (((i == 1).cumsum(1) - (i == 1).int()) % 2 == 0).int(),
-     lambda i: mtf.to_int32(original.delimited_lm_inputs_mask(i)))
+     lambda i: mtf.to_int32(original_transformer.delimited_lm_inputs_mask(i)))
 
 
 def attend(q, k, v, bias=0.0):
@@ -134,5 +132,4 @@ case("multi_query", "q one", lambda q, k: attend(q, k[:, :, None].expand(4, 6, 2
 case("contextual", "q k v of_buckets", contextual, original_contextual)
 
 if __name__ == "__main__":
-    made.main()
-    sys.exit()
+    goldens.main(__file__, made.computed, within=1e-6)

@@ -6,20 +6,17 @@
 
 The model is written twice, by einsum in the shapes that meshtf gives its weights, and with torch.nn's modules; both must agree.
 """
-import argparse
 import math
-import pathlib
 import random
-import sys
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+
+from goldens import demand, distance, main
 
 BATCH, LENGTH, VOCAB, MODEL, GROUPS, EACH, KEY, HIDDEN, LAYERS = 4, 16, 32, 16, 2, 2, 4, 24, 2
 EPSILON, BASE = 1e-5, 10000.0
-GOLDEN = pathlib.Path(__file__).with_name("llama.safetensors")
 
 
 def shapes():
@@ -163,21 +160,9 @@ def run_by_modules(w, ids, targets):
     return loss.item(), {name: (p.grad.T if turned else p.grad).reshape(w[name].shape) for name, (p, turned) in places(model).items()}
 
 
-def distance(ours, theirs):
-    """The largest difference, relative to the largest entry of all tensors together."""
-    assert ours.keys() == theirs.keys(), "other names"
-    largest = max(t.abs().max().item() for t in theirs.values())
-    return max((ours[name].double() - t.double()).abs().max().item() for name, t in theirs.items()) / largest
-
-
-def demand(what, got, most):
-    print(f"{what:60} {got:8.1e}  (at most {most:.0e})")
-    if not got <= most:
-        sys.exit(f"llama.py: {what}: {got:.1e}, expected at most {most:.0e}")
-
-
 def computed():
     """The tensors of the golden file."""
+    torch.set_num_threads(1)
     w, ids, targets = drawn()
     loss, gradients = run_by_einsum(w, ids, targets)
     loss_nn, gradients_nn = run_by_modules(w, ids, targets)
@@ -186,23 +171,8 @@ def computed():
     result = {"ids": ids, "targets": targets, "loss": torch.tensor(loss, dtype=torch.float64)}
     result |= {f"w.{name}": value for name, value in w.items()}
     result |= {f"g.{name}": value for name, value in gradients.items()}
-    return {name: value.contiguous() for name, value in result.items()}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare the file with a fresh run, write nothing")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    fresh = computed()
-    if not arguments.check:
-        save_file(fresh, GOLDEN, {"made_by": f"tests/golden/llama.py, torch {torch.__version__.split('+')[0]}"})
-        print(f"{GOLDEN.name}: {len(fresh)} tensors, {GOLDEN.stat().st_size} bytes")
-        return
-    old = load_file(GOLDEN)
-    demand("all tensors: this run and the file", distance(fresh, old), 1e-12)
-    print(f"{GOLDEN.name} is what torch {torch.__version__} gives")
+    return result
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, computed, within=1e-11, made_by=f"torch {torch.__version__.split('+')[0]}")

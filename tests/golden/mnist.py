@@ -14,16 +14,10 @@ import sys
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.numpy import load_file, save_file
 
-import tensorflow.compat.v1 as tf
-from tensorflow.python.framework import ops as tf_ops, tensor_conversion_registry
+import goldens
+from original import lowering, mtf, new_mesh, tf
 
-tf_ops.register_tensor_conversion_function = tensor_conversion_registry.register_tensor_conversion_function  # where mesh-tensorflow looks for it
-import mesh_tensorflow as mtf  # noqa: E402
-
-tf.disable_v2_behavior()
-GOLDEN = pathlib.Path(__file__).with_name("mnist.safetensors")
 BATCH, FILTERS, HIDDEN, STEPS, RATE = 8, 16, 32, 6, 0.05
 # name: shape, and the number that the weights are scaled with
 SHAPES = {
@@ -70,9 +64,7 @@ def curve_by_torch(x, y):
 
 
 def curve_by_original(x, y, mesh_shape, layout):
-    tf.reset_default_graph()
-    graph = mtf.Graph()
-    mesh = mtf.Mesh(graph, "mesh")
+    graph, mesh = new_mesh()
     d = {n: mtf.Dimension(n, s) for n, s in dict(batch=BATCH, row_blocks=4, col_blocks=4, rows_size=7, cols_size=7, one_channel=1, fh=9, fw=9,
                                                  filters1=FILTERS, filters2=FILTERS, hidden1=HIDDEN, hidden2=HIDDEN, classes=10).items()}
     space = "row_blocks col_blocks rows_size cols_size"
@@ -100,9 +92,8 @@ def curve_by_original(x, y, mesh_shape, layout):
     labels = mtf.import_tf_tensor(mesh, tf.constant(y), mtf.Shape([d["batch"]]))
     loss = mtf.reduce_mean(mtf.layers.softmax_cross_entropy_with_logits(h, mtf.one_hot(labels, d["classes"], dtype=tf.float64), d["classes"]))
     updated = [v - g * RATE for v, g in zip(w.values(), mtf.gradients([loss], list(w.values())))]
-    shape = mtf.convert_to_shape(mesh_shape)
-    lowering = mtf.Lowering(graph, {mesh: mtf.placement_mesh_impl.PlacementMeshImpl(shape, mtf.convert_to_layout_rules(layout), [""] * shape.size)})
-    fetched = [lowering.export_to_tf_tensor(t) for t in [loss, *updated]]
+    lowered = lowering(graph, mesh, mesh_shape, layout)
+    fetched = [lowered.export_to_tf_tensor(t) for t in [loss, *updated]]
     losses, values = [], [blocks(v) for v in start().values()]
     with tf.Session() as session:
         for _ in range(STEPS):
@@ -115,7 +106,7 @@ def main():
     arguments = sys.argv[1:]
     check = arguments == ["--check"]
     if check:
-        kept = load_file(GOLDEN)
+        kept = goldens.load(__file__)
         x, y = kept["images"], kept["labels"]
     else:
         x, y = images(arguments[0] if arguments else "/usr/share/datasets/fashion-mnist")
@@ -125,11 +116,11 @@ def main():
         if not np.allclose(theirs, losses, rtol=0, atol=1e-6):
             sys.exit(f"the original on {mesh_shape or 'one device'} has {theirs}, PyTorch {losses}")
         print(f"the original on {mesh_shape or 'one device'} differs by {np.abs(np.subtract(theirs, losses)).max():.1e}")
+    made = {"images": x, "labels": y, "losses": np.array(losses)}
     if check:
-        if not np.allclose(kept["losses"], losses, rtol=0, atol=1e-10):
-            sys.exit(f"{GOLDEN.name} differs")
+        goldens.check(__file__, made, within=1e-10)
     else:
-        save_file({"images": x, "labels": y, "losses": np.array(losses)}, GOLDEN)
+        goldens.save(__file__, made)
     print("losses", *(f"{v:.6f}" for v in losses))
 
 

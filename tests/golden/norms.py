@@ -6,27 +6,19 @@
 
 Channels are last, as in meshtf's test. Running statistics are those after two steps, of `x` and of `again`, and `evaluated` is what they make of `x`.
 """
-import pathlib
-import random
-import sys
-
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
 
-GOLDEN = pathlib.Path(__file__).with_name("norms.safetensors")
+from goldens import main, numbers as drawn
+
 BATCH, HEIGHT, WIDTH, CHANNELS, GROUPS = 4, 6, 5, 8, 4
 
 
 def numbers(seed, *shape):
-    draw = random.Random(seed).random  # Python promises its sequence
-    n = 1
-    for s in shape:
-        n *= s
-    return torch.tensor([round((2 * draw() - 1) * 512) / 256 for _ in range(n)], dtype=torch.float64).reshape(shape)
+    return 2 * torch.tensor(drawn(seed, *shape))
 
 
-def main():
+def computed():
     images = (BATCH, HEIGHT, WIDTH, CHANNELS)
     made = {"x": numbers("x", *images) + 3, "again": numbers("again", *images) * 2, "weights": numbers("weights", *images)}
     made |= {"filter": numbers("filter", 3, 3, CHANNELS, CHANNELS) / 4, "scale": numbers("scale", CHANNELS), "bias": numbers("bias", CHANNELS)}
@@ -49,15 +41,8 @@ def main():
     case("instance", lambda x, w, b: F.instance_norm(x, weight=w, bias=b), "x", "scale", "bias")
     case("block", lambda x, k, w, b: F.relu(F.batch_norm(F.conv2d(x, k.permute(3, 2, 0, 1), padding=1), None, None, w, b, training=True)), "x",
          "filter", "scale", "bias")
-    if sys.argv[1:] == ["--check"]:
-        kept = load_file(GOLDEN)
-        worst = max((kept[k] - v).abs().max().item() for k, v in made.items())
-        print(f"largest difference from {GOLDEN.name}: {worst}")
-        return 0 if kept.keys() == made.keys() and worst < 1e-10 else 1
-    save_file(made, GOLDEN)
-    print(f"{len(made)} arrays")
-    return 0
+    return made
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__file__, computed, within=1e-10)

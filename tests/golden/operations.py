@@ -8,24 +8,15 @@ Every case is computed by PyTorch in double precision, and by the original if th
 a gradient for each operand that has one: that of sum(result * weights), where the weights are an array of the result's shape.
 """
 import math
-import pathlib
 import random
 import sys
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.numpy import load_file, save_file
 
-import tensorflow.compat.v1 as tf
-from tensorflow.python.framework import ops as tf_ops, tensor_conversion_registry
-
-tf_ops.register_tensor_conversion_function = tensor_conversion_registry.register_tensor_conversion_function  # where mesh-tensorflow looks for it
-import mesh_tensorflow as mtf  # noqa: E402
-
-tf.disable_v2_behavior()
-tf.logging.set_verbosity(tf.logging.ERROR)
-GOLDEN = pathlib.Path(__file__).with_name("operations.safetensors")
+import goldens
+from original import lowering, mtf, new_mesh, tf
 
 SIZES = dict(batch=4, length=6, hidden=8, model=5, vocab=10, memory=6)
 D = {name: mtf.Dimension(name, size) for name, size in SIZES.items()}
@@ -166,9 +157,7 @@ def by_torch(operands, f, weights):
 
 
 def by_original(operands, f, weights, wants_gradients):
-    tf.reset_default_graph()
-    graph = mtf.Graph()
-    mesh = mtf.Mesh(graph, "mesh")
+    graph, mesh = new_mesh()
     leaves = [mtf.import_tf_tensor(mesh, tf.constant(ARRAYS[o]), mtf.Shape([D[d] for d in OPERANDS[o]])) for o in operands]
     z = f(*leaves)
     outputs = [z]
@@ -177,23 +166,16 @@ def by_original(operands, f, weights, wants_gradients):
         floating = [x for x in leaves if x.dtype == tf.float64]
         outputs += [g if g is not None else mtf.zeros(mesh, x.shape, tf.float64)
                     for g, x in zip(mtf.gradients([mtf.reduce_sum(z * w)], floating), floating)]
-    lowering = mtf.Lowering(graph, {mesh: mtf.placement_mesh_impl.PlacementMeshImpl(mtf.Shape([]), [], [""])})
+    lowered = lowering(graph, mesh)
     with tf.Session() as session:
-        computed = session.run([lowering.export_to_tf_tensor(o) for o in outputs])
+        computed = session.run([lowered.export_to_tf_tensor(o) for o in outputs])
     return computed[0], dict(zip([o for o in operands if ARRAYS[o].dtype == np.float64], computed[1:]))
 
 
-def weights_of(name):
-    def make(shape):
-        draw = random.Random(name).random  # a string seeds the same way everywhere
-        return np.array([round((2 * draw() - 1) * 1024) / 1024 for _ in range(math.prod(shape))]).reshape(list(shape))
-    return make
-
-
-def goldens():
-    arrays = {name: a for name, a in ARRAYS.items()}
+def computed():
+    arrays = dict(ARRAYS)
     for name, (operands, torch_f, mtf_f) in CASES.items():
-        weights = weights_of(name)
+        weights = lambda shape, name=name: goldens.numbers(name, *shape, steps=1024)
         z, gradients = by_torch(operands, torch_f, weights)
         if mtf_f is not None:
             original_z, original_gradients = by_original(operands, mtf_f, weights, bool(gradients))
@@ -207,23 +189,9 @@ def goldens():
             arrays[f"{name}.weights"] = weights(z.shape)
         for o, g in gradients.items():
             arrays[f"{name}.gradient.{o}"] = g.astype(np.float64)
-    return {k: np.ascontiguousarray(v) for k, v in arrays.items()}
-
-
-def main():
-    made = goldens()
-    if sys.argv[1:] == ["--check"]:
-        kept = load_file(GOLDEN)
-        if kept.keys() != made.keys():
-            sys.exit(f"other arrays: {kept.keys() ^ made.keys()}")
-        for k, v in made.items():
-            if not np.allclose(kept[k], v, rtol=0, atol=1e-6):
-                sys.exit(f"{k} differs")
-        print(f"{len(CASES)} operations agree with {GOLDEN.name}")
-    else:
-        save_file(made, GOLDEN)
-        print(f"{len(CASES)} operations, {sum(f is not None for _, _, f in CASES.values())} of them as the original has them")
+    print(f"{len(CASES)} cases, {sum(f is not None for _, _, f in CASES.values())} of them as the original has them")
+    return arrays
 
 
 if __name__ == "__main__":
-    main()
+    goldens.main(__file__, computed, within=1e-6)

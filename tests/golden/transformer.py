@@ -6,22 +6,19 @@
 
 The model is written twice, by einsum in the shapes that meshtf gives its weights, and with torch.nn's modules; both must agree.
 """
-import argparse
 import math
-import pathlib
 import random
-import sys
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+
+from goldens import demand, distance, main
 
 BATCH, LENGTH, VOCAB, MODEL, HEADS, KEY, HIDDEN, LAYERS = 4, 16, 32, 16, 4, 4, 64, 2
 EPSILON = 1e-5
 ADAMW = dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.1, foreach=False)  # decays all parameters, as torch does
 STEPS = 3
-GOLDEN = pathlib.Path(__file__).with_name("transformer.safetensors")
 
 
 def shapes(tied):
@@ -209,23 +206,9 @@ def run(loss_of, optimizer, weights, gradients):
     return losses, first, {name: value.detach().clone() for name, value in weights().items()}
 
 
-def distance(ours, theirs):
-    """The largest difference, relative to the largest entry of all tensors together."""
-    assert ours.keys() == theirs.keys(), "other names"
-    largest = max(t.abs().max().item() for t in theirs.values())
-    for name, t in theirs.items():
-        assert ours[name].shape == t.shape, f"{name}: {tuple(ours[name].shape)}, expected {tuple(t.shape)}"
-    return max((ours[name].double() - t.double()).abs().max().item() for name, t in theirs.items()) / largest
-
-
-def demand(what, got, most):
-    print(f"{what:60} {got:8.1e}  (at most {most:.0e})")
-    if not got <= most:
-        sys.exit(f"transformer.py: {what}: {got:.1e}, expected at most {most:.0e}")
-
-
 def computed():
     """The tensors of the golden file."""
+    torch.set_num_threads(1)
     all_weights, ids, targets = drawn()
     result = {"ids": ids, "targets": targets}
     for tied in (True, False):
@@ -249,38 +232,15 @@ def computed():
             result["losses"] = torch.tensor(losses, dtype=torch.float64)
         else:
             result["untied.w.output.weight"] = w["output.weight"]
-    return {name: value.contiguous() for name, value in result.items()}
+    return result
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare the file with a fresh run, write nothing")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    fresh = computed()
-    if not arguments.check:
-        save_file(fresh, GOLDEN, {"made_by": f"tests/golden/transformer.py, torch {torch.__version__.split('+')[0]}"})
-        print(f"{GOLDEN.name}: {len(fresh)} tensors, {GOLDEN.stat().st_size} bytes")
-        return
-    old = load_file(GOLDEN)
-    if old.keys() != fresh.keys():
-        sys.exit(f"transformer.py: other tensors: {sorted(old.keys() ^ fresh.keys())}")
-    for name, value in fresh.items():
-        if old[name].dtype != value.dtype or old[name].shape != value.shape:
-            sys.exit(f"transformer.py: {name}: expected {value.dtype} {tuple(value.shape)}, got {old[name].dtype} {tuple(old[name].shape)}")
-    exact = [name for name in fresh if name in ("ids", "targets") or name.startswith(("w.", "untied.w."))]
-    demand("ids, targets and weights that differ from the file's", float(sum(not torch.equal(old[n], fresh[n]) for n in exact)), 0)
-    groups = {
-        "losses": ([n for n in fresh if "loss" in n and not n.endswith("float32")], 1e-12),
-        "losses in float32": ([n for n in fresh if n.endswith("loss.float32")], 1e-5),
-        "gradients": ([n for n in fresh if n.startswith("g.")], 1e-12),
-        "gradients, untied": ([n for n in fresh if n.startswith("untied.g.")], 1e-12),
-        f"weights after {STEPS} steps": ([n for n in fresh if n.startswith(f"w{STEPS}.")], 1e-10),
-    }
-    for what, (names, most) in groups.items():
-        demand(f"{what}: this run and the file", distance({n: fresh[n] for n in names}, {n: old[n] for n in names}), most)
-    print(f"{GOLDEN.name} is what torch {torch.__version__} gives")
+def within(name):
+    """By how much numbers may differ from the file's: what is given, not at all."""
+    if name in ("ids", "targets") or name.startswith(("w.", "untied.w.")):
+        return 0
+    return 1e-5 if name.endswith("float32") else 1e-10 if name.startswith(f"w{STEPS}.") else 1e-12
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, computed, within, made_by=f"torch {torch.__version__.split('+')[0]}")
