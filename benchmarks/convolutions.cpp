@@ -1,5 +1,6 @@
 // Convolutions: each beside the primitive of oneDNN that it calls, shape by shape, and steps of two networks: a block of ResNet-18 at 56x56x64, and the
 // net of examples/images. One process alone, or two that split the batch. benchmarks/peers/images_with_pytorch.py has the same steps in PyTorch.
+#include "program.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <array>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -252,18 +252,8 @@ void run(bench::options const& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  bench::settle();
-  int status = 0;
-  try {
+  return bench::run_program(argc, argv, [&] {
+    bench::settle();
     run(bench::read(argc, argv));
-  } catch (meshtf::usage_error const& e) {
-    std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = e.exit_status();
-  } catch (std::exception const& e) {
-    std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = 70;
-  }
-  MPI_Finalize();
-  return status;
+  });
 }

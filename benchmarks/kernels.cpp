@@ -2,6 +2,7 @@
 //
 // "large" is memory-bound: more than the caches hold. Its last column is the share of the bandwidth that a triad (a = b + s c) reaches in the same rounds;
 // both count the arrays alone, each once.
+#include "program.hpp"
 #include "timing.hpp"
 
 #include <meshtf/meshtf.hpp>
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -734,17 +734,5 @@ options read(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 0;
-  try {
-    run(read(argc, argv));
-  } catch (meshtf::usage_error const& e) {
-    std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = e.exit_status();
-  } catch (std::exception const& e) {
-    std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = 70;
-  }
-  MPI_Finalize();
-  return status;
+  return bench::run_program(argc, argv, [&] { run(read(argc, argv)); });
 }

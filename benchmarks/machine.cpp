@@ -4,12 +4,12 @@
 //
 // Every figure is that of one process while the other does the same: of products the best, since the model knows large ones only; else the median of
 // the rounds, of the slower process. Two processes on two nodes measure the link between nodes: what is printed as `within_node` is that one then.
+#include "program.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
 
 #include <cstddef>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -101,19 +101,5 @@ void run(int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 0, rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    bench::options const options = bench::read(argc, argv);
-    run(options.rounds);
-  } catch (meshtf::usage_error const& e) {  // on every process
-    if (rank == 0) std::fprintf(stderr, "machine: %s\n", e.what());
-    status = e.exit_status();
-  } catch (std::exception const& e) {
-    std::fprintf(stderr, "machine: %s\n", e.what());
-    MPI_Abort(MPI_COMM_WORLD, 70);
-  }
-  MPI_Finalize();
-  return status;
+  return bench::run_program(argc, argv, [&] { run(bench::read(argc, argv).rounds); });
 }

@@ -1,5 +1,6 @@
 // The benchmarks: a training step and a small forward pass against raw MPI by hand, with their share of the cores' sgemm rate; then the collectives.
 #include "../examples/by_hand/mlp_mpi.hpp"
+#include "program.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
 
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -129,18 +129,5 @@ void run(bench::options const& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 0, rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    run(bench::read(argc, argv));
-  } catch (meshtf::usage_error const& e) {   // on every process
-    if (rank == 0) std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    status = e.exit_status();
-  } catch (std::exception const& e) {
-    std::fprintf(stderr, "benchmarks: %s\n", e.what());
-    MPI_Abort(MPI_COMM_WORLD, 70);
-  }
-  MPI_Finalize();
-  return status;
+  return bench::run_program(argc, argv, [&] { run(bench::read(argc, argv)); });
 }
