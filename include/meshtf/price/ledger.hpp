@@ -77,23 +77,6 @@ public:
     held_.name_latest(bytes, held_for::optimizer_state);
     accounts<ledger<M>, M>::count_optimizer_state(bytes);
   }
-  /// Reference counts, slots and tape entries, which are not part of the price.
-  template<class T, class... A>
-  constexpr T* create(A&&... arguments) {
-    return new T{std::forward<A>(arguments)...};
-  }
-  template<class T>
-  constexpr void destroy(T* p) {
-    delete p;
-  }
-  template<class T>
-  constexpr T* create_array(std::size_t n) {
-    return new T[n]{};
-  }
-  template<class T>
-  constexpr void destroy_array(T* p, std::size_t) {
-    delete[] p;
-  }
 
   // ---- arithmetic
   template<Task K, class... A>

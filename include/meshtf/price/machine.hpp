@@ -101,6 +101,24 @@ public:
   accounts(accounts const&)       = delete;
   void operator=(accounts const&) = delete;
 
+  // ---- reference counts, slots and tape entries, which are not part of the price; a mesh of processes has memory of its own for them
+  template<class T, class... A>
+  constexpr T* create(A&&... arguments) {
+    return new T{std::forward<A>(arguments)...};
+  }
+  template<class T>
+  constexpr void destroy(T* p) {
+    delete p;
+  }
+  template<class T>
+  constexpr T* create_array(std::size_t n) {
+    return new T[n]{};
+  }
+  template<class T>
+  constexpr void destroy_array(T* p, std::size_t) {
+    delete[] p;
+  }
+
   // ---- the current operation
   constexpr void enter(char const* operation, std::source_location at = {}) {
     now_ = {operation, at, false};

@@ -42,10 +42,6 @@ public:
   constexpr T* take(A const&...) {
     return nullptr;
   }
-  template<class T, class... A>
-  constexpr T* create(A&&... arguments) {
-    return new T{std::forward<A>(arguments)...};
-  }
   template<class T>
   constexpr T* create_array(std::size_t) {
     return nullptr;

@@ -136,22 +136,6 @@ public:
     copy.service = of.service;
     copy.is_copy = true;
   }
-  template<class T, class... A>
-  constexpr T* create(A&&... arguments) {
-    return new T{std::forward<A>(arguments)...};
-  }
-  template<class T>
-  constexpr void destroy(T* p) {
-    delete p;
-  }
-  template<class T>
-  constexpr T* create_array(std::size_t n) {
-    return new T[n]{};
-  }
-  template<class T>
-  constexpr void destroy_array(T* p, std::size_t) {
-    delete[] p;
-  }
   constexpr void count_optimizer_state(undecided_size bytes) { optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole; }
   constexpr void count_parameter(undecided_size bytes) { parameters_[record_.kind({bytes.dims, {}})] += bytes.whole; }
   /// What lives now. The difference of two of these is an `undecided_size`, if all of it has the same dimensions.
