@@ -54,3 +54,10 @@ def say(what, split, cores, variant, seconds, **more):
     """One row. `split` is what is divided: data, tensor or nothing."""
     print(json.dumps({"what": what, "split": split, "cores": cores, "variant": variant, "raw": False, "samples": len(seconds),
                       "median_s": statistics.median(seconds), "best_s": min(seconds)} | more), flush=True)
+
+
+def keep(file, **row):
+    """Adds a row of a comparison that the script itself makes to a file of such rows, if one is named."""
+    if file:
+        with open(file, "a", encoding="utf-8") as to:
+            to.write(json.dumps(row) + "\n")

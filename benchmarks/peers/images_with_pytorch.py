@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The networks of convolutions.cpp in PyTorch on the CPU, in turn with ours: medians of both and their ratio.
 
-  images_with_pytorch.py PROGRAM [--threads N] [--rounds N]
+  images_with_pytorch.py PROGRAM [--threads N] [--rounds N] [--rows FILE]
 
 PROGRAM is benchmarks/convolutions as it was built. With two threads ours has two processes; either is bound to as many cores. Images are in
-channels-last memory, as PyTorch advises for convolutions on the CPU.
+channels-last memory, as PyTorch advises for convolutions on the CPU. --rows adds the figures to a file that report.py reads.
 """
 import argparse
 import json
@@ -19,12 +19,15 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("program", type=pathlib.Path)
 parser.add_argument("--threads", type=int, default=1)
 parser.add_argument("--rounds", type=int, default=5)
+parser.add_argument("--rows")
 options = parser.parse_args()
 os.sched_setaffinity(0, set(range(options.threads)))
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+import common
 
 torch.set_num_threads(options.threads)
 torch.set_flush_denormal(True)  # as meshtf does
@@ -85,12 +88,12 @@ def theirs(step, n):
 
 def ours(only, n):
     with tempfile.NamedTemporaryFile() as to:
-        launch = ["mpirun", "--oversubscribe", "-n", str(options.threads), "--bind-to", "none"]
-        subprocess.run([*launch, options.program, "--only", only, "--rounds", str(n), "--json", to.name], check=True, stdout=subprocess.DEVNULL)
+        launch = pathlib.Path(__file__).resolve().parents[2] / "examples" / "processes"
+        subprocess.run([launch, str(options.threads), options.program, "--only", only, "--rounds", str(n), "--json", to.name], check=True, stdout=subprocess.DEVNULL)
         return [row["median_s"] for row in json.load(open(to.name, encoding="utf-8"))]
 
 
-for only, step, n in [("ResNet-18 block", block_step, 10), ("training step", net_step, 20)]:
+for only, step, n in [("ResNet-18 block", block_step, 10), ("training step of examples/images", net_step, 20)]:
     mine, peer = [], []
     for _ in range(options.rounds):
         peer.append(statistics.median(theirs(step, n)))
@@ -98,3 +101,5 @@ for only, step, n in [("ResNet-18 block", block_step, 10), ("training step", net
     ratios = [a / b for a, b in zip(mine, peer)]
     print(f"{only}, {options.threads} cores: meshtf {1e3 * statistics.median(mine):.2f} ms, PyTorch {torch.__version__} "
           f"{1e3 * statistics.median(peer):.2f} ms, ratio {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})", flush=True)
+    common.keep(options.rows, table="images", what=only, cores=options.threads, peer="PyTorch " + torch.__version__.split("+")[0],
+                peer_s=statistics.median(peer), ours_s=statistics.median(mine), ratio=statistics.median(ratios), lowest=min(ratios), highest=max(ratios))

@@ -208,6 +208,42 @@ def our_tables(all_rows):
             row(r["what"], seconds(r["loop_s"]), seconds(r["median_s"]), f"{r['ratio']:.3f}", f"{r['ratio_q1']:.3f}-{r['ratio_q3']:.3f}", figures(r, known))
 
 
+def convolution_tables():
+    """Convolutions beside oneDNN's primitives; then networks and attention beside PyTorch's, from the scripts that take turns with it."""
+    shapes = {w: g for w, g in groups_of(rows("images*.json")).items() if len(g) > 1}
+    if shapes:
+        add("", "## Convolutions", "",
+            "A convolution of one process (images, size, channels, taps) and its gradients, beside oneDNN's primitive called directly and by products of",
+            "windows, interleaved. The primitive gets images with channels last, as ours are in memory, or all arrays in the formats that it likes,",
+            "already copied. A ratio is to the faster of the two.")
+        table("convolution", "meshtf", "products of windows", "oneDNN, channels last", "oneDNN, its formats", "ratio", "quartiles")
+        for what, group in shapes.items():
+            of = {r["variant"].split(":")[0]: r for r in group}
+            here = of["meshtf"]
+            row(what, *(seconds(of[v]["median_s"]) if v in of else "" for v in
+                        ("meshtf", "by products of windows", "oneDNN, channels last", "oneDNN, formats that it likes")),
+                f"{here['ratio']:.3f}", f"{here['ratio_q1']:.3f}-{here['ratio_q3']:.3f}")
+    theirs = options.parts / "beside.jsonl"
+    beside = [json.loads(line) for line in theirs.read_text().splitlines()] if theirs.exists() else []
+    for name, title, words in (
+            ("images", "Networks of convolutions", "A block of ResNet-18 (8 images, forward and back) and the training step of `examples/images` (128 images), "
+             "in turn with\nPyTorch. On 2 cores, meshtf has 2 processes that split the batch, and PyTorch has 2 threads."),
+            ("attention", "Attention", "One call of one thread: batch, heads, length, depth. PyTorch's is `scaled_dot_product_attention`; the time is that "
+             "of\nthe processor.")):
+        here = [r for r in beside if r["table"] == name]
+        if here:
+            add("", f"## {title}", "", words + " A ratio is ours to PyTorch's.")
+            table("what", "cores", here[0]["peer"], "meshtf", "ratio", "lowest and highest")
+            for r in here:
+                row(r["what"], r["cores"], seconds(r["peer_s"]), seconds(r["ours_s"]), f"{r['ratio']:.3f}", f"{r['lowest']:.3f}-{r['highest']:.3f}")
+    alone = [r for g in groups_of(rows("images*.json")).values() if len(g) == 1 for r in g]
+    if alone and not any(r["table"] == "images" for r in beside):
+        add("", "## Networks of convolutions")
+        table("what", "median", "best")
+        for r in alone:
+            row(r["what"], seconds(r["median_s"]), seconds(r["best_s"]))
+
+
 entries = compared()
 names = sorted({e.variant.split(",")[0] for _, e in entries if e.variant[0].isupper()})
 add("# Benchmarks", "", f"`{options.command}`, {datetime.date.today().isoformat()}.", "", setting() + ".",
@@ -234,6 +270,7 @@ if entries:
     print("\n".join(lines[begin:]))
 last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith(common.LANGUAGE_MODEL_STEP)}
 our_tables(rows("[0-9]*.json") + list(last_cycle.values()))
+convolution_tables()
 add("", "## What these figures do not say", "",
     "Two processes on one machine use no network. The cores may be those of a virtual machine with unknown neighbours: whole runs differ",
     "by 10 % and more, ratios within one run by less. Differences below a few per cent mean nothing. Half precision, other sizes and more",
