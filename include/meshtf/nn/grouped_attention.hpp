@@ -1,10 +1,10 @@
 // Causal self-attention whose heads share keys and values, with rotary positions.
 #pragma once
 
+#include <meshtf/nn/attention_along.hpp>
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/streams.hpp>
 #include <meshtf/ops/pointwise/rotary.hpp>
-#include <meshtf/ops/product/attention.hpp>
 #include <meshtf/ops/shape/write.hpp>
 
 namespace meshtf {
@@ -15,7 +15,8 @@ namespace nn {
 /// `Groups` of size 1 multi-query attention. Without biases; queries and keys are rotated by their positions.
 ///
 /// x and the result have `Length` and `Model`. For model parallelism split `Groups`, which needs the messages of `self_attention`, or, for
-/// multi-query attention, `Each`: then every process computes the keys and values, whose gradients are added up.
+/// multi-query attention, `Each`: then every process computes the keys and values, whose gradients are added up. Where `Length` is split, keys and
+/// values, which are few, are gathered (`attention_along`).
 /// Source: Ainslie et al., GQA (2023); Shazeer, Fast Transformer Decoding (2019); Touvron et al., Llama 2 (2023).
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Groups, Dimension Each, Dimension Key>
 struct grouped_attention {
@@ -33,10 +34,15 @@ struct grouped_attention {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
+    return (*this)(x, {.causal = true, .window = window}, at);
+  }
+  /// With options that say otherwise: `attends(x, {.causal = true, .dropout = 0.1, .random = key})`.
+  template<class X>
+  constexpr auto operator()(X const& x, attention_options options, std::source_location at = std::source_location::current()) const {
     auto const q = rotary<Length, Key>(query(x, at), {.base = base}, at);
     auto const k = rotary<Length, Key>(key(x, at), {.base = base}, at);
     auto const v = value(x, at);
-    auto const z = attention<Length, Length, Key>(q, k, v, {.causal = true, .window = window}, at);
+    auto const z = attention_along<Length, Key>(q, k, v, options, at);
     return output(z, at);
   }
 

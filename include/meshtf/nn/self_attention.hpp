@@ -1,18 +1,18 @@
 // Causal multi-head self-attention.
 #pragma once
 
+#include <meshtf/nn/attention_along.hpp>
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/nn/streams.hpp>
-#include <meshtf/ops/product/attention.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// Each position along `Length` sees itself and the positions before it, with `Heads` heads of `Key` elements each.
-///
-/// x and the result have `Length` and `Model`. For model parallelism split `Heads`: queries, keys and values need no message, the projection back to
-/// `Model` needs one all-reduce; backward, the gradients of x through all three share one.
+/// Each position along `Length` sees itself and the positions before it, with `Heads` heads of `Key` elements each. `options` may say otherwise:
+/// `attends(x, {.causal = true, .dropout = 0.1, .random = key})`. x and the result have `Length` and `Model`. For model parallelism split `Heads`:
+/// queries, keys and values need no message, the projection back to `Model` needs one all-reduce; backward, the gradients of x through all three
+/// share one. Where `Length` is split, keys and values are gathered (`attention_along`).
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Shoeybi et al., Megatron-LM (2019), section 3.
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Heads, Dimension Key>
 struct self_attention {
@@ -27,11 +27,11 @@ struct self_attention {
         output{m, normal{seeds.next(), output_stddev}} {}
 
   template<class X>
-  constexpr auto operator()(X const& x) const {
+  constexpr auto operator()(X const& x, attention_options options = {.causal = true}) const {
     auto const q = query(x);
     auto const k = key(x);
     auto const v = value(x);
-    auto const z = attention<Length, Length, Key>(q, k, v, {.causal = true});
+    auto const z = attention_along<Length, Key>(q, k, v, options);
     return output(z);
   }
   constexpr auto parameters() { return meshtf::parameters(named("query", query), named("key", key), named("value", value), named("output", output)); }

@@ -133,8 +133,8 @@ struct layer_if<false, Layer> {
 /// with the embedding (or, if not tied, with a matrix of its own).
 ///
 /// `net(ids)` takes integer ids with `length` and any batch dimensions and returns scores with `vocab` as the last dimension. One source serves every
-/// layout: split the batch for data parallelism; `heads`, `hidden` and `vocab` for model parallelism; `length`, `key` and (for speed) `model` stay
-/// whole. All layers of a model have one type, so compile time does not depend on their number.
+/// layout: split the batch for data parallelism, or `length`, where keys and values are gathered; `heads`, `hidden`, `vocab` for model parallelism;
+/// `key` and (for speed) `model` stay whole. All layers of a model have one type, so compile time does not depend on their number.
 /// In mixed precision, `transformer<float, L, dims, bfloat16>`, all that is computed has elements of type `Activation`: each weight is cast where it
 /// is used, and its gradient arrives in the weight's own type.
 /// Initial values as in GPT-2: normal with `Dims::stddev`, divided by sqrt(2 layers) where a branch joins the stream.
