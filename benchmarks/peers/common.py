@@ -21,11 +21,13 @@ SMALL_FORWARD = "small forward"
 
 
 def arguments():
-    """PROGRAM CASE [--rounds N], where the case is one of those that the script's own words name."""
+    """PROGRAM CASE [--rounds N] [--sizes ...], where the case is one of those that the script's own words name."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("program", choices=("language_model", "mlp"))
     parser.add_argument("case")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sizes", type=int, nargs=8, default=(LAYERS, HEADS, KEY, MODEL, HIDDEN, LENGTH, BATCH, VOCAB),
+                        metavar=("LAYERS", "HEADS", "KEY", "MODEL", "HIDDEN", "LENGTH", "BATCH", "VOCAB"), help="of the language model (PyTorch's alone)")
     parser.add_argument("--join", type=int, help="the port of the first process, for the second")
     return parser.parse_args()
 

@@ -13,9 +13,10 @@ import torch.nn.functional as F
 from torch import nn
 
 import common
-from common import BATCH, DECAY, HIDDEN, KEY, LAYERS, LENGTH, MODEL, RATE, STDDEV, VOCAB
+from common import DECAY, RATE, STDDEV
 
 options = common.arguments()
+LAYERS, _, KEY, MODEL, HIDDEN, LENGTH, BATCH, VOCAB = options.sizes
 case, together = options.case, options.case not in ("one", "mixed")
 name = f"PyTorch {torch.__version__.split('+')[0]}"
 torch.set_flush_denormal(True)  # as meshtf does
