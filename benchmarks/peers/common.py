@@ -28,21 +28,22 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs=8, default=(LAYERS, HEADS, KEY, MODEL, HIDDEN, LENGTH, BATCH, VOCAB),
                         metavar=("LAYERS", "HEADS", "KEY", "MODEL", "HIDDEN", "LENGTH", "BATCH", "VOCAB"), help="of the language model (PyTorch's alone)")
+    parser.add_argument("--processor", action="store_true", help="the language model's seconds are those of the processor (PyTorch's alone)")
     parser.add_argument("--join", type=int, help="the port of the first process, for the second")
     return parser.parse_args()
 
 
-def samples(step, rounds, warm=2, repeat=1, before=lambda: None):
+def samples(step, rounds, warm=2, repeat=1, before=lambda: None, clock=time.perf_counter):
     """Seconds of a step: so many samples, each of `repeat` steps after `before()`."""
     for _ in range(warm):
         step()
     found = []
     for _ in range(rounds):
         before()
-        start = time.perf_counter()
+        start = clock()
         for _ in range(repeat):
             step()
-        found.append((time.perf_counter() - start) / repeat)
+        found.append((clock() - start) / repeat)
     return found
 
 

@@ -127,7 +127,7 @@ def language_model():
 
     step()
     ready = time.perf_counter() - start
-    seconds = common.samples(step, options.rounds, warm=1, before=wait)
+    seconds = common.samples(step, options.rounds, warm=1, before=wait, clock=time.process_time if options.processor else time.perf_counter)
     first = of_all(losses[0]) / processes
     threads = f"{cores} threads" if cores > 1 else "1 thread"
     words = {"one": threads, "mixed": f"autocast(bfloat16), {threads}", "data": "DistributedDataParallel, gloo", "tensor": "DTensor, gloo"}[case]
