@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include <meshtf/meshtf.hpp>
+#include <meshtf/training.hpp>
 
 /// Its weights are floats; `Activation` is what it computes in. AdamW decays by 0.1, clips gradients to `max_norm` if that is not 0, and shards its
-/// state on request.
+/// state on request. `Depth` is `nn::depth` where the sizes leave the number of layers open.
 template<meshtf::Layout L, meshtf::Dimension Batch, class Sizes, class Activation = float>
 struct random_language_model {
   using length = typename Sizes::length;
@@ -16,8 +16,9 @@ struct random_language_model {
   meshtf::adamw opt;
   meshtf::tensor<int, L, Batch, length> ids, targets;
 
-  constexpr random_language_model(meshtf::machine<L>& m, double rate, double max_norm, bool shard_state)
-      : net{m, 1}, opt{rate, 0.1}, ids{m}, targets{m} {
+  template<class... Depth>
+  constexpr random_language_model(meshtf::machine<L>& m, double rate, double max_norm, bool shard_state, Depth... depth)
+      : net{m, depth..., 1}, opt{rate, 0.1}, ids{m}, targets{m} {
     opt.max_norm    = max_norm;
     opt.shard_state = shard_state;
     opt.prepare(parameters(net));
