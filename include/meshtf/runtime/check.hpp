@@ -35,13 +35,28 @@ std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text);
 /// "process 0 <text>, process 3 <text>": the first text, and the first that differs from it.
 std::string first_difference(std::vector<std::string> const& texts);
 
-/// "grid rows=2 x cols=2"
-template<class M, class... A>
-std::string shape_of_mesh(axes<A...>) {
-  std::string shape;
-  ((shape += (shape.empty() ? "" : " x "), shape += name_of<A>(), shape += "=" + std::to_string(A::size)), ...);
-  return std::string{name_of<M>()} + (shape.empty() ? "" : " " + shape);
+/// A mesh as names and numbers.
+struct mesh_in_words {
+  std::string_view name;
+  std::span<std::string_view const> axes;
+  std::span<extent const> sizes;
+};
+
+template<class Axes>
+struct names_of_axes;
+template<class... A>
+struct names_of_axes<axes<A...>> {
+  static constexpr std::array<std::string_view, sizeof...(A)> list{name_of<A>()...};
+};
+
+template<Mesh M>
+mesh_in_words in_words() {
+  using names = names_of_axes<typename M::all_axes>;
+  return {name_of<M>(), names::list, std::span{axis_sizes<M>}.first(names::list.size())};
 }
+
+/// "grid rows=2 x cols=2"
+std::string shape_of(mesh_in_words const& mesh);
 
 /// "all_reduce (sum) of 8 float over "rows" for einsum, mlp.cpp:12"
 std::string words_of_call(collective_call const& c, std::string_view axes);
@@ -125,6 +140,16 @@ MESHTF_DEFINE std::string first_difference(std::vector<std::string> const& texts
     return "process " + std::to_string(process) + " " + (texts[process].empty() ? "says nothing, since it calls something else" : texts[process]);
   };
   return said(0) + ", " + said(other);
+}
+
+MESHTF_DEFINE std::string shape_of(mesh_in_words const& mesh) {
+  std::string text{mesh.name};
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+    text += a == 0 ? " " : " x ";
+    text += mesh.axes[a];
+    text += "=" + std::to_string(mesh.sizes[a]);
+  }
+  return text;
 }
 
 MESHTF_DEFINE std::string words_of_call(collective_call const& c, std::string_view axes) {

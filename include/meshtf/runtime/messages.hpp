@@ -18,7 +18,6 @@
 #include <boost/hana/pair.hpp>
 #include <boost/hana/type.hpp>
 #include <boost/mpi/communicator.hpp>
-#include <boost/mpi/environment.hpp>
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
@@ -31,6 +30,7 @@
 #include <meshtf/runtime/carry_out.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
+#include <meshtf/runtime/communicators.hpp>
 #include <meshtf/runtime/observer.hpp>
 #include <meshtf/runtime/replicas.hpp>
 #include <meshtf/runtime/scratch_memory.hpp>
@@ -271,34 +271,7 @@ protected:
   /// Makes the communicators from the processes of `given`.
   template<class... A>
   void join(boost::mpi::communicator const& given, axes<A...>) {
-    if (!boost::mpi::environment::initialized())
-      throw software_error("MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
-    if (given.size() != M::size) {
-      throw usage_error("compiled for " + detail::shape_of_mesh<M>(axes<A...>{}) + " = " + std::to_string(M::size) + " processes, started with " +
-                        std::to_string(given.size()) + ": mpirun -n " + std::to_string(M::size) + " ...");
-    }
-    detail::waiting const here{"the making of a process_mesh"};
-    world_ = boost::mpi::communicator{given, boost::mpi::comm_duplicate};
-    throw_on_failure(world_);
-    check_ = call_check::if_wanted(world_);
-    if (check_) compare_meshes<A...>();
-
-    extent stride = M::size;
-    std::size_t i = 0;
-    ((stride /= A::size, coordinates_[i++] = world_.rank() / stride % A::size), ...);
-
-    for (axis_set over = 0; over < sets_.size(); ++over) {
-      if ((over & ~joining_axes<M>) != 0) continue;  // the same processes as without the axes of size 1
-      int color = 0;
-      i         = 0;
-      ((color = color * static_cast<int>(A::size) + static_cast<int>((over >> i & 1) != 0 ? 0 : coordinates_[i]), ++i), ...);
-      sets_[over] = over == joining_axes<M> ? world_ : world_.split(color, world_.rank());
-      throw_on_failure(sets_[over]);
-      std::string name;
-      i = 0;
-      (((over >> i++ & 1) != 0 ? void((name += name.empty() ? "" : " ") += name_of<A>()) : void()), ...);
-      MPI_Comm_set_name(sets_[over], name.c_str());
-    }
+    detail::make_communicators(detail::in_words<M>(), joining_axes<M>, given, {world_, check_, coordinates_, sets_});
     ((axes_[hana::type_c<A>] = along(axis_set_of<M, axes<A>>)), ...);
     observer_ = detail::observer::if_wanted(
         world_, [this] { return detail::traced_mesh{std::string{name_of<M>()}, {name_of<A>()...}, axis_sizes<M>, coordinates_}; });
@@ -359,21 +332,19 @@ private:
 
   template<class T>
   detail::observer::span looked_at(collective kind, reduction op, extent count, axis_set over) {
-    if (check_) compare({.kind = kind, .op = op, .type = element_of<T>, .over = over, .count = count, .site = this->now()});
-    this->note_collective(kind, op, element_of<T>, count, over);
+    if (check_ || observer_ || this->takes_notes()) [[unlikely]]
+      return look_at(kind, op, element_of<T>, count, over);
+    return {};
+  }
+  [[gnu::cold, gnu::noinline]] detail::observer::span look_at(collective kind, reduction op, element type, extent count, axis_set over) {
+    if (check_) compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()});
+    this->note_collective(kind, op, type, count, over);
     if (!observer_) return {};
-    return observer_->collective(this->call_of(kind, op, element_of<T>, count, over), this->step(), this->live_bytes());
+    return observer_->collective(this->call_of(kind, op, type, count, over), this->step(), this->live_bytes());
   }
 
   void compare(collective_call const& c) {
     check_->compare(fnv1a{} << c, [&c] { return "calls " + detail::words_of<M>(c); });
-  }
-
-  template<class... A>
-  void compare_meshes() {
-    fnv1a hash;
-    ((hash << name_of<A>() << static_cast<std::uint64_t>(A::size)), ...);
-    check_->compare(hash, [] { return "makes the mesh " + detail::shape_of_mesh<M>(axes<A...>{}); });
   }
 
   extent offset_of(reshard_move const& move) const {

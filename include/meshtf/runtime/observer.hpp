@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/price/call_site.hpp>
 #include <meshtf/price/cost.hpp>
 #include <meshtf/runtime/profile.hpp>
@@ -34,57 +36,24 @@ public:
     observer* of_ = nullptr;
   };
 
+  observer();
+  ~observer();
+
   /// Null if neither a profile nor a trace is wanted. `mesh_of` describes the mesh, and all processes of `comm` call this.
   template<class MeshOf>
   static std::unique_ptr<observer> if_wanted(MPI_Comm comm, MeshOf const& mesh_of) {
-    auto wanted_profile   = profile::if_wanted();
-    trace_log* const told = trace_log::here();
-    if (!wanted_profile && told == nullptr) return nullptr;
-    auto made      = std::make_unique<observer>();
-    made->profile_ = std::move(wanted_profile);
-    if (told != nullptr) {
-      made->trace_ = told;
-      made->mesh_  = told->add(comm, mesh_of());
-    }
-    return made;
+    if (!is_wanted()) return nullptr;
+    return wanted_for(comm, mesh_of());
   }
 
   /// From here on, until the span dies, the mesh does `w`. `step` is the optimizer's, from 1; `live` are the bytes on the mesh.
-  span operation(work const& w, call_site const& site, long step, extent live) {
-    open_call now;
-    if (profile_) now.figures = &profile_->count(w, site);
-    if (trace_ != nullptr)
-      if ((now.call = trace_->room(step)) != nullptr) {
-        auto& c = begin_call(*now.call, site, step, live);
-        c.kind = w.kind, c.flops = w.flops, c.bytes = w.bytes, c.m = w.m, c.n = w.n, c.k = w.k;
-      }
-    begin(now);
-    return span{*this};
-  }
-  span collective(collective_call const& what, long step, extent live) {
-    open_call now;
-    if (profile_) now.figures = &profile_->count({.kind = "message", .bytes = what.payload}, what.site);
-    if (trace_ != nullptr) {
-      ++collectives_;  // also of steps that are not told
-      if ((now.call = trace_->room(step)) != nullptr) {
-        auto& c = begin_call(*now.call, what.site, step, live);
-        c.kind = to_string(what.kind).data(), c.number = collectives_, c.call = what.kind, c.op = what.op, c.type = what.type, c.over = what.over;
-        c.count = what.count, c.bytes = what.payload, c.sent = what.sent;
-      }
-    }
-    begin(now);
-    return span{*this};
-  }
+  span operation(work const& w, call_site const& site, long step, extent live);
+  span collective(collective_call const& what, long step, extent live);
 
   /// The profile; from here on there is one.
-  profile const& time_spent() {
-    if (!profile_) profile_ = std::make_unique<profile>();
-    return *profile_;
-  }
+  profile const& time_spent();
   /// Prints the profile, if there is one and the environment asked for it, to stderr.
-  void print_profile(std::string_view mesh) const {
-    if (profile_) profile_->print(mesh);
-  }
+  void print_profile(std::string_view mesh) const;
 
 private:
   struct open_call {
@@ -93,22 +62,11 @@ private:
     std::int64_t begin        = 0;
   };
 
-  traced_call& begin_call(traced_call& c, call_site const& site, long step, extent live) const {
-    c.site = site, c.step = step, c.live = live, c.mesh = mesh_;
-    return c;
-  }
-  void begin(open_call now) {
-    now.begin = trace_log::now();
-    if (depth_ < open_.size()) open_[depth_] = now;
-    ++depth_;
-  }
-  void end() {
-    if (--depth_ >= open_.size()) return;
-    auto const& done       = open_[depth_];
-    std::int64_t const now = trace_log::now();
-    if (done.figures != nullptr) done.figures->seconds += 1e-9 * static_cast<double>(now - done.begin);
-    if (done.call != nullptr) done.call->begin = done.begin, done.call->end = now;
-  }
+  static bool is_wanted();
+  static std::unique_ptr<observer> wanted_for(MPI_Comm comm, traced_mesh mesh);
+  traced_call& begin_call(traced_call& c, call_site const& site, long step, extent live) const;
+  void begin(open_call now);
+  void end();
 
   std::unique_ptr<profile> profile_;
   trace_log* trace_ = nullptr;
@@ -116,6 +74,74 @@ private:
   std::array<open_call, 8> open_{};  // a call may consist of others, which end before it
   std::size_t depth_ = 0;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE observer::observer()  = default;
+MESHTF_DEFINE observer::~observer() = default;
+
+MESHTF_DEFINE bool observer::is_wanted() { return profile::if_wanted() != nullptr || trace_log::here() != nullptr; }
+
+MESHTF_DEFINE std::unique_ptr<observer> observer::wanted_for(MPI_Comm comm, traced_mesh mesh) {
+  auto made      = std::make_unique<observer>();
+  made->profile_ = profile::if_wanted();
+  made->trace_   = trace_log::here();
+  if (made->trace_ != nullptr) made->mesh_ = made->trace_->add(comm, std::move(mesh));
+  return made;
+}
+
+MESHTF_DEFINE observer::span observer::operation(work const& w, call_site const& site, long step, extent live) {
+  open_call now;
+  if (profile_) now.figures = &profile_->count(w, site);
+  if (trace_ != nullptr)
+    if ((now.call = trace_->room(step)) != nullptr) {
+      auto& c = begin_call(*now.call, site, step, live);
+      c.kind = w.kind, c.flops = w.flops, c.bytes = w.bytes, c.m = w.m, c.n = w.n, c.k = w.k;
+    }
+  begin(now);
+  return span{*this};
+}
+MESHTF_DEFINE observer::span observer::collective(collective_call const& what, long step, extent live) {
+  open_call now;
+  if (profile_) now.figures = &profile_->count({.kind = "message", .bytes = what.payload}, what.site);
+  if (trace_ != nullptr) {
+    ++collectives_;  // also of steps that are not told
+    if ((now.call = trace_->room(step)) != nullptr) {
+      auto& c = begin_call(*now.call, what.site, step, live);
+      c.kind = to_string(what.kind).data(), c.number = collectives_, c.call = what.kind, c.op = what.op, c.type = what.type, c.over = what.over;
+      c.count = what.count, c.bytes = what.payload, c.sent = what.sent;
+    }
+  }
+  begin(now);
+  return span{*this};
+}
+
+MESHTF_DEFINE profile const& observer::time_spent() {
+  if (!profile_) profile_ = std::make_unique<profile>();
+  return *profile_;
+}
+MESHTF_DEFINE void observer::print_profile(std::string_view mesh) const {
+  if (profile_) profile_->print(mesh);
+}
+
+MESHTF_DEFINE traced_call& observer::begin_call(traced_call& c, call_site const& site, long step, extent live) const {
+  c.site = site, c.step = step, c.live = live, c.mesh = mesh_;
+  return c;
+}
+MESHTF_DEFINE void observer::begin(open_call now) {
+  now.begin = trace_log::now();
+  if (depth_ < open_.size()) open_[depth_] = now;
+  ++depth_;
+}
+MESHTF_DEFINE void observer::end() {
+  if (--depth_ >= open_.size()) return;
+  auto const& done       = open_[depth_];
+  std::int64_t const now = trace_log::now();
+  if (done.figures != nullptr) done.figures->seconds += 1e-9 * static_cast<double>(now - done.begin);
+  if (done.call != nullptr) done.call->begin = done.begin, done.call->end = now;
+}
+
+#endif
 
 }  // namespace detail
 }  // namespace v0

@@ -7,14 +7,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <boost/mpi/communicator.hpp>
 
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/kernels.hpp>
+#include <meshtf/runtime/kept_plans.hpp>
 #include <meshtf/runtime/messages.hpp>
 #include <meshtf/runtime/one_program.hpp>
 #include <meshtf/runtime/pool.hpp>
@@ -193,7 +192,7 @@ private:
 
   template<Task K, class... A>
   void do_task(K const& task, typename K::steps_type const& priced, typename K::steps_type const& own, A const&... arrays) {
-    auto const span = watched() ? does(task.work(priced)) : detail::observer::span{};
+    auto const span = watched() ? does_task(task, priced) : detail::observer::span{};
     if constexpr (NeedsScratch<K>) {
       extent const n = detail::scratch_elements<K>(priced, kernel::thread_count());
       detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, n};
@@ -208,27 +207,24 @@ private:
   struct planned {
     Steps fullest, own;
   };
-  struct kept_plan {
-    unsigned counted = 0;
-    std::shared_ptr<void const> steps;
-  };
   template<class Steps>
   planned<Steps> const& own_steps(uneven_steps<Steps> const& plan) {
-    constexpr std::size_t most = 16;
-    auto& kept                 = own_steps_[plan.loops];
-    unsigned const number      = this->counted_number();
-    for (kept_plan const& k : kept)
-      if (k.counted == number) return *static_cast<planned<Steps> const*>(k.steps.get());
+    using both            = planned<Steps>;
+    unsigned const number = this->counted_number();
+    if (void const* const known = own_steps_.find(plan.loops, number)) return *static_cast<both const*>(known);
     counts const& now = this->counted();
-    if (kept.size() == most) kept.erase(kept.begin());
-    kept.push_back(
-        {number, std::make_shared<planned<Steps> const>(planned<Steps>{number == 0 ? plan.fullest : plan_fullest<Steps>(*plan.loops, now),
-                                                                       Steps::plan(*plan.loops, extents_at(*plan.loops, this->place(), now))})});
-    return *static_cast<planned<Steps> const*>(kept.back().steps.get());
+    auto made         = std::make_shared<both const>(both{number == 0 ? plan.fullest : plan_fullest<Steps>(*plan.loops, now),
+                                                          Steps::plan(*plan.loops, extents_at(*plan.loops, this->place(), now))});
+    return *static_cast<both const*>(own_steps_.keep(plan.loops, number, std::move(made)));
   }
 
+  /// The price of a task is computed here, and not wherever one is run: it is seldom wanted.
+  template<class K>
+  [[gnu::cold, gnu::noinline]] detail::observer::span does_task(K const& task, typename K::steps_type const& steps) {
+    return does(task.work(steps));
+  }
   /// Notes the work, and measures the time until the end of the scope if somebody looks on.
-  detail::observer::span does(work const& w) {
+  [[gnu::cold, gnu::noinline]] detail::observer::span does(work const& w) {
     this->note(w);
     return this->looked_at(w);
   }
@@ -243,7 +239,7 @@ private:
     if (arrays_ != 0) detail::end_with_arrays(name_of<M>(), arrays_, this->live_bytes());
   }
 
-  std::unordered_map<task_loops const*, std::vector<kept_plan>> own_steps_;
+  detail::kept_plans own_steps_;
   pool pool_;
   extent arrays_ = 0;
 };

@@ -31,14 +31,14 @@ class parameter : public tensor<T, L, D...> {
 
 public:
   /// All zeros.
-  constexpr explicit parameter(meshtf::machine<L>& m) : base(m) {
+  [[gnu::cold]] constexpr explicit parameter(meshtf::machine<L>& m) : base(m) {
     this->handle()->count_again(true);
     become_parameter();
   }
 
   /// The values that `initialiser` (`he_normal{1}`, `constant{0.5}`, ...) gives, the same under every layout.
   template<class Initialiser>
-  constexpr parameter(meshtf::machine<L>& m, Initialiser const& initialiser) : base(base::uninitialised(m)) {
+  [[gnu::cold]] constexpr parameter(meshtf::machine<L>& m, Initialiser const& initialiser) : base(base::uninitialised(m)) {
     this->handle()->count_again(true);
     become_parameter();
     detail::all_counted const all{m};
@@ -53,7 +53,7 @@ public:
   }
   parameter(parameter const&)            = delete;
   parameter& operator=(parameter const&) = delete;
-  constexpr ~parameter() { leave(); }
+  [[gnu::cold]] constexpr ~parameter() { leave(); }
 
   /// Copies the values of `x` in. The parameter keeps its shard.
   constexpr parameter& operator=(base const& x) {

@@ -1,6 +1,8 @@
 // Errors with operands and with a tape, in words.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,17 +21,14 @@ struct shape_names;
 
 template<class... D>
 struct shape_names<shape<D...>> {
-  static std::string list() {
-    std::string text;
-    ((text += (text.empty() ? "" : ", "), text += name_of<D>()), ...);
-    return "[" + text + "]";
-  }
+  static constexpr std::array<std::string_view, sizeof...(D)> list{name_of<D>()...};
 };
 
 /// "[batch, hidden]"
+std::string spelled_names(std::span<std::string_view const> names);
 template<class S>
 std::string spelled_shape() {
-  return shape_names<S>::list();
+  return spelled_names(shape_names<S>::list);
 }
 
 /// "einsum (mlp.cpp:42)"
@@ -43,7 +42,7 @@ constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
   if ((... || (&m != &others))) throw_two_meshes(m.now());
 }
 
-[[noreturn]] void throw_stale(call_site const& site, std::string const& dims);
+[[noreturn]] void throw_stale(call_site const& site, std::span<std::string_view const> dims);
 
 [[noreturn]] void throw_counted_less(call_site const& site, std::string_view dim, extent made, extent read);
 
@@ -69,8 +68,14 @@ MESHTF_DEFINE std::string spelled_site(call_site const& site) {
                        " live on two meshes of one type: make both on one process_mesh, or copy the elements of one through local()");
 }
 
-[[noreturn]] MESHTF_DEFINE void throw_stale(call_site const& site, std::string const& dims) {
-  throw stale_value("backward of " + spelled_site(site) + " needs its operand " + dims +
+MESHTF_DEFINE std::string spelled_names(std::span<std::string_view const> names) {
+  std::string text = "[";
+  for (std::string_view const name : names) (text += text.size() == 1 ? "" : ", ") += name;
+  return text + "]";
+}
+
+[[noreturn]] MESHTF_DEFINE void throw_stale(call_site const& site, std::span<std::string_view const> dims) {
+  throw stale_value("backward of " + spelled_site(site) + " needs its operand " + spelled_names(dims) +
                     " as it was, but it was written after the forward pass: write (update, assign, local()) after backward, or compute with copy(x)");
 }
 

@@ -24,7 +24,7 @@ struct kept {
 
   /// The elements, as they were when the operation ran.
   constexpr Value const& value() const {
-    if (x.handle()->version() != version) throw_stale(x.machine().now(), spelled_shape<typename Value::shape_type>());
+    if (x.handle()->version() != version) throw_stale(x.machine().now(), shape_names<typename Value::shape_type>::list);
     return x;
   }
 };

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
@@ -70,20 +72,37 @@ constexpr typename Tensor::element_type* data_if_any(Tensor& x) {
   return x.handle() ? x.data() : nullptr;
 }
 
+/// What attention is asked to do, for the sentence that says why it can't.
+struct asked_attention {
+  attention_options const& options;
+  std::string_view query, memory;
+  extent queries, memories, distances;
+};
+[[noreturn]] void throw_attention(asked_attention const& a);
+
 template<class Query, class Memory>
 constexpr void expect_in_memory(attention_options const& o, extent queries, extent memories, extent distances) {
-  if (o.first < 0 || o.window < 0)
-    throw software_error("attention has a first position and a window of at least 0, got " + std::to_string(o.first) + " and " +
-                         std::to_string(o.window));
-  if (o.first > 0 && o.causal && o.first + queries > memories)
-    throw software_error("attention of " + std::to_string(queries) + " positions of " + std::string{name_of<Query>()} + " starts at " +
-                         std::to_string(o.first) + ", beyond the " + std::to_string(memories) + " of " + std::string{name_of<Memory>()});
-  if (!(o.dropout >= 0 && o.dropout < 1))
-    throw software_error("attention drops a share of at least 0 and less than 1, got " + std::to_string(o.dropout));
-  if (distances > 0 && o.first + queries + memories - 1 > distances)
-    throw software_error("the bias of attention has " + std::to_string(distances) + " distances, and queries from position " +
-                         std::to_string(o.first) + " on need " + std::to_string(o.first + queries + memories - 1));
+  if (o.first < 0 || o.window < 0 || (o.first > 0 && o.causal && o.first + queries > memories) || !(o.dropout >= 0 && o.dropout < 1) ||
+      (distances > 0 && o.first + queries + memories - 1 > distances))
+    throw_attention({o, name_of<Query>(), name_of<Memory>(), queries, memories, distances});
 }
+
+#if MESHTF_DEFINES_RUNTIME
+
+[[noreturn]] MESHTF_DEFINE void throw_attention(asked_attention const& a) {
+  auto const& o      = a.options;
+  auto const in_text = [](auto n) { return std::to_string(n); };
+  if (o.first < 0 || o.window < 0)
+    throw software_error("attention has a first position and a window of at least 0, got " + in_text(o.first) + " and " + in_text(o.window));
+  if (o.first > 0 && o.causal && o.first + a.queries > a.memories)
+    throw software_error("attention of " + in_text(a.queries) + " positions of " + std::string{a.query} + " starts at " + in_text(o.first) +
+                         ", beyond the " + in_text(a.memories) + " of " + std::string{a.memory});
+  if (!(o.dropout >= 0 && o.dropout < 1)) throw software_error("attention drops a share of at least 0 and less than 1, got " + in_text(o.dropout));
+  throw software_error("the bias of attention has " + in_text(a.distances) + " distances, and queries from position " + in_text(o.first) +
+                       " on need " + in_text(o.first + a.queries + a.memories - 1));
+}
+
+#endif
 
 /// The search for a layout splits none of these dimensions.
 template<class L, class... D>
