@@ -16,6 +16,10 @@ foreach(name IN LISTS architectures)
   execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${FOLDER}/${name}.all.o
     OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" symbols "${symbols}")
+  execute_process(COMMAND ${NM} ${FOLDER}/${name}.all.o OUTPUT_VARIABLE all_symbols COMMAND_ERROR_IS_FATAL ANY)
+  if(all_symbols MATCHES "_GLOBAL__sub_I[^\n]*")   # as <iostream> has: it would run on any processor
+    message(FATAL_ERROR "meshtf: expected nothing in the kernels for ${name} that runs at start, ${NM} finds ${CMAKE_MATCH_0}\n")
+  endif()
   set(kernels_of_${name})
   foreach(symbol IN LISTS symbols)   # what is in task:: and kernel::, but for functions that are templates of an architecture
     if(NOT symbol MATCHES "5xsimd|7no_simd" AND symbol MATCHES "^(_ZN6meshtf2v0(4task7compute|6kernel)[^ ]*) [TW] ")

@@ -98,6 +98,16 @@ says 0 '^avx512$' 'MESHTF_ARCHITECTURES=avx2;avx512'
 says 0 '^avx2$' MESHTF_ARCHITECTURES=avx2
 says 64 "^meshtf: expected MESHTF_ARCHITECTURES to name kernels that this program has \(avx2, avx512\), got 'sse2'" MESHTF_ARCHITECTURES=sse2
 
+# What would run at start, for whatever processor, is found when the kernels are put together.
+mkdir starts
+{ echo "#include <iostream>"; cat part.cpp; } >starts/part.cpp
+# shellcheck disable=SC2086
+"$compiler" ${flags/-O1/-O0} $unique -fPIC -DMESHTF_ARCHITECTURE=avx512 -march=x86-64-v4 -c starts/part.cpp -o starts/part.o || exit 70
+printf '%s' "$work/starts/part.o" >starts/avx512.objects
+said=$("$cmake" -DFOLDER="$work/starts" -DARCHITECTURES=avx512 -DLINKER=ld -DOBJCOPY=objcopy -DNM=nm -DASSEMBLER="$compiler" \
+  -P "$root/include/meshtf-architectures.cmake" 2>&1)
+[[ $said == *"expected nothing in the kernels for avx512 that runs at start"* ]] || fail "expected kernels with <iostream> to be refused, got '$said'"
+
 # Two sources for two architectures have no loop around the same function in common, of which the linker would keep one.
 cat >twice.cpp <<'END'
 #include <meshtf/kernel/kernels.hpp>

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <iostream>
+#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -114,9 +114,10 @@ inline bool& multiplies_narrow() {
 
 [[gnu::cold, gnu::noinline]] inline void tell_of_widened_product() {
   if (tell_of_widened_products.exchange(false))
-    std::cerr
-        << "meshtf: products of bfloat16 are done in float, since this processor, or this build, has nothing faster for them (docs/tutorial.md): "
-           "half the memory is saved, no time\n";
+    std::fputs(  // not std::cerr: <iostream> would run code for this architecture at start
+        "meshtf: products of bfloat16 are done in float, since this processor, or this build, has nothing faster for them (docs/tutorial.md): "
+        "half the memory is saved, no time\n",
+        stderr);
 }
 
 /// C = A B in pieces that are widened; `wide` has room for the elements of a piece.
