@@ -71,11 +71,11 @@ class Compiler:
             runs = [self.run(call) for _ in range(samples)]
         return min(r[0] for r in runs), max(r[1] for r in runs)
 
-    def cost_of_part(self, level):
-        """The compiled part for float and indices, as the target meshtf::compiled builds it."""
+    def cost_of_part(self, level, part):
+        """One of the sources of the compiled part, as the target meshtf::compiled builds it."""
         with tempfile.TemporaryDirectory() as folder:
-            source = pathlib.Path(folder, "float.cpp")
-            source.write_text("#define MESHTF_COMPILED_PART_float\n#include <meshtf/compiled.hpp>\n")
+            source = pathlib.Path(folder, part + ".cpp")
+            source.write_text(f"#define MESHTF_COMPILED_PART_{part}\n#include <meshtf/compiled.hpp>\n")
             call = self.arguments(next(unit for unit in units if unit.runs), [level, "-march=native", "-c", "-o", folder + "/part.o"])
             return self.run(call[:-1] + [str(source)])[:2]
 
@@ -317,13 +317,15 @@ def measure(compilers, baseline, accept):
     page.add("", "## With the kernels compiled once", "",
              "A program that links `meshtf::compiled` instead of `meshtf::meshtf` has `MESHTF_COMPILED`: its sources only declare the kernels, and sources",
              "that CMake writes, one for each floating-point type, have them. The table has the same units then, the ratio to header-only in the",
-             "same run, and once the part for float and indices. Change the batch, the width, the layers or the mesh and compile again: this is what you",
+             "same run, and once each part (for one architecture). Change the batch, the width, the layers or the mesh and compile again: this is what you",
              "wait for, and the second figure is what it would be with a precompiled header, too.")
     page.table("unit", "compiler", "level", "seconds", "MB", "of header-only", "precompiled", "of header-only, precompiled")
     for compiler in compilers:
         for level in ("-O0", "-O1", "-O3"):
-            part = compiler.cost_of_part(level)
-            page.row("the compiled part, float and indices, once", compiler.name, level, f"{part[0]:.2f}", f"{part[1]:.0f}", "", "", "")
+            parts = {"float": "float and indices", "double": "double", "bfloat16": "bfloat16", "start": "what is no kernel"}
+            for name, words in parts.items() if level == "-O3" else [("float", parts["float"])]:
+                part = compiler.cost_of_part(level, name)
+                page.row(f"the compiled part, {words}, once", compiler.name, level, f"{part[0]:.2f}", f"{part[1]:.0f}", "", "", "")
             precompiled = compiler.cost_precompiled(running, level)[1:]
             compiled_too = compiler.cost_precompiled(running, level, ["-DMESHTF_COMPILED"])[1:]
             for unit, before, after in zip(running, precompiled, compiled_too):
