@@ -107,15 +107,19 @@ void map_some(extent n, F const& f, R* z, T const*... x) {
   }
 }
 
+/// The same on all threads. A function of its own: where a lambda refers to arguments, g++ keeps them in memory, also when there is one short row.
+template<class Arch, class F, class R, class... T>
+[[gnu::noinline]] void map_parts(extent n, F const& f, R* z, T const*... x) {
+  parallel_for(n, block_elements, n, [&](extent begin, extent end) { map_some<Arch>(end - begin, f, z + begin, (x + begin)...); });
+}
+
 }  // namespace detail
 
 /// z[i] = f(x[i]...) for i < n, for contiguous arrays; z may be one of x.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_row(extent n, F const& f, R* z, T const*... x) {
   if constexpr (ParallelFunction<F>)
-    if (n >= worth_dividing && thread_count() > 1)
-      return parallel_for(n, detail::block_elements, n,
-                          [&](extent begin, extent end) { detail::map_some<Arch>(end - begin, f, z + begin, (x + begin)...); });
+    if (n >= worth_dividing && thread_count() > 1) return detail::map_parts<Arch>(n, f, z, x...);
   detail::map_some<Arch>(n, f, z, x...);
 }
 
@@ -215,13 +219,28 @@ template<Element T>
 void add(extent n, T const* x, T const* y, T* z) {
   map_row(n, function::plus{}, z, x, y);
 }
+namespace detail {
+
+template<Element T>
+[[gnu::noinline]] void fill_parts(extent n, T value, T* z) {
+  parallel_for(n, block_elements, n, [&](extent begin, extent end) { std::fill_n(z + begin, end - begin, value); });
+}
+template<Element T>
+[[gnu::noinline]] void copy_parts(extent n, T const* x, T* z) {
+  parallel_for(n, block_elements, n, [&](extent begin, extent end) { std::copy_n(x + begin, end - begin, z + begin); });
+}
+
+}  // namespace detail
+
 template<Element T>
 void fill(extent n, T value, T* z) {
-  parallel_for(n, detail::block_elements, n, [&](extent begin, extent end) { std::fill_n(z + begin, end - begin, value); });
+  if (n < worth_dividing) std::fill_n(z, n, value);
+  else detail::fill_parts(n, value, z);
 }
 template<Element T>
 void copy(extent n, T const* x, T* z) {
-  parallel_for(n, detail::block_elements, n, [&](extent begin, extent end) { std::copy_n(x + begin, end - begin, z + begin); });
+  if (n < worth_dividing) std::copy_n(x, n, z);
+  else detail::copy_parts(n, x, z);
 }
 template<Element T>
 void copy_nest(nest_steps const& steps, T* z, T const* x) {

@@ -27,8 +27,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// What a process mesh has of them: all its processes, the check of its calls if one is wanted, this process's coordinates, and for each set of axes the
-/// processes that differ from this one along these alone.
+/// What a process mesh has of them: all its processes, the check of its calls if one is wanted, this process's coordinates, and for each set of
+/// axes the processes that differ from this one along these alone.
 struct mesh_communicators {
   boost::mpi::communicator& world;
   std::unique_ptr<call_check>& check;
