@@ -136,16 +136,40 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
 /// Neighbouring lines that go together along the dimension, so that memory is read in its order, and what is kept for each of them stays in cache.
 inline constexpr extent lines_together = 4096;
 
-/// f(first, number, lines) for groups of neighbouring lines, where their first elements and their numbers begin. A line without neighbours is known
-/// as one, so what is kept for it stays in a register.
+/// Lines without neighbours that go together: each sum waits for the one before it, and those of other lines fill the time.
+inline constexpr extent rows_together = 4;
+
+/// What is kept for each line of a group: in registers, if the number of lines is known.
+template<class Sum, class Lines>
+struct kept_for_lines : std::array<Sum, std::size_t{lines_together}> {};
+template<class Sum, extent N>
+struct kept_for_lines<Sum, std::integral_constant<extent, N>> : std::array<Sum, std::size_t{N}> {};
+
+/// A group of lines: where the first element of the first one is and its number, and how far the next line is from it, in elements and in numbers.
+template<class Apart>
+struct line_group {
+  extent first = 0, number = 0;
+  Apart apart{};
+  extent numbers_apart = 1;
+
+  constexpr extent number_of(extent line) const { return number + line * numbers_apart; }
+};
+
+/// f(group, number of lines) for groups of lines. The number is a type where it is small.
 template<class F>
 void for_neighbouring_lines(line_steps const& s, F const& f) {
-  for (extent o = 0; o < s.outer; ++o) {
-    extent const first = o * s.outer_stride, number = o * s.line_stride;
-    if (s.inner == 1) f(first, number, std::integral_constant<extent, 1>{});
-    else
-      for (extent i = 0; i < s.inner; i += lines_together) f(first + i, number + i, std::min(lines_together, s.inner - i));
+  if (s.inner == 1) {
+    extent o            = 0;
+    auto const together = [&](auto rows) {
+      for (; o + rows <= s.outer; o += rows) f(line_group<extent>{o * s.outer_stride, o * s.line_stride, s.outer_stride, s.line_stride}, rows);
+    };
+    together(std::integral_constant<extent, rows_together>{});
+    together(std::integral_constant<extent, 1>{});
+    return;
   }
+  for (extent o = 0; o < s.outer; ++o)
+    for (extent i = 0; i < s.inner; i += lines_together)
+      f(line_group<std::integral_constant<extent, 1>>{o * s.outer_stride + i, o * s.line_stride + i}, std::min(lines_together, s.inner - i));
 }
 
 /// Joins `total` and an element.
@@ -160,16 +184,19 @@ template<reduction Op, bool Exclusive, Element T>
 void run_along(line_steps const& s, bool reverse, T const* x, T* z, T const* before = nullptr) {
   using sums        = typename element_traits<T>::sums_in;
   extent const step = reverse ? -s.step : s.step;
-  for_neighbouring_lines(s, [&](extent first, extent number, auto const lines) {
-    std::array<sums, lines_together> total;
+  for_neighbouring_lines(s, [&](auto const& group, auto lines) {
+    kept_for_lines<sums, decltype(lines)> total;
     for (extent i = 0; i < lines; ++i)
-      total[static_cast<std::size_t>(i)] = before != nullptr ? static_cast<sums>(before[number + i]) : Op == reduction::sum ? sums(0) : sums(1);
-    for (extent a = 0, at = first + (reverse ? (s.along - 1) * s.step : 0); a < s.along; ++a, at += step)
+      total[static_cast<std::size_t>(i)] = before != nullptr      ? static_cast<sums>(before[group.number_of(i)])
+                                           : Op == reduction::sum ? sums(0)
+                                                                  : sums(1);
+    for (extent a = 0, from = group.first + (reverse ? (s.along - 1) * s.step : 0); a < s.along; ++a, from += step)
       for (extent i = 0; i < lines; ++i) {
-        auto& so_far = total[static_cast<std::size_t>(i)];
-        if constexpr (Exclusive) z[at + i] = static_cast<T>(so_far);
-        join_element<Op>(so_far, x[at + i]);
-        if constexpr (!Exclusive) z[at + i] = static_cast<T>(so_far);
+        extent const at = from + i * group.apart;
+        auto& so_far    = total[static_cast<std::size_t>(i)];
+        if constexpr (Exclusive) z[at] = static_cast<T>(so_far);
+        join_element<Op>(so_far, x[at]);
+        if constexpr (!Exclusive) z[at] = static_cast<T>(so_far);
       }
   });
 }
@@ -180,19 +207,20 @@ void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz
   using sums = typename element_traits<T>::sums_in;
   run_along<reduction::product, true>(s, reverse, x, dx, before);
   extent const step = reverse ? s.step : -s.step;
-  for_neighbouring_lines(s, [&](extent first, extent number, auto const lines) {
-    std::array<sums, lines_together> later;  // what comes from the elements whose products contain this one
-    for (extent i = 0; i < lines; ++i) later[static_cast<std::size_t>(i)] = after != nullptr ? static_cast<sums>(after[number + i]) : sums(0);
-    for (extent a = 0, at = first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step)
+  for_neighbouring_lines(s, [&](auto const& group, auto lines) {
+    kept_for_lines<sums, decltype(lines)> later;  // what comes from the elements whose products contain this one
+    for (extent i = 0; i < lines; ++i) later[static_cast<std::size_t>(i)] = after != nullptr ? static_cast<sums>(after[group.number_of(i)]) : sums(0);
+    for (extent a = 0, from = group.first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, from += step)
       for (extent i = 0; i < lines; ++i) {
+        extent const at    = from + i * group.apart;
         auto& c            = later[static_cast<std::size_t>(i)];
-        sums const element = static_cast<sums>(x[at + i]), own = static_cast<sums>(dz[at + i]);
+        sums const element = static_cast<sums>(x[at]), own = static_cast<sums>(dz[at]);
         if constexpr (Exclusive) {
-          dx[at + i] = static_cast<T>(static_cast<sums>(dx[at + i]) * c);
-          c          = own + element * c;
+          dx[at] = static_cast<T>(static_cast<sums>(dx[at]) * c);
+          c      = own + element * c;
         } else {
           sums const with = own + c;
-          dx[at + i]      = static_cast<T>(static_cast<sums>(dx[at + i]) * with);
+          dx[at]          = static_cast<T>(static_cast<sums>(dx[at]) * with);
           c               = element * with;
         }
       }
@@ -204,16 +232,16 @@ template<bool Exclusive, Element T>
 void fold_products(line_steps const& s, bool reverse, T const* x, T const* dz, T* factor, T* addend) {
   using sums        = typename element_traits<T>::sums_in;
   extent const step = reverse ? s.step : -s.step;
-  for_neighbouring_lines(s, [&](extent first, extent number, auto const lines) {
+  for_neighbouring_lines(s, [&](auto const& group, auto lines) {
     for (extent i = 0; i < lines; ++i) {
       sums f = 1, c = 0;
-      for (extent a = 0, at = first + i + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step) {
+      for (extent a = 0, at = group.first + i * group.apart + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step) {
         sums const element = static_cast<sums>(x[at]), own = static_cast<sums>(dz[at]);
         c = Exclusive ? own + element * c : element * (own + c);
         f *= element;
       }
-      factor[number + i] = static_cast<T>(f);
-      addend[number + i] = static_cast<T>(c);
+      factor[group.number_of(i)] = static_cast<T>(f);
+      addend[group.number_of(i)] = static_cast<T>(c);
     }
   });
 }
