@@ -27,7 +27,7 @@ constexpr char const* usage = R"(usage: meshtf-plan [--model NAME] [--layout NAM
                   rules: what each rule saves and costs in such a step
                   all of it (default)
   --svg FILE      write pictures instead: the layout on its mesh, a step's messages, and its memory
-  --beside NAME   with --svg: the step under the layout and under this one, side by side
+  --beside NAME   with --svg: this layout beside the other, each with its step
   --help          this text
 )";
 
@@ -153,7 +153,7 @@ meshtf::svg_text picture(asked const& a) {
       if (a.beside.empty()) made = meshtf::explain_svg<L>(cost_under.template operator()<L>());
       else
         under(a.beside, [&]<class Other> {
-          made = meshtf::explain_svg(a.layout, cost_under.template operator()<L>(), a.beside, cost_under.template operator()<Other>());
+          made = meshtf::explain_svg<L, Other>(cost_under.template operator()<L>(), cost_under.template operator()<Other>());
         });
     });
   };

@@ -19,10 +19,16 @@ struct tall : axis<100> {};
 struct grid : mesh<rows, cols> {};
 struct wide : mesh<tall, many> {};
 struct one  : mesh<> {};
+struct down : axis<5> {};
+struct right : axis<5> {};
+struct square : mesh<down, right> {};
+template<int N> struct side : dim<25> {};
 
 struct mixed    : layout<grid, split<batch, rows>, split<hidden, cols>, padded<vocab, cols>> {};
 struct by_batch : layout<grid, split<batch, rows>> {};
 struct broad    : layout<wide, split<hidden, many>> {};
+template<int... N> struct crowded_by : layout<square, split<side<N>, down, right>...> {};
+using crowded = crowded_by<1, 2, 3, 4, 5, 6, 7, 8, 9>;
 struct alone    : layout<one> {};
 struct clash    : layout<grid, split<batch, rows>, split<batch, cols>> {};
 // clang-format on
@@ -86,8 +92,32 @@ static_assert(highest() == cost.peak_bytes());
 // both in one picture, and two layouts side by side
 constexpr auto both = explain_svg<training, mixed>();
 static_assert(is_whole(both) && says(both, ">rank 7</text>") && says(both, "sgd::step"));
-constexpr auto two = explain_svg<training, mixed, by_batch>();
+constexpr auto cost_by_batch = dry_run<training, by_batch>();
+constexpr auto two           = explain_svg<training, mixed, by_batch>();
 static_assert(is_whole(two) && says(two, "A step under mixed and under by_batch, one process") && says(two, ">sent along cols</text>"));
+static_assert(says(two, ">mixed on grid, ") && says(two, ">by_batch on grid, ") && times(two, ">rank 7</text>") == 2);
+static_assert(says(two, ">What one process sends under mixed: ") && says(two, ">What one process holds under by_batch: ") &&
+              times(two, ">What lives at the peak:") == 2);
+
+// in columns of one width, to one scale: the left ends of both columns, and the ends of the axes of messages and of memory
+constexpr bool is_offset(extent n) { return says(two, (fixed_text<63>{"transform=\"translate("} += number_text(n).view()).view()); }
+constexpr extent width = [] {
+  std::string_view const size = two.view().substr(two.view().find("viewBox=\"0 0 ") + 13);
+  extent n                    = 0;
+  for (std::size_t i = 0; size[i] != ' '; ++i) n = 10 * n + (size[i] - '0');
+  return n;
+}();
+static_assert(width % 2 == 0 && is_offset(0) && is_offset(width / 2) && times(two, "transform=\"translate(0 ") == 4);
+constexpr bool twice(extent bytes) { return times(two, (fixed_text<63>{"\" class=\"e\">"} += bytes_text(bytes).view()) += "</text>") == 2; }
+static_assert(cost.peak_bytes() != cost_by_batch.peak_bytes() && twice(std::max(cost.peak_bytes(), cost_by_batch.peak_bytes())));
+static_assert(twice(std::max(detail::sorted_groups(cost).group[0].sent, detail::sorted_groups(cost_by_batch).group[0].sent)));
+
+// in a narrow page they are below each other, each part where the one before it ends
+static_assert(times(two, "scale(2)}") == 7 && says(two, "{svg.columns{width:100%;height:auto;aspect-ratio:"));
+
+// two meshes that are as large as can be drawn fit
+constexpr auto of_crowd = explain_svg<crowded>(), two_crowds = explain_svg<crowded, crowded>(meshtf::cost<square>{}, meshtf::cost<square>{});
+static_assert(says(of_crowd, ">and more</text>") && is_whole(two_crowds) && says(two_crowds, ">and more</text>") && two_crowds.size() < 60000);
 
 // names of templates have brackets, which mean something else there
 template<int N>

@@ -12,25 +12,26 @@ namespace detail {
 // ---- a layout on its mesh
 
 /// The cell of a process: its rank, and of each split dimension the elements that it holds, in words and as the part of a bar.
-constexpr void draw_process(svg_sheet& s, drawing const& d, coordinates const& at, extent x, extent top, extent wide, int most_lines) {
+template<class Sheet>
+constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& at, extent x, extent top, extent wide, int most_lines) {
   s.text(x + 8, top + 18, d.line(0, at));
   int drawn = 0;
   for (int k = 0; k < d.dims.count; ++k) {
     if (!d.is_line(k)) continue;
-    if (drawn == most_lines) return s.text(x + 8, top + 18 + 28 * drawn + svg_sheet::line, "and more");
+    if (drawn == most_lines) return s.text(x + 8, top + 18 + 28 * drawn + Sheet::line, "and more");
     extent const down = top + 18 + 28 * drawn++;
     placed const& dim = d.dims[k];
     extent const part = part_at(dim, d.mesh, at), whole = wide - 16;
-    s.text(x + 8, down + svg_sheet::line, range_at(d.dims, k, d.mesh, at));
+    s.text(x + 8, down + Sheet::line, range_at(d.dims, k, d.mesh, at));
     s.track(x + 8, down + 29, whole);
     if (dim.held(part) > 0) s.bar(x + 8 + pixels_of(part * dim.room(), dim.size, whole), down + 29, pixels_of(dim.held(part), dim.size, whole), k);
   }
 }
 
 /// As the picture in the terminal: the last axis to the right, all others down, and of a large mesh the first rows and columns and the last.
-constexpr void draw_mesh(svg_sheet& s, named_mesh const& m, named_dims const& ruled) {
+template<class Sheet>
+constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled, int most_lines) {
   constexpr extent most_rows = 5, most_columns = 5, gap = 8;
-  constexpr int most_lines = 8;
   drawing const d{m, ruled, m.joining(m.all()), true};
   auto const down = drawing::select(d.rows(), most_rows);
   auto across     = drawing::select(d.columns(), most_columns);
@@ -42,14 +43,14 @@ constexpr void draw_mesh(svg_sheet& s, named_mesh const& m, named_dims const& ru
     for (std::size_t k = 0; k < across.count; ++k)
       for (int n = 0; across.index[k] >= 0 && n < d.lines(); ++n) letters = std::max(letters, d.line(n, d.at(down.index[i], across.index[k])).size());
   }
-  extent const wide = static_cast<extent>(letters) * svg_sheet::letter + 16, left = svg_sheet::edge + static_cast<extent>(margin) * svg_sheet::letter;
+  extent const wide = static_cast<extent>(letters) * Sheet::letter + 16, left = Sheet::edge + static_cast<extent>(margin) * Sheet::letter;
   extent const fit = std::max<extent>(3, (760 - left) / (wide + gap));
   if (d.columns() > fit) across = drawing::select(d.columns(), std::min(fit, most_columns));
   extent const lines = std::min(d.lines(), most_lines + 2), high = 18 + 10 + 28 * (lines - 1);
 
   s.y += 8;
   if (d.across() >= 0) {
-    s.y += svg_sheet::line;
+    s.y += Sheet::line;
     extent x = left + gap;
     for (std::size_t k = 0; k < across.count; ++k) {
       bool const is_gap = across.index[k] < 0;
@@ -64,7 +65,7 @@ constexpr void draw_mesh(svg_sheet& s, named_mesh const& m, named_dims const& ru
       s.y += 10;
       continue;
     }
-    s.text(svg_sheet::edge, s.y + 18, d.place(d.down(), d.at(down.index[i], 0)));
+    s.text(Sheet::edge, s.y + 18, d.place(d.down(), d.at(down.index[i], 0)));
     extent x = left + gap;
     for (std::size_t k = 0; k < across.count; ++k) {
       if (across.index[k] < 0) {
@@ -81,25 +82,27 @@ constexpr void draw_mesh(svg_sheet& s, named_mesh const& m, named_dims const& ru
   s.y -= gap;
 }
 
-constexpr void draw_layout(svg_sheet& s, std::string_view name, named_mesh const& m, named_dims const& ruled) {
-  fixed_text<511> head;
+template<class Sheet>
+constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m, named_dims const& ruled, int most_lines) {
+  typename Sheet::line_text head;
   put(head, name, " on ");
   put_mesh(head, m);
   s.heading(head.view().substr(0, head.size() - 1));
   for (int d = 0; d < ruled.count; ++d) {
-    fixed_text<511> words;
+    typename Sheet::line_text words;
     put_split(words, m, ruled, d, longest_name(ruled));
     s.say(words.view().substr(2, words.size() - 3), d);
   }
   s.say(ruled.count == 0 ? "every dimension is whole on every process" : "every other dimension is whole on every process");
-  draw_mesh(s, m, ruled);
+  draw_mesh(s, m, ruled, most_lines);
 }
 
 // ---- what a step sends
 
 /// "all_reduce over cols: einsum, meshtf_plan.cpp:66, 2 calls".
-constexpr fixed_text<511> words_of(call_group const& g, named_mesh const& m) {
-  fixed_text<511> words;
+template<class Words>
+constexpr Words words_of(call_group const& g, named_mesh const& m) {
+  Words words;
   put(words, to_string(g.first.kind), " over ");
   put_axes(words, m, g.first.over);
   words += ": ";
@@ -110,62 +113,71 @@ constexpr fixed_text<511> words_of(call_group const& g, named_mesh const& m) {
   return words;
 }
 
+/// The calls of a step, those that send most first.
 template<class Cost>
-constexpr void draw_messages(svg_sheet& s, Cost const& c, named_mesh const& m) {
-  constexpr std::size_t most = 10;
-  constexpr extent longest   = 560;
-  fixed_text<511> head;
-  put(head, "What one process sends: ", bytes_text(c.bytes_sent()), " in ");
-  put_count(head, c.calls(), "call", "calls");
-  s.heading(head);
-  for (int a = 0; a < m.count; ++a) {
-    if (m.size(a) < 2) continue;
-    fixed_text<511> words;
-    put(words, "along ", m.axis(a), ": ", bytes_text(sent_along(c, a)));
-    s.say(words, a);
-  }
+constexpr call_groups sorted_groups(Cost const& c) {
   call_groups groups;
   c.for_each_collective([&](collective_call const& call, extent times) { groups.add(call, times); });
-  if (groups.count == 0) return;
-  extent left_out = 0, calls_left_out = groups.left_out;
   for (std::size_t k = 0; k < groups.count; ++k) {
     std::size_t largest = k;
     for (std::size_t i = k + 1; i < groups.count; ++i)
       if (groups.group[i].sent > groups.group[largest].sent) largest = i;
     std::swap(groups.group[k], groups.group[largest]);
-    if (k >= most) {
-      left_out += groups.group[k].sent;
-      calls_left_out += groups.group[k].calls;
-    }
   }
-  extent const largest = groups.group[0].sent;
+  return groups;
+}
+
+/// The longest bar stands for `scale` bytes at least. `under` is said in the heading: the name of a layout.
+template<class Sheet, class Cost>
+constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, extent scale = 0, std::string_view under = {}) {
+  constexpr std::size_t most = 10;
+  constexpr extent longest   = 560;
+  typename Sheet::line_text head;
+  put(head, "What one process sends", under.empty() ? "" : " under ", under, ": ", bytes_text(c.bytes_sent()), " in ");
+  put_count(head, c.calls(), "call", "calls");
+  s.heading(head);
+  for (int a = 0; a < m.count; ++a) {
+    if (m.size(a) < 2) continue;
+    typename Sheet::line_text words;
+    put(words, "along ", m.axis(a), ": ", bytes_text(sent_along(c, a)));
+    s.say(words, a);
+  }
+  call_groups const groups = sorted_groups(c);
+  if (groups.count == 0) return;
+  extent left_out = 0, calls_left_out = groups.left_out;
+  for (std::size_t k = most; k < groups.count; ++k) {
+    left_out += groups.group[k].sent;
+    calls_left_out += groups.group[k].calls;
+  }
+  extent const largest = std::max(scale, groups.group[0].sent);
   s.y += 4;
   for (std::size_t k = 0; k < groups.count && k < most; ++k) {
     call_group const& g = groups.group[k];
-    s.say(words_of(g, m));
+    s.say(words_of<typename Sheet::line_text>(g, m));
     extent const length = pixels_of(g.sent, largest, longest);
     s.y += 16;
-    if (length > 0) s.bar(svg_sheet::edge, s.y - 4, length, std::countr_zero(static_cast<std::uint64_t>(g.first.over)));
-    s.text(svg_sheet::edge + length + 6, s.y, bytes_text(g.sent));
+    if (length > 0) s.bar(Sheet::edge, s.y - 4, length, std::countr_zero(static_cast<std::uint64_t>(g.first.over)));
+    s.text(Sheet::edge + length + 6, s.y, bytes_text(g.sent));
     s.y += 4;
   }
   if (calls_left_out > 0) {
-    fixed_text<511> rest{"and "};
+    typename Sheet::line_text rest{"and "};
     put_count(rest, calls_left_out, "more call", "more calls");
     put(rest, ", ", bytes_text(left_out));
     s.say(rest);
   }
-  s.axis(svg_sheet::edge, longest, largest, bytes_text, "bytes sent by one process; the colour is that of the call's first axis");
+  s.axis(Sheet::edge, longest, largest, bytes_text, "bytes sent by one process; the colour is that of the call's first axis");
 }
 
 // ---- what a step holds
 
-template<class Cost>
-constexpr void draw_memory(svg_sheet& s, Cost const& c) {
+/// The highest point stands for `scale` bytes at least, and so does the longest bar.
+template<class Sheet, class Cost>
+constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::string_view under = {}) {
   constexpr extent left = 104, wide = 560, high = 150;
   constexpr std::size_t most_points = 200;
-  fixed_text<511> head;
-  put(head, "What one process holds: ", bytes_text(c.peak_bytes()), " at the peak");
+  typename Sheet::line_text head;
+  put(head, "What one process holds", under.empty() ? "" : " under ", under, ": ", bytes_text(c.peak_bytes()), " at the peak");
   s.heading(head);
 
   auto const peaks = c.local_peaks();
@@ -174,22 +186,22 @@ constexpr void draw_memory(svg_sheet& s, Cost const& c) {
     std::size_t highest      = 0;
     for (std::size_t i = 0; i < n; ++i)
       if (peaks[i].live > peaks[highest].live) highest = i;
-    fixed_text<511> words{"highest at number "};
+    typename Sheet::line_text words{"highest at number "};
     put(words, thousands_text(static_cast<extent>(highest) + 1), ": ", highest == 0 ? fixed_text<255>{"the start"} : site_text(peaks[highest].site));
     s.say(words);
     s.say("on the way back", 3);
     s.y += 16;
 
-    extent const top = s.y, bottom = top + high;
-    s.text(left - 8, top + 9, bytes_text(peaks[highest].live), "e");
-    s.text(left - 8, top + high / 2 + 4, bytes_text(peaks[highest].live / 2), "e");
+    extent const top = s.y, bottom = top + high, most = std::max(scale, peaks[highest].live);
+    s.text(left - 8, top + 9, bytes_text(most), "e");
+    s.text(left - 8, top + high / 2 + 4, bytes_text(most / 2), "e");
     s.text(left - 8, bottom, "0 B", "e");
     s.out += "<path class=\"a";
     s.moved_to(left, bottom);
     for (std::size_t p = 0; p < points; ++p) {  // of the moments that share a point, the highest
       extent live = 0;
       for (std::size_t i = p * n / points; i < (p + 1) * n / points; ++i) live = std::max(live, peaks[i].live);
-      s.number("V", bottom - pixels_of(live, peaks[highest].live, high));
+      s.number("V", bottom - pixels_of(live, most, high));
       s.number("H", left + static_cast<extent>(p + 1) * wide / static_cast<extent>(points));
     }
     s.number("V", bottom);
@@ -209,24 +221,24 @@ constexpr void draw_memory(svg_sheet& s, Cost const& c) {
   if (c.at_peak().bytes() == 0) return;
   s.y += 8;
   s.say("What lives at the peak:");
-  extent x = svg_sheet::edge;
+  extent x = Sheet::edge;
   s.y += 16;
   for (std::size_t h = 0; h < kinds_of_holding; ++h)
     if (extent const bytes = c.at_peak().by_kind[h]; bytes > 0) {
-      extent const length = pixels_of(bytes, c.at_peak().bytes(), 560);
+      extent const length = pixels_of(bytes, std::max(scale, c.at_peak().bytes()), 560);
       s.bar(x, s.y - 4, length, static_cast<extent>(h));
       x += length;
     }
   for (std::size_t h = 0; h < kinds_of_holding; ++h)
     if (extent const bytes = c.at_peak().by_kind[h]; bytes > 0) {
-      fixed_text<511> words;
+      typename Sheet::line_text words;
       put(words, to_string(held_for{static_cast<std::uint8_t>(h)}), ": ", bytes_text(bytes), ", ",
           decimal_text(100 * static_cast<double>(bytes) / static_cast<double>(c.at_peak().bytes()), 0), " %");
       s.say(words, static_cast<extent>(h));
     }
   for (std::size_t k = 0; k < c.at_peak().sites && k < 6; ++k) {
     held_arrays const& held = c.at_peak().largest[k];
-    fixed_text<511> words;
+    typename Sheet::line_text words;
     put(words, bytes_text(held.bytes), " of ", to_string(held.what));
     if (held.site.operation[0] != '\0') put(words, ": ", site_text(held.site));
     s.say(words, static_cast<extent>(held.what));
@@ -236,25 +248,25 @@ constexpr void draw_memory(svg_sheet& s, Cost const& c) {
 // ---- two layouts
 
 /// Two costs, figure by figure. Each pair of bars has a scale of its own, since its figures have units of their own.
-template<class Cost>
-constexpr void draw_two(svg_sheet& s, std::string_view first, Cost const& a, std::string_view second, Cost const& b, named_mesh const& m) {
+template<class Sheet, class Cost>
+constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::string_view second, Cost const& b, named_mesh const& m) {
   constexpr extent longest = 480;
-  fixed_text<511> head;
+  typename Sheet::line_text head;
   put(head, "A step under ", first, " and under ", second, ", one process");
   s.heading(head);
   s.say(first, 0);
   s.say(second, 1);
   auto const pair = [&](std::string_view what, std::string_view name, extent x, extent y, auto const& words) {
     if (x == 0 && y == 0) return;
-    fixed_text<511> label;
+    typename Sheet::line_text label;
     put(label, what, name);
     s.y += 4;
     s.say(label);
     for (int k = 0; k < 2; ++k) {
       extent const n = k == 0 ? x : y, length = pixels_of(n, std::max(x, y), longest);
       s.y += 16;
-      if (length > 0) s.bar(svg_sheet::edge, s.y - 4, length, k);
-      s.text(svg_sheet::edge + length + 6, s.y, words(n));
+      if (length > 0) s.bar(Sheet::edge, s.y - 4, length, k);
+      s.text(Sheet::edge + length + 6, s.y, words(n));
     }
   };
   auto const seconds = [](extent picoseconds) { return seconds_text(static_cast<double>(picoseconds) * 1e-12); };
@@ -270,11 +282,11 @@ constexpr void draw_two(svg_sheet& s, std::string_view first, Cost const& a, std
   s.say("each pair of bars has its own scale, from 0");
 }
 
-template<class L>
-constexpr void draw_layout_of(svg_sheet& s) {
+template<class L, class Sheet>
+constexpr void draw_layout_of(Sheet& s, int most_lines = 8) {
   if constexpr (accepted<typename L::rules_verdict>) {
     using ruled = typename ruled_dims<rule_list<L>>::type;
-    draw_layout(s, name<L>, named_mesh_of<typename L::mesh_type>, named_dims_of<L, ruled>);
+    draw_layout(s, name<L>, named_mesh_of<typename L::mesh_type>, named_dims_of<L, ruled>, most_lines);
   } else {
     fixed_text<1023> words;
     put(words, name<L>, " is refused: ");
@@ -291,7 +303,7 @@ constexpr void draw_layout_of(svg_sheet& s) {
 ///     constexpr auto picture = meshtf::explain_svg<mixed>();
 template<Layout L>
 constexpr svg_text explain_svg() {
-  detail::svg_sheet s{detail::name<wet<L>>};
+  detail::svg_sheet<svg_text> s{detail::name<wet<L>>};
   detail::draw_layout_of<wet<L>>(s);
   return s.finished();
 }
@@ -299,7 +311,7 @@ constexpr svg_text explain_svg() {
 /// A cost as an SVG picture: the messages of one process by axis and call site, its memory over the step, and what lives at the peak.
 template<Mesh M, std::size_t Capacity>
 constexpr svg_text explain_svg(cost<M, Capacity> const& c) {
-  detail::svg_sheet s{"the cost of a step"};
+  detail::svg_sheet<svg_text> s{"the cost of a step"};
   detail::draw_messages(s, c, named_mesh_of<M>);
   detail::draw_memory(s, c);
   return s.finished();
@@ -308,7 +320,7 @@ constexpr svg_text explain_svg(cost<M, Capacity> const& c) {
 /// `L` on its mesh, and below it the cost of a step, as one SVG picture.
 template<Layout L, std::size_t Capacity>
 constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& c) {
-  detail::svg_sheet s{detail::name<wet<L>>};
+  detail::svg_sheet<svg_text> s{detail::name<wet<L>>};
   detail::draw_layout_of<wet<L>>(s);
   detail::draw_messages(s, c, named_mesh_of<typename L::mesh_type>);
   detail::draw_memory(s, c);
@@ -325,8 +337,34 @@ constexpr svg_text explain_svg() {
 /// Two costs, of layouts of these names, side by side as an SVG picture, figure by figure.
 template<Mesh M, std::size_t Capacity>
 constexpr svg_text explain_svg(std::string_view first, cost<M, Capacity> const& a, std::string_view second, cost<M, Capacity> const& b) {
-  detail::svg_sheet s{"two layouts"};
+  detail::svg_sheet<svg_text> s{"two layouts"};
   detail::draw_two(s, first, a, second, b, named_mesh_of<M>);
+  return s.finished();
+}
+
+/// Two layouts on their mesh in two columns, and below each the cost of a step: its messages and its memory, drawn to the same scale. Below both are
+/// the figures, pair by pair.
+template<Layout L, Layout Other, std::size_t Capacity>
+  requires std::same_as<typename L::mesh_type, typename Other::mesh_type>
+constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& a, cost<typename L::mesh_type, Capacity> const& b) {
+  using sheet                   = detail::svg_sheet<svg_text>;
+  constexpr int most_lines      = 5;  // of a process, so that two large meshes fit into a text
+  constexpr named_mesh const& m = named_mesh_of<typename L::mesh_type>;
+  typename sheet::line_text title;
+  constexpr std::string_view first = detail::name<wet<L>>, second = detail::name<wet<Other>>;
+  detail::put(title, first, " beside ", second);
+  sheet s{title, detail::svg_columns<sheet>::attributes};
+  detail::svg_columns<sheet> columns{s};
+  columns.draw(0, [&] { detail::draw_layout_of<wet<L>>(s, most_lines); });
+  columns.draw(1, [&] { detail::draw_layout_of<wet<Other>>(s, most_lines); });
+  extent const sent = std::max(detail::sorted_groups(a).group[0].sent, detail::sorted_groups(b).group[0].sent);
+  columns.draw(0, [&] { detail::draw_messages(s, a, m, sent, first); });
+  columns.draw(1, [&] { detail::draw_messages(s, b, m, sent, second); });
+  extent const held = std::max(a.peak_bytes(), b.peak_bytes());
+  columns.draw(0, [&] { detail::draw_memory(s, a, held, first); });
+  columns.draw(1, [&] { detail::draw_memory(s, b, held, second); });
+  columns.draw(0, [&] { detail::draw_two(s, first, a, second, b, m); });
+  columns.finish();
   return s.finished();
 }
 
@@ -335,7 +373,7 @@ template<template<Layout> class Program, Layout L, Layout Other>
   requires std::same_as<typename L::mesh_type, typename Other::mesh_type>
 constexpr svg_text explain_svg() {
   constexpr auto a = dry_run<Program, L>(), b = dry_run<Program, Other>();
-  return explain_svg(detail::name<wet<L>>, a, detail::name<wet<Other>>, b);
+  return explain_svg<L, Other>(a, b);
 }
 
 }  // namespace v0

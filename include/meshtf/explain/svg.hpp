@@ -1,6 +1,9 @@
 // A picture in SVG that grows downwards: text, bars and legends, readable on light and on dark.
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include <meshtf/explain/words.hpp>
 
 namespace meshtf {
@@ -13,19 +16,26 @@ namespace detail {
 
 /// A sheet is as wide as what is drawn on it, and as high. Lengths are pixels where it is shown at its own size.
 ///
-/// Colours are those of Okabe and Ito, which people tell apart who don't see red and green. There are six, and what is drawn is also named. Letters have
-/// equal widths, since nobody knows here how wide a word of another font is.
+/// Colours are those of Okabe and Ito, which people tell apart who don't see red and green. There are six, and what is drawn is also named. Letters
+/// have equal widths, since nobody knows here how wide a word of another font is.
+///
+/// A template, so that programs that draw nothing pay nothing for it but reading it.
+template<class Text>
 struct svg_sheet {
   /// A little more than the widest of the usual fonts with letters of equal widths takes at 13 pixels.
   static constexpr extent letter = 8, line = 20, edge = 16, colours = 6;
 
-  svg_text out{};
+  using line_text = fixed_text<511>;
+
+  Text out{};
   extent width         = 480;
   extent y             = edge;  // down to here the sheet is full
   std::size_t size_at_ = 0;  // where the document says its size
 
-  constexpr explicit svg_sheet(std::string_view title) {
-    out += "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" font-family=\"monospace\" font-size=\"13\" viewBox=\"0 0 ";
+  constexpr explicit svg_sheet(std::string_view title, std::string_view attributes = {}) {
+    out += "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" font-family=\"monospace\" font-size=\"13\"";
+    out += attributes;
+    out += " viewBox=\"0 0 ";
     size_at_ = out.size();
     out += "                \">\n<title>";
     escape(title);
@@ -40,13 +50,15 @@ struct svg_sheet {
   }
 
   /// The document.
-  constexpr svg_text finished() {
-    short_text const size = number_text(width);
-    short_text const both = short_text{size} += short_text{" "} += number_text(y + edge);
-    for (std::size_t i = 0; i < both.size(); ++i) out.characters[size_at_ + i] = both.characters[i];
+  constexpr Text finished() {
+    fill_in(size_at_, number_text(width));
+    fill_in(size_at_ + number_text(width).size() + 1, number_text(y + edge));
     out += "</svg>\n";
     return out;
   }
+
+  /// A word that is known late, in the place of blanks.
+  constexpr void fill_in(std::size_t at, std::string_view word) { std::copy(word.begin(), word.end(), out.characters + at); }
 
   constexpr void widen(extent to) { width = std::max(width, to + edge); }
 
@@ -130,6 +142,63 @@ struct svg_sheet {
     text(x + length / 2, y, words(most / 2), "m");
     text(x + length, y, words(most), "e");
     say(what);
+  }
+};
+
+/// A sheet of two columns. In a page that is narrow and has room below, as on a telephone, the parts are drawn twice as large, one below the other.
+/// In a picture of fixed height they stay side by side: there is no room below, which is what the aspect ratio is asked for.
+template<class Sheet>
+struct svg_columns {
+  static constexpr std::string_view attributes = " class=\"columns\" preserveAspectRatio=\"xMinYMin\"";
+
+  struct part {
+    extent column = 0, top = 0, bottom = 0;
+    std::size_t offset_at = 0;  // where the document says how far to the right it is
+  };
+
+  Sheet& sheet;
+  std::array<part, 8> parts{};
+  std::size_t count = 0;
+
+  /// What `picture` draws below everything else, or, in column 1, beside the part before it.
+  template<class Picture>
+  constexpr void draw(extent column, Picture const& picture) {
+    part& p           = parts[count];
+    extent const full = sheet.y, above = column == 0 ? full : parts[count - 1].top;
+    sheet.number("<g class=\"part", extent(count++));
+    sheet.out += "\" transform=\"translate(";
+    p.offset_at = sheet.out.size();
+    sheet.out += "        )\">\n";
+    p.column = column;
+    p.top = sheet.y = above;
+    picture();
+    sheet.out += "</g>\n";
+    p.bottom = sheet.y;
+    sheet.y  = std::max(sheet.y, full);
+  }
+
+  constexpr void finish() {
+    extent const wide = sheet.width, high = sheet.y + Sheet::edge;
+    auto const height = [](part const& p) { return p.bottom - p.top + Sheet::line; };
+    extent below      = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      sheet.fill_in(parts[i].offset_at, number_text(parts[i].column * wide));
+      below += height(parts[i]);
+    }
+    sheet.width = 2 * wide;
+    sheet.number("<style>@media(max-width:800px) and (max-aspect-ratio:", 4 * sheet.width);
+    sheet.number("/", 5 * high);
+    sheet.number("){svg.columns{width:100%;height:auto;aspect-ratio:", wide);
+    sheet.number("/", below + 2 * Sheet::edge);
+    sheet.out += "}";
+    extent y = Sheet::edge;
+    for (std::size_t i = 0; i < count; ++i) {
+      sheet.number(".part", extent(i));
+      sheet.number("{transform:translate(0,", 2 * (y - parts[i].top));
+      sheet.out += "px) scale(2)}";
+      y += height(parts[i]);
+    }
+    sheet.out += "}</style>\n";
   }
 };
 
