@@ -44,6 +44,9 @@ constexpr auto cost = meshtf::dry_run<training, mixed>();  // the step, run by t
 static_assert(meshtf::fits<16 * meshtf::MiB>(cost));       // budgets: a smaller number is an error that names both
 static_assert(cost.bytes_sent<cols>() <= 64 * meshtf::KiB);
 
+constexpr auto picture = meshtf::explain_svg<mixed>();     // who holds what, for a browser: print it instead, and save it as a file.svg
+static_assert(picture.view().starts_with("<svg "));
+
 #ifdef MISTAKE
 struct clash : meshtf::layout<grid, split<batch, rows>, split<hidden, rows>> {};
 static_assert(meshtf::tensor<float, clash, batch, hidden>::size > 0);  // no process would hold a rectangular part of it

@@ -51,6 +51,7 @@
 #include <meshtf/ops/reduce/nth_element.hpp>
 
 #include <meshtf/explain/explain.hpp>
+#include <meshtf/explain/explain_svg.hpp>
 #include <meshtf/ops/function.hpp>
 #include <meshtf/ops/index.hpp>
 #include <meshtf/ops/normalise.hpp>

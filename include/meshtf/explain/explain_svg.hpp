@@ -114,9 +114,9 @@ constexpr Words words_of(call_group const& g, named_mesh const& m) {
 }
 
 /// The calls of a step, those that send most first.
-template<class Cost>
-constexpr call_groups sorted_groups(Cost const& c) {
-  call_groups groups;
+template<class Cost, class Groups = call_groups>
+constexpr Groups sorted_groups(Cost const& c) {
+  Groups groups;
   c.for_each_collective([&](collective_call const& call, extent times) { groups.add(call, times); });
   for (std::size_t k = 0; k < groups.count; ++k) {
     std::size_t largest = k;
@@ -295,6 +295,33 @@ constexpr void draw_layout_of(Sheet& s, int most_lines = 8) {
   }
 }
 
+/// Everything of two layouts, in two columns.
+template<class L, class Other, class Sheet, class Cost>
+constexpr void draw_beside(Sheet& s, Cost const& a, Cost const& b) {
+  constexpr int most_lines         = 5;  // of a process, so that two large meshes fit into a text
+  constexpr named_mesh const& m    = named_mesh_of<typename L::mesh_type>;
+  constexpr std::string_view first = name<L>, second = name<Other>;
+  svg_columns<Sheet> columns{s};
+  columns.draw(0, [&] { draw_layout_of<L>(s, most_lines); });
+  columns.draw(1, [&] { draw_layout_of<Other>(s, most_lines); });
+  extent const sent = std::max(sorted_groups(a).group[0].sent, sorted_groups(b).group[0].sent);
+  columns.draw(0, [&] { draw_messages(s, a, m, sent, first); });
+  columns.draw(1, [&] { draw_messages(s, b, m, sent, second); });
+  extent const held = std::max(a.peak_bytes(), b.peak_bytes());
+  columns.draw(0, [&] { draw_memory(s, a, held, first); });
+  columns.draw(1, [&] { draw_memory(s, b, held, second); });
+  columns.draw(0, [&] { draw_two(s, first, a, second, b, m); });
+  columns.finish();
+}
+
+/// What `draw` draws on a sheet. Nothing of it is compiled before it is called.
+template<class Draw, class Text = svg_text>
+constexpr Text drawn(std::string_view title, Draw const& draw, std::string_view attributes = {}) {
+  svg_sheet<Text> s{title, attributes};
+  draw(s);
+  return s.finished();
+}
+
 }  // namespace detail
 
 /// `L` on its mesh as an SVG picture: the rank of each process, and the part of each split dimension that it holds. A large mesh is drawn shortened.
@@ -303,28 +330,26 @@ constexpr void draw_layout_of(Sheet& s, int most_lines = 8) {
 ///     constexpr auto picture = meshtf::explain_svg<mixed>();
 template<Layout L>
 constexpr svg_text explain_svg() {
-  detail::svg_sheet<svg_text> s{detail::name<wet<L>>};
-  detail::draw_layout_of<wet<L>>(s);
-  return s.finished();
+  return detail::drawn(detail::name<wet<L>>, [](auto& s) { detail::draw_layout_of<wet<L>>(s); });
 }
 
 /// A cost as an SVG picture: the messages of one process by axis and call site, its memory over the step, and what lives at the peak.
 template<Mesh M, std::size_t Capacity>
 constexpr svg_text explain_svg(cost<M, Capacity> const& c) {
-  detail::svg_sheet<svg_text> s{"the cost of a step"};
-  detail::draw_messages(s, c, named_mesh_of<M>);
-  detail::draw_memory(s, c);
-  return s.finished();
+  return detail::drawn("the cost of a step", [&](auto& s) {
+    detail::draw_messages(s, c, named_mesh_of<M>);
+    detail::draw_memory(s, c);
+  });
 }
 
 /// `L` on its mesh, and below it the cost of a step, as one SVG picture.
 template<Layout L, std::size_t Capacity>
 constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& c) {
-  detail::svg_sheet<svg_text> s{detail::name<wet<L>>};
-  detail::draw_layout_of<wet<L>>(s);
-  detail::draw_messages(s, c, named_mesh_of<typename L::mesh_type>);
-  detail::draw_memory(s, c);
-  return s.finished();
+  return detail::drawn(detail::name<wet<L>>, [&](auto& s) {
+    detail::draw_layout_of<wet<L>>(s);
+    detail::draw_messages(s, c, named_mesh_of<typename L::mesh_type>);
+    detail::draw_memory(s, c);
+  });
 }
 
 /// The same of the first step of `Program<L>`.
@@ -337,9 +362,7 @@ constexpr svg_text explain_svg() {
 /// Two costs, of layouts of these names, side by side as an SVG picture, figure by figure.
 template<Mesh M, std::size_t Capacity>
 constexpr svg_text explain_svg(std::string_view first, cost<M, Capacity> const& a, std::string_view second, cost<M, Capacity> const& b) {
-  detail::svg_sheet<svg_text> s{"two layouts"};
-  detail::draw_two(s, first, a, second, b, named_mesh_of<M>);
-  return s.finished();
+  return detail::drawn("two layouts", [&](auto& s) { detail::draw_two(s, first, a, second, b, named_mesh_of<M>); });
 }
 
 /// Two layouts on their mesh in two columns, and below each the cost of a step: its messages and its memory, drawn to the same scale. Below both are
@@ -347,25 +370,11 @@ constexpr svg_text explain_svg(std::string_view first, cost<M, Capacity> const& 
 template<Layout L, Layout Other, std::size_t Capacity>
   requires std::same_as<typename L::mesh_type, typename Other::mesh_type>
 constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& a, cost<typename L::mesh_type, Capacity> const& b) {
-  using sheet                   = detail::svg_sheet<svg_text>;
-  constexpr int most_lines      = 5;  // of a process, so that two large meshes fit into a text
-  constexpr named_mesh const& m = named_mesh_of<typename L::mesh_type>;
-  typename sheet::line_text title;
   constexpr std::string_view first = detail::name<wet<L>>, second = detail::name<wet<Other>>;
+  fixed_text<511> title;
   detail::put(title, first, " beside ", second);
-  sheet s{title, detail::svg_columns<sheet>::attributes};
-  detail::svg_columns<sheet> columns{s};
-  columns.draw(0, [&] { detail::draw_layout_of<wet<L>>(s, most_lines); });
-  columns.draw(1, [&] { detail::draw_layout_of<wet<Other>>(s, most_lines); });
-  extent const sent = std::max(detail::sorted_groups(a).group[0].sent, detail::sorted_groups(b).group[0].sent);
-  columns.draw(0, [&] { detail::draw_messages(s, a, m, sent, first); });
-  columns.draw(1, [&] { detail::draw_messages(s, b, m, sent, second); });
-  extent const held = std::max(a.peak_bytes(), b.peak_bytes());
-  columns.draw(0, [&] { detail::draw_memory(s, a, held, first); });
-  columns.draw(1, [&] { detail::draw_memory(s, b, held, second); });
-  columns.draw(0, [&] { detail::draw_two(s, first, a, second, b, m); });
-  columns.finish();
-  return s.finished();
+  return detail::drawn(
+      title, [&](auto& s) { detail::draw_beside<wet<L>, wet<Other>>(s, a, b); }, " class=\"columns\" preserveAspectRatio=\"xMinYMin\"");
 }
 
 /// The same of the first steps of `Program<L>` and `Program<Other>`.

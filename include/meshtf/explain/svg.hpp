@@ -146,11 +146,10 @@ struct svg_sheet {
 };
 
 /// A sheet of two columns. In a page that is narrow and has room below, as on a telephone, the parts are drawn twice as large, one below the other.
-/// In a picture of fixed height they stay side by side: there is no room below, which is what the aspect ratio is asked for.
+/// In a picture of fixed height they stay side by side: there is no room below, which is what the aspect ratio is asked for. The sheet needs the
+/// class `columns`, and to be drawn at the upper left.
 template<class Sheet>
 struct svg_columns {
-  static constexpr std::string_view attributes = " class=\"columns\" preserveAspectRatio=\"xMinYMin\"";
-
   struct part {
     extent column = 0, top = 0, bottom = 0;
     std::size_t offset_at = 0;  // where the document says how far to the right it is
