@@ -1,4 +1,4 @@
-# meshtf::compiled: the same as meshtf::runtime, with the kernels compiled once instead of in each source. docs/compile_time.md says what that saves.
+# meshtf::compiled: the same as meshtf::runtime, with the kernels compiled once instead of in each source. docs/compiled.md says what that saves.
 #
 # It is built where it is linked, with the options that hold where meshtf is found or added: CMAKE_CXX_FLAGS, CMAKE_BUILD_TYPE. Nobody waits for
 # it who does not link it.
