@@ -1,0 +1,15 @@
+// error: ambiguous
+#include <meshtf/planning.hpp>
+
+#ifdef FIXED
+namespace program {  // in a namespace, its own names come before those of a using-directive there
+#endif
+
+using namespace meshtf;
+
+struct stack : dim<8> {};
+constexpr extent height(stack) { return stack::size; }
+
+#ifdef FIXED
+}  // namespace program
+#endif
