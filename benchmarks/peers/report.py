@@ -201,7 +201,17 @@ def our_tables(all_rows):
     if kernels:
         add("", "## Kernels of one process", "",
             "Each kernel beside the plain loop that it replaces, built with the same flags and interleaved. `large` is more than the caches hold;",
-            "there `share of triad` is the share of the bandwidth that a = b + s c reaches in the same rounds.")
+            "there `share of triad` is the share of the bandwidth that a = b + s c reaches in the same rounds.", "",
+            "A loop by hand knows how many dimensions it has and in which order they lie; a kernel is told when it runs. Where the work is small, that",
+            "is what a ratio above 1.2 shows (as `perf record` divides their time):", "",
+            "- 16 elements: a kernel sees that they are contiguous, that nobody looks on, and that they are too few for threads: 1 to 3 ns.",
+            "- Sums of 8 x 8: rows fill half of a vector of 16, and their lanes are added up by turning eight rows into columns: two fifths of the",
+            "  time. A fifth is planning: what is not one row is walked in blocks.",
+            "- Dropout of 64: 0.3 of the time finds where the elements lie in the whole tensor. The rest is the loop by hand with a start that may lie",
+            "  within a block of random numbers.",
+            "- `a[row] + b[column]`, and other operands that stand still along a row: the value is read again for each vector, from a buffer where it",
+            "  lies as often as a vector has lanes, and the loop by hand keeps it in a register. With rows of 16 elements a buffer is filled for",
+            "  each vector, so 4194304 x 16 does not reach the bandwidth of memory.")
         table("kernel", "plain loop", "meshtf", "ratio", "quartiles", "more")
         known = {"loop_s", "median_s", "ratio", "ratio_q1", "ratio_q3"}
         for r in kernels:
