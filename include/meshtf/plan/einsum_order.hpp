@@ -62,6 +62,13 @@ struct product_of_many {
       if (axis_sizes[a] > 1) set |= axis_set{1} << a;
     return set;
   }
+  /// (No span: g++ 12 with sanitizers does not compare the address of a value without a name in constant evaluation.)
+  constexpr extent processes_along(axis_set axes) const {
+    extent n = 1;
+    for (int a = 0; a < max_axes; ++a)
+      if ((axes >> a & 1U) != 0) n *= axis_sizes[a];
+    return n;
+  }
   /// Whether no axis splits two of these dimensions, not even an axis of size 1, and a tensor may have so many.
   constexpr bool fits(std::uint32_t dims) const {
     axis_set set = 0;
@@ -118,7 +125,7 @@ constexpr product_of_many multiplied(product_of_many const& p, int one, int othe
   order.flops += 2 * p.elements(met);
   factor z{met & needed, a.open || b.open};
   if (z.open) z.owed = owed | summed;
-  else order.sent += sent_by_one(collective::all_reduce, p.bytes(z.dims), processes_along({p.axis_sizes.data(), max_axes}, summed));
+  else order.sent += sent_by_one(collective::all_reduce, p.bytes(z.dims), p.processes_along(summed));
 
   product_of_many rest = p;
   rest.count           = 0;
