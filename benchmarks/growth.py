@@ -159,7 +159,7 @@ def in_pytorch(environment, p):
 shapes_of_attention = ((4, 64, 256), (4, 16, 512), (4, 4, 1024), (4, 1, 2048), (1, 1, 4096))  # batch, heads, length: as many scores each
 
 
-def attention_seconds(rounds=11):
+def attention_seconds(rounds=5):
     """Medians of the processor's seconds, by causal, gradient, length."""
     program = subprocess.Popen([str(programs / "attention")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     found = collections.defaultdict(list)
@@ -175,10 +175,10 @@ def attention_seconds(rounds=11):
 
 # The colours of explain_svg, which are told apart without red and green.
 style = """svg{background:#fff}text{fill:#1b1d21}.h{font-weight:bold}.e{text-anchor:end}.m{text-anchor:middle}
-path{fill:none;stroke:#5f6670}.t{stroke:#dde1e6}.d{stroke-dasharray:4 4}.l{stroke-width:2}circle{stroke:none}
+path{fill:none;stroke:#5f6670}.t{stroke:#dde1e6}.d{stroke:#1b1d21;stroke-dasharray:3 5}.l{stroke-width:2}circle{stroke:none}
 .c0{stroke:#0072b2}.c1{stroke:#e69f00}.c2{stroke:#009e73}.c3{stroke:#d55e00}.c4{stroke:#cc79a7}.c5{stroke:#56b4e9}
 circle.c0{fill:#0072b2}circle.c1{fill:#e69f00}circle.c2{fill:#009e73}circle.c3{fill:#d55e00}circle.c4{fill:#cc79a7}circle.c5{fill:#56b4e9}
-@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e6e8eb}path{stroke:#9aa1ab}.t{stroke:#3a3f47}
+@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e6e8eb}path{stroke:#9aa1ab}.t{stroke:#3a3f47}.d{stroke:#e6e8eb}
 .c0{stroke:#3d9bdc}.c1{stroke:#e69f00}.c2{stroke:#00b886}.c3{stroke:#ee7733}.c4{stroke:#cc79a7}.c5{stroke:#9ad3f5}
 circle.c0{fill:#3d9bdc}circle.c1{fill:#e69f00}circle.c2{fill:#00b886}circle.c3{fill:#ee7733}circle.c4{fill:#cc79a7}circle.c5{fill:#9ad3f5}}"""
 
@@ -212,11 +212,11 @@ def panel(left, title, ticks, lines):
         if low <= value <= high:
             y = at(begin, value)[1]
             text += [f'<path class="t" d="M{left} {y:.1f}h{width}"/>', f'<text x="{left - 6}" y="{y + 4:.1f}" class="e">{short(value)}</text>']
-    for x in ticks:
+    for x in (t for t in ticks if begin <= t <= end):
         here = f"{at(x, low)[0]:.1f}"
-        text += [f'<path d="M{here} {top + height}v4"/>', f'<text x="{here}" y="{top + height + 18}" class="m">{short(x)}</text>']
+        text += [f'<path d="M{here} {top + height}v4"/>', f'<text x="{here}" y="{top + height + 18}" class="m">{x}</text>']
     text.append(f'<path d="M{left} {top}v{height}h{width}"/>')
-    for line in lines:
+    for line in sorted(lines, key=lambda line: line.kind == "d"):  # dashes last: what is expected is seen on what is measured
         points = [at(x, y) for x, y in line.points]
         d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         text.append(f'<path class="{"d" if line.kind == "d" else "l " + line.kind}" d="{d}"/>')
@@ -229,8 +229,9 @@ def picture(title, over, ticks, panels):
     """Panels side by side, and below them what the lines are."""
     apart = 320
     lines = []
-    for _, some in panels:
-        lines += [line for line in some if line.words and line.words not in [seen.words for seen in lines]]
+    for line in (line for _, some in panels for line in some):
+        if line.words and line.words not in [seen.words for seen in lines]:
+            lines.append(line)
     rows = 1 + (len(lines) - 1) // 3
     size = (apart * len(panels) + 10, 296 + 20 * rows)
     text = [f'<svg xmlns="http://www.w3.org/2000/svg" role="img" font-family="monospace" font-size="12" viewBox="0 0 {size[0]} {size[1]}">',
@@ -315,7 +316,7 @@ def over(name, values, found, theirs, rates):
         ("step, ms", [Line("expected", "d", [(v, 1e3 * y * times[-1] / by_flops[-1]) for v, y in zip(values, by_flops)]),
                       Line("meshtf", "c0", [(v, 1e3 * t) for v, t in zip(values, times)]),
                       Line("PyTorch", "c1", [(v, 1e3 * t) for v, _, t in both])]),
-        ("memory, MB", [Line("", "d", [(v, x / 1e6) for v, x in zip(values, held)]),
+        ("resident, and at the peak, MB", [Line("", "d", [(v, x / 1e6) for v, x in zip(values, held)]),
                         Line("at the peak: promised, counted", "c4", [(v, x / 1e6) for v, x in zip(values, peaks)]),
                         Line("", "c0", [(v, f["resident"] / 1e6) for v, f in zip(values, mine)]),
                         Line("", "c1", [(v, peer["resident_MB"]) for v, peer in zip(values, peers) if peer])]),
@@ -334,7 +335,8 @@ def over_processes(numbers, found):
     alone, more = found[base_of_processes], numbers[1:]
     row("nothing", 1, mega(alone["counted_sent"]), f"{alone['counted_calls']:.0f}", mega(alone["counted_peak"]), f"{alone['parameters'] / 1e6:.2f}")
     rows, panels = [], ([], [], [])
-    for split, sent, kind in (("data", sent_for_data, "c2"), ("tensor", sent_for_tensor, "c3")):
+    for split, sent, kind, words in (("data", sent_for_data, "c2", "the batch is split"),
+                                     ("tensor", sent_for_tensor, "c3", "heads, hidden, vocabulary are")):
         points = [base_of_processes._replace(split=split, processes=n) for n in more]
         mine = [found[p] for p in points]
         for n, f in zip(more, mine):
@@ -344,7 +346,7 @@ def over_processes(numbers, found):
                  (f"calls, {splits[split]} split", [1] * len(more), [f["counted_calls"] for f in mine]),
                  (f"memory at the peak, {splits[split]} split", [memory(p) for p in points], [f["counted_peak"] for f in mine])]
         panels[0].extend((Line("expected", "d", [(n, x / 1e6) for n, x in zip(more, expected)]),
-                          Line(f"{splits[split]} split", kind, [(n, f["counted_sent"] / 1e6) for n, f in zip(more, mine)])))
+                          Line(words, kind, [(n, f["counted_sent"] / 1e6) for n, f in zip(more, mine)])))
         panels[1].append(Line("", kind, [(n, f["counted_calls"]) for n, f in zip(more, mine)]))
         panels[2].append(Line("", kind, [(n, f["counted_peak"] / 1e6) for n, f in zip(numbers, [alone, *mine])]))
     slopes(more, rows)
@@ -359,9 +361,9 @@ def hundred_million():
     of_loss = f"{found['first_loss']:.3f} to {found['last_loss']:.3f}"
     paragraph(f"{parameters(large) / 1e6:.1f} million parameters: {large.layers} layers of {large.width}, {large.width // 64} heads, "
               f"{large.vocabulary} ids, length {large.length}, batch {large.batch}, on two processes that split heads, hidden units and vocabulary. "
-              f"In five steps the loss goes from {of_loss}. A step takes {found['median_s']:.2f} s, {flops(large) / found['median_s'] / 2e9:.0f} "
-              f"Gflop/s a core. Each process holds {found['parameters'] / 1e6:.1f} million parameters; its peak is promised as "
-              f"{mega(found['promised_peak'])} MB and counted as {mega(found['counted_peak'])} MB; "
+              f"In five steps the loss goes from {of_loss}. A step takes {found['median_s']:.2f} s on the clock, "
+              f"{flops(large) / found['median_s'] / 2e9:.0f} Gflop/s a core. Each process holds {found['parameters'] / 1e6:.1f} million parameters; "
+              f"its peak is promised as {mega(found['promised_peak'])} MB and counted as {mega(found['counted_peak'])} MB; "
               f"both together had {mega(found['resident'])} MB resident.")
 
 
@@ -370,7 +372,7 @@ def long_attention():
     found = attention_seconds()
     add("", "## Attention alone")
     paragraph("One core; as many scores at each length: batch and heads are " + ", ".join(f"{b} x {h} at {n}" for b, h, n in shapes_of_attention) +
-              ", depth 64. Milliseconds of the processor, medians of 11 rounds that visit all. The last column is the time for a flop at 4096 "
+              ", depth 64. Milliseconds of the processor, medians of 5 rounds that visit all. The last column is the time for a flop at 4096 "
               "divided by that at 256; causal attention has (length + 1) / (2 length) of the flops.")
     add("", "| attention | " + " | ".join(str(n) for n in lengths) + " | a flop at 4096 / at 256 |", "|---|" + "---:|" * (len(lengths) + 1))
     for (causal, gradient), words in zip(((0, 0), (0, 1), (1, 0), (1, 1)), ("whole", "whole, and gradients", "causal", "causal, and gradients")):
@@ -384,7 +386,20 @@ def setting():
     return f"{cpu.group(1) if cpu else os.uname().machine}, {os.cpu_count()} cores, {version}"
 
 
-remarks = {}
+remarks = {
+    "length": "The slope of the time grows from 1, where products with matrices take it, towards 2, where attention does. Memory stays linear, "
+              "since no array has length x length elements.",
+    "width": "The slope of the time is below 2 as far as attention, which is linear in the width, and passes over memory take part of it. That of "
+             "memory grows from 1, the activations', towards 2, that of the parameters and moments.",
+    "vocabulary": "A small vocabulary costs nothing beside the layers; a large one costs what its scores cost, in time and in memory. If the "
+                  "vocabulary is split, what is sent does not depend on it.",
+    "layers": "The number of layers is no type: one program served the whole curve, and `repeat` promised it.",
+    "batch": "What is sent when the batch is split is as long as the parameters, whatever the batch is.",
+    "processes": "Calls do not depend on the number of processes. If the batch is split, memory comes down to parameters, gradients and two moments, "
+                 "which each process holds whole. If heads, hidden units and vocabulary are split, the sums and norms of each layer remain whole. "
+                 "The formula knows that, but not the arrays that live for a moment while gradients are computed, a few MB at any number of "
+                 "processes: so the measured memory falls a little more slowly.",
+}
 
 
 def main():
@@ -403,6 +418,7 @@ def main():
         print(";".join(dict.fromkeys(program_of(p) for p in [*points, *several, *([] if options.quick else [large])])))
         return
 
+    load = os.getloadavg()[0]
     found, theirs = {}, {}
     for name, values in chosen.items():
         for value in values:
@@ -428,7 +444,7 @@ def main():
         hundred_million()
         long_attention()
     add("", "## What these figures do not say")
-    paragraph(limits)
+    paragraph(limits + f" When this run began, {load:.1f} programs ran or waited on {os.cpu_count()} cores.")
     if options.write:
         folder = options.write.with_suffix("")
         folder.mkdir(exist_ok=True)
