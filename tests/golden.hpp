@@ -12,6 +12,8 @@
 #include <meshtf/io/global.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
 
+#include "catch.hpp"
+
 /// The arrays of tests/golden/NAME.safetensors.
 class golden_arrays {
 public:
@@ -45,3 +47,21 @@ public:
 private:
   meshtf::safetensors_reader file_;
 };
+
+/// z has the result, and the operands have the gradients, that the file has under `name`, but for `close`. An operand has its `name` there, and its
+/// parameter, `value`.
+template<class Z, class... X>
+void check_case(golden_arrays const& file, std::string const& name, Z const& z, double close, X&... operands) {
+  CAPTURE(name);
+  CHECK(file.distance(z, name + ".result") <= close);
+  auto const weighted = [&]<class T, class L, class... D>(meshtf::tensor<T, L, D...> const& x) {
+    return sum(x * file.tensor<T, L, D...>(x.machine(), name + ".weights"));
+  };
+  backward(weighted(z));
+  auto const check = [&](auto& x) {
+    CAPTURE(x.name);
+    CHECK(file.distance(finish(gradient(x.value)), name + ".gradient." + x.name) <= close);
+    x.value.zero_gradient();
+  };
+  (check(operands), ...);
+}

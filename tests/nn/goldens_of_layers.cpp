@@ -46,33 +46,19 @@ constexpr double close = 1e-9;
 template<class P>
 struct operand {
   std::string name;
-  P* value;
+  P& value;
 
   template<class T, class L, class... D>
-  operand(std::string n, parameter<T, L, D...>& p) : name{std::move(n)}, value{&p} {
+  operand(std::string n, parameter<T, L, D...>& p) : name{std::move(n)}, value{p} {
     p = golden().tensor<T, L, D...>(p.machine(), name);
   }
 };
 template<class T, class L, class... D>
 operand(std::string, parameter<T, L, D...>&) -> operand<parameter<T, L, D...>>;
 
-template<class T, class L, class... Z>
-auto weighted(tensor<T, L, Z...> const& z, std::string const& weights) {
-  return sum(z * golden().tensor<T, L, Z...>(z.machine(), weights));
-}
-
-/// z has the result, and the operands have the gradients, that the file has under `name`.
 template<class Z, class... P>
 void compare(std::string const& name, Z const& z, operand<P> const&... x) {
-  CAPTURE(name);
-  CHECK(golden().distance(z, name + ".result") <= close);
-  backward(weighted(z, name + ".weights"));
-  auto const check = [&](auto const& w) {
-    CAPTURE(w.name);
-    CHECK(golden().distance(finish(gradient(*w.value)), name + ".gradient." + w.name) <= close);
-    w.value->zero_gradient();
-  };
-  (check(x), ...);
+  check_case(golden(), name, z, close, x...);
 }
 
 template<class L>

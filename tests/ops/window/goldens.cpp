@@ -70,23 +70,9 @@ struct operand {
   operand(machine<L>& m, std::string n) : name{std::move(n)}, value{m, zeros{}} { value = golden().tensor<double, L, D...>(m, name); }
 };
 
-template<class L, class... Z>
-auto weighted(tensor<double, L, Z...> const& z, std::string const& weights) {
-  return sum(z * golden().tensor<double, L, Z...>(z.machine(), weights));
-}
-
 template<class F, class... X>
 void compare(std::string const& name, F const& f, X&... x) {
-  CAPTURE(name);
-  auto const z = f(x.value...);
-  CHECK(golden().distance(z, name + ".result") < 1e-11);
-  backward(weighted(z, name + ".weights"));
-  auto const check = [&](auto& w) {
-    CAPTURE(w.name);
-    CHECK(golden().distance(finish(gradient(w.value)), name + ".gradient." + w.name) < 1e-11);
-    w.value.zero_gradient();
-  };
-  (check(x), ...);
+  check_case(golden(), name, f(x.value...), 1e-11, x...);
 }
 
 template<class L>
