@@ -126,6 +126,7 @@ std::vector<image_shape> const shapes{
     {.in = 2, .out = 3, .size = {5, 6, 7}, .taps = {2, 3, 1}, .step = {2, 1, 1}, .dims = 3},
     {.batch = 8, .in = 64, .out = 64, .size = {1, 14, 14}},
     {.batch = 1, .in = 700, .out = 8, .size = {1, 9, 40}},
+    {.in = 64, .out = 48, .size = {1, 3, 3}},  // more filter than images
 };
 
 }  // namespace
@@ -154,13 +155,16 @@ TEST_CASE("what people convolve is left to oneDNN") {
 #endif
 
 TEST_CASE("convolutions have the same bits on any number of threads") {
-  auto const s = steps_of({.batch = 8, .in = 64, .out = 64, .size = {1, 14, 14}});
-  REQUIRE(s.parts() == 4);
-  for (auto way : {convolution_way::forward, convolution_way::to_input, convolution_way::to_filter})
-    on_all_threads([&] {
-      arrays<float> a{drawn<float>(s.x.turns, 1), drawn<float>(s.filter_elements(), 2), drawn<float>(s.z.turns, 3)};
-      run(way, s, a);
-      a.x.insert(a.x.end(), a.z.begin(), a.z.end()), a.x.insert(a.x.end(), a.filter.begin(), a.filter.end());
-      return a.x;
-    });
+  for (image_shape const& shape : {image_shape{.batch = 8, .in = 64, .out = 64, .size = {1, 14, 14}},
+                                   image_shape{.batch = 8, .in = 64, .out = 64, .size = {1, 28, 28}, .step = {1, 2, 2}}}) {
+    auto const s = steps_of(shape);
+    REQUIRE(s.parts() == 4);
+    for (auto way : {convolution_way::forward, convolution_way::to_input, convolution_way::to_filter})
+      on_all_threads([&] {
+        arrays<float> a{drawn<float>(s.x.turns, 1), drawn<float>(s.filter_elements(), 2), drawn<float>(s.z.turns, 3)};
+        run(way, s, a);
+        a.x.insert(a.x.end(), a.z.begin(), a.z.end()), a.x.insert(a.x.end(), a.filter.begin(), a.filter.end());
+        return a.x;
+      });
+  }
 }

@@ -12,6 +12,7 @@
 #include <meshtf/kernel/gemm.hpp>
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/kernel/onednn.hpp>
+#include <meshtf/kernel/transposed.hpp>
 #include <meshtf/plan/convolution.hpp>
 
 namespace meshtf {
@@ -83,6 +84,11 @@ public:
       onednn::expect_done(dnnl_memory_create(&m, d, onednn::engine(), DNNL_MEMORY_NONE), convolution);
     };
     make(x_, &in_x), make(z_, &in_z), make(filter_, chosen), make(stored_, &in_filter);
+    dnnl_memory_desc_t blocks{};
+    if (way == convolution_way::to_input && n == 2 && left_out == 1 && s.filter_out == 1 && s.in % 16 == 0 && s.out % 16 == 0 &&
+        dnnl_memory_desc_init_by_tag(&blocks, 4, filter + 1, dnnl_f32, dnnl_ABcd16a16b) == dnnl_success &&
+        dnnl_memory_desc_equal(&blocks, chosen) != 0)
+      squared_ = s;
     dnnl_memory_desc_t const likes = *chosen;
     bool const back                = way == convolution_way::to_filter;
     plan copy;
@@ -112,6 +118,7 @@ public:
 
   /// Copies the filter from its array to the format of the primitive, or back, as the way of the convolution needs it.
   void copy_filter(float const* from, float* to) const {
+    if (squared_.in > 0) return copy_to_squares(squared_, from, to);
     bool const back = arguments_[1] == DNNL_ARG_DIFF_WEIGHTS;
     point(back ? filter_ : stored_, from), point(back ? stored_ : filter_, to);
     std::array<dnnl_exec_arg_t, 2> const arrays{{{DNNL_ARG_FROM, back ? filter_ : stored_}, {DNNL_ARG_TO, back ? stored_ : filter_}}};
@@ -135,6 +142,19 @@ private:
       if (made != nullptr) dnnl_primitive_desc_destroy(made);
     }
   };
+  /// Copies a filter to squares of 16 channels that come out by 16 that come in, where those of all taps lie together. OneDNN's own copy takes three
+  /// times as long, a quarter of a convolution of few pixels.
+  static void copy_to_squares(convolution_steps const& s, float const* from, float* to) {
+    extent const across = s.in / 16, taps = s.taps[1] * s.taps[2];
+    parallel_for(across, 1, s.filter_elements(), [&](extent begin, extent end) {
+      for (extent i = begin; i < end; ++i)
+        for (extent o = 0; o < s.out / 16; ++o)
+          for (extent tap = 0; tap < taps; ++tap)
+            copy_transposed<lanes<float, default_arch>>(
+                16, 16, from + tap / s.taps[2] * s.filter_tap[1] + tap % s.taps[2] * s.filter_tap[2] + 16 * (i * s.filter_in + o), s.filter_in,
+                to + ((o * across + i) * taps + tap) * 256, 16);
+    });
+  }
   static void point(dnnl_memory_t m, float const* at) { onednn::expect_done(dnnl_memory_set_data_handle(m, const_cast<float*>(at)), convolution); }
   static void execute(dnnl_primitive_t p, int n, dnnl_exec_arg_t const* arrays) {
     onednn::expect_done(dnnl_primitive_execute(p, onednn::stream(), n, arrays), convolution);
@@ -145,6 +165,7 @@ private:
   dnnl_primitive_t copy_ = nullptr, primitive_ = nullptr;
   std::array<int, 3> arguments_{};
   extent filter_elements_ = 0;
+  convolution_steps squared_{.in = 0};  // if there are channels: those of a filter that is copied to squares
 };
 
 inline prepared_convolution const& prepared(convolution_way way, convolution_steps const& s, extent batch) {
@@ -263,14 +284,17 @@ void convolve_channels(convolution_way way, convolution_steps const& s, T* x, T*
   }
 }
 
-/// By products of windows. `packed` has room for the filter, `windows` for those of some pixels. What is not written is read only.
+/// By products of windows. `packed` has room for the filter, which is copied there unless it is in order; `windows` has room for those of some pixels.
+/// What is not written is read only.
 template<FloatingElement T>
 void convolve_by_products(convolution_way way, convolution_steps const& s, T* x, T* filter, T* z, T* packed, T* windows) {
   bool const by_channel = s.in == 1 && s.out == 1 && s.groups > 1, writes_filter = way == convolution_way::to_filter;
+  bool const in_place = s.filter_is_in_order();
   extent const window = s.window(), all = s.batch * s.pixels(), at_once = s.pixels_at_once(), in_z = s.groups * s.out, taps = s.all_taps();
   auto const place = [&](extent i) { return by_channel ? i % taps * s.groups + i / taps : i; };  // [taps, group] rather than [group, taps]
-  if (writes_filter) std::fill_n(packed, s.filter_elements(), T{0});
-  else for_each_of_filter(s, [&](extent from, extent to) { packed[place(to)] = filter[from]; });
+  if (in_place) packed = filter;
+  else if (writes_filter && by_channel) std::fill_n(packed, s.filter_elements(), T{0});
+  else if (!writes_filter) for_each_of_filter(s, [&](extent from, extent to) { packed[place(to)] = filter[from]; });
   if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
   if (by_channel) {
     convolve_channels(way, s, x, packed, z);
@@ -286,13 +310,16 @@ void convolve_by_products(convolution_way way, convolution_steps const& s, T* x,
           });
           continue;
         }
-        std::fill_n(windows, n * window, T{0});
-        for_each_seen(s, g, begin, end, [&](extent to, extent from, extent count) { std::copy_n(x + from, count, windows + to); });
-        if (writes_filter) gemm<T>(true, false, window, s.out, n, windows, window, some, in_z, T{1}, f, s.out);
+        parallel_for(n, 1, n * window, [&](extent first, extent last) {
+          T* const own = windows + first * window;
+          std::fill_n(own, (last - first) * window, T{0});
+          for_each_seen(s, g, begin + first, begin + last, [&](extent to, extent from, extent count) { std::copy_n(x + from, count, own + to); });
+        });
+        if (writes_filter) gemm<T>(true, false, window, s.out, n, windows, window, some, in_z, begin == 0 ? T{0} : T{1}, f, s.out);
         else gemm<T>(false, false, n, s.out, window, windows, window, f, s.out, T{0}, some, in_z);
       }
   }
-  if (writes_filter) for_each_of_filter(s, [&](extent to, extent from) { filter[to] = packed[place(from)]; });
+  if (writes_filter && !in_place) for_each_of_filter(s, [&](extent to, extent from) { filter[to] = packed[place(from)]; });
 }
 
 }  // namespace detail
@@ -311,7 +338,12 @@ void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, 
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
   // oneDNN computes whole blocks of 16 channels: for the gradient of 3 channels and 7 x 7 taps it takes three times as long as products do.
   bool const few = way == convolution_way::to_input && s.groups == 1 && s.in <= 4;
-  if constexpr (std::same_as<T, float>) done = convolves_by_library() && !few && detail::convolve_by_library(way, s, own_x, filter, own_z, filters);
+  // With channels last it reads images several times for the gradient of a filter with strides; and that of a large filter is written once for each part
+  // of the batch.
+  bool const many = way == convolution_way::to_filter && s.groups == 1 && s.in >= 16 &&
+                    (std::max({s.step[0], s.step[1], s.step[2]}) > 1 || s.filter_elements() > s.x.turns + s.z.turns);
+  if constexpr (std::same_as<T, float>)
+    done = convolves_by_library() && !few && !many && detail::convolve_by_library(way, s, own_x, filter, own_z, filters);
 #endif
   if (!done) detail::convolve_by_products(way, s, own_x, filter, own_z, filters, windows);
   if (s.x_has_gaps && way == convolution_way::to_input) unpack(s.x, x_copy, x);

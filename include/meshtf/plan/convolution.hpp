@@ -46,6 +46,17 @@ struct convolution_steps {
   constexpr extent flops() const { return 2 * batch * pixels() * filter_elements(); }
   constexpr bool is_empty() const { return batch * pixels() * filter_elements() == 0; }
 
+  /// Whether the filter lies in memory as products of windows take it: taps, channels that come in, channels that come out.
+  constexpr bool filter_is_in_order() const {
+    extent run      = 1;
+    auto const fits = [&](extent n, extent from_one_to_next) {
+      bool const lies_so = n == 1 || from_one_to_next == run;
+      run *= n;
+      return lies_so;
+    };
+    return groups == 1 && fits(out, filter_out) && fits(in, filter_in) && fits(taps[2], filter_tap[2]) && fits(taps[1], filter_tap[1]) &&
+           fits(taps[0], filter_tap[0]);
+  }
   /// Elements of a filter in the format of a library, which fills blocks of channels up.
   constexpr extent filter_room() const {
     auto const up         = [](extent n, extent block) { return (n + block - 1) / block * block; };
@@ -63,11 +74,13 @@ struct convolution_steps {
     constexpr extent worth_it = extent{1} << 23;  // operations that take some 100 us
     return flops() >= 4 * worth_it ? 4 : flops() >= 2 * worth_it ? 2 : 1;
   }
-  /// Where no library convolves, the windows of so many pixels are multiplied at once; elements of them.
+  /// Where no library convolves, the windows of so many pixels are multiplied at once; elements of them. Each time the filter is read, so they are at
+  /// least as many elements as it has.
+  constexpr extent least_at_once() const { return std::max(least_pixels, out); }
   constexpr extent pixels_at_once() const {
-    return std::max<extent>(1, std::min(batch * pixels(), std::max(windows_at_once / window(), least_pixels)));
+    return std::max<extent>(1, std::min(batch * pixels(), std::max(windows_at_once / window(), least_at_once())));
   }
-  constexpr extent windows_room() const { return std::min(batch * pixels() * window(), std::max(windows_at_once, least_pixels * window())); }
+  constexpr extent windows_room() const { return std::min(batch * pixels() * window(), std::max(windows_at_once, least_at_once() * window())); }
   constexpr extent window() const { return std::max<extent>(1, all_taps() * in); }
   /// Elements of scratch memory: for copies without gaps, for the filter, of which each part has a gradient, and for windows.
   constexpr extent scratch(bool to_filter) const { return x_copy + z_copy + (to_filter ? most_parts() : 1) * filter_room() + windows_room(); }
