@@ -4,6 +4,7 @@
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
+#include "language_training.hpp"
 #include "same_price.hpp"
 
 namespace {
@@ -31,19 +32,7 @@ struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
 };
 
 template<Layout L>
-struct training {
-  nn::transformer<float, L, dims> net;
-  adamw opt{1e-3};
-  tensor<int, L, batch, length> ids, targets;
-
-  constexpr explicit training(machine<L>& m) : net{m, 1}, ids{m}, targets{m} {}
-  constexpr auto step() {
-    auto loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
-    backward(loss);
-    opt.step(parameters(net));
-    return loss;
-  }
-};
+using training = tests::language_training<L, batch, dims>;
 
 constexpr auto step = record<training, batch, length, vocab, model, heads, hidden>();
 
