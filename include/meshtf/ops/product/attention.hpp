@@ -59,7 +59,7 @@ struct attention_terms {
     return {bias, ids, ids};
   }
 };
-inline constexpr no_term none{};
+inline constexpr no_term without_term{};
 
 /// Storage for a gradient, or none where nobody wants it.
 template<class Tensor, class M>
@@ -198,7 +198,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
 ///   i - j + Memory::size - 1, so there are Query::size + Memory::size - 1 of them, or more. `nn::alibi` and `nn::relative_bias` make such.
 template<Tensor B>
 constexpr auto with_bias(B const& b) {
-  return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::none, detail::none};
+  return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::without_term, detail::without_term};
 }
 
 /// Segment ids for `attention`, such as the numbers of sequences that are packed into one: a query sees only positions with its own id. They are int,
@@ -206,7 +206,7 @@ constexpr auto with_bias(B const& b) {
 /// A query that sees nothing gets zeros.
 template<Tensor Q, Tensor M>
 constexpr auto with_segments(Q const& of_queries, M const& of_memory) {
-  return detail::attention_terms<detail::no_term, Q, M>{detail::none, of_queries, of_memory};
+  return detail::attention_terms<detail::no_term, Q, M>{detail::without_term, of_queries, of_memory};
 }
 /// The same ids for queries and memory, in self-attention.
 template<Tensor S>
@@ -239,7 +239,8 @@ template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOpera
 constexpr auto attention(X const& queries, K const& keys, V const& values, attention_options options = {},
                          std::source_location at = std::source_location::current()) {
   using terms = detail::attention_terms<detail::no_term, detail::no_term, detail::no_term>;
-  return detail::attend<Query, Memory, Key>(queries, keys, values, terms{detail::none, detail::none, detail::none}, options, at);
+  return detail::attend<Query, Memory, Key>(queries, keys, values, terms{detail::without_term, detail::without_term, detail::without_term}, options,
+                                            at);
 }
 
 /// The same with a bias, segment ids, or both:
