@@ -18,7 +18,7 @@ namespace {
 
 constexpr char const* usage = R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
 
-  --model NAME    mlp or transformer (default: mlp)
+  --model NAME    mlp, transformer or images (default: mlp)
   --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
   --what NAME     layout: the rules, and who is where
                   tensors: where some of the model's tensors are
@@ -53,6 +53,22 @@ struct replicated     : meshtf::layout<grid> {};
 struct data_parallel  : meshtf::layout<grid, split<batch, rows>> {};
 struct model_parallel : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, padded<vocab, cols>> {};
 struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, padded<vocab, cols>> {};
+
+// Images are split along their rows instead.
+namespace of_images {
+
+struct height  : meshtf::dim<32> {};    struct width       : meshtf::dim<32> {};
+struct half    : meshtf::dim<16> {};    struct half_width  : meshtf::dim<16> {};
+struct tap     : meshtf::dim<3>  {};    struct tap_across  : meshtf::dim<3>  {};
+struct two     : meshtf::dim<2>  {};    struct two_across  : meshtf::dim<2>  {};
+struct colours : meshtf::dim<3>  {};    struct features    : meshtf::dim<16> {};
+
+struct replicated     : meshtf::layout<grid> {};
+struct data_parallel  : meshtf::layout<grid, split<batch, rows>> {};
+struct model_parallel : meshtf::layout<grid, split<features, cols>> {};
+struct mixed          : meshtf::layout<grid, split<batch, rows>, split<height, cols>, split<half, cols>> {};
+
+}  // namespace of_images
 // clang-format on
 
 /// Two layers, trained by SGD.
@@ -94,6 +110,32 @@ struct transformer {
   }
 };
 
+namespace of_images {
+
+using meshtf::window, meshtf::stride;
+
+/// A convolution, pooling and a linear layer, trained by SGD. Where rows are split, parts of an image exchange halos.
+template<meshtf::Layout L>
+struct network {
+  meshtf::nn::conv<float, L, colours, features, window<height, tap>, window<width, tap_across>> edges;
+  meshtf::nn::linear<float, L, meshtf::shape<half, half_width, features>, classes> last;
+  meshtf::tensor<float, L, batch, height, width, colours> x;
+  meshtf::tensor<int, L, batch> labels;
+  meshtf::sgd opt{0.1f};
+
+  constexpr explicit network(meshtf::machine<L>& m) : edges{m, meshtf::he_normal{1}}, last{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr auto step() {
+    auto const seen  = relu(edges(x));
+    auto const small = max_pool<window<height, two, half, stride<2>>, window<width, two_across, half_width, stride<2>>>(seen);
+    auto const loss  = mean(softmax_cross_entropy<classes>(last(small), labels));
+    backward(loss);
+    opt.step(parameters(edges, last));
+    return loss;
+  }
+};
+
+}  // namespace of_images
+
 void say(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fputc('\n', stdout);
@@ -128,37 +170,54 @@ void say_of_transformer(asked const& a) {
   if (a.wants("rules")) say(meshtf::explain_rules<transformer, L>());
 }
 
-/// Calls f.operator()<L>() for the layout of that name.
-template<class F>
-void under(std::string_view layout, F const& f) {
-  auto const is = [&]<class L> {
-    if (layout == meshtf::name_of<L>()) f.template operator()<L>();
-  };
-  is.template operator()<replicated>();
-  is.template operator()<data_parallel>();
-  is.template operator()<model_parallel>();
-  is.template operator()<mixed>();
+template<class L>
+void say_of_images(asked const& a) {
+  using namespace of_images;
+  if (a.wants("layout")) say(meshtf::explain<L>());
+  if (a.wants("tensors")) say(meshtf::explain<meshtf::tensor<float, L, batch, height, width, features>>());
+  if (a.wants("tensors")) say(meshtf::explain<meshtf::parameter<float, L, tap, tap_across, colours, features>>());
+  if (a.wants("operations"))
+    say(meshtf::explain_einsum<L, shape<batch, classes>, shape<batch, half, half_width, features>, shape<half, half_width, features, classes>>());
+  if (a.wants("step")) say(meshtf::explain<network, L>());
+  // no rules: windows of rows that are split make rows that are split, so no rule can be left out alone
 }
+
+/// Calls f.operator()<L>() for that one of the layouts `All` which has this name.
+template<class... All>
+struct layouts_by_name {
+  template<class F>
+  static void under(std::string_view name, F const& f) {
+    auto const is = [&]<class L> {
+      if (name == meshtf::name_of<L>()) f.template operator()<L>();
+    };
+    (is.template operator()<All>(), ...);
+  }
+};
+using most_layouts      = layouts_by_name<replicated, data_parallel, model_parallel, mixed>;
+using layouts_of_images = layouts_by_name<of_images::replicated, of_images::data_parallel, of_images::model_parallel, of_images::mixed>;
 
 template<class L>
 inline constexpr auto mlp_step = meshtf::dry_run<mlp, L>();
 template<class L>
 inline constexpr auto transformer_step = meshtf::dry_run<transformer, L>();
+template<class L>
+inline constexpr auto step_of_images = meshtf::dry_run<of_images::network, L>();
 
 /// The picture that was asked for, made while this program runs.
 meshtf::svg_text picture(asked const& a) {
   meshtf::svg_text made;
-  auto const of = [&](auto const& cost_under) {
-    under(a.layout, [&]<class L> {
+  auto const of = [&]<class All>(All, auto const& cost_under) {
+    All::under(a.layout, [&]<class L> {
       if (a.beside.empty()) made = meshtf::explain_svg<L>(cost_under.template operator()<L>());
       else
-        under(a.beside, [&]<class Other> {
+        All::under(a.beside, [&]<class Other> {
           made = meshtf::explain_svg<L, Other>(cost_under.template operator()<L>(), cost_under.template operator()<Other>());
         });
     });
   };
-  if (a.model == "mlp") of([]<class L>() -> auto const& { return mlp_step<L>; });
-  else of([]<class L>() -> auto const& { return transformer_step<L>; });
+  if (a.model == "mlp") of(most_layouts{}, []<class L>() -> auto const& { return mlp_step<L>; });
+  else if (a.model == "transformer") of(most_layouts{}, []<class L>() -> auto const& { return transformer_step<L>; });
+  else of(layouts_of_images{}, []<class L>() -> auto const& { return step_of_images<L>; });
   return made;
 }
 
@@ -189,7 +248,7 @@ int main(int argc, char** argv) {
     std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
     bool const help =
         for_each_option(argc, argv, "--model, --layout, --what, --svg, --beside or --help", [&](std::string const& option, auto const& next) {
-          if (option == "--model") a.model = among(option, {"mlp", "transformer"}, next());
+          if (option == "--model") a.model = among(option, {"mlp", "transformer", "images"}, next());
           else if (option == "--layout") a.layout = among(option, layouts, next());
           else if (option == "--beside") a.beside = among(option, layouts, next());
           else if (option == "--svg") a.svg = next();
@@ -204,10 +263,9 @@ int main(int argc, char** argv) {
     if (!a.beside.empty() && a.svg.empty())
       throw meshtf::usage_error("expected --svg FILE with --beside, got none: two layouts are drawn side by side");
     if (a.svg.empty()) {
-      under(a.layout, [&]<class L> {
-        if (a.model == "mlp") say_of_mlp<L>(a);
-        else say_of_transformer<L>(a);
-      });
+      if (a.model == "mlp") most_layouts::under(a.layout, [&]<class L> { say_of_mlp<L>(a); });
+      else if (a.model == "transformer") most_layouts::under(a.layout, [&]<class L> { say_of_transformer<L>(a); });
+      else layouts_of_images::under(a.layout, [&]<class L> { say_of_images<L>(a); });
     } else {
       write(a.svg, picture(a).view());
       std::printf("%s\n", a.svg.c_str());
