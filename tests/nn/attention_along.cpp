@@ -32,8 +32,8 @@ TEST_CASE("attention of a sequence to itself, of which some layouts split the po
     auto const fewer  = shares(x, {.causal = true, .dropout = 0.25, .random = {.seed = 8}});
     auto const summed = y + both + z + fewer;
     see(y), see(both), see(z), see(fewer);
-    auto const differ = [](auto const& x, auto const& same) {
-      auto const far = sum(square(x - same));
+    auto const differ = [](auto const& one, auto const& same) {
+      auto const far = sum(square(one - same));
       if constexpr (!is_dry<L>) CHECK(far.value() > 0.01);
     };
     differ(both, y), differ(fewer, z);
