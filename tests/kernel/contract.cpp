@@ -1,12 +1,13 @@
 // Contractions against a plain loop over all indices.
 #include "../catch.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
-#include <iostream>
+#include <cstdio>
 #include <limits>
 #include <random>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -214,13 +215,20 @@ TEST_CASE("the first product of bfloat16 that is done in float is told of once, 
   std::vector<bfloat16> z(24);
   std::vector<float> scratch(static_cast<std::size_t>(narrow_scratch_of(steps, 2, 4).all()));
   auto const told_of = [&](bool natively) {
-    bool const usually = std::exchange(kernel::multiplies_narrow(), natively);
-    std::ostringstream told;
-    auto* const before = std::cerr.rdbuf(told.rdbuf());
+    bool const usually    = std::exchange(kernel::multiplies_narrow(), natively);
+    std::FILE* const told = std::tmpfile();
+    int const terminal    = dup(STDERR_FILENO);
+    dup2(fileno(told), STDERR_FILENO);
     kernel::contract(steps, x.data(), y.data(), z.data(), scratch.data());
-    std::cerr.rdbuf(before);
+    dup2(terminal, STDERR_FILENO);
+    close(terminal);
     kernel::multiplies_narrow() = usually;
-    return told.str();
+    std::fseek(told, 0, SEEK_END);
+    std::string text(static_cast<std::size_t>(std::ftell(told)), '\0');
+    std::rewind(told);
+    text.resize(std::fread(text.data(), 1, text.size(), told));
+    std::fclose(told);
+    return text;
   };
   bool const before = kernel::tell_of_widened_products.exchange(true);
   if (kernel::multiplies_narrow()) CHECK(told_of(true).empty());
