@@ -8,7 +8,7 @@ namespace program {  // in a namespace, its own names come before those of a usi
 using namespace meshtf;
 
 struct stack : dim<8> {};
-constexpr extent height(stack) { return stack::size; }
+inline constexpr stack tall{};
 
 #ifdef FIXED
 }  // namespace program
