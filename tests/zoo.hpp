@@ -284,11 +284,18 @@ sights run(F const& f) {
   return seen;
 }
 
+/// What the compiler promises. It is no consteval function: clang, which sees in a template the value of a consteval function as a variable's
+/// initializer, evaluates it twice.
+template<Layout L, class F>
+constexpr bill promised_bill() {
+  return bill{dry_run<L>(shown_to<F>{F{}})};
+}
+
 template<Layout L, class F>
 void check_under(F const& f, sights const& truth, double tolerance) {
   std::string const name{name_of<L>()};
   compare(run<L>(f), truth, tolerance, name);
-  static constexpr bill promised{dry_run<L>(shown_to<F>{F{}})};
+  static constexpr bill promised = promised_bill<L, F>();
   compare(promised, bill{recorded<L>(processes<typename L::mesh_type>(), shown_to<F>{f})}, name);
 }
 
@@ -319,7 +326,10 @@ void under_each_layout(F const& f) {
 template<class F>
 void check_program(F const& f, double tolerance = 1e-12) {
   sights const truth = run<alone>(f);
-  under_each_layout([&]<Layout L> { check_under<L>(f, truth, tolerance); });
+  under_each_layout([&]<Layout L> {
+    if constexpr (!requires { F::template tried<L>(); }) check_under<L>(f, truth, tolerance);
+    else if constexpr (F::template tried<L>()) check_under<L>(f, truth, tolerance);
+  });
 }
 
 /// The same under two layouts only, for further element types.
@@ -340,6 +350,11 @@ template<class T, class L, class S>
 struct parameter_of_shape;
 template<class T, class L, class... D>
 struct parameter_of_shape<T, L, shape<D...>> : std::type_identity<parameter<T, L, D...>> {};
+
+template<class T, class L, class... D>
+tensor<T, L, D...> tensor_of(parameter<T, L, D...>);
+template<class T, class L, class S>
+using tensor_of_shape = decltype(tensor_of(std::declval<typename parameter_of_shape<T, L, S>::type>()));
 
 /// A fixed pseudo-random number for each element.
 template<class T, class L, class... D>
@@ -369,30 +384,67 @@ constexpr tensor<T, L, D...> given_as(operand kind, parameter<T, L, D...> const&
   return w;
 }
 
+/// Values of several types, which takes the compiler less than std::tuple.
+template<std::size_t I, class T>
+struct element_of_bunch {
+  T value;
+};
+template<class Places, class... T>
+struct bunch_of;
+template<std::size_t... I, class... T>
+struct bunch_of<std::index_sequence<I...>, T...> : element_of_bunch<I, T>... {
+  template<class F>
+  constexpr auto with(F const& f) {
+    return f(static_cast<element_of_bunch<I, T>&>(*this).value...);
+  }
+  template<class F>
+  constexpr auto with(F const& f) const {
+    return f(static_cast<element_of_bunch<I, T> const&>(*this).value...);
+  }
+};
+template<class... T>
+using bunch = bunch_of<std::index_sequence_for<T...>, T...>;
+
 /// Where the operands come from.
 struct drawn {
   double mean   = 0;
   double stddev = 1;
 };
 
+/// Whether `L` splits a dimension of this shape, or of these results.
+template<Layout L, class X>
+constexpr bool splits = false;
+template<Layout L, class... D>
+constexpr bool splits<L, shape<D...>> = [] {
+  bool any = false;
+  for (placed const& d : placed_dims<L, shape<D...>>) any = any || d.parts > 1;
+  return any;
+}();
+template<Layout L, class T, class M, class... D>
+constexpr bool splits<L, tensor<T, M, D...>> = splits<L, shape<D...>>;
+template<Layout L, class... X>
+constexpr bool splits<L, std::tuple<X...>> = (splits<L, X> || ...);
+
 /// f(x...) and its gradients, first of parameters, then of intermediate values in a second micro-batch; then with each operand in turn as data.
 template<class T, class F, drawn How, class... S>
 struct operation {
   template<Layout L>
-  using inputs = std::tuple<typename parameter_of_shape<T, L, S>::type...>;
+  using inputs = bunch<typename parameter_of_shape<T, L, S>::type...>;
   using every  = std::index_sequence_for<S...>;
 
   template<Layout L, std::size_t... I>
   static constexpr auto made(machine<L>& m, std::index_sequence<I...>) {
-    return inputs<L>{typename parameter_of_shape<T, L, S>::type{m, normal{I + 1, How.stddev, How.mean}}...};
+    return inputs<L>{{typename parameter_of_shape<T, L, S>::type{m, normal{I + 1, How.stddev, How.mean}}}...};
   }
 
   template<class Inputs, std::size_t... I>
   static constexpr auto loss_of(Inputs const& w, std::array<operand, sizeof...(S)> const& kinds, witness const& see, std::index_sequence<I...>) {
-    std::tuple const x{given_as(kinds[I], std::get<I>(w))...};
-    auto const z = F{}(std::get<I>(x)...);
-    see(z);  // not the loss: where its addends cancel, its error says nothing
-    return probed(z, 0);
+    return w.with([&]<class... P>(P const&... p) {
+      bunch<decltype(given_as({}, p))...> const x{{given_as(kinds[I], p)}...};
+      auto const z = x.with(F{});
+      see(z);  // not the loss: where its addends cancel, its error says nothing
+      return probed(z, 0);
+    });
   }
 
   template<class Inputs>
@@ -403,7 +455,7 @@ struct operation {
 
   template<class Inputs>
   static constexpr void show_gradients(Inputs& w, witness const& see) {
-    std::apply([&](auto const&... p) { (see(finish(gradient(p))), ...); }, w);
+    w.with([&](auto const&... p) { (see(finish(gradient(p))), ...); });
   }
 
   static constexpr std::array<operand, sizeof...(S)> all(operand kind) {
@@ -421,12 +473,23 @@ struct operation {
     show_gradients(w, see);
     if constexpr (sizeof...(S) > 1)
       for (std::size_t i = 0; i < sizeof...(S); ++i) {
-        std::apply([](auto&... p) { (p.zero_gradient(), ...); }, w);
+        w.with([](auto&... p) { (p.zero_gradient(), ...); });
         auto kinds = all(i % 2 == 0 ? operand::parameter : operand::intermediate);
         kinds[i]   = operand::data;
         turn(w, kinds, see);
         show_gradients(w, see);
       }
+  }
+
+  template<Layout L>
+  using result = std::invoke_result_t<F, tensor_of_shape<T, L, S> const&...>;
+
+  /// Whether the operation is to be tried under `L`. Where nothing of the operands and of the result is split, processes do what one alone does: `model`
+  /// is enough for that.
+  template<Layout L>
+  static constexpr bool tried() {
+    if constexpr (std::is_same_v<L, alone> || std::is_same_v<L, model> || (splits<L, S> || ...)) return true;
+    else return splits<L, result<L>>;
   }
 
   /// The gradients of the first two turns against central differences.
@@ -441,27 +504,25 @@ struct operation {
     turn(w, all(operand::parameter), {});
     turn(w, all(operand::intermediate), {});
     int number = 0;
-    std::apply(
-        [&](auto&... p) {
-          auto const one = [&](auto& x) {
-            std::vector<double> found, expected;
-            auto const g = finish(gradient(x));
-            for (extent i = 0; i < x.size; ++i) {
-              double& element   = x.data()[i];
-              double const here = element, step = 1e-5;
-              element           = here + step;
-              double const up   = f();
-              element           = here - step;
-              double const down = f();
-              element           = here;
-              expected.push_back((up - down) / (2 * step));
-              found.push_back(std::as_const(g).data()[i]);
-            }
-            check_close(found, expected, number++);
-          };
-          (one(p), ...);
-        },
-        w);
+    w.with([&](auto&... p) {
+      auto const one = [&](auto& x) {
+        std::vector<double> found, expected;
+        auto const g = finish(gradient(x));
+        for (extent i = 0; i < x.size; ++i) {
+          double& element   = x.data()[i];
+          double const here = element, step = 1e-5;
+          element           = here + step;
+          double const up   = f();
+          element           = here - step;
+          double const down = f();
+          element           = here;
+          expected.push_back((up - down) / (2 * step));
+          found.push_back(std::as_const(g).data()[i]);
+        }
+        check_close(found, expected, number++);
+      };
+      (one(p), ...);
+    });
   }
 
 private:
