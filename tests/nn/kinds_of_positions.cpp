@@ -1,5 +1,5 @@
 // A Transformer with learned, sinusoid and no positions: its results under every layout, and what each kind does.
-// test: program nn
+// test: program attention
 #include "../zoo.hpp"
 
 #include <meshtf/nn/positions.hpp>

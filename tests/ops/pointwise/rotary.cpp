@@ -1,5 +1,5 @@
 // rotary: rotations by the position, under every layout; the convention of Llama.
-// test: program nn
+// test: program attention
 #include <cmath>
 
 #include "../../zoo.hpp"

@@ -1,5 +1,5 @@
 // attention: the same numbers as its composition of einsum, mask and softmax, under every layout.
-// test: program nn
+// test: program attention
 #include "../../zoo.hpp"
 
 using namespace zoo;

@@ -1,5 +1,5 @@
 // attention with shared keys, widths, windows, biases and segments: the same numbers as its composition, under every layout.
-// test: program nn
+// test: program attention
 #include "../../zoo.hpp"
 
 using namespace zoo;
