@@ -24,6 +24,7 @@
 #include <meshtf/kernel/random.hpp>
 #include <meshtf/kernel/rank.hpp>
 #include <meshtf/kernel/rotary.hpp>
+#include <meshtf/kernel/running.hpp>
 #include <meshtf/kernel/scatter.hpp>
 #include <meshtf/kernel/transform.hpp>
 #include <meshtf/kernel/window.hpp>

@@ -1,7 +1,7 @@
 // Running sums and products, and the way back of the products, against plain loops: any number of lines of any length, in either direction.
 #include <vector>
 
-#include <meshtf/kernel/lines.hpp>
+#include <meshtf/kernel/running.hpp>
 
 #include "../catch.hpp"
 
