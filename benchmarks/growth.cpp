@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -61,14 +60,6 @@ double sent_by_one_of_two(int layers) {
   else return 0;
 }
 
-/// The most memory this process has had, in bytes.
-double peak_resident() {
-  std::ifstream status{"/proc/self/status"};
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return 1024 * std::stod(line.substr(6));
-  return 0;
-}
-
 template<meshtf::Layout L>
 void measure(int layers, int steps) {
   meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
@@ -86,7 +77,7 @@ void measure(int layers, int steps) {
     seconds.push_back(std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count());
   }
   MPI_Allreduce(MPI_IN_PLACE, seconds.data(), steps, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  double const mine = peak_resident();
+  double const mine = bench::peak_resident();
   double resident   = 0;
   MPI_Allreduce(&mine, &resident, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (m.rank() != 0) return;

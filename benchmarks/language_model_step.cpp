@@ -8,7 +8,6 @@
 #include "timing.hpp"
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -55,14 +54,6 @@ private:
   std::vector<float> a_ = std::vector<float>(n * n, 0.5f), b_ = a_, c_ = a_;
 };
 
-/// The most memory this process has had, in bytes.
-double peak_resident() {
-  std::ifstream status{"/proc/self/status"};
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return 1024 * std::stod(line.substr(6));
-  return 0;
-}
-
 template<meshtf::Layout L>
 void measure(bench::options const& options, std::string const& what) {
   static constexpr auto price = meshtf::dry_run<training, L>();
@@ -75,7 +66,7 @@ void measure(bench::options const& options, std::string const& what) {
     std::vector<bench::variant> variants{{"meshtf", [&] { program.step(); }, false}};
     for (int i = 0; i < 2; ++i) program.step();  // what is allocated is allocated
     auto const blocks = m.memory().blocks();
-    double const mine = peak_resident();
+    double const mine = bench::peak_resident();
     MPI_Allreduce(&mine, &resident, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     product sgemm;
     for (int i = 0; i < 10; ++i) sgemm();

@@ -1,4 +1,4 @@
-// Timing of variants side by side: interleaved in one run, medians, ratios to the best raw one, a table and a JSON file.
+// Timing of variants side by side: interleaved in one run, medians, ratios to the best raw one, a table and a JSON file. And the memory it took.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -62,6 +63,14 @@ inline std::vector<timing> interleave(MPI_Comm comm, std::vector<variant> const&
     }
   for (auto& t : timings) MPI_Allreduce(MPI_IN_PLACE, t.samples.data(), rounds, MPI_DOUBLE, MPI_MAX, comm);
   return timings;
+}
+
+/// The most memory this process has had, in bytes.
+inline double peak_resident() {
+  std::ifstream status{"/proc/self/status"};
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return 1024 * std::stod(line.substr(6));
+  return 0;
 }
 
 /// The raw variant with the lowest median.
