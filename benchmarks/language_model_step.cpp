@@ -2,12 +2,14 @@
 //
 // 6 layers of 384, 6 heads, length 256, batch 8, bytes, AdamW: 10.84 million parameters. Alone on one process; on two, split by the batch or by heads, hidden
 // units and vocabulary. One layout a run, so that the resident memory is its own. With `--only mixed` the step in float and in mixed precision, side by
-// side: weights, gradients of weights and optimizer in float, activations and products in bfloat16.
+// side: weights, gradients of weights and optimizer in float, activations and products in bfloat16. With `--only trace` the step with and without a trace.
 #include "random_language_model.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
 
 #include <cstdio>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -121,6 +123,26 @@ void compare_precisions(bench::options const& options, std::string const& what) 
   report.write(options.json);
 }
 
+/// The step with a trace and without, in turn. Each has a mesh of its own, which looks for a trace when it is made.
+template<meshtf::Layout L>
+void compare_traced(bench::options const& options, std::string const& what) {
+  static constexpr auto price = meshtf::dry_run<training, L>();
+  if (char const* const set = std::getenv("MESHTF_TRACE"))
+    throw meshtf::usage_error{"expected no MESHTF_TRACE, since this program makes a trace of its own, got '" + std::string{set} + "'"};
+  bench::report report{MPI_COMM_WORLD};
+  {
+    meshtf::process_mesh<typename L::mesh_type> quiet{MPI_COMM_WORLD};
+    auto const log = meshtf::detail::trace_log::if_wanted(MPI_COMM_WORLD, {"/dev/null", 1, std::numeric_limits<long>::max()});
+    meshtf::process_mesh<typename L::mesh_type> watched{MPI_COMM_WORLD};
+    training<L> plain{quiet}, traced{watched};
+    for (int i = 0; i < 3; ++i) plain.step(), traced.step();
+    auto const timings = bench::interleave(
+        MPI_COMM_WORLD, {{"without a trace", [&] { plain.step(); }, true}, {"with a trace", [&] { traced.step(); }, false}}, options.rounds, 1);
+    report.add(what, timings, [&](bench::timing const&) { return bench::report::extras{{"calls", static_cast<double>(price.operations())}}; });
+  }
+  report.write(options.json);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,6 +150,8 @@ int main(int argc, char** argv) {
   auto const options = bench::read(argc, argv);
   if (options.only == "mixed" && env.world().size() == 1) compare_precisions<alone>(options, "mixed precision step, 1 process");
   else if (options.only == "mixed") compare_precisions<data_parallel>(options, "mixed precision step, data parallel");
+  else if (options.only == "trace" && env.world().size() == 1) compare_traced<alone>(options, "traced step, 1 process");
+  else if (options.only == "trace") compare_traced<data_parallel>(options, "traced step, data parallel");
   else if (env.world().size() == 1) measure<alone>(options, "language model step, 1 process");
   else if (options.only == "tensor") measure<tensor_parallel>(options, "language model step, tensor parallel");
   else measure<data_parallel>(options, "language model step, data parallel");

@@ -16,6 +16,7 @@ MLP_RATE = 0.01
 
 LANGUAGE_MODEL_STEP = "language model step"
 MIXED_STEP = "mixed precision step"
+TRACED_STEP = "traced step"
 MLP_STEP = "MLP step"
 SMALL_FORWARD = "small forward"
 

@@ -186,7 +186,17 @@ def our_tables(all_rows):
                     row(what, r["variant"], seconds(r["median_s"]), *ratio,
                         f"{r['gflops_a_core']:.0f}", f"{100 * r['share_of_sgemm']:.1f} %", f"{100 * r['share_of_best_sgemm']:.1f} %",
                         f"{r['resident_MB']:.0f}" if "resident_MB" in r else "")
-    others = {w: g for w, g in groups.items() if w not in steps}
+    traced = {w: g for w, g in groups.items() if w.startswith(common.TRACED_STEP)}
+    if traced:
+        add("", "## What a trace costs", "",
+            "The Transformer's step with a trace of every step (`docs/traces_and_logs.md`) and without, in turn, in one run. The ratio is the median of",
+            "the ratios round by round. A trace may cost 2 %.")
+        table("step", "without", "with", "ratio", "quartiles", "calls a step")
+        for what, group in traced.items():
+            without, traces = group
+            row(what, seconds(without["median_s"]), seconds(traces["median_s"]), f"{traces['ratio_of_rounds']:.3f}",
+                f"{traces['ratio_q1']:.3f}-{traces['ratio_q3']:.3f}", f"{traces['calls']:.0f}")
+    others = {w: g for w, g in groups.items() if w not in steps and w not in traced}
     if others:
         add("", "## Calls and collectives", "",
             "Calls of meshtf and raw calls that do the same, interleaved in one process. The ratio is to the fastest raw variant. A size is that",
