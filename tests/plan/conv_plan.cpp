@@ -1,6 +1,7 @@
 // If it compiles, it passes.
 #include <meshtf/plan/conv_plan.hpp>
 #include <meshtf/plan/pool_plan.hpp>
+#include <meshtf/plan/reshard/reshape_plan.hpp>
 
 namespace {
 
@@ -19,6 +20,8 @@ struct nine : dim<9> {};
 struct in : dim<4> {};
 struct out : dim<6> {};
 struct group : dim<2> {};
+struct another_group : dim<3> {};
+struct all_in : dim<8> {};
 struct some : up_to<12> {};
 
 struct rows : axis<2> {};
@@ -85,6 +88,14 @@ static_assert(is_legal<v<by_both, x, f, window<height, k_h, half_height, stride<
               false);  // width is split, and half_width is not
 static_assert(is_legal<v<by_space, shape<batch, height, in>, shape<k_h, in>, window<height, k_h>>>);  // each channel by itself
 static_assert(is_legal<v<by_space, shape<batch, height, group, in>, shape<group, k_h, in, out>, window<height, k_h>, in, out>>);
+// groups are a dimension that both operands have, and their channels are all: a number that does not divide these makes no such dimensions
+static_assert(std::same_as<v<by_space, shape<batch, height, group, in>, shape<another_group, k_h, in, out>, window<height, k_h>, in, out>,
+                           filter_has_another_dim<another_group>>);
+static_assert(
+    std::same_as<v<by_space, shape<batch, height, all_in>, shape<group, k_h, in, out>, window<height, k_h>, in, out>, dim_is_not_in_tensor<in>>);
+static_assert(is_legal<reshape_plan<by_space, shape<batch, height, group, in>, all_in, shape<group, in>>::verdict>);
+static_assert(std::same_as<reshape_plan<by_space, shape<batch, height, another_group, in>, all_in, shape<another_group, in>>::verdict,
+                           parts_do_not_multiply_to_dim<all_in, shape<another_group, in>>>);
 static_assert(std::same_as<v<by_space, x, f, in, out>, conv_names_windows_and_channels>);
 static_assert(std::same_as<v<by_space, x, f, window<height, k_h>, in>, conv_names_windows_and_channels>);
 static_assert(std::same_as<v<by_space, shape<batch, in>, f, window<height, k_h>, in, out>, dim_is_not_in_tensor<height>>);
