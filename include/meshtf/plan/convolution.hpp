@@ -91,67 +91,77 @@ struct convolution_steps {
   }
 };
 
+namespace detail {
+
+/// Steps whose windows walk so.
+template<class Steps, std::size_t N>
+constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops const& l, loop_extents const& e) {
+  constexpr int n = int{N};
+  Steps s;
+  s.dims          = n;
+  auto const all  = e.storage();
+  auto const in_x = strides_of(l.operand[0], all), in_f = strides_of(l.operand[1], all), in_z = strides_of(l.operand[2], all);
+  auto const which = [&](int d, int from) {
+    for (int i = 0; i < n; ++i)
+      if (l.along[from * n + i] == d) return i;
+    return -1;
+  };
+  bool uneven = false;  // whether some process, or some count, leaves gaps between rows
+  for (int i = 0; i < n; ++i) {
+    auto const at  = static_cast<std::size_t>(3 - n + i);
+    int const from = l.along[i], made = l.along[n + i], tap = l.along[2 * n + i];
+    auto const& w = walk[i];
+    s.to[at] = e.held[made], s.taps[at] = e.held[tap], s.step[at] = w.step, s.dilation[at] = w.dilation, s.filter_tap[at] = in_f[tap];
+    extent const seen = (s.to[at] - 1) * w.step + (s.taps[at] - 1) * w.dilation + 1;
+    s.from[at]        = w.whole ? e.held[from] : std::max<extent>(seen, 0);
+    s.before[at]      = w.whole ? w.before : 0;
+    s.after[at]       = w.whole ? std::max<extent>(0, seen - w.before - s.from[at]) : 0;
+    s.start[at] = w.start * in_x[from], s.shift[at] = w.shift * in_x[from], s.over[at] = l.dim[from].over;
+    uneven = uneven || l.dim[from].uneven() || l.dim[made].uneven();
+    if (s.from[at] != e.stored[from]) s.x_has_rest = true;
+  }
+  extent run = 1;  // elements of x in an image without gaps
+  nest_steps x{.operands = 2}, z{.operands = 2};
+  for (int k = l.operand[0].count; k-- > 0;) {
+    int const d = l.operand[0][k], i = which(d, 0);
+    bool const in_filter = l.operand[1].has(d), group = in_filter && l.operand[2].has(d);
+    extent const size = i >= 0 ? s.from[static_cast<std::size_t>(3 - n + i)] : e.held[d];
+    if (i < 0 && group) s.groups = size, s.filter_group = in_f[d];
+    else if (i < 0 && in_filter) s.in = size, s.filter_in = in_f[d];
+    else if (i < 0) s.batch *= size;
+    if (k > 0 && l.dim[d].uneven()) uneven = true;
+    if (size != 1 && in_x[d] != run) s.x_has_gaps = true;
+    x.size[k] = size, x.stride[0][k] = in_x[d], x.stride[1][k] = run, run *= size;
+  }
+  x.rank   = l.operand[0].count;
+  s.x_room = 1;
+  for (int d : l.operand[0]) s.x_room *= e.stored[d];
+  run = 1;
+  for (int k = l.operand[2].count; k-- > 0;) {
+    int const d = l.operand[2][k];
+    if (l.operand[1].has(d) && !l.operand[0].has(d) && which(d, 1) < 0) s.out = e.held[d], s.filter_out = in_f[d];
+    if (k > 0 && l.dim[d].uneven()) uneven = true;
+    if (e.held[d] != 1 && in_z[d] != run) s.z_has_gaps = true;
+    z.size[k] = e.held[d], z.stride[0][k] = in_z[d], z.stride[1][k] = run, run *= e.held[d];
+  }
+  z.rank = l.operand[2].count;
+  s.x = collapsed(x), s.z = collapsed(z);
+  if (s.x_has_gaps || uneven) s.x_copy = s.x_room;
+  if (s.z_has_gaps || uneven) {
+    s.z_copy = 1;
+    for (int d : l.operand[2]) s.z_copy *= e.stored[d];
+  }
+  return s;
+}
+
+}  // namespace detail
+
 /// Arrays: x, the filter, z. The steps ask for the dimensions of x that windows walk along, those that they make, and those of a window.
 template<convolution_walk... Walk>
 struct convolution_along : convolution_steps {
   static constexpr convolution_along plan(task_loops const& l, loop_extents const& e) {
-    constexpr int n = int{sizeof...(Walk)};
     constexpr convolution_walk walk[]{Walk...};
-    convolution_along s;
-    s.dims          = n;
-    auto const all  = e.storage();
-    auto const in_x = strides_of(l.operand[0], all), in_f = strides_of(l.operand[1], all), in_z = strides_of(l.operand[2], all);
-    auto const which = [&](int d, int from) {
-      for (int i = 0; i < n; ++i)
-        if (l.along[from * n + i] == d) return i;
-      return -1;
-    };
-    bool uneven = false;  // whether some process, or some count, leaves gaps between rows
-    for (int i = 0; i < n; ++i) {
-      auto const at  = static_cast<std::size_t>(3 - n + i);
-      int const from = l.along[i], made = l.along[n + i], tap = l.along[2 * n + i];
-      auto const& w = walk[i];
-      s.to[at] = e.held[made], s.taps[at] = e.held[tap], s.step[at] = w.step, s.dilation[at] = w.dilation, s.filter_tap[at] = in_f[tap];
-      extent const seen = (s.to[at] - 1) * w.step + (s.taps[at] - 1) * w.dilation + 1;
-      s.from[at]        = w.whole ? e.held[from] : std::max<extent>(seen, 0);
-      s.before[at]      = w.whole ? w.before : 0;
-      s.after[at]       = w.whole ? std::max<extent>(0, seen - w.before - s.from[at]) : 0;
-      s.start[at] = w.start * in_x[from], s.shift[at] = w.shift * in_x[from], s.over[at] = l.dim[from].over;
-      uneven = uneven || l.dim[from].uneven() || l.dim[made].uneven();
-      if (s.from[at] != e.stored[from]) s.x_has_rest = true;
-    }
-    extent run = 1;  // elements of x in an image without gaps
-    nest_steps x{.operands = 2}, z{.operands = 2};
-    for (int k = l.operand[0].count; k-- > 0;) {
-      int const d = l.operand[0][k], i = which(d, 0);
-      bool const in_filter = l.operand[1].has(d), group = in_filter && l.operand[2].has(d);
-      extent const size = i >= 0 ? s.from[static_cast<std::size_t>(3 - n + i)] : e.held[d];
-      if (i < 0 && group) s.groups = size, s.filter_group = in_f[d];
-      else if (i < 0 && in_filter) s.in = size, s.filter_in = in_f[d];
-      else if (i < 0) s.batch *= size;
-      if (k > 0 && l.dim[d].uneven()) uneven = true;
-      if (size != 1 && in_x[d] != run) s.x_has_gaps = true;
-      x.size[k] = size, x.stride[0][k] = in_x[d], x.stride[1][k] = run, run *= size;
-    }
-    x.rank   = l.operand[0].count;
-    s.x_room = 1;
-    for (int d : l.operand[0]) s.x_room *= e.stored[d];
-    run = 1;
-    for (int k = l.operand[2].count; k-- > 0;) {
-      int const d = l.operand[2][k];
-      if (l.operand[1].has(d) && !l.operand[0].has(d) && which(d, 1) < 0) s.out = e.held[d], s.filter_out = in_f[d];
-      if (k > 0 && l.dim[d].uneven()) uneven = true;
-      if (e.held[d] != 1 && in_z[d] != run) s.z_has_gaps = true;
-      z.size[k] = e.held[d], z.stride[0][k] = in_z[d], z.stride[1][k] = run, run *= e.held[d];
-    }
-    z.rank = l.operand[2].count;
-    s.x = collapsed(x), s.z = collapsed(z);
-    if (s.x_has_gaps || uneven) s.x_copy = s.x_room;
-    if (s.z_has_gaps || uneven) {
-      s.z_copy = 1;
-      for (int d : l.operand[2]) s.z_copy *= e.stored[d];
-    }
-    return s;
+    return detail::convolution_of<convolution_along>(walk, l, e);
   }
 };
 

@@ -34,6 +34,16 @@ constexpr extent shortest_roll(extent offset, extent size) {
   return 2 * forwards > size ? forwards - size : forwards;
 }
 
+namespace detail {
+
+/// A part of a dimension that is split: its rows, the elements of one, the number of parts, and where they are.
+struct part_of_rows {
+  extent room = 0, row = 0, parts = 1;
+  axis_list over{};
+};
+
+}  // namespace detail
+
 namespace task {
 
 /// Copies `count` rows of each line, and `beyond` for rows past those that x holds. Arrays: x, z; an array of rows at an edge has no others.

@@ -270,7 +270,7 @@ void compute(windows_added<T> const&, window_steps const&, place_in_mesh const&,
 
 namespace detail {
 
-/// A dimension as the rules of windows see it: under an undecided layout it stays whole.
+/// A dimension as the rules of windows see it: under an undecided layout it is whole. (A record knows what else they do where it is split.)
 template<class L, class D>
 consteval placed placed_for_windows() {
   if constexpr (is_undecided<L>) return {.size = D::size};
@@ -349,6 +349,7 @@ struct window_plan {
   static constexpr int dims = int{sizeof...(W)};
   static_assert(dims >= 1 && dims <= 3, "meshtf: there are windows along one, two or three dimensions");
 
+  using array = X;
   template<int I>
   using at      = std::tuple_element_t<std::size_t{I}, std::tuple<detail::window_under<L, W>...>>;
   using first   = at<0>;

@@ -108,7 +108,7 @@ private:
   template<class F>
   constexpr void choose(int at, int before, int same, extent members, packed_layout so_far, F const& f) {
     if (at == axis_count_) {
-      if (l_.pads == 0 || cuts_fit(record_, l_)) f(l_, so_far, members);
+      if (parts_reach(record_, l_) && (l_.pads == 0 || cuts_fit(record_, l_))) f(l_, so_far, members);
       return;
     }
     int const axis       = axis_[at];

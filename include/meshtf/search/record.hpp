@@ -202,6 +202,9 @@ struct step_record {
   small_array<dim_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
   dim_set whole = 0;  // dimensions that an operation needs whole
   dim_set even  = 0;  // dimensions that an operation needs in equal parts
+  dim_set near  = 0;  // dimensions of which each part sees elements of its neighbours
+  small_array<extent, max_axes> reach{};  // ... so many at most: a part has no fewer
+  small_array<dim_set, max_axes> in_turn{};  // ... while none of these is split
 
   static constexpr int dims = int{sizeof...(D)};
   static constexpr std::array<extent, sizeof...(D)> sizes{D::size...};

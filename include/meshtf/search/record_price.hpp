@@ -77,6 +77,14 @@ constexpr bool cuts_fit(Record const& record, layout_numbers const& l) {
   return true;
 }
 
+/// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along one dimension only.
+template<class Record>
+constexpr bool parts_reach(Record const& record, layout_numbers const& l) {
+  for (dim_set near = record.near; near != 0; near &= near - 1)
+    if (int const d = std::countr_zero(near); l.over[d] != 0 && (l.room[d] < record.reach[d] || l.split(record.in_turn[d]) != 0)) return false;
+  return true;
+}
+
 /// Whether all operations of the record can be placed under this layout.
 template<class Record>
 constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
@@ -89,7 +97,7 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
       if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
     }
   }
-  return l.pads == 0 || cuts_fit(record, l);
+  return parts_reach(record, l) && (l.pads == 0 || cuts_fit(record, l));
 }
 
 /// Calls `f` with each MPI call of one all-reduce of n elements, as machines make them. Returns the bytes of scratch memory that it takes.
@@ -135,7 +143,8 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     split_account account;
     call.in_parts(call, l, account);
     on_work(account.does());
-    for (split_account::message const& m : account.messages()) on_message(message_over<M>(over, m.kind, reduction::sum, m.type, m.count, call.first));
+    for (split_account::message const& m : account.messages())
+      on_message(message_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count, call.first));
     return account.peak_bytes();
   }
   if (call.kind == collective::scan) {  // what comes is received beside what there is

@@ -31,10 +31,13 @@ constexpr call_figures price_of_task(recorded_call const& c, layout_numbers cons
   return f;
 }
 
-/// What `P` asks for where dimensions are split.
+/// What `P` asks for where dimensions are split. Its loops say over which axes.
 template<class P>
 constexpr void ask_in_parts(recorded_call const& c, layout_numbers const& l, split_account& m) {
-  P::ask(m, loops_under(l, c.loops), c.numbers);
+  task_loops loops = loops_under(l, c.loops);
+  for (int i = 0; i < loops.rank; ++i)
+    for (axis_set over = l.split(c.loops.dim[i].open); over != 0; over &= over - 1) loops.dim[i].over.push_back(std::countr_zero(over));
+  P::ask(m, loops, c.numbers);
 }
 
 /// The price of a call whose work is a function of a number of elements.

@@ -85,8 +85,8 @@ public:
     now_if_     = {};
     return result;
   }
-  /// Notes all that an operation does where the dimensions of the present condition are split: `P::ask(machine, loops, numbers)` asks for it on a
-  /// `split_account`, when the number of parts is known.
+  /// Notes all that an operation does where the dimensions of the present condition are split, or if there is no condition, however they are:
+  /// `P::ask(machine, loops, numbers)` asks for it on a `split_account`, when the number of parts is known.
   template<class P>
   constexpr void ask_in_parts(undecided_loops const& loops, small_array<extent, 2> const& numbers = {}) {
     note_with_scratch({.in_parts = &detail::ask_in_parts<P>, .numbers = numbers, .loops = loops, .over = now_if_.dims});
@@ -101,6 +101,20 @@ public:
 
   /// An operation needs all of `dim`. Layouts that split it are not priced.
   constexpr void keep_whole(undecided_dim const& dim) { record_.whole |= dim.open; }
+
+  /// Each part of `dim` sees so many elements of the parts next to it. Layouts of smaller parts are not priced.
+  constexpr void keep_in_reach(undecided_dim const& dim, extent elements) {
+    record_.near |= dim.open;
+    if (dim.open == 0) return;
+    extent& reach = record_.reach[std::countr_zero(dim.open)];
+    if (elements > reach) reach = elements;
+  }
+
+  /// Of these dimensions, of each of which parts see their neighbours, one may be split.
+  constexpr void keep_in_turn(dim_set dims) {
+    for (dim_set left = dims; left != 0; left &= left - 1) record_.in_turn[std::countr_zero(left)] |= dims & ~(left & -left);
+  }
+  constexpr void keep_whole(dim_set dims) { record_.whole |= dims; }
 
   /// An operation needs equal parts of `dim`. Layouts that cut it otherwise are not priced.
   constexpr void keep_even(undecided_dim const& dim) { record_.even |= dim.open; }
@@ -126,6 +140,10 @@ public:
       count_bytes(-bytes, s.kind);
     }
     if (s.copies == 0 && !s.alive) delete a.service;
+  }
+  /// Whether `of` may serve where none of these dimensions are split.
+  constexpr bool may_serve(detail::recorded_array const& of, undecided_size n, dim_set dims) {
+    return !of.is_copy && (of.service == nullptr || of.service->kind == record_.kind({n.dims, {dims, false}}));
   }
   /// `of` was copied to `copy` under the layouts of the condition that has just been noted; now is the opposite one.
   constexpr void let_serve(detail::recorded_array& of, detail::recorded_array& copy, undecided_size n) {

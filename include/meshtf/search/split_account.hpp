@@ -9,16 +9,17 @@ namespace meshtf {
 inline namespace v0 {
 
 /// A machine that has neither a mesh nor a tape. It adds up what an operation does, keeps a list of what it sends, and counts the memory that it takes
-/// meanwhile. All messages go over the axes that split one dimension, so their axes are left out.
+/// meanwhile. A message that names no axes goes over those that split the dimension of the call's condition.
 class split_account {
 public:
   static constexpr bool computes     = false;
-  static constexpr int most_messages = 4;
+  static constexpr int most_messages = 8;
 
   struct message {
     collective kind{};
     element type{};
-    extent count = 0;  // elements that a process holds before the call
+    extent count  = 0;  // elements that a process holds before the call
+    axis_set over = 0;  // the axes, if it names them
   };
 
   constexpr work const& does() const { return does_; }
@@ -56,8 +57,8 @@ public:
     add(work_of::fill<T>(n));
   }
   template<class T>
-  constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const&, extent, bool) {
-    note(collective::neighbours, element_of<T>, n);
+  constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const& over, extent, bool) {
+    note(collective::neighbours, element_of<T>, n, over.set());
   }
   template<class T>
   constexpr void all_gather(T*, extent part) {
@@ -70,12 +71,14 @@ public:
 
 private:
   constexpr void add(work const& w) {
+    does_.flops += w.flops;
     does_.elementwise += w.elementwise;
     does_.bytes += w.bytes;
   }
-  constexpr void note(collective kind, element type, extent count) {
-    if (count_ == most_messages) throw "meshtf: an operation sends more messages than its account holds (4)";
-    messages_[count_++] = {kind, type, count};
+  constexpr void note(collective kind, element type, extent count, axis_set over = 0) {
+    static_assert(most_messages == 8);  // as the message says
+    if (count_ == most_messages) throw "meshtf: an operation sends more messages than its account holds (8)";
+    messages_[count_++] = {kind, type, count, over};
   }
 
   work does_{};

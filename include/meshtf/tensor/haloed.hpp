@@ -8,6 +8,45 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
+/// Copies the rows of x to z, `before` and `after` of other parts around them: the same on a machine and, with steps for one process, on the account
+/// of a search for a layout.
+template<class T, class M, class Lines>
+constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, extent before, extent after, T beyond, T const* x, T* z) {
+  using handle       = shared<storage<T, M>, M>;
+  using rows         = task::copy_rows<T>;
+  auto const receive = [&](extent count, extent from, extent to, extent by) {
+    if (count == 0) return;
+    extent const n      = count * part.row;
+    handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
+    m.run(rows{.count = count, .from = from, .to_edge = true, .beyond = beyond}, out, x, leaves->data());
+    m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
+    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by, false);
+    m.run(rows{.count = count, .to = to, .from_edge = true}, out, static_cast<T const*>(arrives->data()), z);
+  };
+  m.run(rows{.count = part.room, .to = before, .beyond = beyond}, out, x, z);
+  receive(before, part.room - before, 0, 1);
+  receive(after, 0, before + part.room, -1);
+}
+
+/// The way back: rows of z that are other parts' are added there to those of x.
+template<class T, class M, class Lines>
+constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, extent before, extent after, T const* z, T* x) {
+  using handle         = shared<storage<T, M>, M>;
+  using rows           = task::copy_rows<T>;
+  auto const give_back = [&](extent count, extent from_row, extent to, extent by) {
+    if (count == 0) return;
+    extent const n      = count * part.row;
+    handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
+    m.run(rows{.count = count, .from = from_row, .to_edge = true}, back, z, leaves->data());
+    m.fill(n, T{}, arrives->data());
+    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by, false);
+    m.run(task::add_rows<T>{.count = count, .to = to}, back, static_cast<T const*>(arrives->data()), x);
+  };
+  m.run(rows{.count = part.room, .from = before}, back, z, x);
+  give_back(before, 0, part.room - before, -1);
+  give_back(after, before + part.room, 0, 1);
+}
+
 /// `x`, each part of `D` with its halo, and `beyond` where the dimension has no elements.
 ///
 /// Parts that are not full are the last ones: what lies past their elements counts as `beyond`, in their own rows and in those that they hand on.
@@ -19,21 +58,8 @@ constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
   if constexpr (!plan::exchanges) {
     m.run(task::displace<T>{{.offset = -Before}, beyond}, plan::out, x.data(), z.data());
   } else {
-    using rows            = task::copy_rows<T>;
-    using handle          = typename tensor<T, L, X...>::handle_type;
-    constexpr extent room = placed_under<L, D>.room();
-    auto const receive    = [&](extent count, extent from, extent to, extent by) {
-      if (count == 0) return;
-      extent const n      = count * plan::row;
-      handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
-      m.run(rows{.count = count, .from = from, .to_edge = true, .beyond = beyond}, plan::out, x.data(), leaves->data());
-      m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
-      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, by, false);
-      m.run(rows{.count = count, .to = to, .from_edge = true}, plan::out, static_cast<T const*>(arrives->data()), z.data());
-    };
-    m.run(rows{.count = room, .to = Before, .beyond = beyond}, plan::out, x.data(), z.data());
-    receive(Before, room - Before, 0, 1);
-    receive(After, 0, Before + room, -1);
+    constexpr placed along = placed_under<L, D>;
+    widen_rows<T>(m, plan::out, {along.room(), plan::row, along.parts, plan::over}, Before, After, beyond, x.data(), z.data());
   }
   return z;
 }
@@ -49,21 +75,8 @@ constexpr auto without_halo(tensor<T, L, Z...> const& z) {
   if constexpr (!plan::exchanges) {
     m.run(task::displace<T>{{.offset = Before}, T{}}, plan::back, z.data(), x.data());
   } else {
-    using rows            = task::copy_rows<T>;
-    using handle          = typename tensor<T, L, Z...>::handle_type;
-    constexpr extent room = placed_under<L, D>.room();
-    auto const give_back  = [&](extent count, extent from_row, extent to, extent by) {
-      if (count == 0) return;
-      extent const n      = count * plan::row;
-      handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
-      m.run(rows{.count = count, .from = from_row, .to_edge = true}, plan::back, z.data(), leaves->data());
-      m.fill(n, T{}, arrives->data());
-      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, plan::over, by, false);
-      m.run(task::add_rows<T>{.count = count, .to = to}, plan::back, static_cast<T const*>(arrives->data()), x.data());
-    };
-    m.run(rows{.count = room, .from = Before}, plan::back, z.data(), x.data());
-    give_back(Before, 0, room - Before, -1);
-    give_back(After, Before + room, 0, 1);
+    constexpr placed along = placed_under<L, D>;
+    narrow_rows<T>(m, plan::back, {along.room(), plan::row, along.parts, plan::over}, Before, After, z.data(), x.data());
   }
   return x;
 }

@@ -10,12 +10,6 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A part of a dimension that is split: its rows, the elements of one, the number of parts, and where they are.
-struct part_of_rows {
-  extent room = 0, row = 0, parts = 1;
-  axis_list over{};
-};
-
 /// Moves the rows of x to z, some of them to other parts: the same on a machine and, with steps for one process, on the account of a search for a
 /// layout.
 template<class T, class M, class Lines>

@@ -3,6 +3,7 @@
 
 #include <meshtf/plan/window_plan.hpp>
 #include <meshtf/tensor/haloed.hpp>
+#include <meshtf/tensor/windows_in_parts.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -39,12 +40,23 @@ constexpr auto windows_of(tensor<T, L, X...> const& x) {
   return z;
 }
 
+/// The windows of `x`; `beyond` where the dimension has no elements.
+template<class Plan, class T, class L, class... X>
+constexpr auto all_windows(tensor<T, L, X...> const& x, T beyond) {
+  if constexpr (is_undecided<wet<L>>) return windows_in_parts<Plan, windows_taken_in_parts, typename Plan::windows>(x);
+  else return windows_of<Plan>(with_halos<Plan>(x, beyond));
+}
+
 /// Windows added to the elements that they came from, and the halos sent back.
 template<class Plan, class T, class L, class... Z>
 constexpr auto joined_windows(tensor<T, L, Z...> const& windows) {
-  tensor_of<T, L, typename Plan::wide> x{windows.machine()};
-  windows.machine().run(task::add_windows<T, typename Plan::steps>{}, Plan::copies, windows.data(), x.data());
-  return without_halos<Plan>(x);
+  if constexpr (is_undecided<wet<L>>) {
+    return windows_in_parts<Plan, windows_joined_in_parts, typename Plan::array>(windows);
+  } else {
+    tensor_of<T, L, typename Plan::wide> x{windows.machine()};
+    windows.machine().run(task::add_windows<T, typename Plan::steps>{}, Plan::copies, windows.data(), x.data());
+    return without_halos<Plan>(x);
+  }
 }
 
 }  // namespace detail

@@ -12,23 +12,27 @@ namespace detail {
 /// The convolution. Of `x`, only what it holds is kept for the gradient, with its halos if they were sent, so that they are not sent again.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
-  auto const wide = seen_by<Plan>(x);
-  auto z          = filtered<Plan>(wide, filter);
-  finish_in_place(z.value, z.owed, z.why);
-  if (wants_gradient(x, filter)) {
-    auto const& seen = [&]() -> auto const& {
-      if constexpr (Plan::exchanges) return wide;
-      else return x;
-    }();
-    record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()), filter = keep(filter, x.needs_gradient())](auto const& dz) {
-      if (filter.needs_gradient()) {
-        if constexpr (Plan::exchanges) contribute_filter<Plan>(filter.target(), seen.value(), dz);
-        else contribute_filter<Plan>(filter.target(), seen_by<Plan>(seen.value()), dz);
-      }
-      if (x.needs_gradient()) contribute(x, filtered_back<Plan, shape<X...>>(dz, filter.value()));
-    });
+  if constexpr (is_undecided<wet<L>> && convolves_directly<Plan, T>) {
+    return convolved_in_parts<Plan>(x, filter);
+  } else {
+    auto const wide = seen_by<Plan>(x);
+    auto z          = filtered<Plan>(wide, filter);
+    finish_in_place(z.value, z.owed, z.why);
+    if (wants_gradient(x, filter)) {
+      auto const& seen = [&]() -> auto const& {
+        if constexpr (Plan::exchanges) return wide;
+        else return x;
+      }();
+      record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()), filter = keep(filter, x.needs_gradient())](auto const& dz) {
+        if (filter.needs_gradient()) {
+          if constexpr (Plan::exchanges) contribute_filter<Plan>(filter.target(), seen.value(), dz);
+          else contribute_filter<Plan>(filter.target(), seen_by<Plan>(seen.value()), dz);
+        }
+        if (x.needs_gradient()) contribute(x, filtered_back<Plan, shape<X...>>(dz, filter.value()));
+      });
+    }
+    return std::move(z.value);
   }
-  return std::move(z.value);
 }
 
 }  // namespace detail

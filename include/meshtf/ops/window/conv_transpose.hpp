@@ -11,6 +11,7 @@ namespace detail {
 
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
+  if constexpr (is_undecided<wet<L>>) keep_for_windows<wet<L>, Plan, false>(z.machine());
   auto x = filtered_back<Plan, X>(z, filter);
   finish_in_place(x.value, x.owed, x.why);
   if (wants_gradient(z, filter))

@@ -1,0 +1,226 @@
+// A convolution without a layout, where a layout may split the dimensions that windows walk along: for the search for a layout.
+#pragma once
+
+#include <meshtf/plan/conv_plan.hpp>
+#include <meshtf/tensor/windows_in_parts.hpp>
+
+namespace meshtf {
+inline namespace v0 {
+namespace detail {
+
+/// Whether a convolution is one task: of elements that are computed with as they are stored. Otherwise all its windows are copied out and multiplied.
+template<class Plan, class T>
+inline constexpr bool convolves_directly = Plan::is_direct && !NarrowElement<T>;
+
+/// A convolution under a layout: its loops, those over a dimension that is split with its halo, and how its windows walk.
+template<class Plan>
+struct convolution_in_parts {
+  using numbers = window_numbers<Plan>;
+
+  task_loops loops;
+  convolution_walk walk[Plan::dims]{};
+
+  constexpr explicit convolution_in_parts(task_loops const& l) : loops(l) {
+    for (int i = 0; i < Plan::dims; ++i) {
+      placed const made = loops.dim[loops.along[Plan::dims + i]];
+      walk[i]           = numbers::walk[i];
+      if (made.parts == 1) continue;
+      walk[i].whole  = false;
+      placed const x = {.size = loops.dim[loops.along[i]].size, .parts = made.parts, .over = made.over};
+      placed const wide{.size = made.parts * (x.room() + numbers::halo(i)), .parts = made.parts, .over = made.over};
+      if (numbers::halo(i) == 0) {
+        loops.dim[loops.along[i]] = x;
+      } else if (loops.along[i] != loops.along[Plan::dims + i]) {
+        loops.dim[loops.along[i]] = wide;
+      } else {  // one loop becomes two
+        for (int k = 0; k < loops.operand[0].count; ++k)
+          if (loops.operand[0][k] == loops.along[i]) loops.operand[0].number[k] = static_cast<signed char>(loops.rank);
+        loops.along[i] = loops.rank;
+        loops.add_dim(wide);
+      }
+    }
+  }
+
+  /// Lines along dimension `i` of x, and of x with its halo.
+  constexpr displace_steps lines(int i, extent from, extent to) const {
+    displace_steps s{.from = from, .from_room = from, .to = to, .to_room = to};
+    bool behind = false;
+    for (int d : loops.operand[0])
+      if (d == loops.along[i]) behind = true;
+      else (behind ? s.inner : s.outer) *= loops.dim[d].room();
+    return s;
+  }
+};
+
+/// The convolution, or a gradient of it.
+template<template<class> class Way, class T>
+struct convolving {
+  template<class Plan>
+  struct along {
+    template<class M>
+    static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
+      convolution_in_parts<Plan> const c{l};
+      m.run(task::convolve<Way, T, typename Plan::convolution>{}, convolution_of<typename Plan::convolution>(c.walk, c.loops, full_extents(c.loops)));
+    }
+  };
+};
+
+/// The halo of dimension `I`, which is split, is sent to x, or back from it.
+template<class T, class Plan, int I, bool Back>
+struct halo_in_parts {
+  template<class M>
+  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
+    convolution_in_parts<Plan> const c{l};
+    placed const wide         = c.loops.dim[c.loops.along[I]];
+    window_halo const reach   = window_numbers<Plan>::reach[I];
+    extent const room         = wide.room() - reach.before - reach.after;
+    displace_steps const line = Back ? c.lines(I, wide.room(), room) : c.lines(I, room, wide.room());
+    part_of_rows const part{room, line.outer * line.inner, wide.parts, wide.over};
+    if constexpr (Back) narrow_rows<T>(m, line, part, reach.before, reach.after, static_cast<T const*>(nullptr), nullptr);
+    else widen_rows<T>(m, line, part, reach.before, reach.after, T{}, nullptr, nullptr);
+  }
+};
+
+/// An array that has a halo where one dimension is split, and only there: as much as the array without it, and the halo.
+template<class Handle>
+struct wide_in_parts {
+  Handle body{}, halo{};
+};
+
+/// One for each dimension that windows may walk along. (No array: g++ 12 miscounts the handles in it in constant evaluation.)
+template<class Handle>
+struct wide_along_dims {
+  wide_in_parts<Handle> first{}, second{}, third{};
+
+  template<int I>
+  constexpr wide_in_parts<Handle>& at() {
+    if constexpr (I == 0) return first;
+    else if constexpr (I == 1) return second;
+    else return third;
+  }
+  /// The one array of the size of x that there is under some layouts, of which all others have none.
+  constexpr Handle& any() { return first.body ? first.body : second.body ? second.body : third.body; }
+};
+
+/// Notes for the convolution of `Plan` what depends on how its dimensions are split.
+template<class Plan, class T, class L>
+struct convolution_recorder {
+  using handle = typename tensor_of<T, L, typename Plan::array>::handle_type;
+  using wide   = wide_along_dims<handle>;
+
+  machine<L>& m;
+  undecided_loops loops = opened_by_windows(Plan::direct.loops, Plan::dims);
+
+  template<int I>
+  static constexpr undecided_dim along = placed_dims<wet<L>, shape<typename Plan::template at<I>::along>>[0];
+  /// The dimension `I`, if its halo is sent where a layout splits it.
+  template<int I>
+  static constexpr dim_set sent     = Plan::template at<I>::widens && walks_alike<typename Plan::template at<I>> ? along<I>.open : 0;
+  static constexpr dim_set all_sent = []<std::size_t... I>(std::index_sequence<I...>) {
+    return (sent<int{I}> | ...);
+  }(std::make_index_sequence<std::size_t{Plan::dims}>{});
+
+  template<template<class> class Way>
+  constexpr void convolve() {
+    m.template ask_in_parts<typename convolving<Way, T>::template along<Plan>>(loops);
+  }
+  constexpr handle body() { return handle::make(m, m, tensor_of<T, L, typename Plan::array>::size); }
+  template<int I>
+  constexpr handle halo() {
+    constexpr undecided_size of = tensor_of<T, L, typename Plan::array>::size;
+    return handle::make(m, m, undecided_size{of.whole / along<I>.size * window_numbers<Plan>::halo(I), of.dims & ~along<I>.open});
+  }
+  template<int I, bool Back>
+  constexpr void exchange() {
+    m.template ask_in_parts<halo_in_parts<T, Plan, I, Back>>(loops);
+  }
+
+  /// x with its halo, where it is sent.
+  template<int I = 0>
+  constexpr void widen(wide& x) {
+    if constexpr (I < Plan::dims) {
+      if constexpr (sent<I> != 0)
+        m.if_joined(
+            sent<I>,
+            [&] {
+              auto& mine = x.template at<I>();
+              mine.body = body(), mine.halo = halo<I>();
+              exchange<I, false>();
+            },
+            [] {});
+      widen<I + 1>(x);
+    }
+  }
+  /// Halos beside x, which is the result without them.
+  template<int I = 0>
+  constexpr void make_halos(wide& x) {
+    if constexpr (I < Plan::dims) {
+      if constexpr (sent<I> != 0) m.if_joined(sent<I>, [&] { x.template at<I>().halo = halo<I>(); }, [] {});
+      make_halos<I + 1>(x);
+    }
+  }
+  /// The halos are sent back; what remains is another array, until these are gone.
+  template<int I = 0>
+  constexpr void narrow(wide& x) {
+    if constexpr (I < Plan::dims) {
+      if constexpr (sent<I> != 0)
+        m.if_joined(
+            sent<I>,
+            [&] {
+              x.template at<I>().body = body();
+              exchange<I, true>();
+            },
+            [] {});
+      narrow<I + 1>(x);
+    }
+  }
+};
+
+/// `conv` where one task does it. Where a dimension is split whose halo is sent, the gradient keeps x with the halo; otherwise it keeps x.
+template<class Plan, class T, class L, class... X, class... F>
+constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
+  using recorder  = convolution_recorder<Plan, T, L>;
+  using to_z      = einsum_plan<wet<L>, typename Plan::result, typename Plan::windows, shape<F...>>;
+  using to_x      = einsum_plan<wet<L>, typename Plan::windows, typename Plan::result, shape<F...>>;
+  using to_filter = einsum_plan<wet<L>, shape<F...>, typename Plan::result, typename Plan::windows>;
+  auto& m         = x.machine();
+  recorder r{m};
+  typename recorder::wide wide;
+  keep_for_windows<wet<L>, Plan>(m);
+  m.keep_in_turn(recorder::all_sent);
+  bool const keeps = wants_gradient(x, filter) && filter.needs_gradient(), serves = x.handle()->may_serve_unless_split(recorder::all_sent);
+  if (keeps && !serves) m.keep_whole(recorder::all_sent);
+  r.widen(wide);
+  auto z = tensor_of<T, L, typename Plan::result>::uninitialised(m);
+  r.template convolve<task::convolved>();
+  finish_in_place(z, to_z::finished_over, &reason_to_sum<wet<L>, typename to_z::loops>);
+  if (!wants_gradient(x, filter)) return z;
+  bool const in_parts = keeps && serves && recorder::all_sent != 0;
+  if (in_parts) m.if_joined(recorder::all_sent, [] {}, [&] { x.handle()->serve_as(*wide.any()); });
+  else wide = typename recorder::wide{};
+  record(z,
+         [x = x.without_value(), seen = keep(x, keeps && !in_parts), wide = std::move(wide), filter = keep(filter, x.needs_gradient())](auto const&) {
+           auto& m_back = filter.target().machine();
+           recorder back{m_back};
+           if (filter.needs_gradient()) {
+             auto g = tensor<T, L, F...>::uninitialised(m_back);
+             back.template convolve<task::convolved_to_filter>();
+             contribute(filter.target(), g, to_filter::finished_over, &reason_to_sum<wet<L>, typename to_filter::loops>);
+           }
+           if (x.needs_gradient()) {
+             auto g = tensor<T, L, X...>::uninitialised(m_back);
+             {
+               typename recorder::wide given;
+               back.make_halos(given);
+               back.template convolve<task::convolved_to_input>();
+               back.narrow(given);
+             }
+             contribute(x, open_sum<tensor<T, L, X...>>{std::move(g), to_x::finished_over, &reason_to_sum<wet<L>, typename to_x::loops>});
+           }
+         });
+  return z;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace meshtf
