@@ -53,13 +53,6 @@ namespace detail {
 template<class Machine>
 using parts_on = std::conditional_t<std::is_same_v<typename sizes_on<Machine>::type, extent>, replica_parts, undecided_parts>;
 
-/// The address `by` elements after `data`; a machine that only notes prices has no array to point into.
-template<class Machine, class T>
-constexpr T* array_at(T* data, extent by) {
-  if constexpr (Machine::computes) return data + by;
-  else return data;
-}
-
 /// Copies this process's part of a shard, padded with zeros.
 template<class Machine, class T>
 constexpr void take_part(Machine& m, replica_parts const& p, T const* shard, T* part) {

@@ -122,6 +122,13 @@ private:
   unsigned counted_ = 0;
 };
 
+/// The address `by` elements after `data`; a machine that only notes prices has no array to point into.
+template<class Machine, class T>
+constexpr T* array_at(T* data, typename sizes_on<Machine>::type by) {
+  if constexpr (Machine::computes) return data + by;
+  else return data;
+}
+
 /// A gradient while it is collected.
 template<class T, class Machine>
 struct slot {

@@ -75,12 +75,22 @@ inline constexpr auto batch_norm_cost = dry_run<L>([]<Layout D>(machine<D>& m) {
   backward(loss);
   auto const g = finish(gradient(scale));
 });
-// Mean and variance, and two sums on the way back, of the 8 channels that a process has; the gradient of scale is one of them. And the loss.
-static_assert(batch_norm_cost<mixed>.template calls<collective::all_reduce>() == 5 &&
+// Mean and variance, and two sums in one message on the way back, of the 8 channels that a process has; the gradient of scale is one of these. And the
+// loss.
+static_assert(batch_norm_cost<mixed>.template calls<collective::all_reduce>() == 4 &&
               batch_norm_cost<mixed>.template payload<rows>() == 4 * 8 * 4 + 4);
 static_assert(batch_norm_cost<mixed>.template payload<cols>() == 4);
 // Where the gradient of x is not wanted, that of scale is sent when somebody asks for it.
 static_assert(batch_norm_cost<mixed, false>.template payload<rows>() == 3 * 8 * 4 + 4);
+
+// The same of 4 groups, which lie in 2 processes each.
+inline constexpr auto group_norm_cost = dry_run<mixed>([]<Layout D>(machine<D>& m) {
+  parameter<float, D, batch, in, hidden> x{m, normal{1}};
+  parameter<float, D, hidden> scale{m, constant{1}}, bias{m, zeros{}};
+  auto const loss = sum(group_norm<in, hidden>(x, scale, bias));
+  backward(loss);
+});
+static_assert(group_norm_cost.calls<collective::all_reduce>() == 4 && group_norm_cost.payload<cols>() == 4 * 4 * 4 + 4);
 
 // The gradients of scale and bias are sums over the rows of each process.
 static_assert(norm_plan<mixed, h, hidden>::owed_by_scale == axis_set_of<grid, axes<rows>>);

@@ -19,8 +19,9 @@ struct norm_and_statistics {
 ///     auto [z, mean, variance] = batch_norm<channels>(x, scale, bias);   // [batch, height, width, channels], [channels]
 ///
 /// The variance is that of all elements, not an estimate. The mean is computed first, so no digits are lost where it is large. Where another
-/// dimension than `Channels...` is split, be it batch or space, two all-reduces of one number a channel join the parts. The gradient of `x` sends two,
-/// which are the gradients of scale and bias, so that these owe nothing any more; if `x` needs none, they owe the axes that split `x`. The tape keeps `x`.
+/// dimension than `Channels...` is split, be it batch or space, two all-reduces of one number a channel join the parts. The gradient of `x` sends one
+/// of two numbers a channel: the gradients of scale and bias, so that these owe nothing any more. If `x` needs none, they owe the axes that split
+/// `x`. The tape keeps `x`.
 /// Errors: `batch_norm_verdict`. Source: Ioffe, Szegedy, Batch Normalization (2015).
 template<Dimension... Channels, detail::FloatingOperand X, Tensor S, Tensor B>
 constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, double epsilon = 1e-5,

@@ -96,13 +96,37 @@ constexpr void contribute_sums(tensor<T, L, D...> const& x, open_sum<G> const& g
   }
 }
 
-/// The sums of `g` times `scale` over the dimensions that `Row` lacks, finished.
+/// The sums of `g` times `scale` over the dimensions that `Row` lacks.
 template<class Row, class G, class S>
 constexpr auto scaled_sums(open_sum<G> const& g, S const& scale) {
   auto sums = reduced<reduction::sum, Row>(function::times{}, g.value, scale);
   sums.owed |= g.owed;
   if (g.owed != 0) sums.why = g.why;
-  return finished(std::move(sums));
+  return sums;
+}
+
+/// Finishes two open sums that nobody else reads and that owe the same axes. They travel in one message: a number for each channel or group is
+/// copied sooner than a second message is sent.
+template<class Sum>
+constexpr void finish_together(open_sum<Sum>& x, open_sum<Sum>& y) {
+  using T      = typename Sum::element_type;
+  using M      = std::remove_cvref_t<decltype(x.value.machine())>;
+  auto& m      = x.value.machine();
+  auto const n = x.value.handle()->size();
+  m.if_joined(
+      x.owed,
+      [&] {
+        storage<T, M> both{m, n * 2};
+        T* const second = array_at<M>(both.data(), n);
+        m.copy(n, static_cast<T const*>(x.value.data()), both.data());
+        m.copy(n, static_cast<T const*>(y.value.data()), second);
+        m.because(x.why);
+        m.all_reduce(reduction::sum, both.data(), n * 2, x.owed);
+        m.copy(n, static_cast<T const*>(both.data()), x.value.data());
+        m.copy(n, static_cast<T const*>(second), y.value.data());
+      },
+      [] {});
+  x.owed = y.owed = 0;
 }
 
 /// The way back where the statistics are those of `x`, so that each element has a part in them. `part` is 1 / the elements of a group.
@@ -118,16 +142,16 @@ constexpr void pull_back_standardised(kept<X> const& x, Mean const& mean, Mean c
   auto turns = reduced<reduction::sum, both>(function::times_distance{}, dz, x.value(), mean);
   run_map(m, nest_plan<L, both, both, Row>::local, function::times{}, turns.value.data(), std::as_const(turns.value).data(), rstd.data());
   if constexpr (std::is_same_v<both, Row>) {  // the gradients of scale and bias are what that of x needs: they are sent once
-    if (x.needs_gradient()) {
-      finish_in_place(sums.value, std::exchange(sums.owed, 0), sums.why);
-      finish_in_place(turns.value, std::exchange(turns.owed, 0), turns.why);
-    }
+    if (x.needs_gradient()) finish_together(sums, turns);
   }
   if (bias.needs_gradient()) contribute_sums(bias, sums);
   if (scale.needs_gradient()) contribute_sums(scale.target(), turns);
   if (!x.needs_gradient()) return;
-  auto const start = each<T, Row>(function::start_of_gradient<T>{part}, scaled_sums<Row>(sums, scale.value()), rstd);
-  auto const bend  = each<T, Row>(function::slope_of_gradient<T>{part}, scaled_sums<Row>(turns, scale.value()), rstd);
+  auto by_scale       = scaled_sums<Row>(sums, scale.value());
+  auto turns_by_scale = scaled_sums<Row>(turns, scale.value());
+  if constexpr (!std::is_same_v<both, Row>) finish_together(by_scale, turns_by_scale);
+  auto const start = each<T, Row>(function::start_of_gradient<T>{part}, by_scale.value, rstd);
+  auto const bend  = each<T, Row>(function::slope_of_gradient<T>{part}, turns_by_scale.value, rstd);
   auto dx          = each<T, in>(function::line_about{}, x.value(), mean, bend, start);
   run_map(m, nest_plan<L, in, in, both, in>::local, function::plus_product{}, dx.data(), dz.data(), slope.data(), std::as_const(dx).data());
   contribute(x.target(), dx);
