@@ -10,6 +10,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <span>
 #include <string>
 #include <tuple>
@@ -492,11 +494,14 @@ struct operation {
     else return splits<L, result<L>>;
   }
 
-  /// The gradients of the first two turns against central differences.
+  /// The gradients of the first two turns against central differences: of some elements of each operand one by one, and of all of them at once in
+  /// some directions, where each element moves up or down.
   static void check_differences() {
-    auto& m      = processes<single>();
-    auto w       = made<alone>(m, every{});
-    auto const f = [&] {
+    constexpr extent one_by_one = 32;
+    constexpr int directions    = 4;
+    auto& m                     = processes<single>();
+    auto w                      = made<alone>(m, every{});
+    auto const f                = [&] {
       no_gradient const guard{m};
       double const first = static_cast<double>(loss_of(w, all(operand::parameter), {}, every{}).value());
       return first + static_cast<double>(loss_of(w, all(operand::intermediate), {}, every{}).value());
@@ -504,21 +509,35 @@ struct operation {
     turn(w, all(operand::parameter), {});
     turn(w, all(operand::intermediate), {});
     int number = 0;
+    std::mt19937 draws{1};
     w.with([&](auto&... p) {
       auto const one = [&](auto& x) {
         std::vector<double> found, expected;
-        auto const g = finish(gradient(x));
-        for (extent i = 0; i < x.size; ++i) {
-          double& element   = x.data()[i];
-          double const here = element, step = 1e-5;
-          element           = here + step;
-          double const up   = f();
-          element           = here - step;
-          double const down = f();
-          element           = here;
-          expected.push_back((up - down) / (2 * step));
-          found.push_back(std::as_const(g).data()[i]);
+        auto const n    = static_cast<std::size_t>(x.size);
+        auto const g    = finish(gradient(x));
+        auto const here = std::vector<double>(x.data(), x.data() + n);
+        std::vector<double> way(n);
+        auto const look = [&] {
+          auto const there = [&](double step) {
+            for (std::size_t i = 0; i < n; ++i) x.data()[i] = here[i] + step * way[i];
+            return f();
+          };
+          double const step = 1e-5;
+          expected.push_back((there(step) - there(-step)) / (2 * step));
+          found.push_back(std::inner_product(way.begin(), way.end(), std::as_const(g).data(), 0.0));
+        };
+        auto const apart = (n + one_by_one - 1) / one_by_one;
+        for (std::size_t i = 0; i < n; i += apart) {
+          way[i] = 1;
+          look();
+          way[i] = 0;
         }
+        if (apart > 1)
+          for (int i = 0; i < directions; ++i) {
+            for (double& d : way) d = (draws() % 2 == 0 ? 1 : -1) / std::sqrt(static_cast<double>(n));
+            look();
+          }
+        std::copy(here.begin(), here.end(), x.data());
         check_close(found, expected, number++);
       };
       (one(p), ...);
@@ -532,7 +551,7 @@ private:
     std::size_t at = 0;
     for (std::size_t i = 0; i < found.size(); ++i)
       if (double const error = std::abs(found[i] - expected[i]); !(error <= worst)) worst = error, at = i;
-    INFO("element " << at << ": got " << found[at] << ", differences say " << expected[at]);
+    INFO("derivative " << at << ": got " << found[at] << ", differences say " << expected[at]);
     CHECK(worst <= 1e-6 * std::max(largest(expected), 1.0));
   }
 };
