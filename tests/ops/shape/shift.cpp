@@ -57,7 +57,10 @@ TEST_CASE("shift of what is counted, over 4 processes", "[4]") {
 
 TEST_CASE("roll of split dimensions, also by whole parts, and the shorter way around") {
   check_operation<shape<in, hidden>, shape<left, in>>([](auto const& x, auto const& y) {
-    auto const over_hidden = [](auto const& v) { return roll<hidden>(v, 4) * roll<hidden>(v, 15); };
+    auto const over_hidden = [](auto const& v) {
+      auto const forward = roll<hidden>(v, 4), back = roll<hidden>(v, 15);  // named: compilers choose which operand of * comes first
+      return forward * back;
+    };
     return std::tuple{along<hidden>(x, over_hidden), along<left>(tanh(y), [](auto const& v) { return roll<left>(v, -9); })};
   });
 }
