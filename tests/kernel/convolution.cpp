@@ -128,17 +128,26 @@ std::vector<image_shape> const shapes{
     {.batch = 1, .in = 700, .out = 8, .size = {1, 9, 40}},
     {.in = 64, .out = 48, .size = {1, 3, 3}},  // more filter than images
 };
+/// Shapes that our own code convolves.
+std::vector<image_shape> const ours{
+    {.groups = 40, .in = 1, .out = 1, .size = {1, 7, 13}, .taps = {1, 3, 5}, .dilation = {1, 2, 1}},  // vectors that are not full
+    {.groups = 19, .in = 1, .out = 1, .size = {1, 9, 17}, .taps = {1, 2, 4}, .step = {1, 1, 2}, .same = false},
+    {.groups = 16, .in = 1, .out = 1, .size = {1, 2, 3}, .taps = {1, 5, 5}},  // more window than image
+    {.groups = 18, .in = 1, .out = 1, .size = {4, 5, 11}, .taps = {2, 3, 3}, .dims = 3},
+    {.groups = 3, .in = 7, .out = 5, .taps = {1, 1, 1}},
+};
 
 }  // namespace
 
 TEST_CASE("convolutions by oneDNN and by products of windows are those of plain loops") {
   kernel::use_one_library_thread();
-  for (auto const& shape : shapes) {
-    check<float>(shape);
-    kernel::convolves_by_library() = false;
-    check<float>(shape), check<double>(shape);
-    kernel::convolves_by_library() = MESHTF_HAS_ONEDNN_PRIMITIVES != 0;
-  }
+  for (auto const* some : {&shapes, &ours})
+    for (auto const& shape : *some) {
+      check<float>(shape);
+      kernel::convolves_by_library() = false;
+      check<float>(shape), check<double>(shape);
+      kernel::convolves_by_library() = MESHTF_HAS_ONEDNN_PRIMITIVES != 0;
+    }
 }
 
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
@@ -156,7 +165,8 @@ TEST_CASE("what people convolve is left to oneDNN") {
 
 TEST_CASE("convolutions have the same bits on any number of threads") {
   for (image_shape const& shape : {image_shape{.batch = 8, .in = 64, .out = 64, .size = {1, 14, 14}},
-                                   image_shape{.batch = 8, .in = 64, .out = 64, .size = {1, 28, 28}, .step = {1, 2, 2}}}) {
+                                   image_shape{.batch = 8, .in = 64, .out = 64, .size = {1, 28, 28}, .step = {1, 2, 2}},
+                                   image_shape{.batch = 32, .groups = 128, .in = 1, .out = 1, .size = {1, 28, 28}}}) {
     auto const s = steps_of(shape);
     REQUIRE(s.parts() == 4);
     for (auto way : {convolution_way::forward, convolution_way::to_input, convolution_way::to_filter})

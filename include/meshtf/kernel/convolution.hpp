@@ -7,8 +7,10 @@
 #include <concepts>
 #include <cstddef>
 #include <map>
+#include <string_view>
 #include <utility>
 
+#include <meshtf/kernel/depthwise.hpp>
 #include <meshtf/kernel/gemm.hpp>
 #include <meshtf/kernel/nest.hpp>
 #include <meshtf/kernel/onednn.hpp>
@@ -46,11 +48,17 @@ public:
       step[i] = s.step[first + i], dilation[i] = s.dilation[first + i] - 1, before[i] = s.before[first + i], after[i] = s.after[first + i];
     }
     for (std::size_t i = 0; i < 3 + n; ++i) filter_strides[i] = std::max<extent>(filter_strides[i], 1);  // of what there is once
-    constexpr std::array tags{dnnl_nhwc, dnnl_ndhwc};
+    // Images of one channel, or of one block of 16, are in memory as they are in oneDNN's own format, for which its code is faster.
+    auto const in_block    = [&](extent channels) { return s.groups == 1 && n == 2 && (channels == 1 || channels == 16); };
+    bool const blocks_only = way == convolution_way::forward && in_block(s.in) && in_block(s.out);
+    auto const tag         = [&](extent channels) {
+      if (n == 3) return dnnl_ndhwc;
+      return !blocks_only ? dnnl_nhwc : channels == 1 ? dnnl_nchw : dnnl_nChw16c;
+    };
     int const left_out = s.groups > 1 ? 0 : 1;  // dimensions of the filter: that of groups
     dnnl_memory_desc_t in_x{}, in_z{}, in_filter{}, liked{};
-    if (dnnl_memory_desc_init_by_tag(&in_x, dims + 2, x, dnnl_f32, tags[n - 2]) != dnnl_success) return;
-    if (dnnl_memory_desc_init_by_tag(&in_z, dims + 2, z, dnnl_f32, tags[n - 2]) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_tag(&in_x, dims + 2, x, dnnl_f32, tag(s.in)) != dnnl_success) return;
+    if (dnnl_memory_desc_init_by_tag(&in_z, dims + 2, z, dnnl_f32, tag(s.out)) != dnnl_success) return;
     if (dnnl_memory_desc_init_by_tag(&liked, dims + 3 - left_out, filter + left_out, dnnl_f32, dnnl_format_tag_any) != dnnl_success) return;
     if (dnnl_memory_desc_init_by_strides(&in_filter, dims + 3 - left_out, filter + left_out, dnnl_f32, filter_strides + left_out) != dnnl_success)
       return;
@@ -60,7 +68,7 @@ public:
     if (dnnl_dilated_convolution_forward_desc_init(&about, dnnl_forward_training, dnnl_convolution_direct, &in_x, &liked, nullptr, &in_z, step,
                                                    dilation, before, after) != dnnl_success)
       return;
-    if (dnnl_primitive_desc_create(&hint.made, &about, nullptr, onednn::engine(), nullptr) != dnnl_success) return;
+    if (!hint.make(about, nullptr, s.in == 16 && s.all_taps() > 1)) return;
     if (way == convolution_way::to_input && dnnl_dilated_convolution_backward_data_desc_init(&about, dnnl_convolution_direct, &in_x, &liked, &in_z,
                                                                                              step, dilation, before, after) != dnnl_success)
       return;
@@ -69,10 +77,8 @@ public:
                                                             after) != dnnl_success)
       return;
     if (way == convolution_way::forward) std::swap(p.made, hint.made);
-    else if (dnnl_primitive_desc_create(&p.made, &about, nullptr, onednn::engine(), hint.made) != dnnl_success) return;
-    char const* name = nullptr;
-    dnnl_primitive_desc_query(p.made, dnnl_query_impl_info_str, 0, &name);
-    if (name == nullptr || (name[0] == 'r' && name[1] == 'e' && name[2] == 'f')) return;  // its reference, element by element
+    else if (!p.make(about, hint.made, false)) return;
+    if (p.name().starts_with("ref")) return;  // its reference, element by element
     auto const* const chosen =
         dnnl_primitive_desc_query_md(p.made, way == convolution_way::to_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
     if (chosen == nullptr) return;
@@ -141,18 +147,39 @@ private:
     ~plan() {
       if (made != nullptr) dnnl_primitive_desc_destroy(made);
     }
+
+    std::string_view name() const {
+      char const* known = nullptr;
+      dnnl_primitive_desc_query(made, dnnl_query_impl_info_str, 0, &known);
+      return known == nullptr ? "ref" : known;
+    }
+    /// The first of oneDNN's ways; if there are `few_channels`, the first that does not multiply the channels of some pixels as a small matrix, which is
+    /// slower then ("brgconv").
+    bool make(dnnl_convolution_desc_t const& about, const_dnnl_primitive_desc_t forward, bool few_channels) {
+      dnnl_primitive_desc_iterator_t ways = nullptr;
+      if (dnnl_primitive_desc_iterator_create(&ways, &about, nullptr, onednn::engine(), forward) != dnnl_success) return false;
+      made = dnnl_primitive_desc_iterator_fetch(ways);
+      while (few_channels && name().starts_with("brg") && dnnl_primitive_desc_iterator_next(ways) == dnnl_success) {
+        dnnl_primitive_desc_destroy(made);
+        made = dnnl_primitive_desc_iterator_fetch(ways);
+      }
+      dnnl_primitive_desc_iterator_destroy(ways);
+      return made != nullptr;
+    }
   };
   /// Copies a filter to squares of 16 channels that come out by 16 that come in, where those of all taps lie together. OneDNN's own copy takes three
   /// times as long, a quarter of a convolution of few pixels.
   static void copy_to_squares(convolution_steps const& s, float const* from, float* to) {
-    extent const across = s.in / 16, taps = s.taps[1] * s.taps[2];
-    parallel_for(across, 1, s.filter_elements(), [&](extent begin, extent end) {
-      for (extent i = begin; i < end; ++i)
-        for (extent o = 0; o < s.out / 16; ++o)
-          for (extent tap = 0; tap < taps; ++tap)
-            copy_transposed<lanes<float, default_arch>>(
-                16, 16, from + tap / s.taps[2] * s.filter_tap[1] + tap % s.taps[2] * s.filter_tap[2] + 16 * (i * s.filter_in + o), s.filter_in,
-                to + ((o * across + i) * taps + tap) * 256, 16);
+    extent const across = s.in / 16, high = s.out / 16, taps = s.taps[1] * s.taps[2];
+    constexpr extent beside = 4;  // squares that lie beside each other in the filter: more of them write to too many places
+    parallel_for((high + beside - 1) / beside, 1, s.filter_elements(), [&](extent begin, extent end) {
+      for (extent first = begin * beside; first < std::min(end * beside, high); first += beside)
+        for (extent i = 0; i < across; ++i)
+          for (extent tap = 0; tap < taps; ++tap) {
+            float const* const rows = from + tap / s.taps[2] * s.filter_tap[1] + tap % s.taps[2] * s.filter_tap[2] + 16 * i * s.filter_in;
+            for (extent o = first; o < std::min(first + beside, high); ++o)
+              copy_transposed<lanes<float, default_arch>>(16, 16, rows + 16 * o, s.filter_in, to + ((o * across + i) * taps + tap) * 256, 16);
+          }
     });
   }
   static void point(dnnl_memory_t m, float const* at) { onednn::expect_done(dnnl_memory_set_data_handle(m, const_cast<float*>(at)), convolution); }
@@ -259,28 +286,37 @@ void for_each_seen(convolution_steps const& s, extent group, extent begin, exten
   }
 }
 
-/// Each channel by itself: f(i) of what lies in x, filter and z for each tap of each pixel, channel by channel.
+/// What convolutions of each channel by itself give back.
 template<FloatingElement T>
-void convolve_channels(convolution_way way, convolution_steps const& s, T* x, T* packed, T* z) {
+void convolve_channels_back(convolution_way way, convolution_steps const& s, T* x, T* packed, T* z) {
   // Here a "group" of one window element is all channels: taps walk as if there were one group with all of them.
   convolution_steps all = s;
   all.in = s.groups, all.groups = 1;
   extent const n = s.groups;
   for (extent p = 0; p < s.batch * s.pixels(); ++p) {
     T* const to = z + p * n;
-    if (way == convolution_way::forward) std::fill_n(to, n, T{0});
     for_each_seen(all, 0, p, p + 1, [&](extent at_window, extent at_x, extent count) {
       for (extent i = 0; i < count; i += n) {  // tap by tap
         T* const f = packed + at_window + i;
         T* const v = x + at_x + i;
-        if (way == convolution_way::forward)
-          for (extent c = 0; c < n; ++c) to[c] += v[c] * f[c];
-        else if (way == convolution_way::to_input)
+        if (way == convolution_way::to_input)
           for (extent c = 0; c < n; ++c) v[c] += to[c] * f[c];
         else
           for (extent c = 0; c < n; ++c) f[c] += v[c] * to[c];
       }
     });
+  }
+}
+
+/// Windows of one element, which are the images' own: one product.
+template<FloatingElement T>
+void convolve_pixels(convolution_way way, convolution_steps const& s, T* x, T* packed, T* z) {
+  extent const n = s.batch * s.pixels(), in_x = s.groups * s.in, in_z = s.groups * s.out;
+  for (extent g = 0; g < s.groups; ++g) {
+    T *const from = x + g * s.in, *const f = packed + g * s.in * s.out, *const to = z + g * s.out;
+    if (way == convolution_way::forward) gemm<T>(false, false, n, s.out, s.in, from, in_x, f, s.out, T{0}, to, in_z);
+    else if (way == convolution_way::to_input) gemm<T>(false, true, n, s.in, s.out, to, in_z, f, s.out, T{0}, from, in_x);
+    else gemm<T>(true, false, s.in, s.out, n, from, in_x, to, in_z, T{0}, f, s.out);
   }
 }
 
@@ -291,14 +327,24 @@ void convolve_by_products(convolution_way way, convolution_steps const& s, T* x,
   bool const by_channel = s.in == 1 && s.out == 1 && s.groups > 1, writes_filter = way == convolution_way::to_filter;
   bool const in_place = s.filter_is_in_order();
   extent const window = s.window(), all = s.batch * s.pixels(), at_once = s.pixels_at_once(), in_z = s.groups * s.out, taps = s.all_taps();
-  auto const place = [&](extent i) { return by_channel ? i % taps * s.groups + i / taps : i; };  // [taps, group] rather than [group, taps]
+  bool const turns = by_channel && way == convolution_way::to_input && s.has_no_strides();
+  auto const place = [&](extent i) {  // of [group, taps] in [taps, group], where each channel is by itself
+    return !by_channel ? i : (turns ? taps - 1 - i % taps : i % taps) * s.groups + i / taps;
+  };
   if (in_place) packed = filter;
   else if (writes_filter && by_channel) std::fill_n(packed, s.filter_elements(), T{0});
   else if (!writes_filter) for_each_of_filter(s, [&](extent from, extent to) { packed[place(to)] = filter[from]; });
-  if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
-  if (by_channel) {
-    convolve_channels(way, s, x, packed, z);
+  if (s.of_pixels() && !by_channel) {
+    convolve_pixels(way, s, x, packed, z);
+  } else if (by_channel && way == convolution_way::forward) {
+    convolve_each_channel<default_arch>(s, x, packed, z);
+  } else if (turns) {
+    convolve_each_channel<default_arch>(turned(s), z, packed, x);
+  } else if (by_channel) {
+    if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
+    convolve_channels_back(way, s, x, packed, z);
   } else {
+    if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
     for (extent begin = 0; begin < all; begin += at_once)
       for (extent g = 0; g < s.groups; ++g) {
         extent const end = std::min(all, begin + at_once), n = end - begin;
@@ -337,13 +383,16 @@ void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, 
   bool done = false;
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
   // oneDNN computes whole blocks of 16 channels: for the gradient of 3 channels and 7 x 7 taps it takes three times as long as products do.
-  bool const few = way == convolution_way::to_input && s.groups == 1 && s.in <= 4;
+  bool const few = way == convolution_way::to_input && s.groups == 1 && (s.in <= 4 || s.of_pixels());
   // With channels last it reads images several times for the gradient of a filter with strides; and that of a large filter is written once for each part
   // of the batch.
   bool const many = way == convolution_way::to_filter && s.groups == 1 && s.in >= 16 &&
                     (std::max({s.step[0], s.step[1], s.step[2]}) > 1 || s.filter_elements() > s.x.turns + s.z.turns);
+  // For many channels that stay apart and are last, it takes as long as ours or, to the input, 1.2 times as long.
+  bool const apart =
+      s.in == 1 && s.out == 1 && s.groups >= 16 && (way == convolution_way::forward || (way == convolution_way::to_input && s.has_no_strides()));
   if constexpr (std::same_as<T, float>)
-    done = convolves_by_library() && !few && !many && detail::convolve_by_library(way, s, own_x, filter, own_z, filters);
+    done = convolves_by_library() && !few && !many && !apart && detail::convolve_by_library(way, s, own_x, filter, own_z, filters);
 #endif
   if (!done) detail::convolve_by_products(way, s, own_x, filter, own_z, filters, windows);
   if (s.x_has_gaps && way == convolution_way::to_input) unpack(s.x, x_copy, x);

@@ -41,6 +41,9 @@ struct convolution_steps {
     return at;
   }
   constexpr extent pixels() const { return to[0] * to[1] * to[2]; }
+  /// Whether each window is the one pixel that it makes.
+  constexpr bool of_pixels() const { return all_taps() == 1 && has_no_strides() && from == to && before == small_array<extent, 3>{}; }
+  constexpr bool has_no_strides() const { return step[0] == 1 && step[1] == 1 && step[2] == 1; }
   constexpr extent all_taps() const { return taps[0] * taps[1] * taps[2]; }
   constexpr extent filter_elements() const { return groups * all_taps() * in * out; }
   constexpr extent flops() const { return 2 * batch * pixels() * filter_elements(); }
