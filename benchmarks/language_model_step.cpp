@@ -1,7 +1,7 @@
 // The training step of a Transformer language model, as a share of the cores' sgemm rate in the same run, and the memory it takes.
 //
 // 6 layers of 384, 6 heads, length 256, batch 8, bytes, AdamW: 10.84 million parameters. Alone on one process; on two, split by the batch or by heads, hidden
-// units and vocabulary. One layout a run, so that the resident memory is its own. With `--only mixed` the step in float and in mixed precision, side by
+// units and vocabulary. One layout a run, so that the resident memory is its own. MESHTF_THREADS=2 gives the process two threads. With `--only mixed` the step in float and in mixed precision, side by
 // side: weights, gradients of weights and optimizer in float, activations and products in bfloat16. With `--only trace` the step with and without a trace.
 #include "random_language_model.hpp"
 #include "setting.hpp"
@@ -61,7 +61,8 @@ void measure(bench::options const& options, std::string const& what) {
   static constexpr auto price = meshtf::dry_run<training, L>();
   meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   bench::report report{MPI_COMM_WORLD};
-  double resident = 0;
+  double resident    = 0;
+  double const cores = meshtf::kernel::thread_count();  // that a process uses
   {
     training<L> program{m};
     double const first_loss = static_cast<double>(program.step().value());
@@ -85,8 +86,8 @@ void measure(bench::options const& options, std::string const& what) {
     double const flops = static_cast<double>(price.flops());
     double const rate  = product::flops / bench::quantile(timings[1].samples, 0.1);
     report.add(what, timings, [&](bench::timing const& t) {
-      if (t.raw) return bench::report::extras{{"gflops_a_core", 1e-9 * product::flops / bench::median(t)}};
-      return bench::report::extras{{"gflops_a_core", 1e-9 * flops / bench::median(t)},
+      if (t.raw) return bench::report::extras{{"gflops_a_core", 1e-9 * product::flops / bench::median(t) / cores}};
+      return bench::report::extras{{"gflops_a_core", 1e-9 * flops / bench::median(t) / cores},
                                    {"share_of_sgemm", flops / product::flops / bench::compare(t, timings[1]).of_rounds},
                                    {"share_of_best_sgemm", flops / bench::median(t) / rate},
                                    {"resident_MB", resident / 1e6},
@@ -148,11 +149,13 @@ void compare_traced(bench::options const& options, std::string const& what) {
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};
   auto const options = bench::read(argc, argv);
+  int const n        = meshtf::kernel::thread_count();
+  auto const threads = n > 1 ? ", " + std::to_string(n) + " threads" : std::string{};
   if (options.only == "mixed" && env.world().size() == 1) compare_precisions<alone>(options, "mixed precision step, 1 process");
   else if (options.only == "mixed") compare_precisions<data_parallel>(options, "mixed precision step, data parallel");
   else if (options.only == "trace" && env.world().size() == 1) compare_traced<alone>(options, "traced step, 1 process");
   else if (options.only == "trace") compare_traced<data_parallel>(options, "traced step, data parallel");
-  else if (env.world().size() == 1) measure<alone>(options, "language model step, 1 process");
+  else if (env.world().size() == 1) measure<alone>(options, "language model step, 1 process" + threads);
   else if (options.only == "tensor") measure<tensor_parallel>(options, "language model step, tensor parallel");
   else measure<data_parallel>(options, "language model step, data parallel");
 }

@@ -84,8 +84,8 @@ def ours(cycle_rows):
                                         ("data parallel", common.MLP_STEP), ("tensor parallel", common.MLP_STEP)) if what.startswith(start)), None)
         if name:
             words = r["variant"] if r["variant"].startswith("meshtf") else "raw MPI by hand"
-            cores = 1 if "1 process" in what else 2
-            yield r | {"what": name, "split": split, "cores": cores, "variant": words + (", 1 process" if cores == 1 else ", 2 processes")}
+            threads = re.search(r", 1 process(, \d+ threads)?", what)   # a process without threads has one core
+            yield r | {"what": name, "split": split, "cores": 1 if threads and not threads[1] else 2, "variant": words + (threads[0] if threads else ", 2 processes")}
 
 
 def compared():
@@ -196,7 +196,15 @@ def our_tables(all_rows):
             without, traces = group
             row(what, seconds(without["median_s"]), seconds(traces["median_s"]), f"{traces['ratio_of_rounds']:.3f}",
                 f"{traces['ratio_q1']:.3f}-{traces['ratio_q3']:.3f}", f"{traces['calls']:.0f}")
-    others = {w: g for w, g in groups.items() if w not in steps and w not in traced}
+    mixed = {w: g for w, g in groups.items() if w.startswith(common.MIXED_STEP)}
+    if mixed:
+        add("", "## Mixed precision", "", "The Transformer's step in float and in mixed precision, in turn, in one run. " + explanations[common.MIXED_STEP].split(";")[0] + ".")
+        table("step", "float", "mixed", "ratio", "quartiles", "activations at the peak, MB, float", "mixed")
+        for what, group in mixed.items():
+            floats, halves = group
+            row(what, seconds(floats["median_s"]), seconds(halves["median_s"]), f"{halves['ratio_of_rounds']:.3f}",
+                f"{halves['ratio_q1']:.3f}-{halves['ratio_q3']:.3f}", f"{floats['activations_MB']:.1f}", f"{halves['activations_MB']:.1f}")
+    others = {w: g for w, g in groups.items() if w not in steps and w not in traced and w not in mixed}
     if others:
         add("", "## Calls and collectives", "",
             "Calls of meshtf and raw calls that do the same, interleaved in one process. The ratio is to the fastest raw variant. A size is that",
@@ -274,10 +282,9 @@ if entries:
         "The programs take turns: each one starts, warms up, is timed for a few steps and ends; then the next one starts. There are two such",
         "rounds. A median is that of the medians of both rounds. If a row says one core, the program may use only one. The splits are the",
         "same, but the programs differ:", "",
-        "- meshtf and PyTorch run two processes, one thread each, which exchange messages (MPI; gloo). JAX and Mesh TensorFlow run one process that",
-        "  has two devices, and their sums are reads of each other's memory.",
-        "- `nothing` split on two cores means one process whose GEMM library uses two threads. meshtf cannot do that, so these rows are",
-        "  compared with the better of its two splits.",
+        "- meshtf and PyTorch split between two processes, one thread each, which exchange messages (MPI; gloo). JAX and Mesh TensorFlow run one",
+        "  process that has two devices, and their sums are reads of each other's memory.",
+        "- `nothing` split on two cores means one process of two threads. These rows are compared with the best of meshtf's rows on two cores.",
         "- Under tensor parallelism, meshtf and JAX also split the vocabulary; PyTorch's DTensor and Mesh TensorFlow keep the embedding",
         "  whole.",
         "- Mesh TensorFlow's AdamW has no bias correction, and its attention is a composition of einsum and softmax, because it has no other.",
@@ -288,12 +295,12 @@ if entries:
         "- A perceptron's step is so short that the interpreters of PyTorch and TensorFlow take a noticeable part of it.")
     beside_the_peers(entries)
     print("\n".join(lines[begin:]))
-last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith(common.LANGUAGE_MODEL_STEP)}
+last_cycle = {(r["what"], r["variant"]): r for r in rows("cycle*.json") if r["what"].startswith((common.LANGUAGE_MODEL_STEP, common.MIXED_STEP))}
 our_tables(rows("[0-9]*.json") + list(last_cycle.values()))
 convolution_tables()
 add("", "## What these figures do not say", "",
     "Two processes on one machine use no network. The cores may be those of a virtual machine with unknown neighbours: whole runs differ",
-    "by 10 % and more, ratios within one run by less. Differences below a few per cent mean nothing. Half precision, other sizes and more",
-    "than two processes are not measured here.")
+    "by 10 % and more, ratios within one run by less. Differences below a few per cent mean nothing. Other sizes are in",
+    "[growth.md](growth.md).")
 if options.write:
     pathlib.Path(options.write).write_text("\n".join(lines) + "\n", encoding="utf-8")
