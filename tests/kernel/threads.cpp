@@ -69,7 +69,7 @@ TEMPLATE_TEST_CASE("sums and maxima have the same bits on any number of threads"
   for (auto const& [loops, result, results] :
        {one{{396000}, dims({}), 1}, one{{396000 - 7}, dims({}), 1}, one{{300, 40, 33}, dims({0}), 300}, one{{300, 40, 33}, dims({2}), 33},
         one{{300, 40, 33}, dims({1, 2}), 40 * 33}, one{{300, 40, 33}, dims({0, 2}), 300 * 33}, one{{3, 4000, 33}, dims({0}), 3},
-        one{{4000, 99}, dims({0}), 4000}, one{{1000, 396}, dims({1}), 396}, one{{2, 198000}, dims({0}), 2}}) {
+        one{{4000, 99}, dims({0}), 4000}, one{{1000, 396}, dims({1}), 396}, one{{90, 4400}, dims({1}), 4400}, one{{2, 198000}, dims({0}), 2}}) {
     dim_list all;
     for (int d = 0; d < static_cast<int>(loops.size()); ++d) all.push_back(d);
     auto const steps = nest(loops, {all, result});

@@ -230,10 +230,11 @@ template<reduction Op, class Arch, bool Narrow, class R>
       join_blocks<Op, Arch, Narrow>(part.steps, batches, accumulate, moved(x, part).data(), rows, joined, z + part.at[result]);
     });
 
-  std::array<R, most_parts * few_results> partial;
+  std::array<R, partial_results> partial;
+  extent const span = meshtf::detail::span_of(steps, result);
   parallel_parts(how.parts, [&](extent number, int) {
     auto const part = part_of(steps, how, number);
-    join_blocks<Op, Arch, Narrow>(part.steps, batches, false, moved(x, part).data(), rows, joined, partial.data() + number * few_results);
+    join_blocks<Op, Arch, Narrow>(part.steps, batches, false, moved(x, part).data(), rows, joined, partial.data() + number * span);
   });
   small_array<extent, max_rank> size{}, stride{};
   int rank = 0;
@@ -241,8 +242,7 @@ template<reduction Op, class Arch, bool Narrow, class R>
     if (steps.stride[result][i] != 0) size[rank] = steps.size[i], stride[rank++] = steps.stride[result][i];
   for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& at) {
     auto total = total_of<Op, R>{partial[static_cast<std::size_t>(at[0])]};
-    for (extent part = 1; part < how.parts; ++part)
-      total = join<Op>(total, total_of<Op, R>{partial[static_cast<std::size_t>(part * few_results + at[0])]});
+    for (extent part = 1; part < how.parts; ++part) total = join<Op>(total, total_of<Op, R>{partial[static_cast<std::size_t>(part * span + at[0])]});
     z[at[0]] = accumulate ? join<Op>(z[at[0]], static_cast<R>(total)) : static_cast<R>(total);
   });
 }

@@ -1,6 +1,7 @@
 // The parts of a nest: which of its loops threads divide, and the nest that each part is.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -13,8 +14,8 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// Results that are so few that each part may have its own.
-inline constexpr extent few_results = 64;
+/// Results of all parts of a nest, if each has its own.
+inline constexpr extent partial_results = 4096;
 
 /// How a nest is divided. It follows from the nest alone.
 struct nest_division {
@@ -25,25 +26,29 @@ struct nest_division {
 };
 
 /// The loop along which the result moves that makes the most parts, outer loops first. If that is not enough, and the results are few, a loop along which
-/// it stands still: each part then reduces to results of its own. A loop that is contiguous in some array is divided between cache lines.
+/// it stands still: each part then reduces to results of its own. A loop that is contiguous in some array is divided between cache lines; where rows are
+/// added up, into pieces of rows that are as long as a page, since each part walks through all rows.
 [[gnu::noinline]] inline nest_division division_of(nest_steps const& nest) {
-  constexpr extent enough = 4;
+  constexpr extent enough = 4, line = 64, page = 1024;
   if (nest.turns < worth_dividing) return {};
   auto const result    = static_cast<std::size_t>(nest.operands - 1);
-  auto const best_loop = [&](bool still, extent contiguous_grain) {
+  auto const best_loop = [&](bool still) {
     nest_division best;
     for (std::size_t i = 0; i < static_cast<std::size_t>(nest.rank); ++i) {
       if ((nest.stride[result][i] == 0) != still) continue;
-      bool contiguous = false;
-      for (std::size_t k = 0; k <= result; ++k) contiguous |= nest.stride[k][i] == 1;
-      extent const grain = contiguous ? contiguous_grain : 1, parts = parts_of(nest.size[i], grain, nest.turns);
+      extent grain = nest.stride[result][i] == 1 ? line : 1;
+      for (std::size_t k = 0; k < result; ++k)
+        if (nest.stride[k][i] == 1) grain = nest.reduces ? page : line;
+      extent const parts = parts_of(nest.size[i], grain, nest.turns);
       if (parts > best.parts) best = {i, parts, grain, still};
     }
     return best;
   };
-  auto const moving = best_loop(false, 64);
-  if (moving.parts >= enough || !nest.reduces || meshtf::detail::span_of(nest, result) > few_results) return moving;
-  auto const joined = best_loop(true, 1024);
+  auto const moving = best_loop(false);
+  extent const span = meshtf::detail::span_of(nest, result);
+  if (moving.parts >= enough || !nest.reduces || enough * span > partial_results) return moving;
+  auto joined  = best_loop(true);
+  joined.parts = std::min(joined.parts, partial_results / span);
   return joined.parts > moving.parts ? joined : moving;
 }
 
