@@ -24,7 +24,7 @@ void* noted(std::size_t n) {
   throw std::bad_alloc{};
 }
 
-struct height : dim<512> {};
+struct height : dim<128> {};
 struct width : dim<1536> {};
 struct columns : layout<two_by_two, split<width, cols>> {};   // rows hold the same
 struct lines : layout<two_by_two, split<height, rows>> {};
