@@ -2,7 +2,7 @@
 #pragma once
 
 #include <forward_list>
-#include <optional>
+#include <span>
 #include <type_traits>
 
 #include <meshtf/plan/reshard/reshard_plan.hpp>
@@ -75,40 +75,49 @@ constexpr axis_set axes_of_moves(reshard_steps const& steps) {
 template<auto const& From, auto const& To, class M>
 inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_sizes<M>);
 
-/// The moves of a value that owes `owed` and remains a sum over `riding`. A process remembers the moves that it planned.
-template<auto const& From, auto const& To, class M>
-reshard_steps const& remembered_moves(axis_set owed, axis_set riding) {
-  struct remembered {
+/// The moves of open values between two placements, as a process planned and remembers them.
+class planned_moves {
+public:
+  reshard_steps const& of(std::span<placed const> from, std::span<placed const> to, std::span<extent const> sizes, axis_set owed, axis_set riding) {
+    for (entry const& e : all_)
+      if (e.owed == owed && e.riding == riding) return e.steps;
+    all_.push_front({owed, riding, plan_reshard(from, to, owed, sizes, riding)});
+    return all_.front().steps;
+  }
+
+private:
+  struct entry {
     axis_set owed, riding;
     reshard_steps steps;
   };
-  static std::forward_list<remembered> all;  // a list, so references to its elements stay valid
-  for (remembered const& r : all)
-    if (r.owed == owed && r.riding == riding) return r.steps;
-  all.push_front({owed, riding, plan_reshard(From, To, owed, axis_sizes<M>, riding)});
-  return all.front().steps;
+  std::forward_list<entry> all_;  // a list, so references to its elements stay valid
+};
+
+/// The moves of a value that owes `owed` and remains a sum over `riding`.
+template<auto const& From, auto const& To, class M>
+reshard_steps const& remembered_moves(axis_set owed, axis_set riding) {
+  static planned_moves all;
+  return all.of(From, To, axis_sizes<M>, owed, riding);
 }
 
-/// Calls `use` with these moves.
+/// What `use` returns for these moves.
 template<auto const& From, auto const& To, class M, class F>
-constexpr void with_moves(axis_set owed, axis_set riding, F const& use) {
-  if ((owed | riding) == 0) use(moves_of_whole<From, To, M>);
-  else if (std::is_constant_evaluated()) use(plan_reshard(From, To, owed, axis_sizes<M>, riding));
-  else use(remembered_moves<From, To, M>(owed, riding));
+constexpr auto with_moves(axis_set owed, axis_set riding, F const& use) {
+  if ((owed | riding) == 0) return use(moves_of_whole<From, To, M>);
+  if (std::is_constant_evaluated()) return use(plan_reshard(From, To, owed, axis_sizes<M>, riding));
+  return use(remembered_moves<From, To, M>(owed, riding));
 }
 
 /// The same for an open sum. What it owes is added up by the moves, or before them if the moves can't do it. `steps` are those of a finished value.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   if (owed == 0) return relocated<Result>(x, steps);
-  std::optional<Result> z;
-  with_moves<Plan::from, Plan::to, typename L::mesh_type>(owed, 0, [&](reshard_steps const& joining) {
-    if (joining.fault.what == reshard_fault::none) z = relocated<Result>(x, joining);
+  return with_moves<Plan::from, Plan::to, typename L::mesh_type>(owed, 0, [&](reshard_steps const& joining) -> Result {
+    if (joining.fault.what == reshard_fault::none) return relocated<Result>(x, joining);
+    auto whole = x.without_slot();
+    finish_in_place(whole, owed);
+    return relocated<Result>(whole, steps);
   });
-  if (z) return *std::move(z);
-  auto whole = x.without_slot();
-  finish_in_place(whole, owed);
-  return relocated<Result>(whole, steps);
 }
 
 /// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `owed` is what x still owes as a partial value. `steps` are the moves of a
