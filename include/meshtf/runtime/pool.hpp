@@ -194,7 +194,7 @@ private:
 
   void cut_slab(std::size_t c);
 
-  /// A block is at least a 32nd of the memory taken so far, so that few blocks are taken, but at most 256 MiB unless more is asked for, so that
+  /// A block is at least a 64th of the memory taken so far, so that few blocks are taken, but at most 256 MiB unless more is asked for, so that
   /// little is wasted. If the system can, it lies directly below the newest one and becomes a part of it: pieces of memory that the program no longer
   /// needs then merge across both, and a large array need not wait for a block of its own.
   void take_block(std::size_t whole, std::size_t asked);
@@ -268,7 +268,7 @@ MESHTF_DEFINE void pool::cut_slab(std::size_t c) {
 }
 
 MESHTF_DEFINE void pool::take_block(std::size_t whole, std::size_t asked) {
-  std::size_t const wish = std::clamp(reserved_ / 32, 2 * huge_page, 128 * huge_page);
+  std::size_t const wish = std::clamp(reserved_ / 64, huge_page, 128 * huge_page);
   auto const bytes_for   = [=](std::size_t missing) { return (std::max(wish, missing) + huge_page - 1) / huge_page * huge_page; };
   piece const* const low = blocks_ == nullptr ? nullptr : reinterpret_cast<piece const*>(static_cast<std::byte*>(blocks_->start) + unit);
   std::size_t bytes      = bytes_for(whole - (low != nullptr && low->free ? low->bytes : 0));
