@@ -126,9 +126,21 @@ def original_contextual(q, k, v, table):
     return original_attend(q, k, v, mtf.gather(dense(q, table, "key", "buckets"), buckets, D["buckets"]))
 
 
+def of_segments(q, k, v, segments):  # and what comes later is not seen
+    hidden = (segments[:, :, None] != segments[:, None]) | (torch.arange(6)[:, None] < torch.arange(6))
+    return attend(q, k, v, torch.where(hidden, -math.inf, 0.0)[:, None])
+
+
+def original_of_segments(q, k, v, segments):
+    positions = [mtf.range(q.mesh, D[d], tf.int32) for d in ("length", "memory")]
+    visible = mtf.logical_and(mtf.equal(segments, mtf.rename_dimension(segments, "length", "memory")), mtf.greater_equal(*positions))
+    return original_attend(q, k, v, (1 - mtf.cast(visible, tf.float64)) * -1e9)
+
+
 case("attention", "q k v", attend, original_attend)
 case("multi_query", "q one", lambda q, k: attend(q, k[:, :, None].expand(4, 6, 2, 4), k[:, :, None].expand(4, 6, 2, 4)),
      lambda q, k: original_attend(q, k, k))
+case("attention_of_segments", "q k v segments", of_segments, original_of_segments)
 case("contextual", "q k v of_buckets", contextual, original_contextual)
 
 if __name__ == "__main__":

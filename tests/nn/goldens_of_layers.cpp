@@ -134,6 +134,10 @@ void compare_attention() {
   operand const of_k{"k", k};
   operand const of_v{"v", v};
   compare("attention", attention<length, memory, key>(q, k, v, {.scale = 1}), of_q, of_k, of_v);
+  auto const here  = golden().tensor<int, L, batch, length>(m, "segments");
+  auto const there = rename<length, memory>(here);
+  compare("attention_of_segments", attention<length, memory, key>(q, k, v, with_segments(here, there), {.causal = true, .scale = 1}), of_q, of_k,
+          of_v);
   operand const of_one{"one", one};  // keys that are values
   compare("multi_query", attention<length, memory, key>(q, one, one, {.scale = 1}), of_q, of_one);
   nn::contextual_bias<double, L, heads, key, buckets, length, memory> bias{m, zeros{}};
