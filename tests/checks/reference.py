@@ -5,7 +5,8 @@ reference.py --check   is the page what the headers say, and has every public na
 reference.py --write   writes the page
 
 Public is what stands in namespace meshtf or meshtf::nn at the beginning of a line; namespaces for the library itself (detail, task, kernel and others) are
-left out. A declaration belongs to the comment of `///` lines above it; an overload without one, to the first of its name in its file.
+left out. A declaration belongs to the comment of `///` lines above it; an overload without one, to the first of its name in its file. A block of `///`
+lines with an empty line below it is said of each function that follows, up to the next such block or a line of `// ----`.
 """
 import re
 import sys
@@ -98,26 +99,43 @@ def members(body, public):
     return out
 
 
-def entries(path):
-    """[(name, signature, comment lines, lines of members)] of the public declarations in a header."""
-    found, comment, spaces, seen = [], [], [], set()
+def is_lost_text(lines, i):
+    """Does a block of `//` lines that ends here stand before the comment of a declaration, with an empty line between? A line of `// ----` is a heading."""
+    if not re.match(r"//(?!/)", lines[i]) or lines[i + 1 : i + 2] != [""] or not "".join(lines[i + 2 : i + 3]).startswith("///"):
+        return False
+    return not lines[i].startswith("// ----")
+
+
+def too_short(comment, before):
+    """Does it only point at a neighbour, as "Both." does, or "The same ..." where nothing stands before?"""
+    return len(" ".join(comment).split()) < 2 or (comment[0].startswith("The same") and not before)
+
+
+def entries(path, lost):
+    """[(name, signature, comment lines, lines of members)] of the public declarations in a header. `lost`: what the page would not say is put there."""
+    found, comment, shared, spaces, seen = [], [], [], [], set()
     lines = path.read_text().splitlines()
     i = 0
     while i < len(lines):
         line = lines[i]
         if (match := re.match(r"(?:inline )?namespace\b *([\w:]*)", line)) and line.count("{") > line.count("}"):
             spaces.append(match[1])
-            comment = []
+            comment, shared = [], []
         elif re.match(r"}\s*// namespace", line):
             if not spaces:
                 sys.exit(f"{path}:{i + 1}: this closes a namespace that was not seen to open")
             spaces.pop()
-            comment = []
+            comment, shared = [], []
         elif line.startswith("///"):
             comment.append(line[4:])
         elif line.strip() == "" or line.startswith(("//", "#", "}", " ", "static_assert", "MESHTF_", "extern", "{", "namespace")):
-            if line.strip() != "" or comment:
-                comment = [] if line.strip() != "" else comment
+            if line.strip() == "" and comment:
+                shared = comment
+            if is_lost_text(lines, i) and spaces and not set(spaces) & of_the_library:
+                lost.append(f"{path.relative_to(root)}:{i + 1}: this is said of what follows, but `//` is not in the reference: write `///`")
+            if line.startswith("// ----"):
+                shared = []
+            comment = []
         elif spaces and not set(spaces) & of_the_library:
             declaration = line
 
@@ -136,7 +154,9 @@ def entries(path):
             forward = "{" not in declaration and re.search(r"\b(struct|class)\s+\w+\s*$", signature)
             if name and (comment or not forward):
                 if comment or name not in seen:
-                    found.append((name, signature, comment, body))
+                    if comment and too_short(comment, found):
+                        lost.append(f"{path.relative_to(root)}: {name} is said to be \"{comment[0]}\", which tells a reader of the reference nothing")
+                    found.append((name, signature, comment + ([""] + shared if comment and shared else []), body))
                 elif found:
                     same = next(e for e in reversed(found) if e[0] == name)
                     found[found.index(same)] = (name, same[1] + "\n" + signature, same[2], same[3])
@@ -171,11 +191,11 @@ def text():
     verdicts = verdict_names()
     out = ["# Reference", "", "Every public name, and the public members of classes, made by tests/checks/reference.py from the headers, whose comments these are. An operation's comment says what it",
            "computes, what it sends, what its gradient is, and which errors it knows. Files are in `include/meshtf/`. Verdicts are in [errors.md](errors.md) too, with the compilers' words.", ""]
-    missing = []
+    missing, lost = [], []
     for room, title in rooms:
         out += [f"## {title}", ""]
         for path in sorted((root / "include/meshtf" / room).rglob("*.hpp")):
-            all_of_it = [] if str(path).endswith(stand_in) else entries(path)
+            all_of_it = [] if str(path).endswith(stand_in) else entries(path, lost if room != "plan" else [])
             if room == "plan":  # the rules themselves are for those who work on the library
                 all_of_it = [e for e in all_of_it if re.search(r"\bstruct \w+( \{\})?$", e[1]) and e[2] and e[0] in verdicts]
             if not all_of_it:
@@ -198,7 +218,7 @@ def text():
                 out.append("")
                 if body and room != "plan":
                     out += ["Members:", "", "```c++"] + body + ["```", ""]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n", missing
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).rstrip() + "\n", [m + " has no comment" for m in missing] + lost
 
 
 def main():
@@ -206,7 +226,7 @@ def main():
         sys.exit(__doc__)
     made, missing = text()
     for m in missing:
-        print(f"{m} has no comment")
+        print(m)
     if sys.argv[1] == "--write":
         page.write_text(made)
     elif not page.exists() or page.read_text() != made:

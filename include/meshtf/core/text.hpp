@@ -58,7 +58,7 @@ struct fixed_text {
 /// A number as text.
 using short_text = fixed_text<63>;
 
-/// 1234567.
+/// A number as text: "1234567".
 constexpr short_text number_text(extent n) {
   char reversed[32]{};
   std::size_t count = 0;
@@ -74,7 +74,7 @@ constexpr short_text number_text(extent n) {
   return text;
 }
 
-/// 1,234,567.
+/// A number as text, with commas between thousands: "1,234,567".
 constexpr short_text thousands_text(extent n) {
   short_text const plain = number_text(n);
   short_text text;

@@ -18,6 +18,8 @@ std::array<T, 6> compared(T x, T y) {
   auto& m = processes<single>();
   tensor<T, alone> a{m}, b{m};
   *a.data() = x, *b.data() = y;
+  static_assert(std::same_as<decltype(less(a, b)), tensor<T, alone>> && std::same_as<decltype(logical_not(a)), tensor<T, alone>> &&
+                std::same_as<decltype(any(a)), tensor<T, alone>>);
   return {less(a, b).value(),          less_equal(a, b).value(), greater(a, b).value(),
           greater_equal(a, b).value(), equal(a, b).value(),      not_equal(a, b).value()};
 }

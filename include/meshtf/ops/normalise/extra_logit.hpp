@@ -9,9 +9,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-// The extra logit is a number, or a tensor whose dimensions `x` has too, but none of `Along...`: for instance one for each head, learned so that a
-// head may attend to nothing. Each is a composition of operations, which are priced one by one: `logsumexp`, which sends two messages where a
-// dimension in `Along...` is split, and `logaddexp`. The extra logit gets its gradient, unlike in Mesh TensorFlow; give `stop_gradient(e)` for none.
+/// The extra logit is a number, or a tensor whose dimensions `x` has too, but none of `Along...`: for instance one for each head, learned so that a
+/// head may attend to nothing. Each is a composition of operations, which are priced one by one: `logsumexp`, which sends two messages where a
+/// dimension in `Along...` is split, and `logaddexp`. The extra logit gets its gradient, unlike in Mesh TensorFlow; give `stop_gradient(e)` for none.
 
 /// log(exp(extra) + sum(exp(x))) over `Along...`.
 template<Dimension... Along, detail::FloatingOperand X, detail::OperandOrNumber E>

@@ -108,11 +108,11 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
 
 }  // namespace detail
 
-// ---- two operands, broadcast to one another by the names of their dimensions. If one has all dimensions of the other, the result has its order (the
-// left's if both have the same dimensions). If they share none, the result has the left's dimensions, then the right's. Otherwise write
-// broadcast<D...>(x). Nothing is sent; a gradient owes the axes of the dimensions that its operand lacks. Two open sums add up to one over the axes
-// of both. An open sum times a tensor, or divided by one, stays open; the tensor's gradient is then computed from an open sum and owes the same axes.
-// Source of the rules for open sums: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
+/// Two operands are broadcast to one another by the names of their dimensions. If one has all dimensions of the other, the result has its order (the
+/// left's if both have the same dimensions). If they share none, the result has the left's dimensions, then the right's. Otherwise write
+/// broadcast<D...>(x). Nothing is sent; a gradient owes the axes of the dimensions that its operand lacks. Two open sums add up to one over the axes
+/// of both. An open sum times a tensor, or divided by one, stays open; the tensor's gradient is then computed from an open sum and owes the same axes.
+/// Source of the rules for open sums: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
 
 /// x + y, element by element; of open sums an open sum.
 template<detail::Operand X, detail::Operand Y>
@@ -189,7 +189,7 @@ constexpr auto operator/(X const& p, Y const& q) {
 
 // ---- one operand, and a number
 
-/// -x.
+/// The negated elements; of an open sum an open sum.
 template<detail::Operand X>
 constexpr auto operator-(X const& x) {
   return detail::linearly<algebra::use::negated>(

@@ -70,46 +70,46 @@ constexpr auto compared(char const* name, std::source_location at, X const& x, Y
 
 }  // namespace detail
 
-// Each gives 1 where it is true and 0 where it is not, in the operands' element type, so the result can be summed, multiplied and given to
-// `where`. The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent.
-// No gradient. With NaN only not_equal is true.
+/// Each gives 1 where it is true and 0 where it is not, in the operands' element type, so the result can be summed, multiplied and given to
+/// `where`. The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent.
+/// No gradient. With NaN only not_equal is true.
 
-/// x < y, element by element, of tensors or of a tensor and a number: a tensor of bools.
+/// x < y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto less(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   return detail::compared<function::less>("less", at, x, y);
 }
 
-/// x <= y, element by element, of tensors or of a tensor and a number: a tensor of bools.
+/// x <= y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto less_equal(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   return detail::compared<function::less_equal>("less_equal", at, x, y);
 }
 
-/// x > y, element by element, of tensors or of a tensor and a number: a tensor of bools.
+/// x > y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto greater(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   return detail::compared<function::greater>("greater", at, x, y);
 }
 
-/// x >= y, element by element, of tensors or of a tensor and a number: a tensor of bools.
+/// x >= y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto greater_equal(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   return detail::compared<function::greater_equal>("greater_equal", at, x, y);
 }
 
-/// x == y, element by element, of tensors or of a tensor and a number: a tensor of bools.
+/// x == y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto equal(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   return detail::compared<function::equal>("equal", at, x, y);
 }
 
-/// x != y, element by element, of tensors or of a tensor and a number: a tensor of bools.
+/// x != y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto not_equal(X const& x, Y const& y, std::source_location at = std::source_location::current()) {

@@ -37,8 +37,8 @@ struct modulo : of_numbers<2> {
 
 }  // namespace function
 
-// The operands are two tensors of integers, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent. No
-// gradient.
+/// The operands are two tensors of integers, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent. No
+/// gradient.
 
 /// The quotient, rounded down: floor_divide(-7, 2) is -4. By 0 it is 0, as in NumPy.
 template<class X, class Y>

@@ -44,8 +44,8 @@ struct logical_not : of_elements<1> {
 
 }  // namespace function
 
-// Each gives 1 where it is true and 0 where it is not, in the operands' element type, as comparisons do, so it takes their results and tensors of
-// bool. An element is true if it is not 0; NaN is true. Two operands are broadcast to one another. Nothing is sent. No gradient.
+/// Each gives 1 where it is true and 0 where it is not, in the operands' element type, as comparisons do, so it takes their results and tensors of
+/// bool. An element is true if it is not 0; NaN is true. Two operands are broadcast to one another. Nothing is sent. No gradient.
 
 /// Whether both are true.
 template<class X, class Y>

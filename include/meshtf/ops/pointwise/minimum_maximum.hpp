@@ -56,9 +56,9 @@ MESHTF_COMPILE_MAP(2, function::maximum)
 MESHTF_COMPILE_MAP_AND_SUM(3, function::where_greater)
 MESHTF_COMPILE_MAP_AND_SUM(3, function::where_less)
 
-// The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. NaN if either is NaN. Nothing is
-// sent. Gradient: dz goes to the operand that was chosen. Where both are equal each gets half of it, as in PyTorch and JAX, also where the other is a
-// number; where one is NaN neither gets any. It owes the axes of the dimensions that its operand lacks.
+/// The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. NaN if either is NaN. Nothing is
+/// sent. Gradient: dz goes to the operand that was chosen. Where both are equal each gets half of it, as in PyTorch and JAX, also where the other is a
+/// number; where one is NaN neither gets any. It owes the axes of the dimensions that its operand lacks.
 
 /// The smaller of the two.
 template<class X, class Y>

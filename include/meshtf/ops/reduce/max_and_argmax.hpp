@@ -79,13 +79,13 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
 
 }  // namespace detail
 
-// For each element of the other dimensions, an extreme along `Along` and its index, or that of the first of several; a NaN is taken for the extreme.
-//
-//     auto const [value, index] = max_and_argmax<vocab>(logits);
-//
-// The index is an int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: one
-// joins the extremes, the other takes the smallest index that has them. Gradient: dz of the value goes to the element at the index, and to no other
-// that equals it; it sends and owes nothing. The index has none.
+/// For each element of the other dimensions, an extreme along `Along` and its index, or that of the first of several; a NaN is taken for the extreme.
+///
+///     auto const [value, index] = max_and_argmax<vocab>(logits);
+///
+/// The index is an int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: one
+/// joins the extremes, the other takes the smallest index that has them. Gradient: dz of the value goes to the element at the index, and to no other
+/// that equals it; it sends and owes nothing. The index has none.
 
 /// The largest element along `Along` and its index.
 template<Dimension Along, detail::NumberOperand X>

@@ -59,12 +59,12 @@ constexpr auto sorted(char const* name, std::source_location at, X const& operan
 
 }  // namespace detail
 
-// The elements along `Along` from the smallest to the largest; `{.descending = true}` from the largest to the smallest.
-//
-//     auto const [value, index] = sort_and_argsort<length>(scores, {.descending = true});
-//
-// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along` has at most 2^31 elements. `Along` is
-// whole under the layout. Local. Gradient: dz goes back to where the elements came from, and owes nothing; the index has none.
+/// The order is from the smallest to the largest; with `{.descending = true}` it is from the largest to the smallest.
+///
+///     auto const [value, index] = sort_and_argsort<length>(scores, {.descending = true});
+///
+/// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along` has at most 2^31 elements. `Along` is
+/// whole under the layout. Local. Gradient: dz goes back to where the elements came from, and owes nothing; the index has none.
 
 /// The elements along `Along` in order.
 template<Dimension Along, detail::NumberOperand X>
@@ -93,7 +93,7 @@ constexpr auto argsort(X const& x, ordering how = {}, std::source_location at = 
   }
 }
 
-/// Both.
+/// The elements along `Along` in order, and their indices: `.value` and `.index`.
 template<Dimension Along, detail::NumberOperand X>
 constexpr auto sort_and_argsort(X const& x, ordering how = {}, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
