@@ -39,7 +39,12 @@ struct by_hand {
   void step(double const* g, int t, adafactor const& o) {
     std::vector<double> g2(w.size()), x(g, g + w.size());
     for (std::size_t i = 0; i < w.size(); ++i) g2[i] = g[i] * g[i] + o.epsilon1;
-    double const rho = 1 - std::pow(t + 1, -0.8);
+    double rho = 1 - std::pow(t + 1, -0.8);
+    if (o.beta2 > 0) {  // weights beta2^0, beta2^1, ... of the last square, the one before it and so on, which add up to 1
+      double earlier = 0;
+      for (int i = 1; i <= t; ++i) earlier += std::pow(o.beta2, i);
+      rho = earlier / (1 + earlier);
+    }
     double const lr  = o.rate < 0 ? std::min(1 / std::sqrt(t + 1), 0.01) * (o.scaled_by_weights ? 1 : 0.05) : o.rate;
     double const by  = o.scaled_by_weights ? lr * std::max(rms(w), o.epsilon2) : lr;
     auto const blend = [rho](std::vector<double>& v, std::vector<double> const& now) {
@@ -127,6 +132,10 @@ TEST_CASE("Adafactor steps as its formula does, with and without factors") {
     averaged.scaled_by_weights = false;
     averaged.threshold         = 0.5;
     check_formula(std::move(averaged));
+    adafactor as_adam;
+    as_adam.least_factored = least;
+    as_adam.beta2          = 0.9;
+    check_formula(std::move(as_adam));
   }
 }
 
