@@ -5,10 +5,12 @@
 //   //= ORIGINAL || PYTORCH || JAX   the lines there, of which some may be missing, on as many lines as they need; below them the line here
 // Run:    examples/processes 4 build/release/examples/from_mesh_tensorflow
 // Prints: that every line has run, and a loss.
+#include <cstdint>
 #include <cstdio>
 #include <source_location>
 
 #include <meshtf/meshtf.hpp>
+#include <meshtf/search/search.hpp>
 
 using namespace meshtf;
 
@@ -29,6 +31,20 @@ struct key : dim<3> {};
 //= mtf.Shape([batch, length, model])
 using sequence = shape<batch, length, model>;
 
+//= shape.size, shape.ndims, length in shape.dims || x.numel(), x.ndim || x.size, x.ndim
+static_assert(sequence::size == 8 * 4 * 12 && sequence::rank == 3 && sequence::has<length>);
+
+//= mtf.Shape([batch, length]) + model, shape - length
+static_assert(std::same_as<united<shape<batch, length>, shape<model>>, sequence> &&
+              std::same_as<without<sequence, shape<length>>, shape<batch, model>>);
+
+//= shape.rename_dimension("length", "longer"), shape.resize_dimension("length", 6)
+struct longer : dim<6> {};
+using longer_sequence = replaced<sequence, length, shape<longer>>;
+
+//= mtf.combined_dimension([heads, key])
+struct all_keys : dim<heads::size * key::size> {};
+
 //= mesh_shape = "rows:2;cols:2" ||
 //= init_device_mesh("cpu", (2, 2), mesh_dim_names=("rows", "cols")) ||
 //= jax.make_mesh((2, 2), ("rows", "cols"))
@@ -43,6 +59,9 @@ struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<heads
 
 struct by_length : layout<grid, split<length, rows>> {};
 struct whole : layout<grid> {};
+struct processes : axis<4> {};
+struct line : mesh<processes> {};
+struct by_line : layout<line, split<batch, processes>> {};
 
 //= layout_rules.tensor_layout(shape, mesh_shape), which raises
 static_assert(accepted<placement_verdict<mixed, batch, hidden>>);
@@ -71,12 +90,22 @@ struct product_of_two {
 //= jax.jit(f).lower(x).cost_analysis()
 static_assert(dry_run<product_of_two, mixed>().flops() == 2 * 4 * 12 * 8);
 
+//= an mtf.Operation before it is lowered, and where it is refused
+using product_plan = einsum_plan<mixed, shape<batch, hidden>, shape<batch, model>, shape<model, hidden>>;
+static_assert(accepted<product_plan::verdict>);
+
+//= operation.lower(lowering): the local operation and its allreduce
+static_assert(product_plan::local.m == 4 && product_plan::local.n == 8 && product_plan::local.k == 12 && product_plan::finished_over == 0);
+
+//= mtf.Lowering(graph, {mesh: mesh_impl}), for each kind of mesh_impl || || jax.jit(f).lower(x)
+static_assert(std::same_as<machine<mixed>, process_mesh<grid>> && std::same_as<machine<dry<mixed>>, ledger<grid>>);
+
 //# Values
 void values(process_mesh<grid>& m) {
   using L            = mixed;
   auto const numbers = xt::xarray<float>::from_shape({8, 12});
 
-  //= mtf.import_tf_tensor(mesh, array, shape) || torch.from_numpy(array) || jax.device_put(array, sharding)
+  //= mtf.import_tf_tensor(mesh, array, shape), mesh_impl.make_slices || torch.from_numpy(array) || jax.device_put(array, sharding)
   auto const x = from_global<float, L, batch, model>(m, numbers);
 
   //= mtf.import_fully_replicated(mesh, array, shape) || distribute_tensor(x, mesh, [Replicate()]) || jax.device_put(array, replicated)
@@ -85,8 +114,19 @@ void values(process_mesh<grid>& m) {
   //= mtf.anonymize(x) || x.full_tensor() || lax.with_sharding_constraint(x, replicated)
   auto const on_all = reshard<whole>(x);
 
-  //= lowering.export_to_tf_tensor(x) || x.full_tensor().numpy() || np.asarray(x)
+  //= lowering.export_to_tf_tensor(x), mesh_impl.combine_slices || x.full_tensor().numpy() || np.asarray(x)
   auto const all = to_global(x);
+
+  //= mtf.import_laid_out_tensor(mesh, slices, shape) || DTensor.from_local(part, mesh, placements) || jax.make_array_from_process_local_data
+  tensor<float, L, batch, model> laid_out{m};
+  laid_out.local() = xt::ones<float>({4, 12});
+
+  //= mtf.import_tf_tensor(another_mesh, lowering.export_to_tf_tensor(x), shape)
+  process_mesh<line> another{m.world()};
+  auto const there = from_global<float, by_line, batch, model>(another, to_global(x));
+
+  //= mtf.Graph(), graph.operations: what is kept of them until backward
+  [[maybe_unused]] bool const nothing_to_differentiate = m.tape_is_empty();
 
   //= mtf.get_variable(mesh, "w", shape, initializer=tf.random_normal_initializer()) ||
   //= nn.Parameter(torch.randn(12, 16)) ||
@@ -113,13 +153,27 @@ void values(process_mesh<grid>& m) {
   //= x * random.bernoulli(key, 0.9, x.shape) / 0.9
   auto const dropped = dropout(x, 0.1, {.seed = 4});
 
+  //= mtf.dropout(x, is_training, rate=0.1, noise_shape=[batch]) ||
+  //= x * F.dropout(torch.ones(8, 1), 0.1) ||
+  //= nnx.Dropout(0.1, broadcast_dims=(1,), rngs=rngs)(x)
+  auto const dropped_whole = x * dropout(tensor<float, L, batch>{m} + 1, 0.1, {.seed = 6});
+
   //= mtf.stop_gradient(x) || x.detach() || lax.stop_gradient(x)
   auto const fixed = stop_gradient(x);
 
-  //= mtf.pnum_to_processor_coordinates(mesh_shape, pnum), mtf.processor_groups(mesh_shape, ["rows"]) ||
-  //= mesh.get_coordinate(), mesh.get_group("rows") ||
-  //= lax.axis_index("rows"), an axis name
-  [[maybe_unused]] extent const row = m.coordinate<rows>();  // of this process; a collective names its axes, and groups follow
+  //= mtf.pnum_to_processor_coordinates(mesh_shape, pnum), mesh_impl.laid_out_pcoord(mesh_axis) ||
+  //= mesh.get_coordinate() ||
+  //= lax.axis_index("rows")
+  [[maybe_unused]] extent const row = m.coordinate<rows>(), column = m.coordinate<cols>();
+
+  //= mtf.processor_coordinates_to_pnum(mesh_shape, [row, column]), mesh_impl.laid_out_pnum() || mesh.get_rank() || jax.process_index()
+  [[maybe_unused]] bool const is_row_major = m.rank() == row * cols::size + column;
+
+  //= mtf.processor_groups(mesh_shape, ["rows"]), mtf.pnum_to_group(mesh_shape, ["rows"], pnum) || mesh.get_group("rows") || an axis name
+  [[maybe_unused]] MPI_Comm const group_of_this_process = m.along<rows>();
+
+  //= mesh_impl.laid_out_slice_num(shape) || || sharding.devices_indices_map(shape)
+  [[maybe_unused]] extent const part = m.place().part_of(placed_under<L, batch>.over);
 
   //= mtf.assign(variable, value) || w.data.copy_(value) || w = value
   w = random_normal<float, L, model, hidden>(m, {.seed = 5});
@@ -176,6 +230,15 @@ void pointwise(process_mesh<grid>& m) {
 
   //= mtf.gelu(x) || F.gelu(x, approximate="tanh") || jax.nn.gelu(x)
   auto const ge = gelu(x);
+
+  //= || F.gelu(x) || jax.nn.gelu(x, approximate=False)
+  auto const exact = gelu_erf(x);
+
+  //= mtf.minimum(mtf.maximum(x, 0.6), 1.5) || x.clamp(0.6, 1.5) || jnp.clip(x, 0.6, 1.5)
+  auto const clamped = clamp(x, 0.6, 1.5);
+
+  //= || x.floor(), x.ceil(), x.round() || jnp.floor(x), jnp.ceil(x), jnp.round(x)
+  auto const down = floor(x), up = ceil(x), nearest = round(x);
 
   //= mtf.abs(x), mtf.sign(x), mtf.negative(x) || x.abs(), x.sign(), -x || jnp.abs(x), jnp.sign(x), -x
   auto const ab = abs(x), si = sign(x), ne = -x;
@@ -239,6 +302,10 @@ void reductions(process_mesh<grid>& m) {
   //= x.max(-1), x.min(-1)
   auto const most = max<hidden>(x), least = min<hidden>(x);
 
+  //= || x.var(-1, correction=0), torch.linalg.vector_norm(x, dim=-1), x.prod(-1) ||
+  //= x.var(-1), jnp.linalg.norm(x, axis=-1), x.prod(-1)
+  auto const spread = variance<hidden>(x), size = l2_norm<hidden>(x), all_multiplied = product<hidden>(x);
+
   //= mtf.reduce_all(b), mtf.reduce_any(b) || b.all(), b.any() || b.all(), b.any()
   auto const every = all(b), some = any(b);
 
@@ -254,6 +321,9 @@ void reductions(process_mesh<grid>& m) {
 
   //= mtf.nth_smallest_element(y, 2, model) || y.kthvalue(3, 1) || jnp.sort(y, 1)[:, 2]
   auto const third = nth_element<model, 2>(random_uniform<float, L, batch, model>(m, {.seed = 3})).value;
+
+  //= mtf.nth_largest_element(y, 2, model) || y.kthvalue(10, 1) || jnp.sort(y, 1)[:, -3]
+  auto const third_largest = nth_element<model, 2>(random_uniform<float, L, batch, model>(m, {.seed = 3}), {.descending = true}).value;
 
   //= tf.sort, tf.argsort by slicewise || y.sort(1), y.argsort(1) || jnp.sort(y, 1), jnp.argsort(y, 1)
   auto const y        = random_uniform<float, L, batch, model>(m, {.seed = 2});
@@ -412,6 +482,16 @@ void shapes(process_mesh<grid>& m) {
   //= mtf.gather(table, ids, vocab) || table[ids], F.embedding(ids, table) || table[ids]
   auto const rows_of_table = gather<vocab>(table, ids);
 
+  //= mtf.gather(x, places, length), whose ids share batch with x ||
+  //= x.take_along_dim(places[..., None], 1) ||
+  //= jnp.take_along_axis(x, places[..., None], 1)
+  struct pick : dim<2> {};
+  auto const places = iota<int, L, pick>(m) + tensor<int, L, batch, pick>{m};
+  auto const picked = gather<length>(x, places);
+
+  //= || x.scatter(1, places[..., None].expand(-1, -1, 16), picked) || jax.vmap(lambda a, p, b: a.at[p].set(b))(x, places, picked)
+  auto const put_back = scatter<length>(x, places, picked);
+
   //= mtf.one_hot(ids, vocab) || F.one_hot(ids, 16) || jax.nn.one_hot(ids, 16)
   auto const hot = one_hot<vocab, float>(ids);
 
@@ -449,7 +529,7 @@ void shapes(process_mesh<grid>& m) {
   //= lax.conv_transpose(z, w, (1,), "SAME")
   auto const spread_again = conv_transpose<window<length, three>, hidden, model>(convolved, filter);
 
-  //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the layout's || F.conv2d || lax.conv
+  //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the layout's; mtf.layers.conv3d has a window more || F.conv2d || lax.conv
   struct height : dim<4> {};
   struct width : dim<4> {};
   struct k_h : dim<3> {};
@@ -503,13 +583,40 @@ void shapes(process_mesh<grid>& m) {
   auto const running = cumsum<length>(x);
 }
 
+//# Between processes
+constexpr auto moved = dry_run<mixed>([]<Layout L>(machine<L>& m) {
+  tensor<float, L, batch, length, model> const x{m};
+
+  //= mesh_impl.alltoall(x, rows, split_axis=1, concat_axis=0) || dist.all_to_all_single || lax.all_to_all(x, "rows", 1, 0)
+  auto const by_length_now = reshard<by_length>(x);
+
+  //= mesh_impl.allconcat(x, rows, concat_axis=1) || dist.all_gather_into_tensor || lax.all_gather(x, "rows", axis=1)
+  auto const on_all = reshard<whole>(by_length_now);
+
+  //= mesh_impl.allsplit(x, rows, split_axis=0) || each process takes its part || each process takes its part
+  auto const by_batch_again = reshard<mixed>(on_all);
+
+  //= mesh_impl.allreduce(x, [rows], "SUM"), where the parts of batch have been summed || dist.all_reduce(x) || lax.psum(x, "rows")
+  auto const total = sum<batch>(x);
+
+  //= mesh_impl.allreduce(x, [rows], "MAX") || dist.all_reduce(x, ReduceOp.MAX) || lax.pmax(x, "rows")
+  auto const most = max<batch>(x);
+
+  //= mesh_impl.shift_by_n_processors(x, rows, 1, wrap=True), mesh_impl.receive(x, rows, source_pcoord) ||
+  //= dist.batch_isend_irecv ||
+  //= lax.ppermute(x, "rows", [(0, 1), (1, 0)])
+  auto const from_the_process_before = roll<batch>(x, placed_under<mixed, batch>.room());
+});
+static_assert(moved.calls<collective::all_to_all>() == 1 && moved.calls<collective::all_gather>() == 1);
+static_assert(moved.calls<collective::all_reduce>() == 2 && moved.calls<collective::neighbours>() == 1 && moved.calls() == 5);
+
 //# Functions of one's own
 void functions(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
   parameter<float, L, hidden> w{m, normal{.seed = 2}};
 
-  //= mtf.recompute_grad(f, [x]) || torch.utils.checkpoint.checkpoint(f, x) || jax.checkpoint(f)(x)
+  //= mtf.recompute_grad(f, [x]), transformer.LayerStack(recompute_grads=True) || torch.utils.checkpoint.checkpoint(f, x) || jax.checkpoint(f)(x)
   auto const y = recompute([&](auto const& v) { return tanh(v * w); }, x);
 
   //= mtf.custom_gradient(f, grad_f, [x]) || torch.autograd.Function || jax.custom_vjp
@@ -517,6 +624,16 @@ void functions(process_mesh<grid>& m) {
 
   //= mtf.slicewise(f, [x], output_shape, dtype, splittable_dims=[batch, hidden]) || DTensor's local_map || shard_map
   auto const mine = slicewise<shape<batch, hidden>, splittable<batch, hidden>>([](auto&& z, auto const& v) { z = xt::exp(v); }, x);
+
+  //= mtf.slicewise(f, [x], ..., grad_function=grad_f), mtf.GenericGradOperation || DTensor's local_map of a torch.autograd.Function ||
+  //= shard_map of a jax.custom_vjp
+  auto const mine_too = slicewise<shape<batch, hidden>, splittable<batch, hidden>>([](auto&& z, auto const& v) { z = xt::exp(v); },
+                                                                                   [](auto const& dz, auto const& v) { return dz * exp(v); }, x);
+
+  //= mtf.gradients([y], [w], grad_ys=[dy]) || y.backward(dy) || jax.vjp(f, w)[1](dy)
+  auto const dy = random_uniform<float, L, batch, hidden>(m, {.seed = 3});
+  backward(sum(y * dy));
+  auto const dw = finish(gradient(w));
 }
 
 //# Loops
@@ -528,6 +645,11 @@ void loops(process_mesh<grid>& m) {
   //= lax.while_loop(lambda x: x.mean() < 3, lambda x: x + 1, x)
   auto x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
   while (same_on_all(mean(x), 3) < 3) x = x + 1;
+
+  //= mtf.while_loop(cond, body, [x], has_accumulators=True), whose allreduce comes after the loop
+  auto total = partial_einsum<batch>(x, x);
+  for (int turn = 1; turn < 3; ++turn) total = total + partial_einsum<batch>(x, x);
+  auto const added_up_once = finish(total);
 }
 
 //# Layers
@@ -594,26 +716,71 @@ struct optimizers {
   //= mtf.optimize.SgdOptimizer(0.1) || torch.optim.SGD(net.parameters(), 0.1) || optax.sgd(0.1)
   sgd plain{0.1};
 
-  //= mtf.optimize.AdafactorOptimizer(learning_rate=1e-2)
+  //= mtf.optimize.AdafactorOptimizer(learning_rate=1e-2) || torch.optim.Adafactor(net.parameters(), 1e-2) || optax.adafactor(1e-2)
   adafactor factored{1e-2};
 
   //= mtf.optimize.MomentumOptimizer(0.1, 0.9) || torch.optim.SGD(net.parameters(), 0.1, 0.9) || optax.sgd(0.1, 0.9)
   momentum heavy{0.1, 0.9};
 
-  //= mtf.optimize.AdamWeightDecayOptimizer(1e-3)
-  adamw uncorrected{1e-3};
-  constexpr optimizers() { uncorrected.bias_correction = false; }
-
   //= no counterpart || torch.optim.AdamW(net.parameters(), 1e-3) || optax.adamw(1e-3, weight_decay=0.01)
   adamw decaying{1e-3};
+
+  //= || a package of its own || optax.lion(1e-4), optax.lamb(1e-3)
+  lion by_signs{1e-4};
+  lamb by_layers{1e-3};
+
+  //= || swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999)) || optax.incremental_update(w, average, 1 - 0.999)
+  averaged<adamw> smoothed{0.999, 1e-3};
+
+  //= || lr_scheduler.SequentialLR of LinearLR and CosineAnnealingLR || optax.warmup_cosine_decay_schedule(0, 1e-3, 100, 5000, 1e-4)
+  warmup_cosine schedule{.peak = 1e-3, .warmup_steps = 100, .total_steps = 5000, .floor = 1e-4};
 };
 
-//= mtf.serialize_training_step(features, model_fn, batch, 4) ||
-//= for part in x.chunk(4): (loss(part) / 4).backward() || lax.scan over parts, the gradients added up
-template<class Net, class X>
-auto loss_in_parts(Net const& net, X const& x) {
+void settings(training<mixed>& t, extent step) {
+  optimizers all;
+
+  //= mtf.optimize.AdamWeightDecayOptimizer(1e-3)
+  adamw uncorrected{1e-3};
+  uncorrected.bias_correction = false;
+
+  //= mtf.optimize.AdafactorOptimizer(decay_rate=mtf.optimize.adafactor_decay_rate_adam(0.99))
+  adafactor decaying_as_adam;
+  decaying_as_adam.beta2 = 0.99;
+
+  //= || scheduler.step() || a schedule in the place of the rate
+  t.opt.rate = all.schedule(step);
+
+  //= mtf.optimize.AdamWeightDecayOptimizer(exclude_from_weight_decay=["norm"]) || {"params": norm.parameters(), "weight_decay": 0} || optax.masked
+  t.opt.treat(parameters(t.net.norm), {.decays = false});
+
+  //= graph.make_variables_untrainable([w]) || w.requires_grad_(False) || optax.set_to_zero() for these
+  t.opt.treat(parameters(t.net.positions.table), {.frozen = true});
+
+  //= mtf.optimize.SgdMultiLROptimizer, AdamWithDecayMultiLROptimizer || {"params": tokens.parameters(), "lr": 1e-4} || optax.multi_transform
+  t.opt.treat(parameters(t.net.tokens), {.rate = 0.1});
+}
+
+void micro_batches(process_mesh<grid>& m) {
+  //= mtf.serialize_training_step(features, model_fn, batch, 4) ||
+  //= for part in x.chunk(4): (loss(part) / 4).backward() ||
+  //= lax.scan over parts, the gradients added up
   struct quarter : dim<2> {};
-  return accumulate<4>([&](extent i) { return net.loss(micro_batch<batch, quarter>(x, i)) / 4; });
+  struct in_quarters : layout<grid, split<batch, rows>, split<quarter, rows>> {};
+  parameter<float, in_quarters, model> w{m, normal{.seed = 1}};
+  auto const x    = random_uniform<float, in_quarters, batch, model>(m, {.seed = 2});
+  auto const loss = accumulate<4>([&](extent i) { return mean(square(micro_batch<batch, quarter>(x, i) * w)) / 4; });
+}
+
+// Compiled alone: it would write files.
+[[maybe_unused]] void files(training<mixed>& t, log_to& log, std::uint64_t step) {
+  //= MtfCheckpointSaverListener, which copies slices to masters || torch.save(net.state_dict(), path) || orbax.checkpoint
+  save(parameters(t.net), t.opt, {.step = step}, "folder");
+
+  //= MtfRestoreHook, which copies masters to slices || net.load_state_dict(torch.load(path)) || orbax.checkpoint
+  step = load(parameters(t.net), t.opt, "folder").step;
+
+  //= mtf.scalar_summary("loss", loss) || SummaryWriter().add_scalar("loss", loss, step) || a SummaryWriter
+  log.scalar("loss", t.step(), step);
 }
 
 //= mtf.VariableDType(tf.float32, tf.float32, tf.bfloat16) ||
@@ -622,8 +789,16 @@ auto loss_in_parts(Net const& net, X const& x) {
 template<Layout L>
 using mixed_net = nn::transformer<float, L, dims, bfloat16>;
 
-//= mtf.auto_mtf.layout(graph, mesh_shape)
-// rank_layouts<candidates<...>>(record<training>()), in <meshtf/search/search.hpp>
+//= mtf.auto_mtf.layout(graph, mesh_shape), in <meshtf/search/search.hpp>
+constexpr auto product_recorded = record<product_of_two, batch, model, hidden>();
+using best                      = best_layout<product_recorded, grid, candidates<batch, model, hidden>>;
+
+//= mtf.auto_mtf.layout_and_mesh_shape(graph, 4)
+constexpr double seconds_on_a_grid = rank_layouts<grid, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
+constexpr double seconds_on_a_line = rank_layouts<line, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
+
+//= auto_mtf.memory_estimator.MemoryEstimator || torch.cuda.max_memory_allocated(), of a run || compiled.memory_analysis()
+static_assert(dry_run<product_of_two, best>().peak_bytes() <= dry_run<product_of_two, mixed>().peak_bytes());
 
 }  // namespace
 
@@ -640,6 +815,8 @@ int main(int argc, char** argv) {
   loops(m);
   plain_layers(m);
   training<mixed> t{m};
+  settings(t, 0);
   float const loss = t.step().value();
+  micro_batches(m);
   if (m.rank() == 0) std::printf("every line has run; the loss of a step is %.2f\n", static_cast<double>(loss));
 }

@@ -41,7 +41,7 @@ def code(text):
 
 def cell(lines):
     """The lines of one statement joined, statements apart."""
-    joined = re.sub(r"\s+", " ", " ".join(lines).removeprefix("// "))
+    joined = re.sub(r"\s+", " ", " ".join(lines).removeprefix("// ").replace("[[maybe_unused]] ", ""))
     for comment in re.findall(r"\s*//[^\n]*$", joined):
         joined = joined.removesuffix(comment)
     return code(joined)
