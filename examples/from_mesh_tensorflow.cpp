@@ -794,8 +794,8 @@ constexpr auto product_recorded = record<product_of_two, batch, model, hidden>()
 using best                      = best_layout<product_recorded, grid, candidates<batch, model, hidden>>;
 
 //= mtf.auto_mtf.layout_and_mesh_shape(graph, 4)
-constexpr double seconds_on_a_grid = rank_layouts<grid, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
-constexpr double seconds_on_a_line = rank_layouts<line, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
+[[maybe_unused]] constexpr double seconds_on_a_grid = rank_layouts<grid, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
+[[maybe_unused]] constexpr double seconds_on_a_line = rank_layouts<line, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
 
 //= auto_mtf.memory_estimator.MemoryEstimator || torch.cuda.max_memory_allocated(), of a run || compiled.memory_analysis()
 static_assert(dry_run<product_of_two, best>().peak_bytes() <= dry_run<product_of_two, mixed>().peak_bytes());
