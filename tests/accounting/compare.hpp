@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <meshtf/meshtf.hpp>
 
@@ -63,14 +64,15 @@ inline std::string spelled(std::string_view function, meshtf::extent bytes, std:
 constexpr bool ends_are_idle(meshtf::collective c) { return c == meshtf::collective::neighbours || c == meshtf::collective::scan; }
 
 /// The first call in which the ledger `cost` and MPI disagree, or nothing. A reduce-scatter is at least n-1 exchanges, which add up to it. In a scan
-/// a process receives before it sends.
+/// a process receives before it sends. `sent` gets the bytes that this process handed over in each call of the ledger.
 template<meshtf::Mesh M>
-std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> made) {
+std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> made, std::vector<std::int64_t>* sent = nullptr) {
   std::size_t at = 0;
   for (auto const& c : cost.collectives()) {
     auto const axes = detail::names_of_axes<typename M::all_axes>::of(c.over);
     meshtf::extent const most =
         c.kind == meshtf::collective::reduce_scatter ? c.payload / (meshtf::processes_along(meshtf::axis_sizes<M>, c.over) - 1) : c.payload;
+    if (sent != nullptr) sent->push_back(0);
     if (c.kind == meshtf::collective::scan && at < made.size() && std::string_view{made[at].function} == "Recv") ++at;
     for (meshtf::extent left = c.payload; left > 0; ++at) {
       std::string const wanted = "call " + std::to_string(at) + ", for " + c.site.operation + (c.site.backward ? "'s gradient" : "") + ": expected " +
@@ -82,11 +84,37 @@ std::string difference(meshtf::cost<M> const& cost, std::span<pmpi::call const> 
       if (std::string_view{m.function} != detail::function_of(c.kind) || !whole || m.communicator != axes)
         return wanted + detail::spelled(m.function, m.bytes, m.communicator);
       if (m.type != detail::type_of(c.type)) return wanted + "another type of elements";
+      if (sent != nullptr) sent->back() += m.bytes;
       left -= ends_are_idle(c.kind) ? left : m.bytes;
     }
   }
   if (at < made.size()) return "the ledger has no such call: " + detail::spelled(made[at].function, made[at].bytes, made[at].communicator);
   return {};
+}
+
+/// What `difference` says, or the first call in which no process hands over what is promised: the busiest must hand over exactly that, and no other more,
+/// which `difference` sees. All processes call it.
+template<meshtf::Mesh M>
+std::string difference_on_all(meshtf::cost<M> const& cost, std::span<pmpi::call const> made) {
+  auto const calls = cost.collectives();
+  std::vector<std::int64_t> sent, most(calls.size());
+  auto const own = difference(cost, made, &sent);
+  sent.resize(calls.size());
+  MPI_Allreduce(sent.data(), most.data(), static_cast<int>(most.size()), MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  if (!own.empty()) return own;
+  for (std::size_t i = 0; i < most.size(); ++i)
+    if (most[i] != calls[i].payload)
+      return std::string{"for "} + calls[i].site.operation + " " + std::to_string(calls[i].payload) +
+             " bytes are promised, but the busiest process sends " + std::to_string(most[i]);
+  return {};
+}
+
+/// The bytes that the busiest process hands over in all calls together. All processes call it.
+inline std::int64_t busiest_of_all(std::span<pmpi::call const> made) {
+  std::int64_t sent = 0, most = 0;
+  for (auto const& c : made) sent += c.bytes;
+  MPI_Allreduce(&sent, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return most;
 }
 
 /// The first figure in which two ledgers disagree, or nothing.

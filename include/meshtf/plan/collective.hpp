@@ -45,7 +45,8 @@ constexpr std::string_view to_string(reduction r) {
 /// or a reduce-scatter, its shard for an all-gather or an all-to-all.
 ///
 /// A reduce-scatter is n-1 pairwise exchanges of one part each, so the process's own part is never handed over. Of neighbours and of a scan, a
-/// process at the end of the row hands over nothing: the figure is that of the others.
+/// process at the end of the row hands over nothing: the figure is that of the others. A sum of figures is a bound: of two parts, each is at the end in
+/// one of a halo's two calls, so none hands over both.
 constexpr extent payload_of(collective c, extent bytes, extent processes) {
   return c == collective::reduce_scatter ? bytes / processes * (processes - 1) : bytes;
 }
