@@ -157,6 +157,30 @@ TEST_CASE("an extreme and its index") {
   CHECK(index.value() == 2);
 }
 
+TEST_CASE("of elements with NaNs the first of these is the extreme, also where the dimension is split") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    auto const row     = iota<double, L, batch>(m);
+    auto const place   = iota<double, L, hidden>(m);
+    auto const late    = logical_and(greater(row, 0), equal(place, 13));  // row 0 has none, row 1 one, which is no largest element, all others two
+    auto const early   = logical_and(greater(row, 1), equal(place, 5));
+    auto const unknown = logical_or(late, early);
+    auto const x       = where(unknown, (unknown - unknown) / (unknown - unknown), outer_product(row, place));
+    see(argmax<hidden>(x));
+    see(argmax<batch>(x));
+    see(argmax<hidden>(cast<bfloat16>(x)));
+    auto const [most, at_most]   = max_and_argmax<hidden>(x);
+    auto const [least, at_least] = min_and_argmin<hidden>(x);
+    see(where(is_nan(most), -1, most)), see(at_most), see(where(is_nan(least), -1, least)), see(at_least);
+  });
+  if (!alone_here()) return;
+  auto const first_of = [](auto const& f) { return of_row(f, {2, not_a_number, 9, not_a_number}).gradient; };
+  CHECK(first_of([](auto const& x) { return max_and_argmax<four>(x).value; }) == std::vector<double>{0, 1, 0, 0});
+  CHECK(first_of([](auto const& x) { return min_and_argmin<four>(x).value; }) == std::vector<double>{0, 1, 0, 0});
+  tensor<double, alone, four> x{processes<single>()};
+  x.data()[2] = x.data()[3] = not_a_number;
+  CHECK(argmax<four>(x).value() == 2);
+}
+
 TEST_CASE("softmax with an extra logit, a number and a tensor that gets its gradient") {
   check_operation<shape<batch, heads, length>, shape<heads>>([](auto const& x, auto const& e) {
     return std::tuple{softmax<length>(x, e), log_softmax<length>(x, 0.5), logsumexp<length>(x, e), softmax<batch>(x, e), softmax<length>(x, -2)};
