@@ -28,7 +28,7 @@ struct hidden : dim<16> {};
 struct heads : dim<4> {};
 struct key : dim<3> {};
 
-//= mtf.Shape([batch, length, model])
+//= mtf.Shape([batch, length, model]), mtf.convert_to_shape("batch:8,length:4,model:12")
 using sequence = shape<batch, length, model>;
 
 //= shape.size, shape.ndims, length in shape.dims || x.numel(), x.ndim || x.size, x.ndim
@@ -52,7 +52,7 @@ struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
-//= layout_rules = "batch:rows;hidden:cols;heads:cols;vocab:cols" ||
+//= layout_rules = mtf.convert_to_layout_rules("batch:rows;hidden:cols;heads:cols;vocab:cols") ||
 //= placements = [Shard(0), Shard(1)], for each tensor ||
 //= PartitionSpec("rows", "cols"), for each tensor
 struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<heads, cols>, split<vocab, cols>> {};
@@ -63,7 +63,7 @@ struct processes : axis<4> {};
 struct line : mesh<processes> {};
 struct by_line : layout<line, split<batch, processes>> {};
 
-//= layout_rules.tensor_layout(shape, mesh_shape), which raises
+//= layout_rules.tensor_layout(shape, mesh_shape): a TensorLayout, or an error
 static_assert(accepted<placement_verdict<mixed, batch, hidden>>);
 
 //= mtf.Mesh(graph, "mesh"), PlacementMeshImpl, SimdMeshImpl || DeviceMesh || Mesh
@@ -136,7 +136,7 @@ void values(process_mesh<grid>& m) {
   //= mtf.zeros(mesh, shape), mtf.zeros_like(x) || torch.zeros(8, 12) || jnp.zeros((8, 12))
   tensor<float, L, batch, model> const nothing{m};
 
-  //= mtf.constant(mesh, 1.0, shape), mtf.ones(mesh, shape) || torch.ones(8, 12) || jnp.ones((8, 12))
+  //= mtf.constant(mesh, 1.0, shape), mtf.ones(mesh, shape), mtf.ones_like(x) || torch.ones(8, 12) || jnp.ones((8, 12))
   auto const ones = nothing + 1;
 
   //= mtf.range(mesh, vocab, tf.int32) || torch.arange(16) || jnp.arange(16)
@@ -248,7 +248,7 @@ void pointwise(process_mesh<grid>& m) {
   //= jnp.minimum(x, b), jnp.maximum(x, b)
   auto const low = minimum(x, b), high = maximum(x, b);
 
-  //= x // y, x % y of integers || x // y, x % y || x // y, x % y
+  //= mtf.floordiv(x, y), mtf.mod(x, y) of integers || x // y, x % y || x // y, x % y
   auto const q = floor_divide(i, 3), rest = modulo(i, 3);
 
   //= mtf.less(x, y), mtf.greater_equal(x, y), mtf.equal(x, y) ||
@@ -470,7 +470,7 @@ void shapes(process_mesh<grid>& m) {
   auto const parts = split_dim<hidden, heads, depth>(x);
   auto const again = merge_dims<heads, depth, hidden>(parts);
 
-  //= mtf.broadcast(x, [batch, length, hidden]) || b.expand(8, 4, 16) || jnp.broadcast_to(b, (8, 4, 16))
+  //= mtf.broadcast(x, [batch, length, hidden]), mesh_impl.broadcast_impl || b.expand(8, 4, 16) || jnp.broadcast_to(b, (8, 4, 16))
   auto const b    = random_uniform<float, L, hidden>(m, {.seed = 4});
   auto const wide = broadcast<batch, length, hidden>(b);
 
@@ -789,7 +789,7 @@ void micro_batches(process_mesh<grid>& m) {
 template<Layout L>
 using mixed_net = nn::transformer<float, L, dims, bfloat16>;
 
-//= mtf.auto_mtf.layout(graph, mesh_shape), in <meshtf/search/search.hpp>
+//= mtf.auto_mtf.layout(graph, mesh_shape), LayoutValidator, LayoutOptimizer; in <meshtf/search/search.hpp>
 constexpr auto product_recorded = record<product_of_two, batch, model, hidden>();
 using best                      = best_layout<product_recorded, grid, candidates<batch, model, hidden>>;
 
