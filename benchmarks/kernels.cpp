@@ -1,4 +1,4 @@
-// The local kernels of one process beside the plain loops that they stand for, built with the same flags, and what the tape adds to an operation.
+// The local kernels of one process beside the plain loops that they stand for, built with the same flags.
 //
 // "large" is memory-bound: more than the caches hold. Its last column is the share of the bandwidth that a triad (a = b + s c) reaches in the same rounds;
 // both count the arrays alone, each once.
@@ -120,6 +120,10 @@ APART void gather(extent ids, extent n, float* z, float const* table, std::int32
 }
 APART void scatter(extent ids, extent n, float* table, float const* rows, std::int32_t const* index) {
   for (extent i = 0; i < ids; ++i)
+    for (extent k = 0; k < n; ++k) table[index[i] * n + k] = rows[i * n + k];
+}
+APART void scatter_add(extent ids, extent n, float* table, float const* rows, std::int32_t const* index) {
+  for (extent i = 0; i < ids; ++i)
     for (extent k = 0; k < n; ++k) table[index[i] * n + k] += rows[i * n + k];
 }
 APART void pick(extent rows, extent n, float* z, float const* x, std::int32_t const* index) {
@@ -150,6 +154,32 @@ APART void cumsum_columns(extent rows, extent n, float* z, float const* x) {
   for (extent r = 0; r < rows; ++r)
     for (extent i = 0; i < n; ++i) z[r * n + i] = static_cast<float>(sums[static_cast<std::size_t>(i)] += static_cast<double>(x[r * n + i]));
 }
+APART void cumprod_rows(extent rows, extent n, float* z, float const* x) {
+  for (extent r = 0; r < rows; ++r) {
+    double product = 1;
+    for (extent i = 0; i < n; ++i) z[r * n + i] = static_cast<float>(product *= static_cast<double>(x[r * n + i]));
+  }
+}
+APART void cumprod_columns(extent rows, extent n, float* z, float const* x) {
+  std::vector<double> products(static_cast<std::size_t>(n), 1.0);
+  for (extent r = 0; r < rows; ++r)
+    for (extent i = 0; i < n; ++i) z[r * n + i] = static_cast<float>(products[static_cast<std::size_t>(i)] *= static_cast<double>(x[r * n + i]));
+}
+/// By the products before each element and a sum from behind, so that nothing is divided.
+APART void cumprod_gradient_of_rows(extent rows, extent n, float* dx, float const* x, float const* dz) {
+  for (extent r = 0; r < rows; ++r, x += n, dz += n, dx += n) {
+    double product = 1, later = 0;
+    for (extent i = 0; i < n; ++i) {
+      dx[i] = static_cast<float>(product);
+      product *= static_cast<double>(x[i]);
+    }
+    for (extent i = n; i-- > 0;) {
+      double const with = static_cast<double>(dz[i]) + later;
+      dx[i]             = static_cast<float>(static_cast<double>(dx[i]) * with);
+      later             = static_cast<double>(x[i]) * with;
+    }
+  }
+}
 /// The k largest elements of each row and their indices, of equal ones the first.
 APART void top_k(extent rows, extent n, extent k, float const* x, float* best, std::int32_t* where) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(n));
@@ -177,6 +207,24 @@ APART void shift(extent outer, extent n, extent inner, extent by, float* z, floa
     for (extent i = 0; i < by * inner; ++i) z[i] = 0;
     for (extent i = 0; i < (n - by) * inner; ++i) z[by * inner + i] = x[i];
   }
+}
+
+/// z[o][at + j] = x[o][j] for parts of `m` rows of `inner` elements; z has `n` of them.
+APART void write(extent outer, extent n, extent m, extent inner, extent at, float* z, float const* x) {
+  for (extent o = 0; o < outer; ++o)
+    for (extent i = 0; i < m * inner; ++i) z[(o * n + at) * inner + i] = x[o * m * inner + i];
+}
+/// The parts one after the other along the middle one of three dimensions, which has `m` of `inner` elements in each.
+APART void concat(extent outer, extent m, extent inner, float* z, float const* x, float const* y) {
+  for (extent o = 0; o < outer; ++o, x += m * inner, y += m * inner) {
+    for (extent i = 0; i < m * inner; ++i) *z++ = x[i];
+    for (extent i = 0; i < m * inner; ++i) *z++ = y[i];
+  }
+}
+APART void tile(extent outer, extent copies, extent inner, float* z, float const* x) {
+  for (extent o = 0; o < outer; ++o, x += inner)
+    for (extent c = 0; c < copies; ++c)
+      for (extent i = 0; i < inner; ++i) *z++ = x[i];
 }
 
 APART void layer_norm(extent rows, extent n, float* z, float const* x, float const* scale, float const* bias, float* mean, float* rstd) {
@@ -266,8 +314,6 @@ public:
   void row(std::string const& what, work const& by_hand, work const& ours, double bytes = 0) {
     if (what.find(options_.only) != what.npos) measure(what, by_hand, ours, bytes);
   }
-
-  void say(std::string const& line) const { std::printf("%s\n", line.c_str()); }
 
   /// One JSON array of flat objects, a row a line.
   void write() const {
@@ -528,8 +574,11 @@ void indexed(table& t, machine& m, extent ids, extent along, extent n) {
       "gather, " + size, ids * n, rows, [=] { plain::gather(ids, n, rows, from, index); },
       [=, &m] { m.run(task::gather_rows<float>{}, steps, static_cast<float const*>(from), static_cast<std::int32_t const*>(index), rows); });
   t.row(
-      "scatter, " + size, [=] { plain::scatter(ids, n, from, rows, index); },
+      "scatter_add and gather's gradient, " + size, [=] { plain::scatter_add(ids, n, from, rows, index); },
       [=, &m] { m.run(task::scatter_rows<float>{}, steps, from, static_cast<std::int32_t const*>(index), static_cast<float const*>(rows)); });
+  t.row(
+      "scatter, " + size, along * n, from, [=] { plain::scatter(ids, n, from, rows, index); },
+      [=, &m] { m.run(task::set_rows<float>{}, steps, from, static_cast<std::int32_t const*>(index), static_cast<float const*>(rows)); });
   m.give(rows, ids * n), m.give(from, along * n), m.give(index, ids);
 }
 
@@ -564,6 +613,19 @@ void along_lines(table& t, machine& m, extent rows, extent n) {
   t.row(
       "cumsum of columns, " + size, rows * n, z, [=] { plain::cumsum_columns(rows, n, z, x); },
       [=, &m] { m.run(task::cumsum<float>{}, down, static_cast<float const*>(x), z); }, w);
+  // near 1, so that no product runs out of range
+  float* const near = t.take(rows * n, 1);
+  for (extent i = 0; i < rows * n; ++i) near[i] = 1 + 0x1p-10F * near[i];
+  t.row(
+      "cumprod of rows, " + size, rows * n, z, [=] { plain::cumprod_rows(rows, n, z, near); },
+      [=, &m] { m.run(task::cumprod<float>{}, across, static_cast<float const*>(near), z); }, w);
+  t.row(
+      "cumprod of columns, " + size, rows * n, z, [=] { plain::cumprod_columns(rows, n, z, near); },
+      [=, &m] { m.run(task::cumprod<float>{}, down, static_cast<float const*>(near), z); }, w);
+  t.row(
+      "cumprod's gradient, rows, " + size, rows * n, z, [=] { plain::cumprod_gradient_of_rows(rows, n, z, near, x); },
+      [=, &m] { m.run(task::cumprod_gradient<float>{}, across, static_cast<float const*>(near), static_cast<float const*>(x), z); }, 1.5 * w);
+  m.give(near, rows * n);
   meshtf::displace_steps const row{.outer = rows, .from = n, .from_room = n, .to = n, .to_room = n};
   t.row(
       "flip, " + size, rows * n, z, [=] { plain::flip(rows, n, z, x); },
@@ -571,24 +633,53 @@ void along_lines(table& t, machine& m, extent rows, extent n) {
   t.row(
       "shift by 1, " + size, rows * n, z, [=] { plain::shift(rows, n, 1, 1, z, x); },
       [=, &m] { m.run(task::displace<float>{{.offset = -1}}, row, static_cast<float const*>(x), z); }, w);
-  if (!large) {
-    auto* const where = m.take<std::int32_t>(rows * n);
-    for (extent k : {1, 8, 40}) {
-      meshtf::rank_steps steps{.lines = meshtf::contiguous_lines(rows, n, 1), .kept = k, .stored_kept = k, .step = 1};
-      steps.lines.line_stride = k;
-      if (k < n)
-        t.row(
-            "top " + std::to_string(k) + ", " + size, rows * k, z, [=] { plain::top_k(rows, n, k, x, z, where); },
-            [=, &m] { m.run(task::rank<float>{.descending = true}, steps, static_cast<float const*>(x), z, where); });
-    }
-    meshtf::rank_steps steps{.lines = meshtf::contiguous_lines(rows, n, 1), .kept = n, .stored_kept = n, .step = 1};
-    steps.lines.line_stride = n;
-    t.row(
-        "sort, " + size, rows * n, where, [=] { plain::sort(rows, n, x, z, where); },
-        [=, &m] { m.run(task::rank<float>{}, steps, static_cast<float const*>(x), z, where); });
-    m.give(where, rows * n);
+  auto* const where = m.take<std::int32_t>(rows * n);
+  for (extent k : {1, 8, 40}) {
+    meshtf::rank_steps steps{.lines = meshtf::contiguous_lines(rows, n, 1), .kept = k, .stored_kept = k, .step = 1};
+    steps.lines.line_stride = k;
+    if (k < n)
+      t.row(
+          "top " + std::to_string(k) + ", " + size, rows * k, z, [=] { plain::top_k(rows, n, k, x, z, where); },
+          [=, &m] { m.run(task::rank<float>{.descending = true}, steps, static_cast<float const*>(x), z, where); }, w / 2);
   }
+  meshtf::rank_steps steps{.lines = meshtf::contiguous_lines(rows, n, 1), .kept = n, .stored_kept = n, .step = 1};
+  steps.lines.line_stride = n;
+  t.row(
+      "sort, " + size, rows * n, where, [=] { plain::sort(rows, n, x, z, where); },
+      [=, &m] { m.run(task::rank<float>{}, steps, static_cast<float const*>(x), z, where); }, 1.5 * w);
+  m.give(where, rows * n);
   m.give(x, rows * n), m.give(z, rows * n);
+}
+
+/// Parts of an array, `m` of the `n` along the middle one of three dimensions: written, joined, repeated.
+void parts(table& t, machine& m, extent outer, extent n, extent inner) {
+  bool const large       = outer * n * inner == table::large;
+  double const w         = large ? word * static_cast<double>(outer * n * inner) : 0;
+  std::string const size = (large ? "large, " : "") + by(outer, n, inner);
+  extent const half = n / 2, at = n / 4;
+  float *const x = t.take(outer * half * inner, 1), *const y = t.take(outer * half * inner, 2), *const z = t.take(outer * n * inner, 3);
+  // an array of whole size, then the part
+  meshtf::nest_steps copy{.rank = 3, .operands = 2};
+  copy.size[0] = outer, copy.size[1] = half, copy.size[2] = inner;
+  copy.stride[0][0] = n * inner, copy.stride[0][1] = inner, copy.stride[0][2] = 1;
+  copy.stride[1][0] = half * inner, copy.stride[1][1] = inner, copy.stride[1][2] = 1;
+  meshtf::write_steps const place{.copy = copy, .own = 1, .held = n, .room = n};
+  t.row(
+      "write of a half, " + size, outer * n * inner, z, [=] { plain::write(outer, n, half, inner, at, z, x); },
+      [=, &m] { m.run(task::write_part<float>{at}, place, z, static_cast<float const*>(x)); }, w);
+  meshtf::part_steps const part{meshtf::collapsed(copy), inner};
+  t.row(
+      "concat or stack of two, " + size, outer * n * inner, z, [=] { plain::concat(outer, half, inner, z, x, y); },
+      [=, &m] {
+        m.run(task::put_part<float>{0}, part, z, static_cast<float const*>(x));
+        m.run(task::put_part<float>{half}, part, z, static_cast<float const*>(y));
+      },
+      2 * w);
+  auto const repeated = nest({outer, n, inner}, {"02", "012"});
+  t.row(
+      "tile, " + size, outer * n * inner, z, [=] { plain::tile(outer, n, inner, z, x); },
+      [=, &m] { detail::run_map(m, repeated, function::identity{}, z, x); }, w);
+  m.give(x, outer * half * inner), m.give(y, outer * half * inner), m.give(z, outer * n * inner);
 }
 
 void norms(table& t, machine& m, extent rows, extent n) {
@@ -624,6 +715,8 @@ void norms(table& t, machine& m, extent rows, extent n) {
 
 struct batch : meshtf::dim<4096> {};
 struct wide : meshtf::dim<16384> {};
+template<int N>
+struct tiny : meshtf::dim<N> {};
 
 template<class... D>
 void dropout(table& t, machine& m, std::string const& size) {
@@ -636,48 +729,6 @@ void dropout(table& t, machine& m, std::string const& size) {
         m.run(task::drop<float>{{.seed = 1, .stream = 2}, 0.1}, meshtf::shard_plan<whole, meshtf::shape<D...>>, static_cast<float const*>(x), z);
       });
   m.give(x, n), m.give(z, n);
-}
-
-/// What an operation costs besides its kernels: handles, slots, the tape.
-template<int N>
-struct tiny : meshtf::dim<N> {};
-
-template<int N>
-void tape(table& t, machine& m) {
-  constexpr int operations = 100;
-  using value              = meshtf::tensor<float, whole, tiny<N>>;
-  meshtf::parameter<float, whole, tiny<N>> w{m, meshtf::constant{0.5}};
-  auto const steps = nest({N}, {"0", "0"}), two = nest({N}, {"0", "0", "0"});
-  float *const x = t.take(N * (operations + 1), 1), *const g = t.take(2 * N, 2);
-  auto const kernels = [=] {
-    for (int i = 0; i < operations; ++i) meshtf::kernel::map_nest(steps, function::tanh{}, x + (i + 1) * N, static_cast<float const*>(x + i * N));
-    for (int i = operations; i > 0; --i)
-      meshtf::kernel::map_nest(two, function::tanh_gradient{}, g + i % 2 * N, static_cast<float const*>(g + (i + 1) % 2 * N),
-                               static_cast<float const*>(x + i * N));
-  };
-  auto const chain = [&] {
-    value y = tanh(w);
-    for (int i = 1; i < operations; ++i) y = tanh(y);
-    meshtf::backward(sum(y));
-    meshtf::zero_gradients(meshtf::parameters(w));
-  };
-  for (int i = 0; i < 1000; ++i) chain(), kernels();
-  std::vector<double> alone, with;
-  for (int round = 0; round < 201; ++round) {
-    auto const time = [](auto const& f) {
-      auto const start = std::chrono::steady_clock::now();
-      for (int k = 0; k < 5; ++k) f();
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 5;
-    };
-    alone.push_back(time(kernels)), with.push_back(time(chain));
-  }
-  double const k = bench::quantile(alone, 0.5), c = bench::quantile(with, 0.5);
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "tanh of %d elements, forward and backward: %.0f ns an operation, of which its two kernels %.0f ns, the rest %.0f ns", N,
-                1e9 * c / operations, 1e9 * k / operations, 1e9 * (c - k) / operations);
-  m.give(x, N * (operations + 1)), m.give(g, 2 * N);
-  t.say(text);
 }
 
 void run(options const& o) {
@@ -697,6 +748,7 @@ void run(options const& o) {
     classes(t, m, 256, 10), classes(t, m, 256, 40), classes(t, m, 64, 1000);
     for (extent n : {16, 64, 1000}) along_lines(t, m, 16384 / n, n);
     along_lines(t, m, 256, 1000);
+    parts(t, m, 64, 4, 16), parts(t, m, 16, 16, 64), parts(t, m, 8, 2, 1000), parts(t, m, 512, 2, 1);
     for (extent n : {10, 16, 64, 1000}) norms(t, m, std::max<extent>(8, 8192 / n), n);
     dropout<tiny<64>>(t, m, "64"), dropout<tiny<4096>>(t, m, "4096");
   }
@@ -708,9 +760,9 @@ void run(options const& o) {
     transposes(t, m, 8192, 8192), transposes(t, m, 256, 4096, 64);
     norms(t, m, 65536, 1024);
     along_lines(t, m, 65536, 1024);
+    parts(t, m, 256, 256, 1024);
   }
   t.end();
-  if (o.part != "memory") tape<1>(t, m), tape<16>(t, m);
   t.write();
 }
 

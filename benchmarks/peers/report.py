@@ -215,7 +215,18 @@ def our_tables(all_rows):
             for r in group:
                 quartiles = f"{r['ratio_q1']:.3f}-{r['ratio_q3']:.3f}"
                 row(what, r["variant"], seconds(r["median_s"]), seconds(r["best_s"]), f"{r['ratio']:.3f}", quartiles, figures(r, known))
-    kernels = [r for r in all_rows if "variant" not in r]
+    operations = [r for r in all_rows if "mode" in r]
+    if operations:
+        add("", "## What an operation costs besides its kernels", "",
+            "A chain of 100 `tanh`, forward and backward, beside its 200 kernels alone: what is left is for handles, gradient slots, the tape and the plan.",
+            "The same program with the headers alone and with the compiled part, in turn; a figure is the median of the runs'. It may be 30 ns.")
+        table("operation", "with", "an operation", "its kernels", "the rest")
+        kinds = collections.OrderedDict()
+        for r in sorted(operations, key=lambda r: int(re.search(r"\d+", r["what"])[0])):
+            kinds.setdefault((r["what"], r["mode"]), []).append(r)
+        for (what, mode), runs in kinds.items():
+            row(what, mode, *(f"{1e9 * statistics.median(r[k] for r in runs):.1f} ns" for k in ("operation_s", "kernels_s", "rest_s")))
+    kernels = [r for r in all_rows if "variant" not in r and "mode" not in r]
     if kernels:
         add("", "## Kernels of one process", "",
             "Each kernel beside the plain loop that it replaces, built with the same flags and interleaved. `large` is more than the caches hold;",
