@@ -9,9 +9,7 @@
 
 namespace {
 
-struct one : meshtf::axis<1> {};
-struct point : meshtf::mesh<one> {};
-struct alone : meshtf::layout<point> {};
+using with_meshtf::alone, with_meshtf::point;
 
 /// A step so small that what the library does around the arithmetic is a good part of it.
 template<meshtf::Layout L>

@@ -21,6 +21,10 @@ struct line : meshtf::mesh<all> {};
 struct data_parallel : meshtf::layout<line, meshtf::split<batch, all>> {};
 struct tensor_parallel : meshtf::layout<line, meshtf::split<hidden, all>, meshtf::split<middle, all>> {};
 
+struct one : meshtf::axis<1> {};
+struct point : meshtf::mesh<one> {};
+struct alone : meshtf::layout<point> {};
+
 /// relu(x w1) w2, the mean of softmax cross entropy, w -= rate dw.
 template<meshtf::Layout L>
 struct training {

@@ -1,4 +1,5 @@
 // The benchmarks: a training step and a small forward pass against raw MPI by hand, with their share of the cores' sgemm rate; then the collectives.
+// With one process: the small forward pass alone, with one and with two threads.
 #include "../examples/by_hand/mlp_mpi.hpp"
 #include "program.hpp"
 #include "setting.hpp"
@@ -91,10 +92,36 @@ with_meshtf::training<L> prepared(meshtf::process_mesh<with_meshtf::line>& m) {
   return t;
 }
 
+/// The small forward pass of one process, with one thread and with two: its work is too small to be divided, so the second thread must not cost anything.
+void measure_alone(bench::report& report, bench::options const& options) {
+  std::string const what = "small forward, 8 x 64 -> 256 -> 64, 1 process";
+  if (!options.wants(what)) return;
+  meshtf::process_mesh<with_meshtf::point> m{MPI_COMM_WORLD};
+  by_hand::small_forward raw{MPI_COMM_WORLD};
+  with_meshtf::small_forward<with_meshtf::alone> typed{m};
+  auto const of = [&](std::string name, int threads) {
+    return bench::variant{std::move(name), [&] { typed(); }, false, [=] { meshtf::kernel::use_threads(threads); }};
+  };
+  std::vector<bench::variant> const passes{{"by hand", [&] { raw(); }, true}, of("meshtf, 1 thread", 1), of("meshtf, 2 threads", 2)};
+  auto const timings = bench::interleave(MPI_COMM_WORLD, passes, 5 * options.rounds, 500);
+  meshtf::kernel::use_threads(1);
+  report.add(what, timings, [&](bench::timing const& t) {
+    return t.name == "meshtf, 2 threads" ? bench::report::extras{{"times_1_thread", bench::compare(t, timings[1]).of_rounds}}
+                                         : bench::report::extras{};
+  });
+}
+
 void run(bench::options const& options) {
   MPI_Comm const world = MPI_COMM_WORLD;
   bench::settle();
-  meshtf::process_mesh<with_meshtf::line> m{world};   // throws on all unless there are two processes
+  int processes = 0;
+  MPI_Comm_size(world, &processes);
+  if (processes == 1) {
+    bench::report report{world};
+    measure_alone(report, options);
+    return report.write(options.json);
+  }
+  meshtf::process_mesh<with_meshtf::line> m{world};  // throws on all unless there are two processes
   constexpr int size = with_meshtf::line::size;
   bench::report report{world};
   report.say(std::to_string(size) + " processes; BLAS kernel: " + (openblas_get_corename ? openblas_get_corename() : "not OpenBLAS's"));

@@ -26,7 +26,8 @@ namespace bench {
 struct variant {
   std::string name;
   std::function<void()> step;
-  bool raw = false;
+  bool raw                     = false;
+  std::function<void()> before = {};  // called before each sample; not timed
 };
 
 /// Seconds of one step of a variant; of each sample, that of the slowest process.
@@ -54,6 +55,7 @@ inline std::vector<timing> interleave(MPI_Comm comm, std::vector<variant> const&
   for (int round = -1; round < rounds; ++round)
     for (std::size_t i = 0; i < variants.size(); ++i) {
       std::size_t const which = (i + static_cast<std::size_t>(round + 1)) % variants.size();
+      if (variants[which].before) variants[which].before();
       variants[which].step();
       MPI_Barrier(comm);
       auto const start = std::chrono::steady_clock::now();
