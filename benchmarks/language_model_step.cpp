@@ -118,7 +118,8 @@ void compare_precisions(bench::options const& options, std::string const& what) 
       auto const& its = t.raw ? price : mixed_price;
       return bench::report::extras{{"promised_peak_MB", static_cast<double>(its.peak_bytes()) / 1e6},
                                    {"activations_MB", static_cast<double>(its.at_peak()[meshtf::held_for::activation]) / 1e6},
-                                   {"sent_MB", static_cast<double>(its.bytes_sent()) / 1e6}};
+                                   {"sent_MB", static_cast<double>(its.bytes_sent()) / 1e6},
+                                   {"multiplies_narrow", meshtf::kernel::multiplies_narrow() ? 1 : 0}};
     });
   }
   report.write(options.json);
