@@ -38,9 +38,10 @@ void pick(line_steps const& s, extent first, T const* x, std::int32_t const* ind
 template<Element T>
 void pick_gradient(line_steps const& s, extent first, T scale, T const* dz, std::int32_t const* index, T* dx) {
   extent const along = s.along, lines = s.line_stride;
-  if (s.inner == 1) {
-    for (extent o = 0; o < s.outer; ++o, dx += s.outer_stride)
-      if (extent const at = index[o * lines] - first; at >= 0 && at < along) dx[at * s.step] += scale * dz[o * lines];
+  if (s.inner == 1 && s.step == 1 && lines == 1) {
+    extent const outer = s.outer, apart = s.outer_stride;
+    for (extent o = 0; o < outer; ++o)
+      if (extent const at = index[o] - first; static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(along)) dx[o * apart + at] += scale * dz[o];
     return;
   }
   for (extent o = 0; o < s.outer; ++o, dx += s.outer_stride, index += lines, dz += lines)

@@ -12,14 +12,15 @@ namespace kernel {
 template<Element T>
 void set_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
   line_steps const& lines = s.lines;
-  bool const single       = lines.outer == 1 && lines.inner == 1;
-  for (extent i = 0; i < s.block_ids; ++i, rows += s.id_stride, table += s.table_stride) {
-    extent const at = index[i] - first;
-    if (at < 0 || at >= lines.along) continue;
-    if (single) table[at * lines.step] = *rows;
-    else
-      for (extent o = 0; o < lines.outer; ++o) copy_row(lines.inner, rows + o * lines.line_stride, table + o * lines.outer_stride + at * lines.step);
+  if (lines.outer == 1 && lines.inner == 1) {
+    for (extent i = 0; i < s.block_ids; ++i, rows += s.id_stride, table += s.table_stride)
+      if (extent const at = index[i] - first; at >= 0 && at < lines.along) table[at * lines.step] = *rows;
+    return;
   }
+  extent const inner = lines.inner;
+  detail::for_each_row(s, first, index, [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
+    if (here) copy_row(inner, rows + in_rows, table + in_table);
+  });
 }
 
 /// rows[i][o] = table[o][index[i] - first], which becomes zero, or zeros where that is out of range; the last id first.
