@@ -17,6 +17,7 @@
 
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/runtime/one_program.hpp>
 
 namespace meshtf {
 inline namespace v0 {

@@ -21,6 +21,7 @@
 
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/runtime/one_program.hpp>
 
 namespace meshtf {
 inline namespace v0 {

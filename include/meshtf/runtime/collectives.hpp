@@ -15,6 +15,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/kernel/narrow.hpp>
 #include <meshtf/plan/collective.hpp>
+#include <meshtf/runtime/one_program.hpp>
 #include <meshtf/runtime/waiting.hpp>
 
 namespace meshtf {

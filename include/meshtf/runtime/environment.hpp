@@ -28,6 +28,7 @@
 #include <meshtf/kernel/blas_kernel.hpp>
 #include <meshtf/kernel/float_control.hpp>
 #include <meshtf/kernel/parallel.hpp>
+#include <meshtf/runtime/one_program.hpp>
 #include <meshtf/runtime/thread_number.hpp>
 #include <meshtf/runtime/trace.hpp>
 #include <meshtf/runtime/waiting.hpp>
