@@ -64,6 +64,12 @@ foreach(name IN LISTS architectures)
     COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND ${OBJCOPY} --redefine-syms=${FOLDER}/${name}.renamed ${FOLDER}/${name}.local.o ${FOLDER}/${name}.o
     COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${FOLDER}/${name}.o OUTPUT_VARIABLE seen COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE "[^\n]*\\.${name} [^\n]*\n" "" seen "${seen}")
+  if(seen MATCHES "^[^ ]+")   # a linker might take it for a function that sources for other processors have, too
+    message(FATAL_ERROR "meshtf: expected nothing in the kernels for ${name} that can be seen from outside but names that end in .${name}, "
+      "${NM} finds ${CMAKE_MATCH_0}\n")
+  endif()
   file(REMOVE ${FOLDER}/${name}.all.o ${FOLDER}/${name}.local.o ${FOLDER}/${name}.kept ${FOLDER}/${name}.renamed)
 endforeach()
 

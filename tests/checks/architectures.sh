@@ -108,6 +108,15 @@ said=$("$cmake" -DFOLDER="$work/starts" -DARCHITECTURES=avx512 -DLINKER=ld -DOBJ
   -P "$root/include/meshtf-architectures.cmake" 2>&1)
 [[ $said == *"expected nothing in the kernels for avx512 that runs at start"* ]] || fail "expected kernels with <iostream> to be refused, got '$said'"
 
+# So is what the linker would still take for something that other sources have, too: a tool that leaves a name as it is stands for it here.
+mkdir seen
+printf '%s' "$work/part.avx512.o" >seen/avx512.objects
+printf '#!/bin/bash\n[[ "$*" == *--redefine-syms* ]] && exec objcopy "${@:2}"\nexec objcopy "$@"\n' >seen/objcopy
+chmod +x seen/objcopy
+said=$("$cmake" -DFOLDER="$work/seen" -DARCHITECTURES=avx512 -DLINKER=ld -DOBJCOPY="$work/seen/objcopy" -DNM=nm -DASSEMBLER="$compiler" \
+  -P "$root/include/meshtf-architectures.cmake" 2>&1)
+[[ $(tr -s ' \n' ' ' <<<"$said") == *"that can be seen from outside but names that end in .avx512"*"_ZN6meshtf2v06kernel"* ]] || fail "expected kernels under their own names to be refused, got '$said'"
+
 # Two sources for two architectures have no loop around the same function in common, of which the linker would keep one.
 cat >twice.cpp <<'END'
 #include <meshtf/kernel/kernels.hpp>
@@ -126,4 +135,48 @@ for march in x86-64 x86-64-v3 x86-64-v4; do
 done
 common=$(sort loops.* | uniq -d)
 [ -z "$common" ] || fail "expected no loop to be the same for two architectures, got $common"
+
+# Linked, whichever comes first, each of them is right. Their kernels come from the headers: the compiled part is not here.
+cat >sums.cpp <<'END'
+#include <vector>
+#include <meshtf/kernel/nest.hpp>
+float NAME(int n) {   // of 2 x for all x of an array of n, read as it lies and across
+  using namespace meshtf;
+  std::vector<float> x(static_cast<std::size_t>(n * n)), z(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7);
+  auto const twice = [](auto const& a) { return a + a; };
+  std::vector<extent> const loops{n, n}, all{n * n};
+  dim_list down, across, one;
+  down.push_back(0), down.push_back(1), across.push_back(1), across.push_back(0), one.push_back(0);
+  std::vector<dim_list> const straight{down, down}, turned{across, down}, joined{one, {}};
+  kernel::map_nest(plan_nest(loops, straight), twice, z.data(), static_cast<float const*>(x.data()));
+  float total = 0, sum = 0;
+  for (float v : z) total += v;
+  kernel::map_nest(plan_nest(loops, turned), function::identity{}, z.data(), static_cast<float const*>(x.data()));
+  for (std::size_t i = 0; i < z.size(); ++i)
+    if (z[i] != x[i % static_cast<std::size_t>(n) * static_cast<std::size_t>(n) + i / static_cast<std::size_t>(n)]) return -1;
+  kernel::reduce_nest<reduction::sum>(plan_nest(all, joined), function::identity{}, &sum, static_cast<float const*>(x.data()));
+  return total == 2 * sum ? sum : -1;
+}
+END
+cat >sums_main.cpp <<'END'
+float of_x86_64(int), of_x86_64_v3(int), of_x86_64_v4(int);
+int main() {
+  for (int n = 3; n < 50; n += 13) {
+    float sum = 0;
+    for (int i = 0; i < n * n; ++i) sum += static_cast<float>(i % 7);
+    if (of_x86_64(n) != sum || of_x86_64_v3(n) != sum || of_x86_64_v4(n) != sum) return 1;
+  }
+}
+END
+for march in x86-64 x86-64-v3 x86-64-v4; do
+  # shellcheck disable=SC2086
+  "$compiler" $flags -DNAME="of_${march//-/_}" -march=$march -c sums.cpp -o sums.$march.o || exit 70
+done
+# shellcheck disable=SC2086
+"$compiler" $flags -c sums_main.cpp || exit 70
+for order in "x86-64 x86-64-v3 x86-64-v4" "x86-64-v4 x86-64-v3 x86-64"; do
+  # shellcheck disable=SC2046
+  "$compiler" sums_main.o $(printf 'sums.%s.o ' $order) -pthread -o sums && ./sums || fail "expected sources for $order to be one program that is right"
+done
 exit $failed
