@@ -25,6 +25,7 @@ flat = 1.01  # of counts along a curve
 Unit = collections.namedtuple("Unit", "name what runs levels ceiling")  # ceiling: seconds and MB, or None
 units = [
     Unit("core", "a question about a layout: `core.hpp`", False, ("-O0",), (0.5, 150)),
+    Unit("einsum", "the price of one product: `ops/product/einsum.hpp`", False, ("-O0",), None),
     Unit("planning", "the price of a perceptron's step: `planning.hpp`", False, ("-O0",), None),
     Unit("language_model_planning", "the price of a Transformer's step", False, ("-O0",), None),
     Unit("mlp", "a perceptron's step that runs, three layouts, their prices", True, ("-O0", "-O1", "-O3"), (5, 600)),
