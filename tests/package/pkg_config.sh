@@ -1,8 +1,9 @@
 #!/bin/bash
 # Builds programs with what pkg-config says of the installed tree, and runs them: pkg_config.sh PREFIX FOLDER MPIRUN COMPILER...
 #
-# core.cpp with each of the compilers; runtime.cpp with mpicxx, which calls the first. Without pkg-config, or the files of the libraries that meshtf's
-# ask for, it is skipped (status 77).
+# core.cpp with each of the compilers; runtime.cpp with mpicxx, which calls the last, and with its kernels in one source, as README.md says it for
+# programs without CMake (the target meshtf::compiled has four). Both are compiled with -fopenmp, which must change nothing: threads are our own. Without
+# pkg-config, or the files of the libraries that meshtf's ask for, it is skipped (status 77).
 set -u
 prefix=$1 folder=$2 mpirun=$3
 shift 3
@@ -26,5 +27,9 @@ command -v mpicxx >/dev/null || { echo "skipped: no mpicxx here"; exit 77; }
 pkg-config --exists meshtf meshtf-jansson || { pkg-config --print-errors --exists meshtf meshtf-jansson; echo "skipped: they lack their files for pkg-config"; exit 77; }
 read -ra all <<<"$(pkg-config --cflags --libs meshtf meshtf-jansson)"
 [[ " ${all[*]} " == *" -DMESHTF_WITH_JANSSON=1 "* && " ${all[*]} " == *" -ljansson "* ]] || fail "expected jansson to be asked for, got '${all[*]}'"
-OMPI_CXX=$1 MPICH_CXX=$1 mpicxx -std=c++20 "$here/runtime.cpp" -o "$folder/runtime" "${all[@]}" || fail "runtime.cpp does not build"
+export OMPI_CXX=${!#} MPICH_CXX=${!#}   # clang, if there is one: it takes half as long for all kernels as g++
+echo '#include <meshtf/compiled.hpp>' >"$folder/kernels.cpp"
+mpicxx -std=c++20 -fopenmp -c "$folder/kernels.cpp" -o "$folder/kernels.o" "${all[@]}" || fail "kernels.cpp does not build"
+mpicxx -std=c++20 -fopenmp -DMESHTF_COMPILED -c "$here/runtime.cpp" -o "$folder/runtime.o" "${all[@]}" || fail "runtime.cpp does not build"
+mpicxx "$folder/runtime.o" "$folder/kernels.o" -o "$folder/runtime" "${all[@]}" || fail "runtime.cpp and kernels.cpp are not one program"
 "$mpirun" 2 "$folder/runtime" </dev/null || fail "runtime.cpp does not run"
