@@ -86,7 +86,7 @@ CATCH_REGISTER_LISTENER(together)
 std::string default_selection() {
   std::string mine = "[" + std::to_string(processes) + "]";
   std::string other;
-  for (int n : {1, 2, 3, 4, 5, 6, 8})
+  for (int n : {1, 2, 3, 4, 5, 6, 7, 8})
     if (n != processes) other += "~[" + std::to_string(n) + "]";
   return mine + "," + other;
 }

@@ -6,23 +6,30 @@ generate.py --seed N --only N                              prints program number
 
 The tests run 200 of them: `tests/run --programs 1000 --seed 7` runs others, --long 1000 of five seeds. A test that fails prints its program.
 
-Sizes are 1 to 9, so few of them divide by anything. Each axis of the mesh splits one dimension, or none; a program knows along which dimensions an
-operation may work when they are split. Values stay moderate: what grows is followed by a tanh before it is used again.
+The mesh has 1 to 8 processes and up to three axes, of one process too. Sizes are 1 to 12, so few of them divide by anything. A dimension may be
+split over any axes, also one that an operation makes; one axis never splits two dimensions of an operation. A program knows along which dimensions
+an operation may work when they are split.
 
-Every fourth program also has ints and bools, which are exact under every layout; half of these programs have a dimension of which the elements are
-counted. What it shows of a counted dimension is a sum, as there is nothing to compare past the count.
+Half of the parameters hold whole numbers, of which sums and products are exact, and so are values made of these. Only exact values enter operations
+that jump, or of which the gradient does: no rounding may move an element across a jump. Values stay moderate: what may grow is scaled down and
+followed by a sine, since a gradient that has vanished shows nothing.
+
+Every fourth program also has ints and bools; half of these programs have a dimension of which the elements are counted. What it shows of a counted
+dimension is a sum, as there is nothing to compare past the count. Every eighth program is a step of two or three micro-batches.
 """
 import argparse
+import math
 import pathlib
 import random
 
-MESHES = {  # as tests/zoo.hpp names them: processes, axes
-    "pair": (2, {"line": 2}),
-    "by_three": (3, {"third": 3}),
-    "two_by_two": (4, {"rows": 2, "cols": 2}),
-    "by_six": (6, {"rows": 2, "third": 3}),
-}
 DIMS = "abcde"
+AXES = ["first", "second", "third"]  # as tests/fuzz/run.hpp names them
+PROCESSES = [1, 2, 2, 3, 3, 4, 4, 4, 5, 6, 6, 6, 7, 8, 8, 8]
+
+
+def factors(n):
+    """All ways to write `n` as a product of up to three numbers above 1, in order."""
+    return [[n]] + [[a] + rest for a in range(2, n) if n % a == 0 for rest in factors(n // a) if len(rest) < 3]
 
 
 class program:
@@ -31,23 +38,33 @@ class program:
     def __init__(self, seed, number):
         self.seed, self.number = seed, number
         self.r = random.Random(f"{seed} {number}")
-        self.size = {d: self.r.choice([1, 2, 3, 4, 5, 6, 7, 8, 9]) for d in DIMS}
-        self.extra = {}  # dimensions made on the way: never split
-        self.mesh = self.r.choice(list(MESHES))
-        self.processes, self.axes = MESHES[self.mesh]
+        self.size = {d: self.r.choice([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]) for d in DIMS}
+        if self.r.random() < 0.3:
+            self.size["b"] = self.size["a"]
+        self.extra = {}  # dimensions made on the way
+        self.processes = self.r.choice(PROCESSES)
+        sizes = self.r.choice(factors(self.processes))
+        if len(sizes) < 3 and self.r.random() < 0.06:
+            sizes.insert(self.r.randint(0, len(sizes)), 1)
+        self.axes = dict(zip(AXES, sizes))
         self.rules, self.other_rules = self.layout(), self.layout()
-        self.lines, self.values, self.parameters, self.unused = [], {}, [], []
-        self.ids = 0
+        self.held, self.lines = [], []  # what a step is given, and what it does with it
+        self.values, self.parameters, self.unused = {}, [], []
+        self.most, self.exact = {}, set()  # how large the elements of a value are about; at most, where they are exact
+        self.ids, self.names = 0, 0
         self.ints, self.bools, self.counted, self.count = {}, {}, None, 0
+        self.turns = 1
         self.operations = OPERATIONS
         if number % 4 == 3:
             self.operations = OPERATIONS + EXACT
             if self.r.random() < 0.5:
                 self.counted = self.r.choice(DIMS)
                 self.count = self.r.randint(1, self.size[self.counted])
-                self.lines.append(f"counted<{self.counted}> const there{{m, {self.count}}};")
+                self.held.append(f"counted<{self.counted}> const there{{m, {self.count}}};")
         for _ in range(self.r.randint(2, 4)):
             self.parameter()
+        if number % 8 == 5:
+            self.micro_batches()
         for _ in range(self.r.randint(3, 8)):
             self.operation()
         if number % 4 == 3:
@@ -59,7 +76,7 @@ class program:
         """dim -> its axes, outermost first."""
         rules, free = {}, list(self.axes)
         self.r.shuffle(free)
-        if len(free) == 2 and self.r.random() < 0.2:
+        if len(free) > 1 and self.r.random() < 0.2:
             return {self.r.choice(DIMS): free}
         for axis in free:
             if self.r.random() < 0.85:
@@ -67,39 +84,102 @@ class program:
                 rules[d] = [axis]
         return rules
 
-    def is_whole(self, d):
-        return d not in self.rules and d != self.counted
+    def parts(self, d, rules=None):
+        return math.prod(self.axes[a] for a in (self.rules if rules is None else rules).get(d, []))
 
-    @staticmethod
-    def rule(rules, d, size, axes):
-        parts = 1
-        for a in rules[d]:
-            parts *= axes[a]
-        kind = "split" if size % parts == 0 else "padded"
-        return f"{kind}<{d}, {', '.join('zoo::' + a for a in rules[d])}>"
+    def room(self, d):
+        return -(-self.size_of(d) // self.parts(d))
+
+    def is_whole(self, d):
+        return self.parts(d) == 1 and d != self.counted
+
+    def divides(self, d):
+        return self.size_of(d) % self.parts(d) == 0 and (d != self.counted or self.parts(d) == 1)
+
+    def fit(self, dims, rules=None):
+        """Whether one tensor, or the loops of one operation, may have all these dimensions."""
+        used = [a for d in set(dims) for a in (self.rules if rules is None else rules).get(d, [])]
+        return len(used) == len(set(used)) and len(set(dims)) <= 5
+
+    def distributes(self, whole, parts):
+        """Whether the axes of a dimension go to the dimensions that it is split into: `distribute` of plan/reshard/reshape_moves.hpp."""
+        sizes, cut, at = [self.size_of(p) for p in parts], [1] * len(parts), 0
+        if self.size_of(whole) % self.parts(whole) != 0:
+            return -(-sizes[0] // self.parts(whole)) * math.prod(sizes[1:]) == self.room(whole)
+        for n in (self.axes[a] for a in self.rules.get(whole, [])):
+            while at < len(parts) and cut[at] == sizes[at]:
+                at += 1
+            if at == len(parts):
+                if n != 1:
+                    return False
+                continue
+            if sizes[at] % (cut[at] * n) != 0:
+                return False
+            cut[at] *= n
+        return True
+
+    def rule(self, rules, d):
+        kind = "split" if self.size_of(d) % self.parts(d, rules) == 0 else "padded"
+        return f"{kind}<{d}, {', '.join(f'fuzz::{a}<{self.axes[a]}>' for a in rules[d])}>"
 
     # ---- statements
 
-    def parameter(self):
+    def parameter(self, whole_numbers=None):
         dims = self.r.sample(DIMS, self.r.randint(1, 3))
-        name = f"w{len(self.parameters)}"
-        self.lines.append(f"parameter<double, L, {', '.join(dims)}> {name}{{m, normal{{{len(self.parameters) + 1}}}}};")
+        n = len(self.parameters) + 1
+        name = f"w{n - 1}"
+        if whole_numbers or whole_numbers is None and self.r.random() < 0.5:
+            self.held.append(f"parameter<double, L, {', '.join(dims)}> {name}{{m}};")
+            self.held.append(f"{name} = floor(random_uniform<double, L, {', '.join(dims)}>(m, {{.seed = {n}}}, -4, 5));")
+            self.exact.add(name)
+        else:
+            self.held.append(f"parameter<double, L, {', '.join(dims)}> {name}{{m, normal{{{n}}}}};")
+        self.most[name] = 4
         self.parameters.append(name)
         self.values[name] = dims
         self.unused.append(name)
+        return name
 
-    def new(self, expression, dims, *operands):
-        name = f"t{len(self.values)}"
-        self.lines.append(f"auto const {name} = {expression};")
+    def named(self, expression):
+        """The name of an intermediate result that is not shown: an expression has one operand that sends or allocates (DESIGN)."""
+        self.names += 1
+        self.lines.append(f"auto const s{self.names} = {expression};")
+        return f"s{self.names}"
+
+    def made(self, name, dims, operands, most, exact):
+        """Notes a value that a statement makes."""
         self.values[name] = list(dims)
+        self.most[name] = most
+        if exact:
+            self.exact.add(name)
         for o in operands:
             if o in self.unused:
                 self.unused.remove(o)
         self.unused.append(name)
 
-    def fresh(self, size):
+    def new(self, expression, dims, *operands, most=None, exact=None):
+        """A value. Unless it is said otherwise, its elements are as large as those of the operands, and exact if these are."""
+        most = max(self.most[o] for o in operands) if most is None else most
+        exact = all(o in self.exact for o in operands) if exact is None else exact
+        if most > (1000 if exact else 16):
+            expression = f"sin({expression} * {2.0 ** -math.ceil(math.log2(most) - 3)})"
+            most, exact = 1, False
+        name = f"t{len(self.values)}"
+        self.lines.append(f"auto const {name} = {expression};")
+        self.made(name, dims, operands, most, exact)
+        return True
+
+    def fresh(self, size, beside=(), whole=False, like=None):
+        """A new dimension of a tensor that has those `beside` it. It may be split, unless it must be `whole`; or it is split as another is."""
         name = f"n{len(self.extra)}"
         self.extra[name] = size
+        for rules in (self.rules, self.other_rules):
+            taken = [a for d in beside for a in rules.get(d, [])]
+            free = [a for a in self.axes if a not in taken]
+            if like is not None and like in rules and rules is self.rules:
+                rules[name] = rules[like]
+            elif free and not (whole and rules is self.rules) and self.r.random() < 0.5:
+                rules[name] = self.r.sample(free, len(free) if self.r.random() < 0.2 else 1)
         return name
 
     def size_of(self, d):
@@ -110,32 +190,89 @@ class program:
         pool = self.unused if self.r.random() < 0.7 else list(self.values)
         return self.r.choice(pool)
 
+    def pick_exact(self):
+        pool = [v for v in self.unused if v in self.exact] if self.r.random() < 0.7 else []
+        pool = pool or [v for v in self.values if v in self.exact]
+        return self.r.choice(pool) if pool else self.parameter(whole_numbers=True)
+
+    def pick_dim(self, x, fits=lambda d: True):
+        """A dimension of a value, or None."""
+        dims = [d for d in self.values[x] if fits(d)]
+        return self.r.choice(dims) if dims else None
+
+    def among(self, dims, pool=None):
+        """A value without other dimensions."""
+        return self.r.choice([v for v in (pool or self.values) if set(self.values[v]) <= set(dims)])
+
     def operation(self):
         for _ in range(50):
             if getattr(self, self.r.choice(self.operations))():
                 return
 
+    def micro_batches(self):
+        """The operations become a step that is done for each micro-batch of a parameter."""
+        for x in self.r.sample(self.parameters, len(self.parameters)):
+            for d in self.values[x]:
+                for turns in (2, 3):
+                    if d == self.counted or self.size[d] % turns != 0:
+                        continue
+                    micro = self.fresh(self.size[d] // turns, [e for e in self.values[x] if e != d])
+                    turn = self.fresh(turns, whole=True)
+                    if not self.distributes(d, [micro, turn]):
+                        self.rules.pop(micro, None)
+                        self.rules.update({micro: self.rules[d]} if d in self.rules else {})
+                    if self.distributes(d, [micro, turn]):
+                        self.turns = turns
+                        self.new(f"micro_batch<{d}, {micro}>({x}, i)", self.replaced(x, d, micro), x)
+                        return
+
     # ---- operations: each returns whether it found operands
 
     def pointwise(self):
         x = self.pick()
-        f = self.r.choice(["tanh", "sin", "cos", "sigmoid", "silu", "softplus", "gelu", "erf", "relu", "abs", "elu", "exp(tanh", "square(tanh",
-                           "log1p(square"])
-        self.new(f"{f}({x}))" if "(" in f else f"{f}({x})", self.values[x], x)
-        return True
+        f = self.r.choice(["tanh", "sin", "cos", "sigmoid", "silu", "softplus", "gelu", "gelu_erf", "erf", "exp(tanh", "square(tanh", "log1p(square",
+                           "expm1(sin", "rsqrt(1 + square", "sqrt(1 + square"])
+        return self.new(f"{f}({x}))" if "(" in f else f"{f}({x})", self.values[x], x, exact=False)
+
+    def with_a_jump(self):
+        x = self.pick_exact()
+        if self.r.random() < 0.3:
+            return self.new(f"{self.r.choice(['leaky_relu', 'elu', 'selu'])}({x})", self.values[x], x, exact=False)
+        f = self.r.choice(["relu({})", "abs({})", "clamp({}, -2, 2)", "maximum({}, 1)", "minimum(2, {})", "{0} - floor({0} * 0.5)", "{0} * sign({0})",
+                           "{0} + round({0} * 0.25)", "ceil({0} * 0.5) - {0}"])
+        return self.new(f.format(x), self.values[x], x, most=2 * self.most[x])
 
     def with_number(self):
         x = self.pick()
-        self.new(self.r.choice(["{} * 0.5", "1 - {}", "{} / 3", "clamp({}, -1, 1)", "maximum({}, 0.1)"]).format(x), self.values[x], x)
-        return True
+        f, power, exact = self.r.choice([("1 - {}", 1, None), ("{} * 2 + 1", 1, None), ("{} * 0.5", 1, False), ("{} / 3", 1, False),
+                                         ("pow({}, 2.)", 2, False), ("pow({}, 3.)", 3, False)])
+        return self.new(f.format(x), self.values[x], x, most=2 * self.most[x] ** power + 1, exact=exact)
 
     def of_two(self):
+        """Of which one has all dimensions, or they share none."""
         x = self.pick()
-        others = [v for v in self.values if set(self.values[v]) <= set(self.values[x])]
-        y = self.r.choice(others)
-        form = self.r.choice(["{} + {}", "{} - {}", "{} * {}", "minimum({}, {})", "where(less({0}, {1}), {0}, tanh({0}))", "{} / (1 + square({}))"])
-        self.new(form.format(x, y), self.values[x], x, y)
-        return True
+        y, dims = self.among(self.values[x]), self.values[x]
+        apart = [v for v in self.values if not set(self.values[v]) & set(dims) and self.fit(dims + self.values[v]) and len(self.values[v]) + len(dims) < 4]
+        if apart and self.r.random() < 0.3:
+            y = self.r.choice(apart)
+            dims = dims + self.values[y]
+        of_x, of_y = self.most[x], self.most[y]
+        forms = [("{} + {}", of_x + of_y, None), ("{} - {}", of_x + of_y, None), ("{} * {}", of_x * of_y, None), ("logaddexp({}, {})", of_x + of_y, False)]
+        if set(self.values[y]) <= set(self.values[x]):  # an expression has one operand that allocates (DESIGN: handles in constant evaluation)
+            forms += [("{} / (1 + square({}))", of_x, False)] + [("pow(square({}) + 1, {})", 16, False)] * (max(of_x, of_y) <= 4)
+        form, most, exact = self.r.choice(forms)
+        return self.new(form.format(x, y), dims, x, y, most=most, exact=exact)
+
+    def of_two_with_a_jump(self):
+        x = self.pick_exact()
+        y = self.among(self.values[x], self.exact)
+        z = self.among(self.values[x])
+        form = self.r.choice(["minimum({}, {})", "maximum({}, {})", "where", "where"])
+        if form != "where":
+            return self.new(form.format(x, y), self.values[x], x, y)
+        other = self.named(f"sin({z})")
+        test = self.named(f"{self.r.choice(['less', 'less_equal', 'equal'])}({x}, {y})")
+        return self.new(f"where({test}, {x}, {other})", self.values[x], x, y, z, exact=False)
 
     def kept(self, dims, operands):
         """Dimensions of a product's result: all that one operand alone has, and some of the others."""
@@ -143,174 +280,340 @@ class program:
         self.r.shuffle(out)
         return out if len(out) <= 4 else None
 
+    def terms(self, dims, out):
+        return math.prod(self.size_of(d) for d in dims if d not in out)
+
+    def product_of(self, operands, dims, out):
+        return math.prod(self.most[o] for o in operands) * self.terms(dims, out)
+
+    def union(self, *operands):
+        return list(dict.fromkeys(d for o in operands for d in self.values[o]))
+
     def einsum(self):
         operands = [self.pick(), self.r.choice(list(self.values))]
         if self.r.random() < 0.25:
             operands.append(self.r.choice(list(self.values)))
-        dims = list(dict.fromkeys(d for o in operands for d in self.values[o]))
-        if len(dims) > 5:
-            return False
+        dims = self.union(*operands)
         out = self.kept(dims, operands)
-        if out is None:
+        if not self.fit(dims) or out is None:
             return False
-        self.new(f"tanh(einsum<{', '.join(out)}>({', '.join(operands)}))", out, *operands)
-        return True
+        return self.new(f"einsum<{', '.join(out)}>({', '.join(operands)})", out, *operands, most=self.product_of(operands, dims, out))
+
+    def matrices(self):
+        x, y = self.pick(), self.r.choice(list(self.values))
+        dims, both = self.union(x, y), [d for d in self.values[x] if d in self.values[y]]
+        if not self.fit(dims) or len(dims) > 4:
+            return False
+        if not both:
+            return self.new(f"outer_product({x}, {y})", dims, x, y, most=self.most[x] * self.most[y])
+        over = self.r.sample(both, self.r.randint(1, len(both)))
+        out = [d for d in dims if d not in over]
+        return self.new(f"matmul<{', '.join(over)}>({x}, {y})", out, x, y, most=self.product_of([x, y], dims, out))
 
     def open_sum(self):
         x, y = self.pick(), self.r.choice(list(self.values))
-        dims = list(dict.fromkeys(self.values[x] + self.values[y]))
+        dims = self.union(x, y)
         out = self.kept(dims, [x, y])
-        if len(dims) > 5 or out is None:
+        if not self.fit(dims) or out is None:
             return False
-        self.new(f"tanh(finish(0.5 * partial_einsum<{', '.join(out)}>({x}, {y})))", out, x, y)
-        return True
+        return self.new(f"finish(0.5 * partial_einsum<{', '.join(out)}>({x}, {y}))", out, x, y, most=self.product_of([x, y], dims, out), exact=False)
 
     def reduce(self):
-        x = self.pick()
+        f = self.r.choice(["sum", "mean", "max", "min", "logsumexp", "variance", "l2_norm", "product"])
+        x = self.pick_exact() if f in ("max", "min") else self.pick()
         if not self.values[x]:
             return False
         over = self.r.sample(self.values[x], self.r.randint(1, len(self.values[x])))
-        f = self.r.choice(["sum", "mean", "max", "min", "logsumexp", "variance", "l2_norm", "product"])
-        if f == "variance" or f == "l2_norm":
+        if f in ("variance", "l2_norm"):
             over = over[:1]
-        self.new(f"tanh({f}<{', '.join(over)}>({x}))", [d for d in self.values[x] if d not in over], x)
-        return True
+        out, n = [d for d in self.values[x] if d not in over], math.prod(self.size_of(d) for d in over)
+        if f == "product" and (n > 12 or self.most[x] > 4):
+            return False
+        most = {"sum": n * self.most[x], "l2_norm": n * self.most[x], "variance": self.most[x] ** 2, "product": self.most[x] ** n}.get(f, self.most[x] + 1)
+        return self.new(f"{f}<{', '.join(over)}>({x})", out, x, most=most, exact=None if f in ("sum", "max", "min", "product") else False)
 
     def along(self):
-        x = self.pick()
-        if not self.values[x]:
+        f = self.r.choice(["softmax<{}>({})", "log_softmax<{}>({})", "cumsum<{}>({})", "cumprod<{}>({})", "flip<{}>({})", "sort<{}>({})",
+                           "sort<{}>({}, {{.descending = true}})", "cumsum<{}>({}, {{.exclusive = true, .reverse = true}})",
+                           "cumprod<{}>({}, {{.exclusive = true}})"])
+        name = f[: f.index("<")]
+        x = self.pick_exact() if name == "sort" else self.pick()
+        d = self.pick_dim(x, {"sort": self.is_whole, "flip": self.divides}.get(name, lambda d: True))
+        if d is None or name == "cumprod" and self.most[x] > 4:
             return False
-        d = self.r.choice(self.values[x])
-        f = self.r.choice(["softmax<{}>({})", "log_softmax<{}>({})", "cumsum<{}>(tanh({}))", "cumprod<{}>({})", "flip<{}>({})", "sort<{}>({})",
-                           "cumsum<{}>({}, {{.exclusive = true, .reverse = true}})"])
-        if not f.startswith(("softmax", "log_softmax", "cumsum", "cumprod")) and not self.is_whole(d):
-            return False
-        self.new(f.format(d, x), self.values[x], x)
-        return True
+        n = self.size_of(d)
+        most = {"cumsum": n * self.most[x], "cumprod": self.most[x] ** n, "softmax": 1, "log_softmax": 2 * self.most[x] + 3}.get(name)
+        return self.new(f.format(d, x), self.values[x], x, most=most, exact=False if "soft" in f else None)
 
     def transpose(self):
         x = self.pick()
         if len(self.values[x]) < 2:
             return False
         out = self.r.sample(self.values[x], len(self.values[x]))
-        self.new(f"transpose<{', '.join(out)}>({x})", out, x)
-        return True
+        return self.new(f"transpose<{', '.join(out)}>({x})", out, x)
 
-    def replaced(self, x, d, into):
-        return [into if e == d else e for e in self.values[x]]
+    def replaced(self, x, d, *into):
+        return [n for e in self.values[x] for n in (into if e == d else [e])]
+
+    def beside(self, x, *d):
+        return [e for e in self.values[x] if e not in d]
 
     def part(self):
         x = self.pick()
-        whole = [d for d in self.values[x] if self.is_whole(d)]
-        if not whole:
+        d = self.pick_dim(x, lambda d: d != self.counted)
+        if d is None:
             return False
-        d = self.r.choice(whole)
-        size = self.size_of(d)
-        if self.r.random() < 0.5:
-            n = self.r.randint(1, size)
-            to, first = self.fresh(n), self.r.randint(0, size - n)
-            self.new(f"slice<{d}, {to}>({x}, {first})", self.replaced(x, d, to), x)
-        else:
-            to, before = self.fresh(size + self.r.randint(1, 3)), self.r.randint(0, 1)
-            self.new(f"pad<{d}, {to}>({x}, {before})", self.replaced(x, d, to), x)
-        return True
+        size, grows = self.size_of(d), self.r.random() < 0.5
+        first, last = (size, size + 3) if grows else (1, size)
+        alike = None
+        if not self.is_whole(d):  # both are cut into parts that have room for as many elements
+            first, last, alike = max(first, (self.room(d) - 1) * self.parts(d) + 1), min(last, self.room(d) * self.parts(d)), d
+        if first > last:
+            return False
+        n = self.r.randint(first, last)
+        to = self.fresh(n, self.beside(x, d), like=alike)
+        if grows:
+            beyond, most = self.r.choice([("", self.most[x]), (", 2.", max(2, self.most[x]))])
+            return self.new(f"pad<{d}, {to}>({x}, {self.r.randint(0, n - size)}{beyond})", self.replaced(x, d, to), x, most=most)
+        return self.new(f"slice<{d}, {to}>({x}, {self.r.randint(0, size - n)})", self.replaced(x, d, to), x)
 
     def displaced(self):
         x = self.pick()
-        if not self.values[x]:
+        d = self.pick_dim(x)
+        f = self.r.choice(["shift", "roll"])
+        if d is None or f == "roll" and not self.divides(d):
             return False
-        d = self.r.choice(self.values[x])
-        parts = 1
-        for a in self.rules.get(d, []):
-            parts *= self.axes[a]
-        size, f = self.size_of(d), self.r.choice(["shift", "roll"])
-        if f == "roll" and (size % parts != 0 or d == self.counted and parts > 1):
+        size = self.size_of(d)
+        by = self.r.choice([-1, 1]) * self.r.randint(0, self.r.choice([self.room(d), size + 1]))
+        beyond = ", 2." if f == "shift" and self.r.random() < 0.3 else ""
+        return self.new(f"{f}<{d}>({x}, {by}{beyond})", self.values[x], x, most=max(self.most[x], 2))
+
+    def stacked(self):
+        x = self.pick()
+        if len(self.values[x]) > 3:
             return False
-        self.new(f"{f}<{d}>({x}, {self.r.choice([-1, 1]) * self.r.randint(0, size // parts)})", self.values[x], x)
+        others = [x] + [v for v in self.values if self.values[v] == self.values[x]]
+        all_of = [x] + self.r.choices(others, k=self.r.randint(1, 2))
+        place = self.r.randint(0, len(self.values[x]))
+        n = self.fresh(len(all_of), self.values[x])
+        dims = self.values[x][:place] + [n] + self.values[x][place:]
+        return self.new(f"stack<{n}, {place}>({', '.join(all_of)})", dims, *all_of)
+
+    def unstacked(self):
+        x = self.pick()
+        d = self.pick_dim(x, lambda d: self.is_whole(d) and self.size_of(d) <= 4)
+        if d is None:
+            return False
+        pieces, rest = self.named(f"unstack<{d}>({x})"), self.beside(x, d)
+        if self.r.random() < 0.3:
+            n, place = self.fresh(self.size_of(d), rest), self.r.randint(0, len(rest))
+            return self.new(f"stack<{n}, {place}>({pieces})", rest[:place] + [n] + rest[place:], x)
+        for i in self.r.sample(range(self.size_of(d)), min(self.size_of(d), self.r.randint(1, 2))):
+            self.new(f"{pieces}[{i}]", rest, x)
         return True
 
-    def repeated(self):
+    def cut(self):
         x = self.pick()
-        whole = [d for d in self.values[x] if self.is_whole(d)]
-        if len(self.values[x]) > 3 or not whole:
+        d = self.pick_dim(x, lambda d: self.is_whole(d) and self.size_of(d) > 1)
+        if d is None:
             return False
-        d = self.r.choice(whole)
-        if self.r.random() < 0.5:
-            n = self.fresh(2)
-            self.new(f"stack<{n}>({x}, cos({x}))", [n] + self.values[x], x)
-        else:
-            to = self.fresh(self.size_of(d) * self.r.randint(1, 3))
-            self.new(f"tile<{d}, {to}>({x})", self.replaced(x, d, to), x)
+        ends = sorted(self.r.sample(range(1, self.size_of(d)), min(self.size_of(d) - 1, self.r.randint(1, 2)))) + [self.size_of(d)]
+        names, pieces, begin = [], [], 0
+        for end in ends:
+            pieces.append(self.fresh(end - begin, self.beside(x, d)))
+            begin = end
+        for i in range(len(pieces)):
+            names.append(f"t{len(self.values) + i}")
+        self.lines.append(f"auto const [{', '.join(names)}] = split_into<{d}, {', '.join(pieces)}>({x});")
+        for name, piece in zip(names, pieces):
+            self.made(name, self.replaced(x, d, piece), [x], self.most[x], x in self.exact)
+        if self.r.random() < 0.3:
+            self.unused.remove(self.r.choice(names))  # it has no gradient
         return True
+
+    def tiled(self):
+        x = self.pick()
+        d = self.pick_dim(x, self.is_whole)
+        if len(self.values[x]) > 3 or d is None:
+            return False
+        to = self.fresh(self.size_of(d) * self.r.randint(1, 3), self.beside(x, d))
+        return self.new(f"tile<{d}, {to}>({x})", self.replaced(x, d, to), x)
+
+    def broadcast(self):
+        x = self.pick()
+        more = [d for d in DIMS if d not in self.values[x] and self.size[d] < 7]
+        self.r.shuffle(more)
+        out = list(self.values[x])
+        for d in more[:1] if self.r.random() < 0.5 else []:
+            out += [d] if self.fit(out + [d]) else []
+        if len(out) == len(self.values[x]):
+            out.append(self.fresh(self.r.randint(1, 4), out))
+        if len(out) > 4:
+            return False
+        self.r.shuffle(out)
+        return self.new(f"broadcast<{', '.join(out)}>({x})", out, x)
 
     def written(self):
         x = self.pick()
-        whole = [d for d in self.values[x] if self.is_whole(d)]
-        if not whole:
+        d = self.pick_dim(x, lambda d: d != self.counted)
+        if d is None:
             return False
-        d = self.r.choice(whole)
         n = self.r.randint(1, self.size_of(d))
-        to, room = self.fresh(n), self.size_of(d) - n
-        self.new(f"write<{d}>({x}, sin(slice<{d}, {to}>({x}, {self.r.randint(0, room)})), {self.r.randint(0, room)})", self.values[x], x)
-        return True
+        to, room = self.fresh(n, self.beside(x, d), whole=True), self.size_of(d) - n
+        if self.is_whole(d) and self.r.random() < 0.5:
+            part, most = self.named(f"slice<{d}, {to}>({x}, {self.r.randint(0, room)})"), self.most[x]
+        else:
+            row, most = self.named(f"sum<{d}>({x})"), self.size_of(d) * self.most[x]
+            part = self.named(f"broadcast<{', '.join(self.replaced(x, d, to))}>({row})")
+        return self.new(f"write<{d}>({x}, {part}, {self.r.randint(0, room)})", self.values[x], x, most=most)
 
-    def top_k(self):
-        x = self.pick()
-        if not self.values[x]:
+    def ranked(self):
+        x = self.pick_exact()
+        d = self.pick_dim(x, lambda d: d != self.counted)
+        if d is None:
             return False
-        d = self.r.choice(self.values[x])
-        if d == self.counted:
-            return False
-        to = self.fresh(self.r.randint(1, self.size_of(d)))
-        self.new(f"top_k<{d}, {to}>({x}).value", self.replaced(x, d, to), x)
+        f = self.r.choice(["top_k", "top_k", "nth_element", "max_and_argmax", "min_and_argmin"])
+        rest = self.beside(x, d)
+        if f == "top_k":
+            to = self.fresh(self.r.randint(1, self.size_of(d)), rest, whole=True)
+            names, rest, how = f"{d}, {to}", self.replaced(x, d, to), self.r.choice(["", ", {.descending = false}"])
+        elif f == "nth_element":
+            names, how = f"{d}, {self.r.randrange(self.size_of(d))}", self.r.choice(["", ", {.descending = true}"])
+        else:
+            names, how = d, ""
+        value, index = f"t{len(self.values)}", f"i{len(self.ints)}"
+        self.lines.append(f"auto const [{value}, {index}] = {f}<{names}>({x}{how});")
+        self.made(value, rest, [x], self.most[x], True)
+        self.ints[index] = rest
         return True
 
     def concat(self):
         x = self.pick()
-        whole = [d for d in self.values[x] if self.is_whole(d)]
-        if not whole:
+        d = self.pick_dim(x, self.is_whole)
+        if d is None:
             return False
-        d = self.r.choice(whole)
-        twin, to = self.fresh(self.size_of(d)), self.fresh(2 * self.size_of(d))
-        self.new(f"concat<{to}>({x}, rename<{d}, {twin}>(sin({x})))", self.replaced(x, d, to), x)
-        return True
+        n, size = self.size_of(d), self.size_of(d)
+        parts, beside = [x], self.beside(x, d)
+        for _ in range(self.r.randint(1, 2)):
+            first = self.r.randint(0, n - 1)
+            twin = self.fresh(n if first == 0 else n - first, beside, whole=True)
+            parts.append(self.named(f"rename<{d}, {twin}>({x})" if first == 0 else f"slice<{d}, {twin}>({x}, {first})"))
+            size += self.size_of(twin)
+        self.r.shuffle(parts)
+        to = self.fresh(size, beside)
+        return self.new(f"concat<{to}>({', '.join(parts)})", self.replaced(x, d, to), x)
 
     def by_index(self):
         x = self.pick()
-        if not self.values[x] or len(self.values[x]) > 3:
+        d = self.pick_dim(x, lambda d: d != self.counted)
+        if d is None or len(self.values[x]) > 3:
             return False
-        d, n = self.r.choice(self.values[x]), self.fresh(self.r.randint(1, 5))
-        if d == self.counted:
-            return False
-        rest = [e for e in self.values[x] if e != d]
+        rest = self.beside(x, d)
+        f = self.r.choice(["gather", "scatter_add", "scatter"])
+        n = self.fresh(self.r.randint(1, 5), self.values[x], whole=f == "scatter")
+        shared = self.r.sample(rest, self.r.randint(0, len(rest))) if self.r.random() < 0.5 else []
+        of_ids = shared + [n]
+        self.r.shuffle(of_ids)
         self.ids += 1
-        ids = f"ids{self.ids}"
-        drawn = f"random_uniform<double, L, {n}>(m, {{.seed = {100 + self.ids}}}, 0, {self.size_of(d)})"
-        self.lines.append(f"auto const {ids} = cast<int>(floor({drawn}));")
-        if self.r.random() < 0.5:
-            self.new(f"gather<{d}>({x}, {ids})", [n] + rest, x)
-        else:
-            self.new(f"scatter_add<{d}>({x}, {ids}, cos(gather<{d}>({x}, {ids})))", self.values[x], x)
-        return True
+        drawn = f"random_uniform<double, L, {', '.join(of_ids)}>(m, {{.seed = {100 + self.ids}}}, 0, {self.size_of(d)})"
+        self.lines.append(f"auto const ids{self.ids} = cast<int>(floor({drawn}));")
+        rows = f"gather<{d}>({x}, ids{self.ids})"
+        if f == "gather":
+            return self.new(rows, of_ids + [e for e in rest if e not in shared], x)
+        updates = self.named(rows)
+        updates = updates if self.r.random() < 0.3 else self.named(f"{updates} * 2 - 1")
+        most = (2 * self.most[x] + 1) * (self.size_of(n) + 1 if f == "scatter_add" else 1)
+        return self.new(f"{f}<{d}>({x}, ids{self.ids}, {updates})", self.values[x], x, most=most)
 
     def moved(self):
         x = self.pick()
-        if not self.rules and not self.other_rules:
+        if not self.fit(self.values[x], self.other_rules):
             return False
-        self.new(f"reshard<L>(sin(reshard<fuzz::like<L, other, whole>>({x})))", self.values[x], x)
-        return True
+        f = self.r.choice(["{}", "sin({})"])
+        return self.new(f"reshard<L>({f.format(f'reshard<fuzz::like<L, other, whole>>({x})')})", self.values[x], x, exact=None if f == "{}" else False)
+
+    def renamed(self):
+        x = self.pick()
+        dims = self.beside(x, self.counted)
+        alike = [(d, e) for d in dims for e in dims if d < e and self.size_of(d) == self.size_of(e)]
+        if alike and self.r.random() < 0.7:
+            d, e = self.r.choice(alike)
+            names, new = f"{d}, {e}, {e}, {d}", {d: e, e: d}
+        elif dims:
+            old = self.r.sample(dims, self.r.randint(1, min(3, len(dims))))
+            beside, new = self.beside(x, *old), {}
+            for d in old:
+                new[d] = self.fresh(self.size_of(d), beside)
+                beside.append(new[d])
+            names = ", ".join(f"{d}, {n}" for d, n in new.items())
+        else:
+            return False
+        return self.new(f"rename<{names}>({x})", [new.get(d, d) for d in self.values[x]], x)
+
+    def reshaped(self):
+        x = self.pick()
+        dims = self.values[x]
+        if self.r.random() < 0.5:
+            d = self.pick_dim(x, lambda d: d != self.counted)
+            if d is None or len(dims) > 3:
+                return False
+            size, beside = self.size_of(d), self.beside(x, d)
+            outer = self.r.choice([n for n in range(1, size + 1) if size % n == 0])
+            new = []
+            for n in (outer, size // outer):
+                new.append(self.fresh(n, beside + new))
+            if not self.distributes(d, new):
+                return False
+            return self.new(f"split_dim<{d}, {', '.join(new)}>({x})", self.replaced(x, d, *new), x)
+        if len(dims) < 2:
+            return False
+        i = self.r.randrange(len(dims) - 1)
+        d, e = dims[i : i + 2]
+        size = self.size_of(d) * self.size_of(e)
+        if self.counted in (d, e) or size > 48:
+            return False
+        to = self.fresh(size, self.beside(x, d, e), like=d if self.r.random() < 0.3 else None)
+        if not self.distributes(to, [d, e]):
+            self.rules.pop(to, None)
+        return self.new(f"merge_dims<{d}, {e}, {to}>({x})", dims[:i] + [to] + dims[i + 2 :], x)
 
     def again(self):
         x = self.pick()
         if not self.values[x]:
             return False
         d = self.values[x][0]
-        self.new(f"recompute([](auto const& v) {{ return sin(v) * softmax<{d}>(v); }}, {x})", self.values[x], x)
-        return True
+        return self.new(f"recompute([](auto const& v) {{ return sin(v) * softmax<{d}>(v); }}, {x})", self.values[x], x, most=1, exact=False)
+
+    def custom(self):
+        """A function whose gradient the program gives."""
+        x = self.pick()
+        dims = ", ".join(self.values[x])
+        if self.r.random() < 0.4:
+            f = "[](auto const& v) { return sin(v); }, [](auto const& dz, auto const& v) { return dz * cos(v); }"
+            return self.new(f"custom_gradient({f}, {x})", self.values[x], x, most=1, exact=False)
+        y = self.among(self.values[x])
+        to_y = f"{self.r.choice(['einsum', 'partial_einsum'])}<{', '.join(self.values[y])}>(dz, v)"
+        f = "[](auto const& v, auto const& u) { return v * u; }, [](auto const& dz, auto const& v, auto const& u) { "
+        f += f"auto const to_v = dz * u; auto const to_u = {to_y}; return std::tuple{{to_v, to_u}}; }}"
+        return self.new(f"custom_gradient({f}, {x}, {y})", self.values[x], x, y, most=self.most[x] * self.most[y])
+
+    def on_shards(self):
+        x = self.pick()
+        dims = ", ".join(self.values[x])
+        d = self.pick_dim(x, self.is_whole)
+        if not dims:
+            return False
+        if d is None or len(self.values[x]) < 2 or self.r.random() < 0.4:
+            f = f"slicewise<shape<{dims}>, splittable<{dims}>>(fuzz::squares{{}}, [](auto const& dz, auto const& v) {{ return 2 * (dz * v); }}, {x})"
+            return self.new(f, self.values[x], x, most=self.most[x] ** 2)
+        rest = ", ".join(self.beside(x, d))
+        back = f"[](auto const& dz, auto const&) {{ return broadcast<{dims}>(dz); }}"
+        f = f"slicewise<shape<{rest}>, splittable<{rest}>>(fuzz::sums_along<{self.values[x].index(d)}>{{}}, {back}, {x})"
+        return self.new(f, self.beside(x, d), x, most=self.size_of(d) * self.most[x])
 
     # ---- ints and bools: exact, so no rounding may move them across a jump
 
-    def exact(self, expression, dims, of):
+    def whole(self, expression, dims, of):
         name = f"{'i' if of is self.ints else 'b'}{len(of)}"
         self.lines.append(f"auto const {name} = {expression};")
         of[name] = list(dims)
@@ -325,24 +628,23 @@ class program:
             dims = r.sample(DIMS, r.randint(1, 3))
             self.ids += 1
             drawn = f"random_uniform<double, L, {', '.join(dims)}>(m, {{.seed = {100 + self.ids}}}, -8, 9)"
-            return self.exact(f"cast<int>(floor({drawn}))", dims, self.ints)
+            return self.whole(f"cast<int>(floor({drawn}))", dims, self.ints)
         x = r.choice(list(self.ints))
         dims = self.ints[x]
         what = r.choice(["one", "two", "reduce", "along", "along", "moved", "compare", "joined", "used"])
         if what == "one":
             form = r.choice(["{} * 2 - 1", "floor_divide({}, 3)", "modulo({}, 4)", "-{}", "maximum({}, 0)"])
-            return self.exact(form.format(x), dims, self.ints)
+            return self.whole(form.format(x), dims, self.ints)
         if what == "two":
             form = r.choice(["modulo({} * {}, 9)", "modulo({} + {}, 9)", "modulo({} - {}, 9)", "minimum({}, {})", "where(less({0}, {1}), {0}, 0 - {0})"])
-            return self.exact(form.format(x, r.choice(self.within(self.ints, dims))), dims, self.ints)
+            return self.whole(form.format(x, r.choice(self.within(self.ints, dims))), dims, self.ints)
         if what == "compare":
-            return self.exact(f"{r.choice(['less', 'equal', 'less_equal'])}({x}, {r.choice(self.within(self.ints, dims))})", dims, self.bools)
+            return self.whole(f"{r.choice(['less', 'equal', 'less_equal'])}({x}, {r.choice(self.within(self.ints, dims))})", dims, self.bools)
         if what == "used":
             y = self.pick()
             if not set(dims) <= set(self.values[y]):
                 return False
-            self.new(f"tanh({y} * cast<double>({x}))", self.values[y], y)
-            return True
+            return self.new(f"tanh({y} * cast<double>({x}))", self.values[y], y, exact=False)
         if what == "joined":
             if not self.bools:
                 return False
@@ -350,39 +652,34 @@ class program:
             form = r.choice(["any", "all", "logical_not", "logical_and", "logical_or", "where"])
             if form in ("any", "all"):
                 over = r.sample(self.bools[b], r.randint(0, len(self.bools[b])))
-                return bool(over) and self.exact(f"{form}<{', '.join(over)}>({b})", [d for d in self.bools[b] if d not in over], self.bools)
+                return bool(over) and self.whole(f"{form}<{', '.join(over)}>({b})", [d for d in self.bools[b] if d not in over], self.bools)
             if form == "logical_not":
-                return self.exact(f"{form}({b})", self.bools[b], self.bools)
+                return self.whole(f"{form}({b})", self.bools[b], self.bools)
             if form == "where":
                 y = self.pick()
                 if not set(self.bools[b]) <= set(self.values[y]):
                     return False
-                self.new(f"where({b}, {y}, sin({y}))", self.values[y], y)
-                return True
-            return self.exact(f"{form}({b}, {r.choice(self.within(self.bools, self.bools[b]))})", self.bools[b], self.bools)
+                return self.new(f"where({b}, {y}, sin({y}))", self.values[y], y, exact=False)
+            return self.whole(f"{form}({b}, {r.choice(self.within(self.bools, self.bools[b]))})", self.bools[b], self.bools)
         if not dims:
             return False
         d = r.choice(dims)
         rest = [e for e in dims if e != d]
-        parts = 1
-        for a in self.rules.get(d, []):
-            parts *= self.axes[a]
-        even = self.size_of(d) % parts == 0 and (d != self.counted or parts == 1)
         if what == "reduce":
             f = r.choice(["sum", "max", "min", "argmax"])
-            return self.exact(f"{f}<{d}>({x})" if f == "argmax" else f"modulo({f}<{d}>({x}), 9)", rest, self.ints)
+            return self.whole(f"{f}<{d}>({x})" if f == "argmax" else f"modulo({f}<{d}>({x}), 9)", rest, self.ints)
         if what == "along":
-            f = r.choice(["modulo(cumsum<{}>({}, {{.reverse = true}}), 9)", "modulo(cumsum<{}>({}), 9)", "modulo(cumprod<{}>(modulo({}, 4)), 9)", "sort<{}>({})",
-                          "argsort<{}>({}, {{.descending = true}})"])
-            if f.startswith(("sort", "argsort")) and parts > 1:
+            f = r.choice(["modulo(cumsum<{}>({}, {{.reverse = true}}), 9)", "modulo(cumsum<{}>({}), 9)", "modulo(cumprod<{}>(modulo({}, 4)), 9)",
+                          "sort<{}>({})", "argsort<{}>({}, {{.descending = true}})"])
+            if f.startswith(("sort", "argsort")) and self.parts(d) > 1:
                 return False
-            return self.exact(f.format(d, x), dims, self.ints)
+            return self.whole(f.format(d, x), dims, self.ints)
         f = r.choice(["shift", "shift", "roll", "flip"])
-        if f != "shift" and not even:
+        if f != "shift" and not self.divides(d):
             return False
         by = r.randint(-self.size_of(d) - 1, self.size_of(d) + 1)
         args = {"shift": f", {by}" + r.choice(["", ", 3"]), "roll": f", {by}", "flip": ""}[f]
-        return self.exact(f"{f}<{d}>({x}{args})", dims, self.ints)
+        return self.whole(f"{f}<{d}>({x}{args})", dims, self.ints)
 
     # ---- text
 
@@ -392,33 +689,40 @@ class program:
             return v
         return f"sum<{self.counted}>({v})" if number is None else f"sum<{self.counted}>({v} * fuzz::probe({v}, {number}))"
 
+    def step(self):
+        """The operations, what is seen of their results, and the loss."""
+        out = list(self.lines)
+        # the last parameters must not be all that is left: a loss has a tape
+        shown = [v for v in self.values if v not in self.parameters]
+        out += [f"see({self.seen(v, self.values[v], i)});" for i, v in enumerate(shown)]
+        out += [f"see({self.seen(v, dims, None)});" for v, dims in self.ints.items()]
+        out += [f"see({self.seen(f'cast<int>({v})', dims, None)});" for v, dims in self.bools.items()]
+        left = [v for v in self.unused] or shown[-1:]
+        if len(left) == 1:
+            return out + [f"auto const loss = sum({left[0]} * fuzz::probe({left[0]}, 0));"]
+        out.append(f"auto const loss0 = sum({left[0]} * fuzz::probe({left[0]}, 0));")
+        for i, v in enumerate(left[1:], 1):  # an expression has one operand that sends (DESIGN: handles in constant evaluation)
+            out.append(f"auto const part{i} = sum({v} * fuzz::probe({v}, {i}));")
+            out.append(f"auto const loss{i} = loss{i - 1} + part{i};")
+        return out + [f"auto const& loss = loss{len(left) - 1};"]
+
     def text(self, alone=False):
         """A test, which prints itself if it fails, unless it stands `alone`."""
         space = f"program_{self.number}_of_{self.seed}"
+        mesh = f"fuzz::grid<{', '.join(map(str, self.axes.values()))}>"
         out = [f"// Program {self.number} of seed {self.seed}, for {self.processes} processes.", f"namespace {space} {{"]
         out += [f"struct {d} : {'up_to' if d == self.counted else 'dim'}<{n}> {{}};" for d, n in (self.size | self.extra).items()]
-        laid = [self.rule(self.rules, d, self.size[d], self.axes) for d in self.rules]
-        moved = [self.rule(self.other_rules, d, self.size[d], self.axes) for d in self.other_rules]
         out.append("struct whole : layout<zoo::single> {};")
-        out.append(f"struct cut : layout<{', '.join(['zoo::' + self.mesh] + laid)}> {{}};")
-        out.append(f"struct other : layout<{', '.join(['zoo::' + self.mesh] + moved)}> {{}};")
+        out += [f"struct {name} : layout<{', '.join([mesh] + [self.rule(rules, d) for d in rules])}> {{}};"
+                for name, rules in (("cut", self.rules), ("other", self.other_rules))]
         out += ["struct steps {", "  template<Layout L>", "  constexpr void operator()(machine<L>& m, zoo::witness const& see) const {"]
-        out += ["    " + line for line in self.lines]
-        # the last parameters must not be all that is left: a loss has a tape
-        shown = [v for v in self.values if v not in self.parameters]
-        out += [f"    see({self.seen(v, self.values[v], i)});" for i, v in enumerate(shown)]
-        out += [f"    see({self.seen(v, dims, None)});" for v, dims in self.ints.items()]
-        out += [f"    see({self.seen(f'cast<int>({v})', dims, None)});" for v, dims in self.bools.items()]
-        left = [v for v in self.unused] or shown[-1:]
-        terms = " + ".join(f"sum({v} * fuzz::probe({v}, {i}))" for i, v in enumerate(left))
-        out.append(f"    auto const loss = {terms};" if len(left) == 1 else "")
-        if len(left) > 1:  # an expression has one operand that sends (DESIGN: handles in constant evaluation)
-            out[-1] = f"    auto const loss0 = sum({left[0]} * fuzz::probe({left[0]}, 0));"
-            for i, v in enumerate(left[1:], 1):
-                out.append(f"    auto const part{i} = sum({v} * fuzz::probe({v}, {i}));")
-                out.append(f"    auto const loss{i} = loss{i - 1} + part{i};")
-            out.append(f"    auto const& loss = loss{len(left) - 1};")
-        out.append("    backward(loss);")
+        out += ["    " + line for line in self.held]
+        if self.turns == 1:
+            out += ["    " + line for line in self.step() + ["backward(loss);"]]
+        else:
+            out.append(f"    see(accumulate<{self.turns}>([&](extent i) {{")
+            out += ["      " + line for line in self.step() + ["return loss;"]]
+            out.append("    }));")
         out += [f"    see(finish(gradient({w})));" for w in self.parameters]
         out += ["  }", "};", f"}}  // namespace {space}", ""]
         out.append(f'TEST_CASE("program {self.number} of seed {self.seed}", "[{self.processes}]") {{')
@@ -429,9 +733,11 @@ class program:
         return "\n".join(out + [f'{call}, R"program({HEAD}{text}{TAIL})program");', "}", ""])
 
 
-OPERATIONS = ["pointwise", "pointwise", "with_number", "of_two", "of_two", "einsum", "einsum", "open_sum", "reduce", "reduce", "along", "along",
-              "transpose", "part", "displaced", "repeated", "written", "top_k", "concat", "by_index", "moved", "again"]
-EXACT = ["whole_numbers"] * 20
+OPERATIONS = ["pointwise", "pointwise", "with_a_jump", "with_number", "of_two", "of_two", "of_two_with_a_jump", "einsum", "einsum", "matrices", "open_sum",
+              "reduce", "reduce", "along", "along", "transpose", "part", "part", "displaced", "stacked", "unstacked", "cut", "tiled", "broadcast", "written",
+              "ranked", "ranked", "concat", "by_index", "by_index", "moved", "renamed", "renamed", "reshaped", "reshaped"]
+OPERATIONS = 2 * OPERATIONS + ["again", "custom", "on_shards"]  # which take a compiler several times as long as others
+EXACT = ["whole_numbers"] * 60
 
 HEAD = """// Random programs, made by tests/fuzz/generate.py.
 #include "fuzz/run.hpp"
@@ -460,8 +766,10 @@ def main():
     a.out.mkdir(parents=True, exist_ok=True)
     each = -(-a.count // len(a.seed))
     programs = [(seed, n) for seed in a.seed for n in range(each)][: a.count]
+    # those of one mesh together: what the compiler makes for a mesh, it makes once a file
+    made = sorted((program(seed, n) for seed, n in programs), key=lambda p: (p.processes, list(p.axes.values())))
     for f in range(a.files):
-        text = HEAD + "\n".join(program(seed, n).text() for seed, n in programs[f :: a.files]) + TAIL
+        text = HEAD + "\n".join(p.text() for p in made[f * len(made) // a.files : (f + 1) * len(made) // a.files]) + TAIL
         file = a.out / f"programs_{f}.cpp"
         if not file.exists() or file.read_text() != text:
             file.write_text(text)
