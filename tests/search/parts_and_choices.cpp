@@ -60,12 +60,15 @@ constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
 }
 static_assert(all_as_dry_runs(tests::some_of<16>{}));
 
-// what is sliced or joined is whole under all layouts that are ranked, and others have no price
+// what is sliced or joined is whole under all layouts that are ranked, and others have no price; what that makes may be split
 constexpr auto all_open = record<training, batch, prompt, rest, length, positions, model, vocab>();
-static_assert(rank_layouts<grid, candidates<batch, prompt, rest, length, positions, model, vocab>>(all_open).size() == 16);
+static_assert(rank_layouts<grid, candidates<batch, prompt, rest, length, positions, model, vocab>>(all_open).size() == 25);
 struct along_length : layout<grid, split<length, rows>> {};
+struct along_positions : layout<grid, split<positions, rows>> {};
+struct along_rest : layout<grid, split<rest, rows>> {};
 template<class L>
 concept has_price = requires { std::bool_constant<(price<L>(all_open), true)>{}; };
-static_assert(!has_price<along_length> && has_price<layout<grid, split<batch, rows>>>);
+static_assert(tests::same_price(price<along_length>(all_open), dry_run<training, along_length>()));
+static_assert(!has_price<along_positions> && !has_price<along_rest> && has_price<layout<grid, split<batch, rows>>>);
 
 }  // namespace

@@ -69,6 +69,10 @@ namespace detail {
 template<class L, class D>
 inline constexpr bool may_be_whole = is_undecided<L> || placed_under<L, D>.parts == 1;
 
+/// Whether `D` is whole, or of a record, stays whole: otherwise each process may keep its part of a result along it.
+template<class L, class D>
+inline constexpr bool stays_whole = split_over<L, shape<D>> == 0;
+
 /// Whether parts of `D` and `E` with the same number are in one process and have room for the same number of elements, so that what is sliced from
 /// one or padded to the other moves by few elements.
 template<class L, class D, class E>

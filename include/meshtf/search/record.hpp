@@ -200,9 +200,10 @@ struct step_record {
   std::array<extent, most_kinds> parameters{};  // bytes of each kind: parameters
   small_array<dim_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
   small_array<dim_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
-  dim_set whole = 0;  // dimensions that an operation needs whole
-  dim_set even  = 0;  // dimensions that an operation needs in equal parts
-  dim_set near  = 0;  // dimensions of which each part sees elements of its neighbours
+  dim_set whole    = 0;  // dimensions that an operation needs whole
+  dim_set even     = 0;  // dimensions that an operation needs in equal parts
+  dim_set in_order = 0;  // dimensions that move: their axes are priced in the mesh's order only
+  dim_set near     = 0;  // dimensions of which each part sees elements of its neighbours
   small_array<extent, max_axes> reach{};  // ... so many at most: a part has no fewer
   small_array<dim_set, max_axes> in_turn{};  // ... while none of these is split
 

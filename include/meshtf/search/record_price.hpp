@@ -92,6 +92,7 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
     if (l.over[d] == 0) continue;
     if ((record.whole >> d & 1) != 0 || (Record::sizes[d] % l.parts[d] != 0 && (l.pads >> d & 1) == 0)) return false;
     if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
+    if ((record.in_order & l.out_of_order) >> d & 1) return false;
     for (dim_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
       auto const e = static_cast<std::size_t>(std::countr_zero(alike));
       if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
@@ -140,7 +141,7 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     return 0;
   }
   if (call.in_parts != nullptr) {
-    split_account account;
+    split_account account{l.sizes.first(int{max_axes})};
     call.in_parts(call, l, account);
     on_work(account.does());
     for (split_account::message const& m : account.messages())

@@ -116,6 +116,12 @@ public:
   }
   constexpr void keep_whole(dim_set dims) { record_.whole |= dims; }
 
+  /// Those of these dimensions that no operation needs whole so far.
+  constexpr dim_set may_be_split(dim_set dims) const { return dims & ~record_.whole; }
+
+  /// Parts of these dimensions move. Layouts that split one over axes that are not in the mesh's order are not priced.
+  constexpr void keep_in_order(dim_set dims) { record_.in_order |= dims; }
+
   /// An operation needs equal parts of `dim`. Layouts that cut it otherwise are not priced.
   constexpr void keep_even(undecided_dim const& dim) { record_.even |= dim.open; }
 

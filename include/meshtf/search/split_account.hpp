@@ -1,6 +1,7 @@
 // The account of an operation along a split dimension, while a layout is priced.
 #pragma once
 
+#include <meshtf/plan/reshard/moves.hpp>
 #include <meshtf/plan/task.hpp>
 #include <meshtf/plan/work.hpp>
 #include <meshtf/price/machine.hpp>
@@ -22,6 +23,10 @@ public:
     axis_set over = 0;  // the axes, if it names them
   };
 
+  /// The sizes of the mesh's axes.
+  constexpr explicit split_account(std::span<extent const> axes) : axes_(axes) {}
+
+  constexpr std::span<extent const> axis_sizes() const { return axes_; }
   constexpr work const& does() const { return does_; }
   constexpr std::span<message const> messages() const { return messages_.first(count_); }
   /// The most bytes that lived.
@@ -57,6 +62,23 @@ public:
     add(work_of::fill<T>(n));
   }
   template<class T>
+  constexpr void copy(extent n, T const*, T*) {
+    add(work_of::copy<T>(n));
+  }
+  template<class T>
+  constexpr void move(reshard_move const& move, T const*, T*) {
+    if (move.what == transfer_kind::slice) return;
+    extent const n = scratch_of(move, element_of<T>);
+    give(take<T>(n), n);
+    note(collective_of(move), element_of<T>, move.send, move.over);
+  }
+  template<class T>
+  constexpr void unslice(reshard_move const&, T const*, T*) {}
+  template<class T>
+  constexpr void all_reduce(reduction, T*, extent, axis_set) {
+    throw "meshtf: what an operation adds up along a split dimension is not priced";
+  }
+  template<class T>
   constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const& over, extent, bool) {
     note(collective::neighbours, element_of<T>, n, over.set());
   }
@@ -81,6 +103,7 @@ private:
     messages_[count_++] = {kind, type, count, over};
   }
 
+  std::span<extent const> axes_;
   work does_{};
   small_array<message, most_messages> messages_{};
   int count_   = 0;

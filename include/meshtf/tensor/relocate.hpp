@@ -12,13 +12,10 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The elements of `x` after `steps`, as a tensor of type `Result`. Without steps it has the same shard.
-template<class Result, class T, class L, class... D>
-constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& steps) {
-  using handle = typename Result::handle_type;
-  auto& m      = x.machine();
-  handle now   = x.handle();
-  if constexpr ((CountedDimension<D> || ...)) (void)x.data();  // looks whether all that is counted is there
+/// A shard after these moves, while `now`, the shard before them, lives on: the same on a machine and on the account of a search for a layout.
+template<class M, class T>
+constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> now, reshard_steps const& steps) {
+  using handle = shared<storage<T, M>, M>;
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
     if (move.what == transfer_kind::all_reduce) {
@@ -34,6 +31,30 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
     m.move(move, static_cast<T const*>(now->data()), next->data());
     now = std::move(next);
   }
+  return now;
+}
+
+/// A shard before these moves, which are slices, while `now`, the shard after them, lives on: each part is put in its place, with zeros around it.
+template<class M, class T>
+constexpr shared<storage<T, M>, M> shard_before(M& m, shared<storage<T, M>, M> now, reshard_steps const& steps) {
+  using handle = shared<storage<T, M>, M>;
+  for (int i = steps.count; i-- > 0;) {
+    auto const& move = steps.moves[static_cast<std::size_t>(i)];
+    handle wider     = handle::make(m, m, move.send);
+    m.fill(move.send, T{}, wider->data());
+    m.unslice(move, static_cast<T const*>(now->data()), wider->data());
+    now = std::move(wider);
+  }
+  return now;
+}
+
+/// The elements of `x` after `steps`, as a tensor of type `Result`. Without steps it has the same shard.
+template<class Result, class T, class L, class... D>
+constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& steps) {
+  using handle = typename Result::handle_type;
+  auto& m      = x.machine();
+  if constexpr ((CountedDimension<D> || ...)) (void)x.data();  // looks whether all that is counted is there
+  handle now = shard_after(m, x.handle(), steps);
   if constexpr (!std::is_same_v<shape<D...>, typename Result::shape_type> && is_uneven<L, shape<D...>>)
     if (steps.count == 0 && now->counted() != 0 && now->counted() != m.counted_number()) {  // of the new names it would say nothing
       handle own = handle::make(m, m, x.size);
@@ -43,20 +64,10 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   return Result{m, std::move(now)};
 }
 
-/// Undoes a sequence of slices: puts each part in its place, with zeros around it.
+/// Undoes a sequence of slices.
 template<class Result, class T, class L, class... D>
 constexpr Result unsliced(tensor<T, L, D...> const& x, reshard_steps const& steps) {
-  using handle = typename Result::handle_type;
-  auto& m      = x.machine();
-  handle now   = x.handle();
-  for (int i = steps.count; i-- > 0;) {
-    auto const& move = steps.moves[static_cast<std::size_t>(i)];
-    handle wider     = handle::make(m, m, move.send);
-    m.fill(move.send, T{}, wider->data());
-    m.unslice(move, static_cast<T const*>(now->data()), wider->data());
-    now = std::move(wider);
-  }
-  return Result{m, std::move(now)};
+  return Result{x.machine(), shard_before(x.machine(), x.handle(), steps)};
 }
 
 constexpr bool only_slices(reshard_steps const& steps) {

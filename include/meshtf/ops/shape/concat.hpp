@@ -85,7 +85,7 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
     return detail::rejected{};
   } else {
     x.machine().enter("concat");
-    if constexpr (detail::may_be_whole<wet<L>, Along>) return detail::joined<Along>(x, y, rest...);
+    if constexpr (detail::stays_whole<wet<L>, Along>) return detail::joined<Along>(x, y, rest...);
     else return detail::own_part<Along>(detail::joined<detail::whole_part<Along>>(x, y, rest...));
   }
 }
@@ -97,6 +97,7 @@ constexpr auto concat(X const&... x) {
   using open = first_objection<detail::open_verdict<detail::layout_in<X>, shape<Along>, detail::axes_owed_by<X>>...>;
   static_assert(accepted<open>, "meshtf: concat can't split an open sum over an axis that it owes: reshard or finish it first");
   axis_set const owed = (x.owed() | ...);
+  (detail::keep_whole_if_open<Along>(x), ...);
   std::tuple parts{detail::addends_over(x, owed)...};  // braces: evaluated in the order of the operands
   auto z = std::apply([](auto const&... part) { return concat<Along>(part...); }, parts);
   if constexpr (std::is_same_v<decltype(z), detail::rejected>) return z;

@@ -23,7 +23,7 @@ constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, st
   if (before < 0 || before > To::size - From::size) throw_pad_outside<From, To>(before);
   x.machine().enter("pad", at);
   if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, before, value);
-  else if constexpr (may_be_whole<wet<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
+  else if constexpr (stays_whole<wet<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
   else return own_part<To>(displaced<From, whole_part<To>>(x, {.offset = -before}, value));
 }
 
@@ -44,10 +44,13 @@ constexpr auto pad(X const& operand, extent before, std::source_location at = st
   using verdict = pad_verdict<wet<L>, detail::shape_in<X>, From, To>;
   static_assert(accepted<open>, "meshtf: pad can't split an open sum over an axis that it owes: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: pad can't give this dimension further elements");
-  if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
-  else
+  if constexpr (!accepted<first_objection<open, verdict>>) {
+    return detail::rejected{};
+  } else {
+    detail::keep_whole_if_open<To>(operand);
     return detail::linearly<algebra::use::moved>(operand,
                                                  [&](auto const& x) { return detail::padded_to<From, To>(x, before, detail::element_in<X>{}, at); });
+  }
 }
 
 /// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements behind, is refused). It would be added up

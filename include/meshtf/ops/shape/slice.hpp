@@ -7,6 +7,7 @@
 #include <meshtf/core/name.hpp>
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/plan/slice_plan.hpp>
+#include <meshtf/tensor/moved_undecided.hpp>
 #include <meshtf/tensor/shifted.hpp>
 
 namespace meshtf {
@@ -45,14 +46,22 @@ template<class To, class T, class L, class... D>
 constexpr auto own_part(tensor<T, L, D...> const& x) {
   using cut    = shape<D...>;
   using result = replaced<cut, whole_part<To>, shape<To>>;
-  return relocate<tensor_of<T, L, result>, relocation<wet<L>, cut, wet<L>, result>>(x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
+  using kept   = tensor_of<T, L, result>;
+  if constexpr (is_undecided<wet<L>>) return part_kept_if_split<kept>(split_over<wet<L>, shape<To>>, x);
+  else return relocate<kept, relocation<wet<L>, cut, wet<L>, result>>(x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
+}
+
+/// A record of operands that are open sums leaves the parts `To` of results whole: when they are finished, copies would be made of copies.
+template<class... To, Operand X>
+constexpr void keep_whole_if_open(X const& operand) {
+  if constexpr (OpenSum<X> && is_undecided<wet<layout_in<X>>>) operand.machine().keep_whole(split_over<wet<layout_in<X>>, shape<To...>>);
 }
 
 /// The slice where `To` may be split: it is then taken as a whole dimension first, or where `From` is split alike, moved to the front.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
   if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, -first);
-  else if constexpr (may_be_whole<wet<L>, To>) return sliced<From, To>(x, first);
+  else if constexpr (stays_whole<wet<L>, To>) return sliced<From, To>(x, first);
   else return own_part<To>(sliced<From, whole_part<To>>(x, first));
 }
 
@@ -87,6 +96,7 @@ constexpr auto slice(X const& operand, extent first, std::source_location at = s
           wanted             = first + detail::entered(operand).machine().counted().template of<To>();
           there < wanted)
         detail::throw_counted_less({"slice", at, false}, name_of<From>(), there, wanted);
+    detail::keep_whole_if_open<To>(operand);
     return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
       x.machine().enter("slice", at);
       return detail::sliced_and_split<From, To>(x, first);

@@ -20,7 +20,7 @@ using rejected_for = rejected;
 
 template<class From, class To, class T, class L, class... D>
 constexpr auto piece(tensor<T, L, D...> const& x, extent first) {
-  if constexpr (may_be_whole<wet<L>, To>) {
+  if constexpr (stays_whole<wet<L>, To>) {
     using plan = slice_plan<wet<L>, shape<D...>, From, To>;
     return piece_of<tensor_of<T, L, typename plan::result>>(x, plan::part, first);
   } else {
@@ -37,6 +37,8 @@ constexpr extent sum_of_first(std::size_t n, std::initializer_list<extent> sizes
 template<class From, class... To, class T, class L, class... D>
 constexpr auto pieces(tensor<T, L, D...> const& x) {
   auto const cut = to_be_cut(x);
+  if constexpr (is_undecided<wet<L>>)  // such gradients would owe sums over different dimensions, which a record can't put side by side
+    if (wants_gradient(x) && x.gradient_stays_open()) x.machine().keep_whole(split_over<wet<L>, shape<To...>>);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple{piece<From, To>(cut, sum_of_first(I, {To::size...}))...};  // braces: evaluated in order
   }(std::index_sequence_for<To...>{});
@@ -63,6 +65,7 @@ constexpr auto split_into(X const& operand, std::source_location at = std::sourc
   } else {
     auto const& x = detail::entered(operand);
     x.machine().enter("split_into", at);
+    detail::keep_whole_if_open<First, Rest...>(operand);
     return detail::pieces_as_in(operand, detail::pieces<From, First, Rest...>(x));
   }
 }

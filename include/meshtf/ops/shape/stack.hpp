@@ -57,7 +57,7 @@ constexpr auto stacked(X const& first, Rest const&... rest) {
 /// The same where `New` may be split: the stack is then made along a whole dimension first.
 template<class New, int At, class X, std::same_as<X>... Rest>
 constexpr auto stacked_and_split(X const& first, Rest const&... rest) {
-  if constexpr (may_be_whole<wet<typename X::layout_type>, New>) return stacked<New, At>(first, rest...);
+  if constexpr (stays_whole<wet<typename X::layout_type>, New>) return stacked<New, At>(first, rest...);
   else return own_part<New>(stacked<whole_part<New>, At>(first, rest...));
 }
 
@@ -90,6 +90,7 @@ constexpr auto stack(First const& first, Rest const&... rest) {
   } else {
     detail::entered(first).machine().enter("stack");
     axis_set const owed = (detail::owed_by(first) | ... | detail::owed_by(rest));
+    detail::keep_whole_if_open<New>(first), (detail::keep_whole_if_open<New>(rest), ...);
     std::tuple const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};  // braces: evaluated in order
     auto z = std::apply([](auto const&... one) { return detail::stacked_and_split<New, At>(one...); }, all);
     return detail::result_of<axes<>, First, Rest...>(std::move(z), owed);

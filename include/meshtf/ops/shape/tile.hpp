@@ -34,7 +34,7 @@ template<class From, class To, class X, class... D>
 constexpr auto tiled(X const& x, shape<D...>, std::source_location at) {
   using copies     = copies_in<To, From>;
   auto const apart = broadcast<D...>(x, at);
-  if constexpr (may_be_whole<wet<layout_in<X>>, To>) return merge_dims<copies, From, To>(apart, at);
+  if constexpr (stays_whole<wet<layout_in<X>>, To>) return merge_dims<copies, From, To>(apart, at);
   else return own_part<To>(merge_dims<copies, From, whole_part<To>>(apart, at));
 }
 
@@ -58,10 +58,13 @@ constexpr auto tile(X const& operand, std::source_location at = std::source_loca
   using verdict = tile_verdict<wet<L>, S, From, To>;
   static_assert(accepted<open>, "meshtf: tile can't split an open sum over an axis that it owes: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: tile can't repeat this dimension so");
-  if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
-  else
+  if constexpr (!accepted<first_objection<open, verdict>>) {
+    return detail::rejected{};
+  } else {
+    detail::keep_whole_if_open<To>(operand);
     return detail::linearly<algebra::use::moved>(
         operand, [&](auto const& x) { return detail::tiled<From, To>(x, replaced<S, From, shape<detail::copies_in<To, From>, From>>{}, at); });
+  }
 }
 
 }  // namespace v0
