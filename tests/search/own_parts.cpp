@@ -81,6 +81,33 @@ constexpr bool peaks_are_dry_runs(std::index_sequence<I...>) {
 }
 static_assert(ranked.size() == 60 && peaks_are_dry_runs(tests::some_of<60>{}));
 
+// ---- parts that correspond: rows go to the process before or after
+struct tokens : dim<11> {};
+struct inputs : dim<10> {};
+struct rounded : dim<12> {};
+struct tokens_by_rows : layout<grid, padded<tokens, rows>, padded<rounded, rows>, split<model, cols>> {};
+struct inputs_by_cols : layout<grid, padded<tokens, cols>, padded<inputs, cols>, padded<rounded, cols>, split<batch, rows>> {};
+
+template<Layout L>
+struct shifting {
+  parameter<float, L, batch, tokens> ids;
+  parameter<float, L, tokens, model> w;
+
+  constexpr explicit shifting(machine<L>& m) : ids{m, he_normal{1}}, w{m, normal{2}} {}
+  constexpr auto step() {
+    auto const x = tanh(ids);
+    auto loss    = mean(square(slice<tokens, inputs>(x, 1))) + mean(slice<tokens, inputs>(ids, 0)) + mean(square(pad<tokens, rounded>(w, 1)));
+    backward(loss);
+    return loss;
+  }
+};
+constexpr auto shifted = record<shifting, batch, tokens, inputs, rounded, model>();
+static_assert(tests::priced_as_dry_runs<shifted, shifting, nothing, inputs_by_cols>);
+template<class L>
+concept has_price = requires { std::bool_constant<(price<L>(shifted), true)>{}; };
+static_assert(!has_price<tokens_by_rows>);  // inputs are whole, or have 5 of 10 where tokens have 6 of 11
+static_assert(rank_layouts<grid, candidates<padded<tokens>, padded<inputs>, padded<rounded>>>(shifted).size() == 3);  // in 1, 3 or 6 parts
+
 // pieces of a parameter stay whole: their gradients would owe sums over different dimensions
 template<Layout L>
 struct cutting_a_parameter {

@@ -84,6 +84,19 @@ inline constexpr bool parts_correspond = [] {
   }
 }();
 
+/// Whether a record leaves it to the layout whether parts of `D` and `E` correspond: they do for some small number of parts, and both are open. These
+/// are then split alike or not at all.
+template<class L, class D, class E>
+inline constexpr bool parts_may_correspond = [] {
+  if constexpr (!is_undecided<L> || CountedDimension<D> || CountedDimension<E>) return false;
+  else if constexpr (stays_whole<L, D> || stays_whole<L, E>) return false;
+  else {
+    for (extent parts = 2; parts <= 8; ++parts)
+      if (placed{.size = D::size, .parts = parts}.room() == placed{.size = E::size, .parts = parts}.room()) return true;
+    return false;
+  }
+}();
+
 template<class L, class D>
 using sliced_whole = std::conditional_t<may_be_whole<L, D>, legal, sliced_dim_is_split<D, axes_of<L, D>>>;
 

@@ -55,7 +55,7 @@ public:
       bool can_be = true;
       for (int d = 0; d < Record::dims; ++d) {
         if ((dims >> d & 1) == 0) continue;
-        can_be           = can_be && (record.apart[d] & dims) == 0 && (record.whole >> d & 1) == 0 && (record.alike[d] & ~dims) == 0;
+        can_be = can_be && (record.apart[d] & dims) == 0 && (record.whole >> d & 1) == 0 && ((record.alike[d] | record.in_step[d]) & ~dims) == 0;
         s.dim[s.count++] = d;
         s.packed |= packed_layout{1} << shift_of_dim(d);
       }

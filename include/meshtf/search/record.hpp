@@ -200,6 +200,8 @@ struct step_record {
   std::array<extent, most_kinds> parameters{};  // bytes of each kind: parameters
   small_array<dim_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
   small_array<dim_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
+  small_array<dim_set, max_axes>
+      in_step{};  // dimensions that are split over the same axes into parts of the same size, though their sizes may differ
   dim_set whole    = 0;  // dimensions that an operation needs whole
   dim_set even     = 0;  // dimensions that an operation needs in equal parts
   dim_set in_order = 0;  // dimensions that move: their axes are priced in the mesh's order only

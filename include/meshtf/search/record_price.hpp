@@ -77,11 +77,15 @@ constexpr bool cuts_fit(Record const& record, layout_numbers const& l) {
   return true;
 }
 
-/// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along one dimension only.
+/// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along one dimension only; and whether parts that
+/// correspond are of one size.
 template<class Record>
 constexpr bool parts_reach(Record const& record, layout_numbers const& l) {
   for (dim_set near = record.near; near != 0; near &= near - 1)
     if (int const d = std::countr_zero(near); l.over[d] != 0 && (l.room[d] < record.reach[d] || l.split(record.in_turn[d]) != 0)) return false;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d)
+    for (dim_set step = l.over[d] == 0 ? 0 : record.in_step[d]; step != 0; step &= step - 1)
+      if (l.room[d] != l.room[std::countr_zero(step)]) return false;
   return true;
 }
 
@@ -93,7 +97,7 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
     if ((record.whole >> d & 1) != 0 || (Record::sizes[d] % l.parts[d] != 0 && (l.pads >> d & 1) == 0)) return false;
     if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
     if ((record.in_order & l.out_of_order) >> d & 1) return false;
-    for (dim_set alike = record.alike[d]; alike != 0; alike &= alike - 1) {
+    for (dim_set alike = record.alike[d] | record.in_step[d]; alike != 0; alike &= alike - 1) {
       auto const e = static_cast<std::size_t>(std::countr_zero(alike));
       if (l.over[e] != l.over[d] || ((l.out_of_order >> d | l.out_of_order >> e) & 1) != 0) return false;
     }

@@ -116,6 +116,12 @@ public:
   }
   constexpr void keep_whole(dim_set dims) { record_.whole |= dims; }
 
+  /// Parts of `a` and `b` with the same number are in one process and of one size. Other layouts are not priced.
+  constexpr void keep_in_step(undecided_dim const& a, undecided_dim const& b) {
+    record_.in_step[std::countr_zero(a.open)] |= b.open;
+    record_.in_step[std::countr_zero(b.open)] |= a.open;
+  }
+
   /// Those of these dimensions that no operation needs whole so far.
   constexpr dim_set may_be_split(dim_set dims) const { return dims & ~record_.whole; }
 

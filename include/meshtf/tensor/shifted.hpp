@@ -46,6 +46,25 @@ struct shifted_parts {
   }
 };
 
+/// The loops of elements that move along a dimension that gets another name, as the record keeps them: the first one says how many parts there are, since
+/// no axis may split two loops.
+constexpr undecided_loops opened_by_first(undecided_loops l) {
+  if (l.along[0] != l.along[1]) l.dim[l.along[1]].open = 0;
+  return l;
+}
+
+/// Notes what `moved_by` does where parts of `Along` and `To` correspond, and `alone` where both are whole.
+template<class Along, class To, class T, class L, class... D, class F>
+constexpr void move_either_way(tensor<T, L, D...> const& x, extent offset, bool wraps, F const& alone) {
+  auto& m = x.machine();
+  m.if_joined(
+      split_over<wet<L>, shape<Along>>,
+      [&] {
+        m.template ask_in_parts<shifted_parts<T>>(opened_by_first(shift_plan<wet<L>, shape<D...>, Along, To>::lines.loops), {offset, wraps ? 1 : 0});
+      },
+      alone);
+}
+
 /// z[i] = x[i - offset] along `Along`, which becomes `To`; where x has none, `beyond`, or if it `wraps`, x from the other end.
 ///
 /// Parts that are not full are the last ones. What lies past their elements counts as `beyond`, in their own rows and in those that they hand on.
@@ -56,9 +75,8 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
   if constexpr (is_undecided<wet<L>>) {
     if (wraps) m.keep_even(placed_dims<wet<L>, shape<Along>>[0]);
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
-    m.if_joined(
-        split_over<wet<L>, shape<Along>>, [&] { m.template ask_in_parts<shifted_parts<T>>(plan::lines.loops, {offset, wraps ? 1 : 0}); },
-        [&] { m.run(task::displace<T>{}, plan::lines, x.data(), z.data()); });
+    undecided_steps<displace_steps> const lines{opened_by_first(plan::lines.loops)};
+    move_either_way<Along, To>(x, offset, wraps, [&] { m.run(task::displace<T>{}, lines, x.data(), z.data()); });
     return z;
   } else if constexpr (!plan::exchanges) {
     return moved_along<Along, To>(x, {.offset = -offset, .wraps = wraps}, beyond);

@@ -22,7 +22,9 @@ template<class From, class To, class T, class L, class... D>
 constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, std::source_location at) {
   if (before < 0 || before > To::size - From::size) throw_pad_outside<From, To>(before);
   x.machine().enter("pad", at);
-  if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, before, value);
+  constexpr bool in_step = parts_may_correspond<wet<L>, From, To>;
+  if constexpr (in_step) x.machine().keep_in_step(placed_dims<wet<L>, shape<From>>[0], placed_dims<wet<L>, shape<To>>[0]);
+  if constexpr (in_step || parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, before, value);
   else if constexpr (stays_whole<wet<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
   else return own_part<To>(displaced<From, whole_part<To>>(x, {.offset = -before}, value));
 }

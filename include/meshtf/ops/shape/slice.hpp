@@ -51,6 +51,28 @@ constexpr auto own_part(tensor<T, L, D...> const& x) {
   else return relocate<kept, relocation<wet<L>, cut, wet<L>, result>>(x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
 }
 
+/// The slice where a record leaves it open whether parts of `From` and `To` correspond: as a whole or, if they are split, moved to the front.
+template<class From, class To, class T, class L, class... D>
+constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
+  using plan                               = slice_plan<wet<L>, shape<D...>, From, To>;
+  auto part                                = plan::part;
+  part.loops.dim[part.loops.along[0]].open = part.loops.dim[part.loops.along[1]].open = 0;  // both are whole where this is done
+  auto& m                                                                             = x.machine();
+  m.keep_in_step(placed_dims<wet<L>, shape<From>>[0], placed_dims<wet<L>, shape<To>>[0]);
+  auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  move_either_way<From, To>(x, -first, false, [&] { m.run(task::take_part<T>{first}, part, x.data(), z.data()); });
+  record_linear(z, x, [first, part](auto const& to, auto const& dz, axis_set owed) {
+    auto& back = dz.machine();
+    auto dx    = tensor<T, L, D...>::uninitialised(back);
+    move_either_way<To, From>(dz, first, false, [&] {
+      back.fill(dx.size, T{}, dx.data());
+      back.run(task::put_part<T>{first}, part, dx.data(), dz.data());
+    });
+    contribute(to, dx, owed);
+  });
+  return z;
+}
+
 /// A record of operands that are open sums leaves the parts `To` of results whole: when they are finished, copies would be made of copies.
 template<class... To, Operand X>
 constexpr void keep_whole_if_open(X const& operand) {
@@ -61,6 +83,7 @@ constexpr void keep_whole_if_open(X const& operand) {
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
   if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, -first);
+  else if constexpr (parts_may_correspond<wet<L>, From, To>) return sliced_either_way<From, To>(x, first);
   else if constexpr (stays_whole<wet<L>, To>) return sliced<From, To>(x, first);
   else return own_part<To>(sliced<From, whole_part<To>>(x, first));
 }
