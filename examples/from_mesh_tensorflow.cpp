@@ -529,7 +529,8 @@ void shapes(process_mesh<grid>& m) {
   //= lax.conv_transpose(z, w, (1,), "SAME")
   auto const spread_again = conv_transpose<window<length, three>, hidden, model>(convolved, filter);
 
-  //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the layout's; mtf.layers.conv3d has a window more || F.conv2d || lax.conv
+  //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the layout's;
+  //= mtf.layers.conv3d has a window more || F.conv2d || lax.conv
   struct height : dim<4> {};
   struct width : dim<4> {};
   struct k_h : dim<3> {};
