@@ -135,6 +135,8 @@ void compare_attention() {
   operand const of_v{"v", v};
   compare("attention", attention<length, memory, key>(q, k, v, {.scale = 1}), of_q, of_k, of_v);
   auto const here  = golden().tensor<int, L, batch, length>(m, "segments");
+  auto const terms = with_segments(here, rename<length, memory>(here));  // they keep what a temporary had
+  compare("attention_of_segments", attention<length, memory, key>(q, k, v, terms, {.causal = true, .scale = 1}), of_q, of_k, of_v);
   auto const there = rename<length, memory>(here);
   compare("attention_of_segments", attention<length, memory, key>(q, k, v, with_segments(here, there), {.causal = true, .scale = 1}), of_q, of_k,
           of_v);

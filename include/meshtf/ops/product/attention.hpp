@@ -42,12 +42,16 @@ inline constexpr bool term_fits = true;
 template<class L, class T, class U, class K, class... D>
 inline constexpr bool term_fits<L, T, tensor<U, K, D...>> = std::is_same_v<L, K> && std::is_same_v<T, U>;
 
-/// What is added to scores, and what hides them. It holds references.
+/// A term that may be named and used later: a tensor is a handle. A parameter, which does not copy, is referred to.
+template<class X>
+using held_term = std::conditional_t<std::is_copy_constructible_v<X>, X, X const&>;
+
+/// What is added to scores, and what hides them.
 template<class Bias, class QuerySegments, class MemorySegments>
 struct attention_terms {
-  Bias const& bias;
-  QuerySegments const& query_segments;
-  MemorySegments const& memory_segments;
+  held_term<Bias> bias;
+  held_term<QuerySegments> query_segments;
+  held_term<MemorySegments> memory_segments;
 
   /// The same bias, and segment ids.
   template<Tensor Q, Tensor M>
