@@ -2,10 +2,15 @@
 #include "../catch.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include <pthread.h>
 
 #include <meshtf/kernel/kernels.hpp>
 #include <meshtf/kernel/transform.hpp>
@@ -30,6 +35,20 @@ dim_list dims(std::initializer_list<int> numbers) {
 struct marked {
   static constexpr bool parallel = true;
   double operator()(double x) const { return x * x; }
+};
+
+/// The caller's thread does not go on before another one has come, or some seconds have passed.
+struct marked_and_waiting : marked {
+  std::atomic<bool>* others;
+  pthread_t caller                               = pthread_self();
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+
+  explicit marked_and_waiting(std::atomic<bool>& came) : others(&came) {}
+  double operator()(double x) const {
+    if (pthread_equal(caller, pthread_self()) == 0) *others = true;
+    while (!*others && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return x * x;
+  }
 };
 
 }  // namespace
@@ -126,6 +145,11 @@ TEST_CASE("a user's function runs on one thread, unless it is marked") {
   CHECK(ParallelFunction<marked>);
   kernel::map_nest(square, marked{}, z.data(), x.data());
   CHECK(z[1] == x[512] * x[512]);
+  for (auto const& steps : {row, square}) {
+    std::atomic<bool> others = false;
+    kernel::map_nest(steps, marked_and_waiting{others}, z.data(), x.data());
+    CHECK(others);
+  }
   kernel::use_threads(1);
 }
 
