@@ -140,11 +140,14 @@ constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f,
 }
 
 /// Puts `pull(x, dz, owed)`, which gives `x` its gradient, on the tape. The gradient of a parameter's image stays open, as the parameter's does.
+/// Integers and bools have none, and for some no kernel that it would need.
 template<class Z, class X, class F>
 constexpr void record_linear(Z& z, X const& x, F pull) {
-  if (!wants_gradient(x)) return;
-  bool const open = x.gradient_stays_open();
-  record<incoming::open_if_open>(z, [x = x.without_value(), pull](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
+  if constexpr (FloatingElement<typename X::element_type>) {
+    if (!wants_gradient(x)) return;
+    bool const open = x.gradient_stays_open();
+    record<incoming::open_if_open>(z, [x = x.without_value(), pull](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
+  }
 }
 
 /// f(x), where f is linear or a shift; the gradient is g(dz).
