@@ -1,7 +1,11 @@
 // A program with a compiled part (every test program outside the zoo has one) finds the kernels of every operation for every element type. Functions
 // whose kernels the compiled part lacks are compiled here, and give the same.
 // test: processes 1 2
+//
+// `tests/checks/compiled.py` compares the names that are called here with the operations of docs/reference.md.
 #include <cmath>
+#include <concepts>
+#include <type_traits>
 
 #include "../catch.hpp"
 
@@ -21,13 +25,19 @@ struct rest : dim<4> {};
 struct first : dim<2> {};
 struct second : dim<3> {};
 struct key : dim<4> {};
+struct memory : dim<6> {};
 struct halves : layout<pair_of, split<batch, rows>> {};
 struct sole : axis<1> {};
 struct lone : mesh<sole> {};
 struct whole : layout<lone> {};
 
-template<class T, class L>
-using matrix = tensor<T, L, batch, width>;
+/// Where values are resharded to.
+struct turned : layout<pair_of, split<width, rows>> {};
+struct aside : layout<lone> {};
+template<class L>
+using axis_of = std::conditional_t<std::same_as<L, halves>, rows, sole>;
+template<class L>
+using other = std::conditional_t<std::same_as<L, halves>, turned, aside>;
 
 /// What any element type can do.
 template<class T, class L>
@@ -49,6 +59,13 @@ void moves(machine<L>& m) {
   CHECK(all(equal(t, transpose<width, batch>(x))).value());
   CHECK(windows<window<batch, second>>(halo<width, 1, 0>(x)).size > 0);
   CHECK(y.size > 0);
+  CHECK(all(equal(reshard<L>(reshard<other<L>>(x)), x)).value());
+  CHECK(broadcast<key, batch, width>(x).size > 0);
+  CHECK(tile<narrow, rest>(rename<first, narrow>(slice<width, first>(x, 1))).size > 0);
+  CHECK(micro_batch<width, second>(x, 1).size > 0);
+  CHECK(one_hot<width, T>(ids).size > 0);
+  CHECK(all(logical_not(logical_and(x, logical_not(x)))).value());
+  CHECK(all(logical_or(not_equal(x, x), finish(stop_gradient(x)))).value());
   auto const same = slicewise<shape<batch, width>, splittable<batch>>([](auto&& part, auto const& of) { part = of; }, x);
   CHECK(all(equal(recompute([](auto const& v) { return copy(v); }, same), x)).value());
 }
@@ -75,6 +92,21 @@ void sums(machine<L>& m) {
   CHECK(static_cast<double>(sum(minimum(x, x * 2)).value()) > 0);
   CHECK(iota<T, L, width>(m).size > 0);
   CHECK(scatter_add<width>(x, argmax<width>(x), max<width>(x)).size > 0);
+  CHECK(argsort<width>(x).size > 0);
+  CHECK(all(equal(max_and_argmax<batch>(x).value, max<batch>(x))).value());
+  CHECK(min_and_argmin<width>(x).index.size > 0);
+  CHECK(all(equal(sign(x), less(0 * x, x))).value());
+  CHECK(all(less_equal(x, x)).value());
+  CHECK(all(greater_equal(x, 1)).value());
+  auto const row = sum<batch>(x);
+  CHECK(finish(as_partial<axis_of<L>>(row) + as_partial<axis_of<L>>(row)).size > 0);
+}
+
+template<class T, class L>
+void integers(machine<L>& m) {
+  auto const x = cast<T>(random_uniform<float, L, batch, width>(m, {1}, -9, 9));
+  CHECK(all(equal(floor_divide(x, 4) * 4 + modulo(x, 4), x)).value());
+  CHECK(all(equal(floor_divide(x, x * x + 1) * (x * x + 1) + modulo(x, x * x + 1), x)).value());
 }
 
 template<class T, class L>
@@ -89,6 +121,8 @@ void functions_and_gradients(machine<L>& m) {
       map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w);
   y = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) + broadcast<batch, width>(mean<width>(w));
   y = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
+  y = y + reciprocal(square(w) + 1) + softmax<width>(w, 0.5) + log_softmax<width>(w, 0.5) + floor(w) + ceil(w) + round(w) + cast<T>(is_nan(w));
+  y = y + custom_gradient([](auto const& v) { return v * v; }, [](auto const& dz, auto const& v) { return dz * v; }, w);
   tensor<int, L, key> const ids{m};
   y          = write<width>(y, slice<width, narrow>(w, 1), 3);
   y          = y + scatter<width>(y, ids, gather<width>(w, ids)) + scatter_add<width>(y, ids, gather<width>(w, ids));
@@ -96,6 +130,9 @@ void functions_and_gradients(machine<L>& m) {
                sum(cumprod<width>(w)) + sum(cumprod<batch>(w)) + sum(sort<width>(w)) + sum(top_k<batch, narrow>(w).value) +
                sum(avg_pool<window<width, second>>(w)) + sum(nth_element<width, 1>(w).value);
   backward(total);
+  auto const summed = accumulate<2>([&](extent i) { return sum(square(micro_batch<width, second>(w, i))) + sum(logsumexp<width>(w, 0.5)); });
+  CHECK(std::isfinite(static_cast<double>(summed.value())));
+  CHECK(sample<width>(w, {5}, 0.7).size > 0);
   CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());  // the user's loop and the library's
   CHECK(std::isfinite(static_cast<double>(total.value())));
   if constexpr (!NarrowElement<T>) {
@@ -130,12 +167,19 @@ void products(machine<L>& m) {
   auto const x = random_normal<T, L, batch, width>(m, {6});
   auto const f = random_normal<T, L, second, narrow, rest>(m, {8});
   backward(sum(conv<window<batch, second>, narrow, rest>(slice<key, narrow>(conv<window<batch, narrow>>(einsum<batch, key>(x, w), w2), 0), f)));
+  auto const taken = conv<window<batch, narrow>>(einsum<batch, key>(x, w), w2);
+  backward(sum(conv_transpose<window<batch, narrow>>(taken, w2)) + sum(outer_product(scale, x)) + sum(finish(partial_einsum<width, key>(x, taken))));
   auto const h = einsum<batch, key>(x, w, scale) + matmul<width>(x, w);
   auto const n = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale) + batch_norm<key>(h, scale, bias).norm + group_norm<batch>(h, scale, bias);
-  auto const seen = attention<width, width, key>(w, rotary<width, key>(w), w, {.causal = true});
+  auto const seen      = attention<width, width, key>(w, rotary<width, key>(w), w, {.causal = true});
+  auto const keys      = rename<width, memory>(w);
+  auto const scores    = matmul<key>(w, keys);
+  auto const biased    = attention<width, memory, key>(w, keys, keys, with_bias(scores));
+  auto const segmented = attention<width, width, key>(w, w, biased, with_segments(floor_divide(iota<int, L, width>(m), 4)));
   tensor<int, L, batch> const targets{m};
-  auto loss = mean(cast<computed<T>>(seen)) + mean(softmax_cross_entropy<key>(n, targets)) +
-              mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));
+  auto const [sum_of_both, normed] = residual_layer_norm<key>(h, n, scale, bias);
+  auto loss = mean(cast<computed<T>>(seen)) + mean(cast<computed<T>>(segmented)) + mean(cast<computed<T>>(sum_of_both * normed)) +
+              mean(softmax_cross_entropy<key>(n, targets)) + mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));
   backward(loss);
   CHECK(std::isfinite(static_cast<double>(loss.value())));
   if constexpr (!NarrowElement<T>) {
@@ -151,6 +195,7 @@ void everything(boost::mpi::communicator const& world) {
   sums<float, L>(m), sums<double, L>(m), sums<bfloat16, L>(m), sums<int, L>(m), sums<std::int64_t, L>(m);
   functions_and_gradients<float, L>(m), functions_and_gradients<double, L>(m), functions_and_gradients<bfloat16, L>(m);
   products<float, L>(m), products<double, L>(m), products<bfloat16, L>(m);
+  integers<int, L>(m), integers<std::int64_t, L>(m);
 }
 
 TEST_CASE("every operation finds its kernels", "[1]") { everything<whole>({}); }

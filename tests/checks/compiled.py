@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""tests/ops/compiled.cpp calls every operation, so that none of them lacks its kernels in a program with a compiled part.
+
+compiled.py [REFERENCE TEST]
+
+Operations are the functions of the section "Operations" of docs/reference.md, which another check compares with the headers. One that several headers
+declare, as `softmax` with and without an extra logit, is called as often.
+"""
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+root = Path(__file__).parents[2]
+reference, test = map(Path, sys.argv[1:]) if len(sys.argv) > 1 else (root / "docs/reference.md", root / "tests/ops/compiled.cpp")
+
+operations = re.search(r"^## Operations$(.*?)(?=^## |\Z)", reference.read_text(), re.M | re.S)[1]
+declared = Counter()  # function -> headers
+for header in re.split(r"^### ", operations, flags=re.M)[1:]:
+    declared.update({name for block in re.findall(r"^```c\+\+\n(.*?)```", header, re.M | re.S) for name in re.findall(r"\bauto (\w+)\(", block)})
+
+called = Counter(re.findall(r"\b(\w+)(?=[<(])", re.sub(r"//.*", "", test.read_text())))
+missing = [name for name in sorted(declared) if called[name] < declared[name]]
+for name in missing:
+    print(f"{test.name} calls {name} {called[name]} times, expected {declared[name]} or more: a program with a compiled part must find its kernels")
+if len(declared) < 80:
+    print(f"{reference.name} has {len(declared)} operations, expected 80 or more: its form is no longer what this script reads")
+sys.exit(1 if missing or len(declared) < 80 else 0)
