@@ -184,6 +184,13 @@ TEST_CASE("products of bfloat16 that are cut into pieces") {
         for (auto z : {"ac", "ca"}) check_narrow(read(x, y, z, loops), random);
 }
 
+// Intel's instructions for bfloat16 alone have half of float's rate, AMD's twice that.
+static_assert(!kernel::narrow_is_faster({}));
+static_assert(!kernel::narrow_is_faster({.of_intel = true}));
+static_assert(!kernel::narrow_is_faster({.of_intel = true, .bf16 = true}));
+static_assert(kernel::narrow_is_faster({.of_intel = true, .bf16 = true, .amx = true}));
+static_assert(kernel::narrow_is_faster({.bf16 = true}));
+
 TEST_CASE("a product of bfloat16 rounds once") {
   std::mt19937 random(11);
   std::normal_distribution<double> normal;

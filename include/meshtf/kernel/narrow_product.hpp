@@ -26,6 +26,15 @@ struct product_shape {
   friend constexpr auto operator<=>(product_shape const&, product_shape const&) = default;
 };
 
+/// What a processor has for products of bfloat16, as far as oneDNN uses it.
+struct narrow_instructions {
+  bool of_intel = false, bf16 = false, amx = false;
+};
+
+/// Whether these are faster than float's. Without any, widening is. Intel's have half the rate of float's, unless the processor has AMX as well: 109
+/// against 205 GF/s on an Emerald Rapids whose virtual machine hides AMX. AMD's have twice that rate.
+constexpr bool narrow_is_faster(narrow_instructions const& has) { return has.of_intel ? has.amx : has.bf16; }
+
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
 
 namespace detail {
@@ -88,17 +97,17 @@ inline void multiply_prepared(product_shape const& s, bfloat16 const* a, bfloat1
 
 }  // namespace detail
 
-/// Whether products of bfloat16 are left to oneDNN, known by the processor, so all processes of a job on equal machines decide alike. Without such
-/// instructions widening is faster. Intel's have half the rate of float's, unless the processor has AMX as well: 109 against 205 GF/s on an Emerald
-/// Rapids whose virtual machine hides AMX. AMD's have twice that rate. Tests change the answer.
+/// Whether products of bfloat16 are left to oneDNN, known by the processor, so all processes of a job on equal machines decide alike. Tests change the
+/// answer.
 inline bool& multiplies_narrow() {
   static bool yes = [] {
     auto const has = [](dnnl_cpu_isa_t isa) { return (dnnl_get_effective_cpu_isa() & isa) == isa; };
+    narrow_instructions about{.bf16 = has(dnnl_cpu_isa_avx512_core_bf16), .amx = has(dnnl_cpu_isa_avx512_core_amx)};
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_cpu_init();
-    if (__builtin_cpu_is("intel")) return has(dnnl_cpu_isa_avx512_core_amx);
+    about.of_intel = __builtin_cpu_is("intel");
 #endif
-    return has(dnnl_cpu_isa_avx512_core_bf16);
+    return narrow_is_faster(about);
   }();
   return yes;
 }
