@@ -60,6 +60,44 @@ struct undecided_size {
 /// In a `dim_set` that stands for axes: all axes of the mesh, including those that split nothing.
 inline constexpr dim_set every_axis = dim_set{1} << 31;
 
+/// Pairs of dimensions, the first of each in a value and the second in what it is renamed to. A set is empty if no layout may split that dimension.
+struct dim_pairs {
+  static constexpr int most = 4;
+  small_array<dim_set, most> first{}, second{};
+  int count = 0;
+
+  constexpr void add(undecided_dim const& a, undecided_dim const& b) {
+    if ((a.open | b.open) == 0) return;
+    if (count == most) throw "meshtf: a rename of more than 4 pairs of dimensions can't be recorded without a layout yet";
+    first[count] = a.open, second[count++] = b.open;
+  }
+  constexpr dim_set dims() const {
+    dim_set all = 0;
+    for (int i = 0; i < count; ++i) all |= first[i] | second[i];
+    return all;
+  }
+  friend constexpr bool operator==(dim_pairs const&, dim_pairs const&) = default;
+};
+
+/// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty. If there are `pairs`, whose dimensions these
+/// are: only if the two of some pair are split over different axes, or only if those of all are split alike.
+struct undecided_condition {
+  dim_set dims = 0;
+  bool joined  = true;
+  dim_pairs pairs{};
+
+  template<class Layout>
+  constexpr bool holds(Layout const& l) const {
+    if (dims == 0) return true;
+    if (pairs.count == 0) return (l.split(dims) != 0) == joined;
+    for (int i = 0; i < pairs.count; ++i)
+      if (l.split(pairs.first[i]) != l.split(pairs.second[i])) return joined;
+    return !joined;
+  }
+  constexpr undecided_condition opposite() const { return {dims, !joined, pairs}; }
+  friend constexpr bool operator==(undecided_condition const&, undecided_condition const&) = default;
+};
+
 namespace detail {
 
 template<class... D>

@@ -63,11 +63,13 @@ public:
       if (dims == searched) break;
     }
     constexpr int axes = M::all_axes::count;
-    axis_set left      = l_.joining;
+    // a move from one dimension to another depends on the order of the axes of both, so no axis is like another one
+    bool const moves = std::popcount(record.moved & searched) > 1;
+    axis_set left    = l_.joining;
     for (int a = 0; a < axes; ++a) {
       if ((left >> a & 1) == 0) continue;
       for (int b = a, of_kind = 0; b < axes; ++b)
-        if ((left >> b & 1) != 0 && size_of(b) == size_of(a) && is_slow(b) == is_slow(a)) {
+        if ((left >> b & 1) != 0 && (b == a || !moves) && size_of(b) == size_of(a) && is_slow(b) == is_slow(a)) {
           axis_[axis_count_]    = b;
           place_[axis_count_++] = ++of_kind;
           left &= ~(axis_set{1} << b);

@@ -42,6 +42,16 @@ struct listed_dims {
   }
 };
 
+/// A key for which axes these are, where it matters to a call which axes its dimensions share: those of a move between pairs of dimensions. Others
+/// depend on the numbers of axis sets only.
+template<class Numbers>
+constexpr extent key_of_axes(listed_dims const& dims, Numbers const& over) {
+  extent key = 0;
+  for (int k = 0; k < dims.count; ++k) key = key << 8 | static_cast<extent>(over[dims.dim[k]]);
+  return key;
+}
+constexpr dim_set dims_of_move(recorded_call const& c, dim_set searched) { return (c.dims() | c.if_.dims) & searched; }
+
 /// The searched dimensions that decide whether a call is made, and over which axes.
 constexpr dim_set decides_on(recorded_call const& c, dim_set searched) {
   if (c.over != 0 && c.if_.dims != 0 && c.over != c.if_.dims) throw "meshtf: a sum within the condition of another one is not priced";

@@ -69,9 +69,14 @@ private:
   constexpr extent scratch_of(int moment, layout_numbers const& l) {
     int const call         = moment_call_[moment];
     recorded_call const& c = record_.calls[call];
-    extent key             = number_.of[l.split(decides_on(c, searched_))];
-    listed_dims const by{c.dims() & searched_};
-    for (int k = 0; k < by.count; ++k) key = key * number_.count + number_.of[l.over[by.dim[k]]];
+    extent key             = 0;
+    if (c.if_.pairs.count != 0) {
+      key = key_of_axes(listed_dims{dims_of_move(c, searched_)}, l.over);
+    } else {
+      key = number_.of[l.split(decides_on(c, searched_))];
+      listed_dims const by{c.dims() & searched_};
+      for (int k = 0; k < by.count; ++k) key = key * number_.count + number_.of[l.over[by.dim[k]]];
+    }
     for (int i = known_of_call_[call]; i >= 0; i = known_[i].next)
       if (known_[i].key == key) return known_[i].bytes;
     extent const bytes = price_call<M>(c, l, [](work const&) {}, [](collective_call const&) {});
@@ -85,7 +90,7 @@ private:
     for (std::size_t k = 0; k < record_.kind_count; ++k) {
       recorded_kind kind = record_.kinds[k];
       kind.dims &= searched_;
-      bool const every = (kind.if_.dims & every_axis) != 0;
+      bool const every = (kind.if_.dims & every_axis) != 0 || kind.if_.pairs.count != 0;
       if (kind.if_.dims != 0 && !every) {
         kind.if_.dims &= searched_;
         if (kind.if_.dims == 0 && kind.if_.joined) {

@@ -71,7 +71,9 @@ public:
       group const& mine = groups[g];
       extent key        = 0;
       axis_set others   = 0;
-      for (int k = 0; k < mine.size.count; ++k) key = key * number_.count + number_.of[over[mine.size.dim[k]]];
+      if (mine.moves) key = key_of_axes(mine.size, over);
+      else
+        for (int k = 0; k < mine.size.count; ++k) key = key * number_.count + number_.of[over[mine.size.dim[k]]];
       if (mine.decide.count > 0) {
         for (int k = 0; k < mine.decide.count; ++k) others |= over[mine.decide.dim[k]];
         key = key * number_.count + number_.of[others];
@@ -139,7 +141,7 @@ private:
     int first = -1;  // its first call or gradients
     int round = 0, kind = 0;  // of gradients
     element type{};
-    bool over_all = false;
+    bool over_all = false, moves = false;  // between pairs of dimensions
     int entry[chains]{};
   };
   /// Gradients of one size, in one group.
@@ -185,10 +187,17 @@ private:
     for (std::size_t i = 0; i < record_.call_count; ++i) {
       recorded_call const& c = record_.calls[i];
       dim_set const others   = decides_on(c, searched_);
+      if (c.if_.pairs.count != 0) {
+        if (others == 0) continue;  // nothing moves
+        int const g      = group_for(dims_of_move(c, searched_), 0, 0, [](group const& of) { return of.moves; });
+        groups_[g].moves = true;
+        next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
+        continue;
+      }
       if (others == 0 && !c.if_.holds(nothing_split)) continue;  // done under no layout
       int const g      = group_for(c.dims() & searched_, others, 0, [&](group const& of) {
         recorded_call const& first = first_call(of);
-        return (first.price == nullptr) == (c.price == nullptr) && (c.price == nullptr || others == 0 || first.if_ == c.if_);
+        return !of.moves && (first.price == nullptr) == (c.price == nullptr) && (c.price == nullptr || others == 0 || first.if_ == c.if_);
       });
       next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
     }

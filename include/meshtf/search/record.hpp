@@ -70,15 +70,6 @@ private:
   }
 };
 
-/// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty.
-struct undecided_condition {
-  dim_set dims = 0;
-  bool joined  = true;
-
-  constexpr bool holds(layout_numbers const& l) const { return dims == 0 || (l.split(dims) != 0) == joined; }
-  friend constexpr bool operator==(undecided_condition const&, undecided_condition const&) = default;
-};
-
 class split_account;
 
 /// One call of the machine, and how often it was made. `price` computes what a process does for it under a layout. A call without one is a message of
@@ -91,7 +82,8 @@ struct recorded_call {
 
   figures (*price)(recorded_call const&, layout_numbers const&)                 = nullptr;
   void (*in_parts)(recorded_call const&, layout_numbers const&, split_account&) = nullptr;
-  small_array<extent, 2> numbers{};  // that it needs, such as an offset
+  small_array<extent, 2>
+      numbers{};  // that it needs, such as an offset; of a move between pairs of dimensions, sets of these, in the place of their axes
   undecided_loops loops{};
   undecided_size n{};
   unsigned wishes = 0;  // of the task
@@ -204,6 +196,7 @@ struct step_record {
       in_step{};  // dimensions that are split over the same axes into parts of the same size, though their sizes may differ
   dim_set whole    = 0;  // dimensions that an operation needs whole
   dim_set even     = 0;  // dimensions that an operation needs in equal parts
+  dim_set moved    = 0;  // dimensions that are renamed, and move unless they are split alike
   dim_set in_order = 0;  // dimensions that move: their axes are priced in the mesh's order only
   dim_set near     = 0;  // dimensions of which each part sees elements of its neighbours
   small_array<extent, max_axes> reach{};  // ... so many at most: a part has no fewer
@@ -291,6 +284,12 @@ struct step_record {
   constexpr void keep_apart(dim_set set) {
     for (std::size_t i = 0; i < sizeof...(D); ++i)
       if (set >> i & 1) apart[i] |= set & ~(dim_set{1} << i);
+  }
+
+  /// No axis splits `dim` and one of the others.
+  constexpr void keep_apart_from(int dim, dim_set others) {
+    apart[dim] |= others;
+    for (; others != 0; others &= others - 1) apart[std::countr_zero(others)] |= dim_set{1} << dim;
   }
 
 private:

@@ -148,9 +148,12 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     split_account account{l.sizes.first(int{max_axes})};
     call.in_parts(call, l, account);
     on_work(account.does());
+    extent most = account.peak_bytes();
     for (split_account::message const& m : account.messages())
-      on_message(message_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count, call.first));
-    return account.peak_bytes();
+      if (m.kind == collective::all_reduce)
+        most = std::max(most, m.live + for_each_message<M>(reduction::sum, m.type, m.count, m.over, call.first, on_message));
+      else on_message(message_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count, call.first));
+    return most;
   }
   if (call.kind == collective::scan) {  // what comes is received beside what there is
     on_message(message_over<M>(over, call.kind, call.op, call.type, l.local(call.n), call.first));

@@ -37,7 +37,8 @@ constexpr void ask_in_parts(recorded_call const& c, layout_numbers const& l, spl
   task_loops loops = loops_under(l, c.loops);
   for (int i = 0; i < loops.rank; ++i)
     for (axis_set over = l.split(c.loops.dim[i].open); over != 0; over &= over - 1) loops.dim[i].over.push_back(std::countr_zero(over));
-  P::ask(m, loops, c.numbers);
+  if (c.if_.pairs.count == 0) return P::ask(m, loops, c.numbers);
+  P::ask(m, loops, {extent{l.split(static_cast<dim_set>(c.numbers[0]))}, extent{l.split(static_cast<dim_set>(c.numbers[1]))}});
 }
 
 /// The price of a call whose work is a function of a number of elements.

@@ -68,19 +68,28 @@ public:
   // ---- what depends on the layout alone
   template<class F, class G>
   constexpr void if_joined(dim_set over, F const& joined, G const& alone) {
-    if (over == 0) return alone();
+    if_holds({over}, joined, alone);
+  }
+  /// The same for any condition.
+  template<class F, class G>
+  constexpr void if_holds(undecided_condition const& c, F const& yes, G const& no) {
+    if (c.dims == 0) return no();
     if (now_if_.dims != 0) throw "meshtf: a record holds no condition within another one";
-    now_if_ = {over, true};
-    joined();
-    now_if_ = {over, false};
-    alone();
+    now_if_ = c;
+    yes();
+    now_if_ = c.opposite();
+    no();
     now_if_ = {};
   }
   /// Under layouts whose axes join processes over `over`, f() is done; its result is there only under these.
   template<class F>
   constexpr auto when_joined(dim_set over, F const& f) {
+    return when({over}, f);
+  }
+  template<class F>
+  constexpr auto when(undecided_condition const& c, F const& f) {
     if (now_if_.dims != 0) throw "meshtf: a record holds no condition within another one";
-    now_if_     = {over, true};
+    now_if_     = c;
     auto result = f();
     now_if_     = {};
     return result;
@@ -96,8 +105,34 @@ public:
       throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
   }
 
+  /// Notes what moves ask for under the present condition, between the arrays of the loops. What moves is a sum over `owed`, which it is no longer then,
+  /// and over `riding`, which it remains.
+  template<class P>
+  constexpr void ask_to_move(undecided_loops const& loops, dim_set owed = 0, dim_set riding = 0) {
+    note_with_scratch({.in_parts = &detail::ask_in_parts<P>,
+                       .numbers  = {extent{owed}, extent{riding}},
+                       .loops    = loops,
+                       .n        = {1, owed | riding},
+                       .over     = now_if_.dims});
+  }
+  /// The elements of these pairs move unless they are split alike.
+  constexpr void move_between(dim_pairs const& pairs) {
+    record_.moved |= pairs.dims();
+    keep_in_order(pairs.dims());
+  }
+  /// No axis splits one dimension of `a` and one of `b`.
+  constexpr void keep_apart(dim_set a, dim_set b) {
+    for (dim_set left = a & ~b; left != 0; left &= left - 1) record_.keep_apart_from(std::countr_zero(left), b);
+  }
+
   /// An operation renames the elements of `seen` and moves none. Layouts under which it would have to move them are not priced.
   constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) { record_.keep_alike(seen, parts); }
+  constexpr void keep_alike(dim_pairs const& pairs) {
+    for (int i = 0; i < pairs.count; ++i) {
+      undecided_dim const second{.size = 2, .open = pairs.second[i]};  // both have as many elements, and if only one, no matter
+      record_.keep_alike({.size = 2, .open = pairs.first[i]}, std::span{&second, 1});
+    }
+  }
 
   /// An operation needs all of `dim`. Layouts that split it are not priced.
   constexpr void keep_whole(undecided_dim const& dim) { record_.whole |= dim.open; }
@@ -153,9 +188,9 @@ public:
     }
     if (s.copies == 0 && !s.alive) delete a.service;
   }
-  /// Whether `of` may serve where none of these dimensions are split.
-  constexpr bool may_serve(detail::recorded_array const& of, undecided_size n, dim_set dims) {
-    return !of.is_copy && (of.service == nullptr || of.service->kind == record_.kind({n.dims, {dims, false}}));
+  /// Whether `of` may serve where `c` does not hold.
+  constexpr bool may_serve(detail::recorded_array const& of, undecided_size n, undecided_condition const& c) {
+    return !of.is_copy && (of.service == nullptr || of.service->kind == record_.kind({n.dims, c.opposite()}));
   }
   /// `of` was copied to `copy` under the layouts of the condition that has just been noted; now is the opposite one.
   constexpr void let_serve(detail::recorded_array& of, detail::recorded_array& copy, undecided_size n) {
@@ -263,7 +298,7 @@ private:
   constexpr int note(recorded_call call) {
     call.if_   = now_if_;
     call.first = this->now();
-    record_.keep_apart(call.dims());
+    if (now_if_.pairs.count == 0) record_.keep_apart(call.dims());
     return record_.note(call);
   }
   constexpr void note_with_scratch(recorded_call const& call) {

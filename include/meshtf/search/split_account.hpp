@@ -21,6 +21,7 @@ public:
     element type{};
     extent count  = 0;  // elements that a process holds before the call
     axis_set over = 0;  // the axes, if it names them
+    extent live   = 0;  // bytes that live meanwhile
   };
 
   /// The sizes of the mesh's axes.
@@ -74,9 +75,10 @@ public:
   }
   template<class T>
   constexpr void unslice(reshard_move const&, T const*, T*) {}
+  /// The calls that it consists of, and their scratch memory, are found by whoever knows the mesh.
   template<class T>
-  constexpr void all_reduce(reduction, T*, extent, axis_set) {
-    throw "meshtf: what an operation adds up along a split dimension is not priced";
+  constexpr void all_reduce(reduction, T*, extent n, axis_set over) {
+    note(collective::all_reduce, element_of<T>, n, over);
   }
   template<class T>
   constexpr void exchange_with_neighbours(T const*, T*, extent n, axis_list const& over, extent, bool) {
@@ -100,7 +102,7 @@ private:
   constexpr void note(collective kind, element type, extent count, axis_set over = 0) {
     static_assert(most_messages == 8);  // as the message says
     if (count_ == most_messages) throw "meshtf: an operation sends more messages than its account holds (8)";
-    messages_[count_++] = {kind, type, count, over};
+    messages_[count_++] = {kind, type, count, over, live_};
   }
 
   std::span<extent const> axes_;

@@ -188,7 +188,8 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   typename recorder::wide wide;
   keep_for_windows<wet<L>, Plan>(m);
   m.keep_in_turn(recorder::all_sent);
-  bool const keeps = wants_gradient(x, filter) && filter.needs_gradient(), serves = x.handle()->may_serve_unless_split(recorder::all_sent);
+  bool const keeps  = wants_gradient(x, filter) && filter.needs_gradient(),
+             serves = x.handle()->may_serve_unless(undecided_condition{recorder::all_sent});
   if (keeps && !serves) m.keep_whole(recorder::all_sent);
   r.widen(wide);
   auto z = tensor_of<T, L, typename Plan::result>::uninitialised(m);

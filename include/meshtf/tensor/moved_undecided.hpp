@@ -7,20 +7,31 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
+/// `x` as a `Z`, whose dimensions hold the same elements in the same order.
+template<class Z, class T, class L, class... D>
+constexpr Z same_elements(tensor<T, L, D...> const& x) {
+  Z z{x.machine(), x.handle()};
+  if (wants_gradient(x))
+    record<incoming::as_it_is>(
+        z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
+        x.gradient_stays_open());
+  return z;
+}
+
 /// The loops of a move from shape `X` to shape `Z`. Arrays: before, after.
 template<class L, class X, class Z>
 inline constexpr undecided_loops loops_of_move =
     loops_of(placed_dims<L, united<X, Z>>.data(), united<X, Z>::rank, arrays_within<united<X, Z>, X, Z>, 2, numbers_within<united<X, Z>>, 0);
 
-/// The moves between two arrays of the loops.
+/// The moves between two arrays of the loops, of a sum over `owed` that remains one over `riding`.
 template<class M>
-constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from, int to) {
+constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from, int to, axis_set owed = 0, axis_set riding = 0) {
   small_array<placed, max_rank> before{}, after{};
   int n = 0;
   for (int d : l.operand[from]) before[n++] = l.dim[d];
   n = 0;
   for (int d : l.operand[to]) after[n++] = l.dim[d];
-  reshard_steps const steps = plan_reshard(before.first(l.operand[from].count), after.first(n), 0, m.axis_sizes());
+  reshard_steps const steps = plan_reshard(before.first(l.operand[from].count), after.first(n), owed, m.axis_sizes(), riding);
   if (steps.fault.what != reshard_fault::none) throw "meshtf: under this layout a value of the recorded step can't move to its place";
   return steps;
 }
@@ -35,10 +46,10 @@ constexpr void in_place_of_result(M& m, task_loops const& l) {
 template<class T>
 struct shard_moved {
   template<class M>
-  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
+  static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const& open) {
     using handle = shared<storage<T, M>, M>;
     in_place_of_result<T>(m, l);
-    shard_after(m, handle::make(m, m, 0), moves_between(m, l, 0, 1));
+    shard_after(m, handle::make(m, m, 0), moves_between(m, l, 0, 1, static_cast<axis_set>(open[0]), static_cast<axis_set>(open[1])));
   }
 };
 /// The way back from the second array to the first is slices, which are undone.
@@ -52,19 +63,27 @@ struct shard_unsliced {
   }
 };
 
-/// `x` as a `Z`: where a layout splits `over`, after what `Ask` notes; elsewhere the same elements.
+/// `x` as a `Z`: where a condition holds, after what `Ask` notes; elsewhere the same elements. x is a sum over `owed`, which it is no longer then, and over
+/// `riding`, which it remains.
+template<class Ask, class Z, class T, class L, class... D>
+constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, dim_set owed = 0, dim_set riding = 0) {
+  auto& m  = x.machine();
+  auto own = m.when(c, [&] {
+    auto after = Z::handle_type::make(m, m, Z::size);
+    m.template ask_to_move<Ask>(loops_of_move<wet<L>, shape<D...>, typename Z::shape_type>, owed, riding);
+    return after;
+  });
+  m.if_holds(c, [] {}, [&] { x.handle()->serve_as(*own); });
+  return Z{m, std::move(own)};
+}
+
+/// The same where a layout splits `over`.
 template<class Ask, class Z, class T, class L, class... D>
 constexpr Z moved_if_split(dim_set over, tensor<T, L, D...> const& x) {
   auto& m = x.machine();
-  if (!x.handle()->may_serve_unless_split(over)) m.keep_whole(over);  // it is a copy itself under some layouts only
+  if (!x.handle()->may_serve_unless(undecided_condition{over})) m.keep_whole(over);  // it is a copy itself under some layouts only
   if (m.may_be_split(over) == 0) return Z{m, x.handle()};
-  auto own = m.when_joined(over, [&] {
-    auto after = Z::handle_type::make(m, m, Z::size);
-    m.template ask_in_parts<Ask>(loops_of_move<wet<L>, shape<D...>, typename Z::shape_type>);
-    return after;
-  });
-  m.if_joined(over, [] {}, [&] { x.handle()->serve_as(*own); });
-  return Z{m, std::move(own)};
+  return moved_if<Ask, Z>({over}, x);
 }
 
 /// `x`, of which every process has all, as a `Z`, of which it keeps its part where a layout splits `over`; as `relocate` does it.
@@ -86,6 +105,36 @@ constexpr Z part_kept_if_split(dim_set over, tensor<T, L, D...> const& x) {
         contribute(x, moved_if_split<shard_moved<T>, operand>(over, dz), owed);
       },
       open);
+  return z;
+}
+
+/// `x` as a `Z`, which has other names for some of its dimensions: where a layout does not split those of all pairs alike, the elements move, as
+/// `relocate` does it. Not priced are moves of parameters, whose gradients stay open over axes that would depend on the layout, and of copies that exist
+/// under some layouts only; under layouts that are priced, these dimensions are split alike.
+template<class Z, class T, class L, class... D>
+constexpr Z renamed_either_way(dim_pairs const& pairs, bool open_sum, tensor<T, L, D...> const& x) {
+  auto& m = x.machine();
+  undecided_condition const c{pairs.dims(), true, pairs};
+  bool const open = wants_gradient(x) && x.gradient_stays_open();
+  if (c.dims == 0) return same_elements<Z>(x);
+  if (open || open_sum || !x.handle()->may_serve_unless(c)) {
+    m.keep_alike(pairs);
+    return same_elements<Z>(x);
+  }
+  m.move_between(pairs);
+  Z z = moved_if<shard_moved<T>, Z>(c, x);
+  if (!wants_gradient(x)) return z;
+  record<incoming::as_it_is>(z, [x = x.without_value(), c](auto const& dz, axis_set owed) {
+    using operand           = tensor<T, L, D...>;
+    constexpr dim_set split = split_over<wet<L>, shape<D...>>;
+    auto& back              = dz.machine();
+    if (!dz.handle().alone() || !dz.handle()->may_serve_unless(c)) {  // others see these elements, or they are a copy
+      back.keep_alike(c.pairs);
+      return contribute(x, operand{back, dz.handle()}, owed & ~split);
+    }
+    for (int i = 0; i < c.pairs.count; ++i) back.keep_apart(c.pairs.first[i], owed & ~split);  // so it is known what is still owed
+    contribute(x, moved_if<shard_moved<T>, operand>(c, dz, owed & split, owed & ~split), owed & ~split);
+  });
   return z;
 }
 

@@ -102,8 +102,11 @@ public:
   constexpr void serve_as(storage& own) {
     if constexpr (requires { machine_->let_serve(ticket_, own.ticket_, size_); }) machine_->let_serve(ticket_, own.ticket_, size_);
   }
-  /// Whether it can serve where none of these dimensions are split.
-  constexpr bool may_serve_unless_split(unsigned dims) const { return machine_->may_serve(ticket_, size_, dims); }
+  /// Whether it can serve where a condition does not hold.
+  template<class Condition>
+  constexpr bool may_serve_unless(Condition const& c) const {
+    return machine_->may_serve(ticket_, size_, c);
+  }
 
 private:
   using ticket                 = typename ticket_on<Machine>::type;

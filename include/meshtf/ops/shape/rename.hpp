@@ -60,15 +60,15 @@ struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
   }
   using verdict = decltype(planned());
 
-  /// Under an undecided layout nothing is planned and nothing moves.
   template<class X>
-  static constexpr auto apply(X const& x, std::source_location at) {
+  static constexpr auto apply(X const& x, std::source_location at, [[maybe_unused]] bool open_sum = false) {
     using renamed = tensor_of<typename X::element_type, typename X::layout_type, result>;
     auto& m       = x.machine();
     m.enter("rename", at);
     if constexpr (is_undecided<L>) {
-      (m.keep_alike(placed_dims<L, shape<F>>[0], placed_dims<L, shape<T>>), ...);
-      return same_elements<renamed>(x);
+      dim_pairs pairs;
+      (pairs.add(placed_dims<L, shape<F>>[0], placed_dims<L, shape<T>>[0]), ...);
+      return renamed_either_way<renamed>(pairs, open_sum, x);
     } else {
       (expect_elements_for<F, T>(m), ...);
       return relocate<renamed, relocation<L, shape<D...>, L, result>>(x, 0, renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::steps);
@@ -115,7 +115,7 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_lo
     using verdict = std::conditional_t<accepted<open>, typename renaming::verdict, legal>;
     static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
     if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
-    else return detail::handed_through<algebra::use::moved>(p, renaming::apply(p.addend(), at));
+    else return detail::handed_through<algebra::use::moved>(p, renaming::apply(p.addend(), at, true));
   }
 }
 

@@ -4,7 +4,7 @@
 #include <source_location>
 
 #include <meshtf/core/undecided_layout.hpp>
-#include <meshtf/tensor/relocate.hpp>
+#include <meshtf/tensor/moved_undecided.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -18,17 +18,6 @@ using dry_as = std::conditional_t<is_dry<L>, dry<wet<L2>>, wet<L2>>;
 /// The axes that an open sum over `Over` may owe.
 template<class L, class Over>
 inline constexpr axis_set may_owe = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
-
-/// `x` as a `Z`, whose dimensions hold the same elements in the same order.
-template<class Z, class T, class L, class... D>
-constexpr Z same_elements(tensor<T, L, D...> const& x) {
-  Z z{x.machine(), x.handle()};
-  if (wants_gradient(x))
-    record<incoming::as_it_is>(
-        z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
-        x.gradient_stays_open());
-  return z;
-}
 
 /// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so nothing is left to search.
 template<class L2, class T, class L, class... D>
