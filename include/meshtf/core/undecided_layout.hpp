@@ -79,8 +79,8 @@ struct dim_pairs {
   friend constexpr bool operator==(dim_pairs const&, dim_pairs const&) = default;
 };
 
-/// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty. If there are `pairs`, whose dimensions these
-/// are: only if the two of some pair are split over different axes, or only if those of all are split alike.
+/// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty. If there are `pairs`, whose dimensions
+/// these are: only if the two of some pair are split over different axes, or only if those of all are split alike.
 struct undecided_condition {
   dim_set dims = 0;
   bool joined  = true;

@@ -77,8 +77,8 @@ constexpr bool cuts_fit(Record const& record, layout_numbers const& l) {
   return true;
 }
 
-/// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along one dimension only; and whether parts that
-/// correspond are of one size.
+/// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along one dimension only; and whether parts
+/// that correspond are of one size.
 template<class Record>
 constexpr bool parts_reach(Record const& record, layout_numbers const& l) {
   for (dim_set near = record.near; near != 0; near &= near - 1)

@@ -105,8 +105,8 @@ public:
       throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
   }
 
-  /// Notes what moves ask for under the present condition, between the arrays of the loops. What moves is a sum over `owed`, which it is no longer then,
-  /// and over `riding`, which it remains.
+  /// Notes what moves ask for under the present condition, between the arrays of the loops. What moves is a sum over `owed`, which it is no longer
+  /// then, and over `riding`, which it remains.
   template<class P>
   constexpr void ask_to_move(undecided_loops const& loops, dim_set owed = 0, dim_set riding = 0) {
     note_with_scratch({.in_parts = &detail::ask_in_parts<P>,

@@ -63,8 +63,8 @@ struct shard_unsliced {
   }
 };
 
-/// `x` as a `Z`: where a condition holds, after what `Ask` notes; elsewhere the same elements. x is a sum over `owed`, which it is no longer then, and over
-/// `riding`, which it remains.
+/// `x` as a `Z`: where a condition holds, after what `Ask` notes; elsewhere the same elements. x is a sum over `owed`, which it is no longer then,
+/// and over `riding`, which it remains.
 template<class Ask, class Z, class T, class L, class... D>
 constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, dim_set owed = 0, dim_set riding = 0) {
   auto& m  = x.machine();
@@ -109,8 +109,8 @@ constexpr Z part_kept_if_split(dim_set over, tensor<T, L, D...> const& x) {
 }
 
 /// `x` as a `Z`, which has other names for some of its dimensions: where a layout does not split those of all pairs alike, the elements move, as
-/// `relocate` does it. Not priced are moves of parameters, whose gradients stay open over axes that would depend on the layout, and of copies that exist
-/// under some layouts only; under layouts that are priced, these dimensions are split alike.
+/// `relocate` does it. Not priced are moves of parameters, whose gradients stay open over axes that would depend on the layout, and of copies that
+/// exist under some layouts only; under layouts that are priced, these dimensions are split alike.
 template<class Z, class T, class L, class... D>
 constexpr Z renamed_either_way(dim_pairs const& pairs, bool open_sum, tensor<T, L, D...> const& x) {
   auto& m = x.machine();
