@@ -62,6 +62,21 @@ struct running_on {
 constexpr auto ran = record<running_on, batch, length>();
 static_assert(tests::priced_as_dry_runs<ran, running_on, nothing, by_length, by_both>);
 
+// ---- of narrow elements, whose sums in parts are wider
+template<Layout L>
+struct narrow_running {
+  parameter<bfloat16, L, batch, length> w;
+
+  constexpr explicit narrow_running(machine<L>& m) : w{m, he_normal{1}} {}
+  constexpr auto step() {
+    auto loss = mean(square(cumsum<length>(tanh(w), {.exclusive = true})));
+    backward(loss);
+    return loss;
+  }
+};
+constexpr auto ran_narrow = record<narrow_running, batch, length>();
+static_assert(tests::priced_as_dry_runs<ran_narrow, narrow_running, nothing, by_both>);
+
 // ---- the first in order
 template<Layout L>
 struct ranking_lines {

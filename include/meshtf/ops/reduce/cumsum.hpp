@@ -8,10 +8,35 @@ inline namespace v0 {
 
 namespace detail {
 
+/// The running sums of narrow elements, for the search for a layout: lines that are split are widened, and their sums narrowed again.
+template<class Along, class T, class L, class... D>
+constexpr tensor<T, L, D...> narrow_sums_either_way(tensor<T, L, D...> const& x, running which) {
+  using plan             = cumsum_plan<wet<L>, shape<D...>, Along>;
+  using wide             = tensor<computed<T>, L, D...>;
+  using result           = tensor<T, L, D...>;
+  using handle           = typename result::handle_type;
+  constexpr dim_set over = split_over<wet<L>, shape<Along>>;
+  auto& m                = x.machine();
+  if (m.may_be_split(over) == 0) return run_along<reduction::sum, Along>(x, which);
+  handle own = m.when_joined(over, [&] {
+    wide const widened = each<computed<T>, shape<D...>>(function::identity{}, x);
+    wide sums          = [&] {
+      auto before = reduced<reduction::sum, typename plan::each_line>(function::identity{}, widened).value;
+      m.exclusive_scan(reduction::sum, computed<T>{}, before.data(), before.size, plan::over, which.reverse);
+      auto z = wide::uninitialised(m);
+      m.run(task::run_on<reduction::sum, computed<T>>{which.reverse, which.exclusive}, plan::lines, widened.data(), before.data(), z.data());
+      return z;
+    }();
+    return each<T, shape<D...>>(function::identity{}, sums).handle();
+  });
+  m.if_joined(over, [] {}, [&] { run_along<reduction::sum, Along>(x, which).handle()->serve_as(*own); });
+  return result{m, std::move(own)};
+}
+
 template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running which) {
-  constexpr bool stays_whole = is_undecided<wet<L>> && NarrowElement<T>;  // a search for a layout does not split the lines of narrow elements
-  if constexpr (!cumsum_plan<wet<L>, shape<D...>, Along>::in_parts || stays_whole) return run_along<reduction::sum, Along>(x, which);
+  if constexpr (!cumsum_plan<wet<L>, shape<D...>, Along>::in_parts) return run_along<reduction::sum, Along>(x, which);
+  else if constexpr (NarrowElement<T> && is_undecided<wet<L>>) return narrow_sums_either_way<Along>(x, which);
   else if constexpr (NarrowElement<T>)  // the sums of parts are not rounded
     return each<T, shape<D...>>(function::identity{}, running_sums<Along>(each<computed<T>, shape<D...>>(function::identity{}, x), which));
   else return run_on<reduction::sum, Along>(x, joined_before<reduction::sum, Along>(x, which.reverse), which);
@@ -30,7 +55,8 @@ constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running w
 /// Source: Blelloch, Prefix Sums and Their Applications (1990).
 template<Dimension Along, detail::Operand X>
 constexpr auto cumsum(X const& operand, running which = {}, std::source_location at = std::source_location::current()) {
-  using verdict = cumsum_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using L       = detail::layout_in<X>;
+  using verdict = cumsum_verdict<wet<L>, detail::shape_in<X>, Along>;
   static_assert(accepted<verdict>, "meshtf: cumsum can't work along this dimension");
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cumsum<...>(cast<int>(x)) counts them");
   if constexpr (!accepted<verdict>) {
@@ -38,6 +64,8 @@ constexpr auto cumsum(X const& operand, running which = {}, std::source_location
   } else {
     return detail::linearly<algebra::use::summed>(operand, [&](auto const& x) {
       x.machine().enter("cumsum", at);
+      if constexpr (is_undecided<wet<L>> && NarrowElement<detail::element_in<X>>)  // the sums may be copies, which nothing that is open can be
+        if (detail::OpenSum<X> || (detail::wants_gradient(x) && x.gradient_stays_open())) x.machine().keep_whole(split_over<wet<L>, shape<Along>>);
       auto z = detail::running_sums<Along>(x, which);
       detail::record_linear(z, x, [which](auto const& to, auto const& dz, axis_set owed) {
         detail::contribute(to, detail::running_sums<Along>(dz, {which.exclusive, !which.reverse}), owed);
