@@ -105,6 +105,22 @@ constexpr auto convs = rank_layouts<grid, candidates<batch, height, half_height,
 static_assert(convs.size() == 13);  // height or width is split, never both
 static_assert(are_dry_runs<convs, convolving>(tests::some_of<13>{}));
 
+// ---- the way back of a convolution
+template<Layout L>
+struct transposing {
+  parameter<float, L, batch, half_height, width, hidden> image;
+  parameter<float, L, k_h, k_w, channels, hidden> filter;
+
+  constexpr explicit transposing(machine<L>& m) : image{m, he_normal{1}}, filter{m, he_normal{2}} {}
+  constexpr auto step() {
+    auto loss = mean(square(conv_transpose<window<height, k_h, half_height, stride<2>>, window<width, k_w>, channels, hidden>(tanh(image), filter)));
+    backward(loss);
+    return loss;
+  }
+};
+constexpr auto transposed = record<transposing, batch, height, half_height, width, half_width, hidden>();
+static_assert(tests::priced_as_dry_runs<transposed, transposing, nothing, by_height, by_all, by_width>);
+
 // ---- parts that are not equal
 struct seven : dim<7> {};
 struct seven_by_rows : layout<grid, padded<seven, rows>> {};

@@ -102,6 +102,19 @@ struct wide_along_dims {
   constexpr Handle& any() { return first.body ? first.body : second.body ? second.body : third.body; }
 };
 
+/// The sums that z, x and the filter of a convolution owe.
+template<class Plan, class L, class F>
+struct convolution_sums {
+  using to_z      = einsum_plan<wet<L>, typename Plan::result, typename Plan::windows, F>;
+  using to_x      = einsum_plan<wet<L>, typename Plan::windows, typename Plan::result, F>;
+  using to_filter = einsum_plan<wet<L>, F, typename Plan::result, typename Plan::windows>;
+};
+/// `value`, as it owes the sum of `Product`.
+template<class Product, class L, class Value>
+constexpr open_sum<Value> owing(Value value) {
+  return {std::move(value), Product::finished_over, &reason_to_sum<wet<L>, typename Product::loops>};
+}
+
 /// Notes for the convolution of `Plan` what depends on how its dimensions are split.
 template<class Plan, class T, class L>
 struct convolution_recorder {
@@ -179,11 +192,9 @@ struct convolution_recorder {
 /// `conv` where one task does it. Where a dimension is split whose halo is sent, the gradient keeps x with the halo; otherwise it keeps x.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
-  using recorder  = convolution_recorder<Plan, T, L>;
-  using to_z      = einsum_plan<wet<L>, typename Plan::result, typename Plan::windows, shape<F...>>;
-  using to_x      = einsum_plan<wet<L>, typename Plan::windows, typename Plan::result, shape<F...>>;
-  using to_filter = einsum_plan<wet<L>, shape<F...>, typename Plan::result, typename Plan::windows>;
-  auto& m         = x.machine();
+  using recorder = convolution_recorder<Plan, T, L>;
+  using sums     = convolution_sums<Plan, L, shape<F...>>;
+  auto& m        = x.machine();
   recorder r{m};
   typename recorder::wide wide;
   keep_for_windows<wet<L>, Plan>(m);
@@ -194,7 +205,7 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   r.widen(wide);
   auto z = tensor_of<T, L, typename Plan::result>::uninitialised(m);
   r.template convolve<task::convolved>();
-  finish_in_place(z, to_z::finished_over, &reason_to_sum<wet<L>, typename to_z::loops>);
+  finish_in_place(z, sums::to_z::finished_over, &reason_to_sum<wet<L>, typename sums::to_z::loops>);
   if (!wants_gradient(x, filter)) return z;
   bool const in_parts = keeps && serves && recorder::all_sent != 0;
   if (in_parts) m.if_joined(recorder::all_sent, [] {}, [&] { x.handle()->serve_as(*wide.any()); });
@@ -206,7 +217,7 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
            if (filter.needs_gradient()) {
              auto g = tensor<T, L, F...>::uninitialised(m_back);
              back.template convolve<task::convolved_to_filter>();
-             contribute(filter.target(), g, to_filter::finished_over, &reason_to_sum<wet<L>, typename to_filter::loops>);
+             contribute(filter.target(), owing<typename sums::to_filter, L>(std::move(g)));
            }
            if (x.needs_gradient()) {
              auto g = tensor<T, L, X...>::uninitialised(m_back);
@@ -216,10 +227,47 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
                back.template convolve<task::convolved_to_input>();
                back.narrow(given);
              }
-             contribute(x, open_sum<tensor<T, L, X...>>{std::move(g), to_x::finished_over, &reason_to_sum<wet<L>, typename to_x::loops>});
+             contribute(x, owing<typename sums::to_x, L>(std::move(g)));
            }
          });
   return z;
+}
+
+/// `conv_transpose` where one task does it, to an x of shape `X`: the way back of a convolution, and the convolution for its gradient.
+template<class Plan, class X, class T, class L, class... Z, class... F>
+constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
+  using recorder = convolution_recorder<Plan, T, L>;
+  using sums     = convolution_sums<Plan, L, shape<F...>>;
+  auto& m        = z.machine();
+  recorder r{m};
+  keep_for_windows<wet<L>, Plan>(m);
+  m.keep_in_turn(recorder::all_sent);
+  auto x = tensor_of<T, L, X>::uninitialised(m);
+  {
+    typename recorder::wide given;
+    r.make_halos(given);
+    r.template convolve<task::convolved_to_input>();
+    r.narrow(given);
+  }
+  finish_in_place(x, sums::to_x::finished_over, &reason_to_sum<wet<L>, typename sums::to_x::loops>);
+  if (wants_gradient(z, filter))
+    record(x, [z = keep(z, filter.needs_gradient()), filter = keep(filter, z.needs_gradient())](auto const&) {
+      auto& m_back = filter.target().machine();
+      recorder back{m_back};
+      typename recorder::wide seen;
+      back.widen(seen);
+      if (z.needs_gradient()) {
+        auto g = tensor<T, L, Z...>::uninitialised(m_back);
+        back.template convolve<task::convolved>();
+        contribute(z.target(), owing<typename sums::to_z, L>(std::move(g)));
+      }
+      if (filter.needs_gradient()) {
+        auto g = tensor<T, L, F...>::uninitialised(m_back);
+        back.template convolve<task::convolved_to_filter>();
+        contribute(filter.target(), owing<typename sums::to_filter, L>(std::move(g)));
+      }
+    });
+  return x;
 }
 
 }  // namespace detail

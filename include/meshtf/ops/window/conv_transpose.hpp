@@ -11,16 +11,20 @@ namespace detail {
 
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
-  if constexpr (is_undecided<wet<L>>) keep_for_windows<wet<L>, Plan, false>(z.machine());
-  auto x = filtered_back<Plan, X>(z, filter);
-  finish_in_place(x.value, x.owed, x.why);
-  if (wants_gradient(z, filter))
-    record(x.value, [z = keep(z, filter.needs_gradient()), filter = keep(filter, z.needs_gradient())](auto const& dx) {
-      auto const seen = seen_by<Plan>(dx);
-      if (z.needs_gradient()) contribute(z.target(), filtered<Plan>(seen, filter.value()));
-      if (filter.needs_gradient()) contribute_filter<Plan>(filter.target(), seen, z.value());
-    });
-  return std::move(x.value);
+  if constexpr (is_undecided<wet<L>> && convolves_directly<Plan, T>) {
+    return conv_transposed_in_parts<Plan, X>(z, filter);
+  } else {
+    if constexpr (is_undecided<wet<L>>) keep_for_windows<wet<L>, Plan, false>(z.machine());
+    auto x = filtered_back<Plan, X>(z, filter);
+    finish_in_place(x.value, x.owed, x.why);
+    if (wants_gradient(z, filter))
+      record(x.value, [z = keep(z, filter.needs_gradient()), filter = keep(filter, z.needs_gradient())](auto const& dx) {
+        auto const seen = seen_by<Plan>(dx);
+        if (z.needs_gradient()) contribute(z.target(), filtered<Plan>(seen, filter.value()));
+        if (filter.needs_gradient()) contribute_filter<Plan>(filter.target(), seen, z.value());
+      });
+    return std::move(x.value);
+  }
 }
 
 }  // namespace detail
