@@ -65,7 +65,7 @@ class program:
             self.parameter()
         if number % 8 == 5:
             self.micro_batches()
-        for _ in range(self.r.randint(3, 8)):
+        for _ in range(self.r.choice([3, 3, 4, 4, 5, 5, 6, 7, 8])):
             self.operation()
         if number % 4 == 3:
             self.whole_numbers(), self.whole_numbers()
@@ -196,8 +196,10 @@ class program:
         return self.r.choice(pool) if pool else self.parameter(whole_numbers=True)
 
     def pick_dim(self, x, fits=lambda d: True):
-        """A dimension of a value, or None."""
+        """A dimension of a value, more often one that is split, or None."""
         dims = [d for d in self.values[x] if fits(d)]
+        cut = [d for d in dims if self.parts(d) > 1]
+        dims = cut if cut and self.r.random() < 0.5 else dims
         return self.r.choice(dims) if dims else None
 
     def among(self, dims, pool=None):
@@ -252,12 +254,13 @@ class program:
         """Of which one has all dimensions, or they share none."""
         x = self.pick()
         y, dims = self.among(self.values[x]), self.values[x]
-        apart = [v for v in self.values if not set(self.values[v]) & set(dims) and self.fit(dims + self.values[v]) and len(self.values[v]) + len(dims) < 4]
+        apart = [v for v, have in self.values.items() if not set(have) & set(dims) and len(have) + len(dims) < 4 and self.fit(dims + have)]
         if apart and self.r.random() < 0.3:
             y = self.r.choice(apart)
             dims = dims + self.values[y]
         of_x, of_y = self.most[x], self.most[y]
-        forms = [("{} + {}", of_x + of_y, None), ("{} - {}", of_x + of_y, None), ("{} * {}", of_x * of_y, None), ("logaddexp({}, {})", of_x + of_y, False)]
+        forms = [("{} + {}", of_x + of_y, None), ("{} - {}", of_x + of_y, None), ("{} * {}", of_x * of_y, None)]
+        forms += [("logaddexp({}, {})", of_x + of_y, False)]
         if set(self.values[y]) <= set(self.values[x]):  # an expression has one operand that allocates (DESIGN: handles in constant evaluation)
             forms += [("{} / (1 + square({}))", of_x, False)] + [("pow(square({}) + 1, {})", 16, False)] * (max(of_x, of_y) <= 4)
         form, most, exact = self.r.choice(forms)
@@ -325,11 +328,12 @@ class program:
             return False
         over = self.r.sample(self.values[x], self.r.randint(1, len(self.values[x])))
         if f in ("variance", "l2_norm"):
-            over = over[:1]
+            over = [self.pick_dim(x)]
         out, n = [d for d in self.values[x] if d not in over], math.prod(self.size_of(d) for d in over)
         if f == "product" and (n > 12 or self.most[x] > 4):
             return False
-        most = {"sum": n * self.most[x], "l2_norm": n * self.most[x], "variance": self.most[x] ** 2, "product": self.most[x] ** n}.get(f, self.most[x] + 1)
+        of_x = self.most[x]
+        most = {"sum": n * of_x, "l2_norm": n * of_x, "variance": of_x**2, "product": of_x**n}.get(f, of_x + 1)
         return self.new(f"{f}<{', '.join(over)}>({x})", out, x, most=most, exact=None if f in ("sum", "max", "min", "product") else False)
 
     def along(self):
@@ -529,8 +533,10 @@ class program:
         x = self.pick()
         if not self.fit(self.values[x], self.other_rules):
             return False
-        f = self.r.choice(["{}", "sin({})"])
-        return self.new(f"reshard<L>({f.format(f'reshard<fuzz::like<L, other, whole>>({x})')})", self.values[x], x, exact=None if f == "{}" else False)
+        there = f"reshard<fuzz::like<L, other, whole>>({x})"
+        if self.r.random() < 0.5:
+            return self.new(f"reshard<L>({there})", self.values[x], x)
+        return self.new(f"reshard<L>(sin({there}))", self.values[x], x, most=1, exact=False)
 
     def renamed(self):
         x = self.pick()
@@ -636,7 +642,8 @@ class program:
             form = r.choice(["{} * 2 - 1", "floor_divide({}, 3)", "modulo({}, 4)", "-{}", "maximum({}, 0)"])
             return self.whole(form.format(x), dims, self.ints)
         if what == "two":
-            form = r.choice(["modulo({} * {}, 9)", "modulo({} + {}, 9)", "modulo({} - {}, 9)", "minimum({}, {})", "where(less({0}, {1}), {0}, 0 - {0})"])
+            form = r.choice(["modulo({} * {}, 9)", "modulo({} + {}, 9)", "modulo({} - {}, 9)", "minimum({}, {})",
+                             "where(less({0}, {1}), {0}, 0 - {0})"])
             return self.whole(form.format(x, r.choice(self.within(self.ints, dims))), dims, self.ints)
         if what == "compare":
             return self.whole(f"{r.choice(['less', 'equal', 'less_equal'])}({x}, {r.choice(self.within(self.ints, dims))})", dims, self.bools)
@@ -733,10 +740,12 @@ class program:
         return "\n".join(out + [f'{call}, R"program({HEAD}{text}{TAIL})program");', "}", ""])
 
 
-OPERATIONS = ["pointwise", "pointwise", "with_a_jump", "with_number", "of_two", "of_two", "of_two_with_a_jump", "einsum", "einsum", "matrices", "open_sum",
-              "reduce", "reduce", "along", "along", "transpose", "part", "part", "displaced", "stacked", "unstacked", "cut", "tiled", "broadcast", "written",
-              "ranked", "ranked", "concat", "by_index", "by_index", "moved", "renamed", "renamed", "reshaped", "reshaped"]
-OPERATIONS = 2 * OPERATIONS + ["again", "custom", "on_shards"]  # which take a compiler several times as long as others
+OPERATIONS = 2 * [
+    "pointwise", "pointwise", "with_a_jump", "with_number", "of_two", "of_two", "of_two_with_a_jump", "einsum", "einsum", "matrices", "open_sum",
+    "reduce", "reduce", "along", "along", "transpose", "part", "part", "displaced", "stacked", "unstacked", "cut", "tiled", "broadcast", "written", "ranked",
+    "ranked", "concat", "by_index", "by_index", "moved", "renamed", "renamed", "reshaped", "reshaped",
+]
+OPERATIONS += ["again", "custom", "on_shards"]  # which take a compiler several times as long as others
 EXACT = ["whole_numbers"] * 60
 
 HEAD = """// Random programs, made by tests/fuzz/generate.py.
