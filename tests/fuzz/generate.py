@@ -50,7 +50,7 @@ class program:
         self.rules, self.other_rules = self.layout(), self.layout()
         self.held, self.lines = [], []  # what a step is given, and what it does with it
         self.values, self.parameters, self.unused = {}, [], []
-        self.most, self.exact = {}, set()  # how large the elements of a value are about; at most, where they are exact
+        self.most, self.exact = {}, []  # how large the elements of a value are about; at most, where they are exact
         self.ids, self.names = 0, 0
         self.ints, self.bools, self.counted, self.count = {}, {}, None, 0
         self.turns = 1
@@ -131,7 +131,7 @@ class program:
         if whole_numbers or whole_numbers is None and self.r.random() < 0.5:
             self.held.append(f"parameter<double, L, {', '.join(dims)}> {name}{{m}};")
             self.held.append(f"{name} = floor(random_uniform<double, L, {', '.join(dims)}>(m, {{.seed = {n}}}, -4, 5));")
-            self.exact.add(name)
+            self.exact.append(name)
         else:
             self.held.append(f"parameter<double, L, {', '.join(dims)}> {name}{{m, normal{{{n}}}}};")
         self.most[name] = 4
@@ -151,7 +151,7 @@ class program:
         self.values[name] = list(dims)
         self.most[name] = most
         if exact:
-            self.exact.add(name)
+            self.exact.append(name)
         for o in operands:
             if o in self.unused:
                 self.unused.remove(o)
