@@ -162,7 +162,7 @@ struct recorded_send_kind {
 /// local maximum. It is a literal value: `record` makes it; `price`, `rank_layouts` and `best_layout` read it.
 template<Dimension... D>
 struct step_record {
-  static constexpr std::size_t most_calls = 320, most_kinds = 32, most_moments = 96, most_sends = 512, most_rounds = 4;
+  static constexpr std::size_t most_calls = 320, most_kinds = 64, most_moments = 96, most_sends = 512, most_rounds = 4;
   using undecided_dims = shape<D...>;
 
   /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory beside them, if one does.
@@ -223,8 +223,8 @@ struct step_record {
   constexpr std::size_t kind(recorded_kind const& wanted) {
     for (std::size_t i = 0; i < kind_count; ++i)
       if (kinds[i] == wanted) return i;
-    static_assert(most_kinds == 32);  // as the message says
-    if (kind_count == most_kinds) throw "meshtf: the tensors of this program have more different shapes than a record holds (32)";
+    static_assert(most_kinds == 64);  // as the message says
+    if (kind_count == most_kinds) throw "meshtf: the tensors of this program have more different shapes than a record holds (64)";
     kinds[kind_count] = wanted;
     return kind_count++;
   }
@@ -232,8 +232,8 @@ struct step_record {
   constexpr int send_kind(dim_set of, dim_set over) {
     for (std::size_t i = 0; i < send_kind_count; ++i)
       if (send_kinds[i].dims == of && send_kinds[i].over == over) return static_cast<int>(i);
-    static_assert(most_kinds == 32);  // as the message says
-    if (send_kind_count == most_kinds) throw "meshtf: the parameters of this program have more different shapes than a record holds (32)";
+    static_assert(most_kinds == 64);  // as the message says
+    if (send_kind_count == most_kinds) throw "meshtf: the parameters of this program have more different shapes than a record holds (64)";
     send_kinds[send_kind_count] = {of, over};
     return static_cast<int>(send_kind_count++);
   }
