@@ -2,22 +2,33 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
-#include <string>
 #include <vector>
 
-#include <meshtf/core/philox.hpp>
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/data/labelled_images.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/tensor.hpp>
 
+#if MESHTF_DEFINES_RUNTIME
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <meshtf/core/philox.hpp>
+#endif
+
 namespace meshtf {
 inline namespace v0 {
 
 namespace detail {
+
+/// Errors: `data_error` unless the images have this number of pixels.
+void check_pixels(labelled_images const& images, extent pixels);
 
 /// Element i of the whole batch is image `chosen[i]`; after the end of `chosen` it is padding, with pixels 0 and label -1.
 ///
@@ -25,9 +36,7 @@ namespace detail {
 template<class T, class L, class Batch, class... Pixel>
 void take_part(labelled_images const& images, std::span<std::int32_t const> chosen, tensor<T, L, Batch, Pixel...>& x,
                tensor<std::int32_t, L, Batch>& labels) {
-  if (images.pixels != (Pixel::size * ... * extent{1}))
-    throw data_error("expected images of " + std::to_string((Pixel::size * ... * extent{1})) + " pixels, got " + std::to_string(images.pixels) +
-                     " in " + images.name + ": change the dimensions that the program was compiled for");
+  check_pixels(images, (Pixel::size * ... * extent{1}));
   auto const image    = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
   auto const first    = first_indices(image, x.machine().place());
   constexpr extent n  = shard_size<L, shape<Pixel...>>;
@@ -61,19 +70,12 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
 /// The images must outlive it.
 class shuffled_batches {
 public:
-  explicit shuffled_batches(labelled_images const& images, std::uint64_t seed = 0)
-      : images_{images}, seed_{seed}, order_(static_cast<std::size_t>(images.count)) {
-    start_epoch();
-  }
+  explicit shuffled_batches(labelled_images const& images, std::uint64_t seed = 0);
 
   /// Fills this process's part of the next batch. Only the first call allocates.
   template<class T, class L, class Batch, class... Pixel>
   void next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
-    chosen_.resize(static_cast<std::size_t>(x.machine().counted().template of<Batch>()));
-    for (auto& image : chosen_) {
-      if (at_ == order_.size()) start_epoch();
-      image = order_[at_++];
-    }
+    choose(x.machine().counted().template of<Batch>());
     detail::take_part(images_, chosen_, x, labels);
   }
 
@@ -82,15 +84,9 @@ public:
 
 private:
   /// The shuffle of Fisher and Yates. Initialisers draw from Philox's stream 0 of a seed, so epochs use the streams from 1.
-  void start_epoch() {
-    philox const random{seed_, static_cast<std::uint64_t>(++epoch_)};
-    std::iota(order_.begin(), order_.end(), 0);
-    for (std::size_t left = order_.size(); left > 1; --left) {
-      auto const pick = uniform_at(random, static_cast<extent>(left)) * static_cast<double>(left);
-      std::swap(order_[left - 1], order_[static_cast<std::size_t>(pick)]);
-    }
-    at_ = 0;
-  }
+  void start_epoch();
+  /// The next n images.
+  void choose(extent n);
 
   labelled_images const& images_;
   std::uint64_t seed_;
@@ -122,19 +118,60 @@ public:
   /// Fills this process's part of the next batch; returns false after the last one. It has as many images as `counted<Batch>` says.
   template<class T, class L, class Batch, class... Pixel>
   bool next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
-    if (at_ == images_.count) return false;
-    chosen_.resize(static_cast<std::size_t>(std::min(x.machine().counted().template of<Batch>(), images_.count - at_)));
-    std::iota(chosen_.begin(), chosen_.end(), static_cast<std::int32_t>(at_));
-    at_ += static_cast<extent>(chosen_.size());
+    if (!choose(x.machine().counted().template of<Batch>())) return false;
     detail::take_part(images_, chosen_, x, labels);
     return true;
   }
 
 private:
+  /// The next n images, or as many as there are; false if there are none.
+  bool choose(extent n);
+
   labelled_images const& images_;
   std::vector<std::int32_t> chosen_;
   extent at_ = 0;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE void detail::check_pixels(labelled_images const& images, extent pixels) {
+  if (images.pixels != pixels)
+    throw data_error("expected images of " + std::to_string(pixels) + " pixels, got " + std::to_string(images.pixels) + " in " + images.name +
+                     ": change the dimensions that the program was compiled for");
+}
+
+MESHTF_DEFINE shuffled_batches::shuffled_batches(labelled_images const& images, std::uint64_t seed)
+    : images_{images}, seed_{seed}, order_(static_cast<std::size_t>(images.count)) {
+  start_epoch();
+}
+
+MESHTF_DEFINE void shuffled_batches::start_epoch() {
+  philox const random{seed_, static_cast<std::uint64_t>(++epoch_)};
+  std::iota(order_.begin(), order_.end(), 0);
+  for (std::size_t left = order_.size(); left > 1; --left) {
+    auto const pick = uniform_at(random, static_cast<extent>(left)) * static_cast<double>(left);
+    std::swap(order_[left - 1], order_[static_cast<std::size_t>(pick)]);
+  }
+  at_ = 0;
+}
+
+MESHTF_DEFINE void shuffled_batches::choose(extent n) {
+  chosen_.resize(static_cast<std::size_t>(n));
+  for (auto& image : chosen_) {
+    if (at_ == order_.size()) start_epoch();
+    image = order_[at_++];
+  }
+}
+
+MESHTF_DEFINE bool batches_in_order::choose(extent n) {
+  if (at_ == images_.count) return false;
+  chosen_.resize(static_cast<std::size_t>(std::min(n, images_.count - at_)));
+  std::iota(chosen_.begin(), chosen_.end(), static_cast<std::int32_t>(at_));
+  at_ += static_cast<extent>(chosen_.size());
+  return true;
+}
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

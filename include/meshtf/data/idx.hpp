@@ -1,23 +1,27 @@
 // IDX files: arrays of bytes in the format of the MNIST database, plain or compressed with gzip.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/runtime/one_program.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <string>
-#include <vector>
 
 #if MESHTF_WITH_ZLIB
 #include <zlib.h>
 #endif
-
-#include <meshtf/core/dim.hpp>
-#include <meshtf/core/error.hpp>
-#include <meshtf/runtime/one_program.hpp>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -28,16 +32,25 @@ struct idx_array {
   std::vector<std::uint8_t> bytes;
 };
 
+/// Reads an IDX file of unsigned bytes with `rank` dimensions.
+///
+/// The file must have exactly the bytes that its header promises. Memory is allocated as they arrive, so a damaged header allocates none.
+/// Errors: `no_input` if the file can't be read, `data_error` if it has other content; both name the file.
+/// Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits, "the IDX file format".
+idx_array read_idx(std::string const& path, int rank);
+
+#if MESHTF_DEFINES_RUNTIME
+
 namespace detail {
 
 /// The most bytes that an IDX file may claim to hold: twice those of EMNIST, the largest set of its kind. So the number of an image fits in 32 bits.
 inline constexpr extent largest_idx = extent{1} << 30;
 
-[[noreturn]] inline void throw_unreadable(std::string const& path, int reason) {
+[[noreturn]] MESHTF_DEFINE void throw_unreadable(std::string const& path, int reason) {
   throw no_input("expected to read the file " + path + ", got: " + std::strerror(reason));
 }
 
-[[noreturn]] inline void throw_damaged(std::string const& path, std::string const& expected, std::string const& actual) {
+[[noreturn]] MESHTF_DEFINE void throw_damaged(std::string const& path, std::string const& expected, std::string const& actual) {
   throw data_error("expected " + path + " to have " + expected + ", got " + actual + ": the file is damaged or of another kind, fetch it again");
 }
 
@@ -108,7 +121,7 @@ private:
 #endif
 
 /// "0x00000803"
-inline std::string spelled_word(std::uint32_t word) {
+MESHTF_DEFINE std::string spelled_word(std::uint32_t word) {
   char text[11];
   std::snprintf(text, sizeof text, "0x%08x", static_cast<unsigned>(word));
   return text;
@@ -116,12 +129,7 @@ inline std::string spelled_word(std::uint32_t word) {
 
 }  // namespace detail
 
-/// Reads an IDX file of unsigned bytes with `rank` dimensions.
-///
-/// The file must have exactly the bytes that its header promises. Memory is allocated as they arrive, so a damaged header allocates none.
-/// Errors: `no_input` if the file can't be read, `data_error` if it has other content; both name the file.
-/// Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits, "the IDX file format".
-inline idx_array read_idx(std::string const& path, int rank) {
+MESHTF_DEFINE idx_array read_idx(std::string const& path, int rank) {
   detail::byte_reader file{path};
   auto const next_word = [&](char const* what) {
     std::array<std::uint8_t, 4> bytes{};
@@ -156,6 +164,8 @@ inline idx_array read_idx(std::string const& path, int rank) {
   if (file.read(&beyond, 1) != 0) detail::throw_damaged(path, std::to_string(promised) + " bytes after its header", "more");
   return array;
 }
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

@@ -2,14 +2,22 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/data/idx.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include <unistd.h>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -31,12 +39,29 @@ struct labelled_images {
 };
 
 /// Sets the number that each byte stands for: from 0 to 1, shifted and scaled.
-inline void scale(labelled_images& images, pixel_scale const& by) {
+void scale(labelled_images& images, pixel_scale const& by);
+
+/// The scale that gives the pixels of `images` mean 0 and deviation 1. A network gets the scale of its training images, in tests too.
+pixel_scale standard_scale(labelled_images const& images);
+
+/// Reads images and their labels from two IDX files. Labels are numbers from 0 to classes - 1.
+///
+/// Every process reads the files. A process that fails must not leave the others waiting: `agreed(world, [&] { return read_images(...); })`.
+labelled_images read_images(std::string const& image_file, std::string const& label_file, int classes);
+
+/// The folder of the files of Debian's package dataset-fashion-mnist.
+inline constexpr char const* fashion_mnist_folder = "/usr/share/datasets/fashion-mnist";
+
+/// Reads a data set with the files of MNIST and ten classes: `which` is "train", or "t10k" for the test images. Files may end in .gz.
+labelled_images read_mnist(std::string const& folder, std::string const& which);
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE void scale(labelled_images& images, pixel_scale const& by) {
   for (std::size_t byte = 0; byte < 256; ++byte) images.value[byte] = static_cast<float>((static_cast<double>(byte) / 255 - by.mean) / by.deviation);
 }
 
-/// The scale that gives the pixels of `images` mean 0 and deviation 1. A network gets the scale of its training images, in tests too.
-inline pixel_scale standard_scale(labelled_images const& images) {
+MESHTF_DEFINE pixel_scale standard_scale(labelled_images const& images) {
   std::array<std::int64_t, 256> times{};
   for (auto const byte : images.bytes) ++times[byte];
   double const n = static_cast<double>(images.bytes.size());
@@ -46,10 +71,7 @@ inline pixel_scale standard_scale(labelled_images const& images) {
   return {mean, square > 0 ? std::sqrt(square) : 1};
 }
 
-/// Reads images and their labels from two IDX files. Labels are numbers from 0 to classes - 1.
-///
-/// Every process reads the files. A process that fails must not leave the others waiting: `agreed(world, [&] { return read_images(...); })`.
-inline labelled_images read_images(std::string const& image_file, std::string const& label_file, int classes) {
+MESHTF_DEFINE labelled_images read_images(std::string const& image_file, std::string const& label_file, int classes) {
   auto pictures = read_idx(image_file, 3);
   auto names    = read_idx(label_file, 1);
   labelled_images images{
@@ -66,11 +88,7 @@ inline labelled_images read_images(std::string const& image_file, std::string co
   return images;
 }
 
-/// The folder of the files of Debian's package dataset-fashion-mnist.
-inline constexpr char const* fashion_mnist_folder = "/usr/share/datasets/fashion-mnist";
-
-/// Reads a data set with the files of MNIST and ten classes: `which` is "train", or "t10k" for the test images. Files may end in .gz.
-inline labelled_images read_mnist(std::string const& folder, std::string const& which) {
+MESHTF_DEFINE labelled_images read_mnist(std::string const& folder, std::string const& which) {
   std::string const prefix = (folder.empty() || folder.ends_with('/') ? folder : folder + "/") + which;
   auto const find          = [&](std::string const& name) {
     std::string const plain = prefix + name;
@@ -83,6 +101,8 @@ inline labelled_images read_mnist(std::string const& folder, std::string const& 
   std::string const images = find("-images-idx3-ubyte");
   return read_images(images, find("-labels-idx1-ubyte"), 10);
 }
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

@@ -1,19 +1,23 @@
 // Text for training or testing, in memory, and the part of it that is held out.
 #pragma once
 
+#include <string>
+
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/dim.hpp>
+#include <meshtf/core/error.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <string>
 
 #include <sys/stat.h>
-
-#include <meshtf/core/dim.hpp>
-#include <meshtf/core/error.hpp>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -29,21 +33,36 @@ struct text {
 /// The most bytes that `read_text` accepts: every process keeps all of them.
 inline constexpr extent largest_text = extent{1} << 32;
 
-namespace detail {
-
-[[noreturn]] inline void throw_no_text(std::string const& path, int reason) {
-  throw no_input("expected to read the text " + path + ", got: " + std::strerror(reason) + ": name a file that is there and that you may read");
-}
-
-}  // namespace detail
-
 /// Reads a whole file, as it is.
 ///
 /// Every process reads it. A process that fails must not leave the others waiting: `agreed(world, [&] { return read_text(path); })`. The file must be
 /// a regular one: from a pipe each process would get a different part.
 /// Errors: `no_input` if it can't be read; `data_error` if it is empty, a directory, a device or a pipe, or
 /// larger than `largest_text`. Both name the file.
-inline text read_text(std::string const& path) {
+text read_text(std::string const& path);
+
+/// A text in two parts: one to train with, and one that is held out.
+struct text_parts {
+  text training;
+  text held_out;
+};
+
+/// Holds out the last `share` of a text, rounded to millionths. The cut is counted in whole bytes, so it is the same on every machine.
+///
+/// Errors: `usage_error` unless 0 < share < 1, `data_error` if one part would be empty.
+text_parts split_text(text const& whole, double share = 0.05);
+
+#if MESHTF_DEFINES_RUNTIME
+
+namespace detail {
+
+[[noreturn]] MESHTF_DEFINE void throw_no_text(std::string const& path, int reason) {
+  throw no_input("expected to read the text " + path + ", got: " + std::strerror(reason) + ": name a file that is there and that you may read");
+}
+
+}  // namespace detail
+
+MESHTF_DEFINE text read_text(std::string const& path) {
   struct stat about{};  // <filesystem> would add a third of a second of compile time to every program that includes this
   if (::stat(path.c_str(), &about) != 0) detail::throw_no_text(path, errno);
   if (S_ISDIR(about.st_mode)) throw data_error("expected " + path + " to be a file of text, got a directory: name a file in it");
@@ -76,16 +95,7 @@ inline text read_text(std::string const& path) {
   return read;
 }
 
-/// A text in two parts: one to train with, and one that is held out.
-struct text_parts {
-  text training;
-  text held_out;
-};
-
-/// Holds out the last `share` of a text, rounded to millionths. The cut is counted in whole bytes, so it is the same on every machine.
-///
-/// Errors: `usage_error` unless 0 < share < 1, `data_error` if one part would be empty.
-inline text_parts split_text(text const& whole, double share = 0.05) {
+MESHTF_DEFINE text_parts split_text(text const& whole, double share) {
   if (!(share > 0 && share < 1))
     throw usage_error("expected a held-out share of more than 0 and less than 1, got " + std::to_string(share) +
                       ": 0.05 holds out the last twentieth");
@@ -99,6 +109,8 @@ inline text_parts split_text(text const& whole, double share = 0.05) {
   auto const cut = static_cast<std::size_t>(size - last);
   return {{whole.name + " without its held-out end", whole.bytes.substr(0, cut)}, {"the held-out end of " + whole.name, whole.bytes.substr(cut)}};
 }
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/philox.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/data/byte_tokenizer.hpp>
@@ -34,11 +37,7 @@ public:
   /// Errors: `data_error` if the text is shorter than a window and the byte after it.
   template<class L, class Batch, class Length>
   void next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets) {
-    extent const starts = text_.size() - Length::size;
-    if (starts < 1)
-      throw data_error("expected at least " + std::to_string(Length::size + 1) + " bytes, a window of " + std::to_string(Length::size) +
-                       " and the byte after it, got " + std::to_string(text_.size()) + " in " + text_.name +
-                       ": take a longer text, or compile for shorter windows");
+    extent const starts       = starts_of(Length::size);
     constexpr auto dims       = placed_dims<L, shape<Batch, Length>>;
     auto const first          = first_indices(dims, ids.machine().place());
     auto const [rows, length] = held_extents(dims, ids.machine().place(), ids.machine().counted());
@@ -61,13 +60,12 @@ public:
   extent step() const { return step_; }
 
   /// Errors: `software_error` if `step` is negative.
-  void seek(extent step) {
-    if (step < 0)
-      throw software_error("expected a step from 0 on, got " + std::to_string(step) + ": steps are counted from the start of the training");
-    step_ = step;
-  }
+  void seek(extent step);
 
 private:
+  /// How many places a window of this length can start at. Errors: `data_error` if there is none.
+  extent starts_of(extent length) const;
+
   text const& text_;
   std::uint64_t seed_;
   extent step_ = 0;
@@ -86,11 +84,7 @@ private:
 /// The text must outlive it. Errors: `data_error` if the text has less than two bytes.
 class windows_in_order {
 public:
-  explicit windows_in_order(text const& from) : text_{from} {
-    if (from.size() < 2)
-      throw data_error("expected at least 2 bytes, one to predict and one before it, got " + std::to_string(from.size()) + " in " + from.name +
-                       ": take a longer text");
-  }
+  explicit windows_in_order(text const& from);
   explicit windows_in_order(text const&&) = delete;
 
   /// Fills this process's part of the next batch; returns false after the last one. Nothing is sent, nothing is allocated.
@@ -126,6 +120,30 @@ private:
   text const& text_;
   extent at_ = 0;  // the first byte of the next batch
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE void random_windows::seek(extent step) {
+  if (step < 0) throw software_error("expected a step from 0 on, got " + std::to_string(step) + ": steps are counted from the start of the training");
+  step_ = step;
+}
+
+MESHTF_DEFINE extent random_windows::starts_of(extent length) const {
+  extent const starts = text_.size() - length;
+  if (starts < 1)
+    throw data_error("expected at least " + std::to_string(length + 1) + " bytes, a window of " + std::to_string(length) +
+                     " and the byte after it, got " + std::to_string(text_.size()) + " in " + text_.name +
+                     ": take a longer text, or compile for shorter windows");
+  return starts;
+}
+
+MESHTF_DEFINE windows_in_order::windows_in_order(text const& from) : text_{from} {
+  if (from.size() < 2)
+    throw data_error("expected at least 2 bytes, one to predict and one before it, got " + std::to_string(from.size()) + " in " + from.name +
+                     ": take a longer text");
+}
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

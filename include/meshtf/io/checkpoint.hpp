@@ -1,6 +1,7 @@
 // Checkpoints: save(parameters, optimizer, position, folder) and load, under any layout and on any number of processes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <meshtf/io/checkpoint_loading.hpp>
@@ -29,13 +30,13 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
   if constexpr (can_be_kept<List, Optimizer>()) {
     auto& m = machine_of(list, "a checkpoint");
     m.compare_call("save", path);
-    auto const arrays    = kept_arrays_of(list, opt);
-    auto const is_finite = [longest = longest_header_of(arrays)](std::string const& name) { return is_finite_checkpoint(name, longest); };
+    auto const arrays           = kept_arrays_of(list, opt);
+    std::uint64_t const longest = longest_header_of(arrays);
     write_checkpoint(
         m, arrays, about_checkpoint(opt, position),
-        [&](std::string const& bad) { return position != nullptr ? room_for_position(path, *position, bad, is_finite) : path; },
+        [&](std::string const& bad) { return position != nullptr ? room_for_position(path, *position, bad, longest) : path; },
         [&](std::string const& bad) {
-          if (position != nullptr) make_room_again(path, *position, bad, is_finite);
+          if (position != nullptr) make_room_again(path, *position, bad, longest);
           else if (!bad.empty()) say("saved " + path + ", in which '" + bad + "' is not finite");
         });
   }

@@ -1,7 +1,6 @@
 // Whether a file holds what a program wants to load.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -9,10 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/io/checkpoint_folder.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/tensor/parameters.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
+#include <algorithm>
+#include <cstddef>
+#endif
 
 #if MESHTF_WITH_JANSSON
 
@@ -43,98 +49,120 @@ class checkpoint_check {
 public:
   explicit checkpoint_check(safetensors_reader const& file) : path_{file.path()}, header_{file.header()} {}
 
-  template<class Number>
-  Number number(std::string const& key) const {
-    auto const text = header_.metadata.find(key);
-    if (text == header_.metadata.end()) throw data_error("expected the metadata of " + path_ + " to have '" + key + "', got none: " + other);
-    auto const found = parsed<Number>(text->second);
-    if (!found)
-      throw data_error("expected the metadata of " + path_ + " to have a number as '" + key + "', got '" + spelled_text(text->second) +
-                       "': " + other);
-    return *found;
-  }
+  /// The metadata of this key, which must be a number.
+  std::uint64_t whole_number(std::string const& key) const;
   /// One of the optimizer's numbers, which must lie between `least` and `most`; NaN does not.
-  double number(std::string const& key, double least, double most) const {
-    auto const x = number<double>(key);
-    if (!(least <= x && x <= most))
-      throw data_error("expected the metadata of " + path_ + " to have a number from " + spelled_number(least) + " to " + spelled_number(most) +
-                       " as '" + key + "', got '" + spelled_text(text(key)) +
-                       "': the file is damaged, take another checkpoint or another copy of it");
-    return x;
-  }
+  double number(std::string const& key, double least, double most) const;
   bool has(std::string const& key) const { return header_.metadata.contains(key); }
-  std::string text(std::string const& key) const {
-    auto const found = header_.metadata.find(key);
-    return found == header_.metadata.end() ? "" : found->second;
-  }
+  std::string text(std::string const& key) const;
 
-  void format(bool of_training) const {
-    std::string const format = text("format");
-    bool const ours          = format.starts_with(our_format);
-    if (format != checkpoint_format && (of_training || ours))
-      throw data_error("expected the metadata of " + path_ + " to have the format '" + std::string{checkpoint_format} + "', got '" +
-                       spelled_text(format) + "': " + (ours ? "load it with the version that saved it" : other));
-  }
-  void optimizer(std::string const& expected) const {
-    if (std::string const found = text("optimizer"); found != expected)
-      throw data_error("expected " + path_ + " to hold the state of the optimizer " + expected + ", got " +
-                       (found.empty() ? "none" : "that of " + spelled_text(found)) + ": load(parameters, path) takes the parameters alone");
-  }
+  void format(bool of_training) const;
+  void optimizer(std::string const& expected) const;
 
   bool holds(std::string const& name) const { return header_.arrays.contains(name); }
   /// Throws if the array is in the file but is not the expected one.
-  void expects(std::string const& name, safetensors_array const& expected) {
-    names_.push_back(name);
-    if (!holds(name)) {
-      if (missing_.empty()) missing_ = "'" + name + "', " + spelled_array(expected);
-      return;
-    }
-    auto const& found = header_.arrays.at(name);
-    if (found.extents != expected.extents || found.type != expected.type)
-      throw data_error("expected '" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
-                       (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
-                                                          : ": make the parameters of that type, or convert the file"));
-  }
+  void expects(std::string const& name, safetensors_array const& expected);
   /// Throws if an expected array is missing, or if the file holds one that nobody expects; the optimizer's arrays are included if `all`.
-  void finish(bool all) {
-    std::sort(names_.begin(), names_.end());
-    std::string surplus;
-    for (auto const& [name, array] : header_.arrays)
-      if (surplus.empty() && (all || !name.starts_with(optimizer_prefix)) && !std::binary_search(names_.begin(), names_.end(), name))
-        surplus = "'" + spelled_text(name) + "', " + spelled_array(array);
-    std::string const remedy = ": load it into the model that it was saved from, or give the parameters the names that they had";
-    if (!missing_.empty())
-      throw data_error("expected " + missing_ + ", in " + path_ + ", got no array of that name" +
-                       (surplus.empty() ? "" : " but " + surplus + ", which this model has not") + remedy);
-    if (!surplus.empty()) throw data_error("expected nothing in " + path_ + " but what this model has, got " + surplus + remedy);
-  }
+  void finish(bool all);
 
   static constexpr char const* other = "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
 
 private:
+  template<class Number>
+  Number parsed_as(std::string const& key) const;
   /// PyTorch keeps the weight of a linear layer as outputs x inputs, and other programs choose other orders.
-  static std::string remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected) {
-    if (!std::is_permutation(found.begin(), found.end(), expected.begin(), expected.end()))
-      return "make the model of the sizes that it was saved with";
-    if (found.size() == 2) return "it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in the order of the file";
-    std::vector<std::size_t> order;  // of equal sizes, the first that is left: if there are two, only the author of the file knows the order
-    for (extent n : expected)
-      for (std::size_t i = 0; i < found.size(); ++i)
-        if (found[i] == n && std::find(order.begin(), order.end(), i) == order.end()) {
-          order.push_back(i);
-          break;
-        }
-    std::string list;
-    for (std::size_t i : order) list += (list.empty() ? "" : ", ") + std::to_string(i);
-    return "its dimensions are in another order: save weight.permute(" + list +
-           ").contiguous() in PyTorch, or name the dimensions in the order of the file";
-  }
+  static std::string remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected);
 
   std::string const& path_;
   safetensors_header const& header_;
   std::vector<std::string> names_;
   std::string missing_;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+template<class Number>
+Number checkpoint_check::parsed_as(std::string const& key) const {
+  auto const text = header_.metadata.find(key);
+  if (text == header_.metadata.end()) throw data_error("expected the metadata of " + path_ + " to have '" + key + "', got none: " + other);
+  auto const found = parsed<Number>(text->second);
+  if (!found)
+    throw data_error("expected the metadata of " + path_ + " to have a number as '" + key + "', got '" + spelled_text(text->second) + "': " + other);
+  return *found;
+}
+
+MESHTF_DEFINE std::uint64_t checkpoint_check::whole_number(std::string const& key) const { return parsed_as<std::uint64_t>(key); }
+
+MESHTF_DEFINE double checkpoint_check::number(std::string const& key, double least, double most) const {
+  auto const x = parsed_as<double>(key);
+  if (!(least <= x && x <= most))
+    throw data_error("expected the metadata of " + path_ + " to have a number from " + spelled_number(least) + " to " + spelled_number(most) +
+                     " as '" + key + "', got '" + spelled_text(text(key)) + "': the file is damaged, take another checkpoint or another copy of it");
+  return x;
+}
+
+MESHTF_DEFINE std::string checkpoint_check::text(std::string const& key) const {
+  auto const found = header_.metadata.find(key);
+  return found == header_.metadata.end() ? "" : found->second;
+}
+
+MESHTF_DEFINE void checkpoint_check::format(bool of_training) const {
+  std::string const format = text("format");
+  bool const ours          = format.starts_with(our_format);
+  if (format != checkpoint_format && (of_training || ours))
+    throw data_error("expected the metadata of " + path_ + " to have the format '" + std::string{checkpoint_format} + "', got '" +
+                     spelled_text(format) + "': " + (ours ? "load it with the version that saved it" : other));
+}
+
+MESHTF_DEFINE void checkpoint_check::optimizer(std::string const& expected) const {
+  if (std::string const found = text("optimizer"); found != expected)
+    throw data_error("expected " + path_ + " to hold the state of the optimizer " + expected + ", got " +
+                     (found.empty() ? "none" : "that of " + spelled_text(found)) + ": load(parameters, path) takes the parameters alone");
+}
+
+MESHTF_DEFINE void checkpoint_check::expects(std::string const& name, safetensors_array const& expected) {
+  names_.push_back(name);
+  if (!holds(name)) {
+    if (missing_.empty()) missing_ = "'" + name + "', " + spelled_array(expected);
+    return;
+  }
+  auto const& found = header_.arrays.at(name);
+  if (found.extents != expected.extents || found.type != expected.type)
+    throw data_error("expected '" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
+                     (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
+                                                        : ": make the parameters of that type, or convert the file"));
+}
+
+MESHTF_DEFINE void checkpoint_check::finish(bool all) {
+  std::sort(names_.begin(), names_.end());
+  std::string surplus;
+  for (auto const& [name, array] : header_.arrays)
+    if (surplus.empty() && (all || !name.starts_with(optimizer_prefix)) && !std::binary_search(names_.begin(), names_.end(), name))
+      surplus = "'" + spelled_text(name) + "', " + spelled_array(array);
+  std::string const remedy = ": load it into the model that it was saved from, or give the parameters the names that they had";
+  if (!missing_.empty())
+    throw data_error("expected " + missing_ + ", in " + path_ + ", got no array of that name" +
+                     (surplus.empty() ? "" : " but " + surplus + ", which this model has not") + remedy);
+  if (!surplus.empty()) throw data_error("expected nothing in " + path_ + " but what this model has, got " + surplus + remedy);
+}
+
+MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected) {
+  if (!std::is_permutation(found.begin(), found.end(), expected.begin(), expected.end())) return "make the model of the sizes that it was saved with";
+  if (found.size() == 2) return "it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in the order of the file";
+  std::vector<std::size_t> order;  // of equal sizes, the first that is left: if there are two, only the author of the file knows the order
+  for (extent n : expected)
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (found[i] == n && std::find(order.begin(), order.end(), i) == order.end()) {
+        order.push_back(i);
+        break;
+      }
+  std::string list;
+  for (std::size_t i : order) list += (list.empty() ? "" : ", ") + std::to_string(i);
+  return "its dimensions are in another order: save weight.permute(" + list +
+         ").contiguous() in PyTorch, or name the dimensions in the order of the file";
+}
+
+#endif
 
 /// An array that an optimizer keeps of a parameter.
 struct expected_state {
@@ -167,7 +195,7 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   checkpoint_check check{file};
   checkpoint_contents contents;
   check.format(of_training);
-  if (of_training || check.has("step")) contents.position = {check.number<std::uint64_t>("step"), check.number<std::uint64_t>("seed")};
+  if (of_training || check.has("step")) contents.position = {check.whole_number("step"), check.whole_number("seed")};
   if (of_training) check.optimizer(Optimizer::kind);
   auto const [least, most] = numbers_of<Optimizer>();
   Optimizer::for_each_number(

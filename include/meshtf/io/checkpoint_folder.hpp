@@ -1,23 +1,28 @@
 // The folder of a run: the names of its checkpoints, the newest of them, and removing old ones.
 #pragma once
 
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cstdint>
-#include <cstring>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/io/file_lock.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <system_error>
+
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <meshtf/core/error.hpp>
-#include <meshtf/io/file_lock.hpp>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -26,7 +31,40 @@ namespace detail {
 inline constexpr std::string_view checkpoint_suffix = ".safetensors";
 
 /// "step-00000200.safetensors"
-inline std::string checkpoint_name(std::uint64_t step) {
+std::string checkpoint_name(std::uint64_t step);
+
+/// The steps of the checkpoints in a folder, in ascending order. `left_over` gets the files of saves that were cut off.
+std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over = nullptr);
+
+/// The place of a new checkpoint.
+struct checkpoint_room {
+  std::string path;
+  bool is_taken = false;  // by a checkpoint of the same step
+  std::vector<std::string> left_over;  // by saves that were cut off
+};
+
+/// Makes the folder if it does not exist, and takes its lock for this process.
+checkpoint_room find_room(std::string const& folder, std::uint64_t step);
+
+/// Also removes what interrupted saves have left in the folder. Returns the name of the new file. `unless(path)` is called if there is a checkpoint of the same step, and may throw.
+template<class Unless>
+std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, Unless const& unless) {
+  auto const room = find_room(folder, step);
+  if (room.is_taken) unless(room.path);
+  for (auto const& name : room.left_over) remove_if_left_over(name);
+  return room.path;
+}
+
+struct found_checkpoint {
+  std::string path, remedy;
+};
+
+/// `path` itself if it is a file; the newest checkpoint in it if it is a folder.
+found_checkpoint find_checkpoint(std::string const& path);
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE std::string checkpoint_name(std::uint64_t step) {
   std::string const digits = std::to_string(step);
   return "step-" + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits + std::string{checkpoint_suffix};
 }
@@ -38,8 +76,7 @@ std::optional<Number> parsed(std::string_view text) {
   return failure == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
 }
 
-/// The steps of the checkpoints in a folder, in ascending order. `left_over` gets the files of saves that were cut off.
-inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over = nullptr) {
+MESHTF_DEFINE std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over) {
   struct closes {
     void operator()(DIR* d) const { closedir(d); }
   };
@@ -61,23 +98,19 @@ inline std::vector<std::uint64_t> saved_steps(std::string const& folder, std::ve
   return steps;
 }
 
-/// Makes the folder if it does not exist, takes its lock for this process, and removes what interrupted saves have left in it. Returns the name of
-/// the new file. `unless(path)` is called if there is a checkpoint of the same step, and may throw.
-template<class Unless>
-std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, Unless const& unless) {
+MESHTF_DEFINE checkpoint_room find_room(std::string const& folder, std::uint64_t step) {
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
     throw unavailable("expected to make the folder " + folder + ", got: " + std::strerror(errno));
   struct stat about{};
   if (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) folder_locks::of_this_process().take(folder);
-  std::vector<std::string> left_over;
-  auto const steps = saved_steps(folder, &left_over);
+  checkpoint_room room;
+  auto const steps = saved_steps(folder, &room.left_over);
   if (!steps.empty() && steps.back() > step)
     throw usage_error("expected " + folder + " to hold no checkpoint later than the one to be saved, of step " + std::to_string(step) + ", got " +
                       checkpoint_name(steps.back()) + ": load it and go on from there, or save to another folder");
-  std::string path = folder + "/" + checkpoint_name(step);
-  if (!steps.empty() && steps.back() == step) unless(path);
-  for (auto const& name : left_over) remove_if_left_over(name);
-  return path;
+  room.path     = folder + "/" + checkpoint_name(step);
+  room.is_taken = !steps.empty() && steps.back() == step;
+  return room;
 }
 
 /// Keeps the two newest checkpoints, and the newest for which `is_finite(path)` is true. Returns the name
@@ -93,12 +126,7 @@ std::string remove_old_checkpoints(std::string const& folder, IsFinite const& is
   return sound == 0 ? "" : checkpoint_name(steps[sound - 1]);
 }
 
-struct found_checkpoint {
-  std::string path, remedy;
-};
-
-/// `path` itself if it is a file; the newest checkpoint in it if it is a folder.
-inline found_checkpoint find_checkpoint(std::string const& path) {
+MESHTF_DEFINE found_checkpoint find_checkpoint(std::string const& path) {
   struct stat about{};
   if (stat(path.c_str(), &about) != 0) throw no_input("expected a checkpoint at " + path + ", got: " + std::strerror(errno));
   if (!S_ISDIR(about.st_mode)) return {path, "take another copy of it"};
@@ -108,6 +136,8 @@ inline found_checkpoint find_checkpoint(std::string const& path) {
   if (steps.size() == 1) return {newest, "and no other is in the folder"};
   return {newest, "delete it to load the one before it, " + checkpoint_name(steps[steps.size() - 2])};
 }
+
+#endif
 
 }  // namespace detail
 }  // namespace v0

@@ -4,20 +4,25 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/compiled.hpp>
 #include <meshtf/core/elements.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/io/checkpoint_folder.hpp>
 #include <meshtf/io/kept_arrays.hpp>
 #include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/io/safetensors_writer.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
+#include <cstdio>
+#endif
 
 #if MESHTF_WITH_JANSSON
 
@@ -49,13 +54,24 @@ elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
 }
 
 /// Writes one line to stderr, in one write.
-inline void say(std::string const& text) {
+void say(std::string const& text);
+
+/// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that is. `longest`: the
+/// longest header of a file of this model.
+std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad, std::uint64_t longest);
+
+/// Removes the checkpoints that this one makes superfluous, and reports if this one is not finite.
+void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, std::uint64_t longest);
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE void say(std::string const& text) {
   std::string const line = "meshtf: " + text + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 /// Whether a file is a checkpoint that is not marked as not finite; false if its header can't be read.
-inline bool is_finite_checkpoint(std::string const& path, std::uint64_t longest) {
+MESHTF_DEFINE bool is_finite_checkpoint(std::string const& path, std::uint64_t longest) {
   try {
     return !safetensors_reader{path, "", longest}.header().metadata.contains(not_finite_key);
   } catch (error const&) {
@@ -63,27 +79,26 @@ inline bool is_finite_checkpoint(std::string const& path, std::uint64_t longest)
   }
 }
 
-/// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that is.
-template<class IsFinite>
-std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
+MESHTF_DEFINE std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad,
+                                            std::uint64_t longest) {
   return room_for_checkpoint(folder, position.step, [&](std::string const& path) {
-    if (!bad.empty() && is_finite(path))
+    if (!bad.empty() && is_finite_checkpoint(path, longest))
       throw usage_error("expected what replaces " + path + " to be finite as it is, got '" + bad +
                         "', which holds what is not: save to another folder, or delete the file first");
   });
 }
 
-/// Removes the checkpoints that this one makes superfluous, and reports if this one is not finite.
-template<class IsFinite>
-void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, IsFinite const& is_finite) {
+MESHTF_DEFINE void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, std::uint64_t longest) {
   if (bad.empty()) {
     remove_old_checkpoints(folder, [](std::string const&) { return true; });
     return;
   }
-  std::string const sound = remove_old_checkpoints(folder, is_finite);
+  std::string const sound = remove_old_checkpoints(folder, [longest](std::string const& path) { return is_finite_checkpoint(path, longest); });
   say("saved " + folder + "/" + checkpoint_name(position.step) + ", in which '" + bad + "' is not finite: " +
       (sound.empty() ? "no other checkpoint in the folder is" : sound + " is the newest that is, and stays; to go on from it delete those after it"));
 }
+
+#endif
 
 /// Process 0 writes the file that `where(bad)` names, and calls `done(bad)` at the end; `bad` is the name of the first array that is not finite. The
 /// other processes hand over their parts, even if process 0 fails.

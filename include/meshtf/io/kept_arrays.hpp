@@ -2,25 +2,30 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/io/safetensors.hpp>
 #include <meshtf/optim/replica_parts.hpp>
 #include <meshtf/optim/sgd.hpp>
 #include <meshtf/runtime/process_mesh.hpp>
 #include <meshtf/tensor/parameters.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
+#include <array>
+#include <bit>
+#include <charconv>
+#include <type_traits>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -59,7 +64,7 @@ inline constexpr char const* not_finite_key = "not_finite";
 static_assert(checkpoint_format.starts_with(our_format));
 
 /// The name of an optimizer's array that belongs to a parameter.
-inline std::string state_name(char const* what, std::string const& parameter) { return std::string{optimizer_prefix} + what + "." + parameter; }
+std::string state_name(char const* what, std::string const& parameter);
 
 /// An array to save or load: a parameter, or an array that an optimizer keeps of one. Its shape is a value,
 /// so code for it is compiled once for each mesh.
@@ -145,38 +150,21 @@ kept_arrays<mesh_of_list<List>> kept_arrays_of(List const& list, Optimizer const
   return arrays;
 }
 
-/// Refuses names that have another meaning in a file, and names that occur twice.
+/// Refuses names of parameters that have another meaning in a file, and names that occur twice.
+void check_names(std::vector<std::string> names);
+
 template<class M>
 void check_names(kept_arrays<M> const& arrays) {
   std::vector<std::string> names;
-  arrays.for_each([&](auto const& array) {
-    if (array.what != nullptr) return;
-    if (array.name.starts_with(optimizer_prefix) || array.name == "__metadata__")
-      throw software_error("expected no parameter to be called '" + array.name +
-                           "', which means something else in a checkpoint: give it another name");
-    names.push_back(array.name);
+  arrays.for_each([&names](auto const& array) {
+    if (array.what == nullptr) names.push_back(array.name);
   });
-  std::sort(names.begin(), names.end());
-  if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
-    throw software_error("expected parameters of different names, got two that are called '" + *twice +
-                         "': name them, parameters(named(\"a\", a), ...)");
-}
-
-template<FloatingElement T>
-bool all_bits_finite(T const* x, extent n) {
-  using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
-  bits const above = std::bit_cast<bits>(std::numeric_limits<T>::infinity());
-  bool finite      = true;
-  for (extent i = 0; i < n; ++i) finite &= (std::bit_cast<bits>(x[i]) & above) != above;
-  return finite;
+  check_names(std::move(names));
 }
 
 /// Whether all elements are finite. It tests their bits, so that it also works in a program compiled with -ffast-math.
 template<class T>
-bool all_finite([[maybe_unused]] T const* x, [[maybe_unused]] extent n) {
-  if constexpr (!FloatingElement<T>) return true;
-  else return all_bits_finite(x, n);
-}
+bool all_finite(T const* x, extent n);
 
 /// The name of the first array of which any process holds an element that is not finite; empty if there is none. One all-reduce of a number.
 template<class M>
@@ -203,10 +191,8 @@ std::uint64_t longest_header_of(kept_arrays<M> const& parameters) {
   return (std::uint64_t{1} << 20) + 8 * bytes;
 }
 
-inline std::string spelled_number(double x) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};  // the fewest digits that give the same number back
-}
+/// In the fewest digits that give the same number back.
+std::string spelled_number(double x);
 
 template<class Optimizer>
 std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer const& opt, training_position const* position) {
@@ -219,6 +205,44 @@ std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer cons
   Optimizer::for_each_number(opt, [&](char const* name, double x) { about.emplace_back(std::string{optimizer_prefix} + name, spelled_number(x)); });
   return about;
 }
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE std::string state_name(char const* what, std::string const& parameter) {
+  return std::string{optimizer_prefix} + what + "." + parameter;
+}
+
+MESHTF_DEFINE void check_names(std::vector<std::string> names) {
+  for (auto const& name : names)
+    if (name.starts_with(optimizer_prefix) || name == "__metadata__")
+      throw software_error("expected no parameter to be called '" + name + "', which means something else in a checkpoint: give it another name");
+  std::sort(names.begin(), names.end());
+  if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    throw software_error("expected parameters of different names, got two that are called '" + *twice +
+                         "': name them, parameters(named(\"a\", a), ...)");
+}
+
+template<class T>
+bool all_finite([[maybe_unused]] T const* x, [[maybe_unused]] extent n) {
+  bool finite = true;
+  if constexpr (FloatingElement<T>) {
+    using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+    bits const above = std::bit_cast<bits>(std::numeric_limits<T>::infinity());
+    for (extent i = 0; i < n; ++i) finite &= (std::bit_cast<bits>(x[i]) & above) != above;
+  }
+  return finite;
+}
+
+#define MESHTF_ALL_FINITE(T) template bool all_finite(T const*, extent);
+MESHTF_RUNTIME_EACH(MESHTF_ALL_FINITE)
+#undef MESHTF_ALL_FINITE
+
+MESHTF_DEFINE std::string spelled_number(double x) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
+}
+
+#endif
 
 #endif
 

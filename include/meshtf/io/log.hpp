@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/io/log_files.hpp>
 #include <meshtf/ops/shape/finish.hpp>
@@ -105,28 +107,18 @@ private:
 /// begins finds a log there, or another job writes it; `data_error` if a file there is damaged.
 class log_to {
 public:
-  explicit log_to(std::string const& folder, std::uint64_t behind = 0, boost::mpi::communicator const& world = {}) : behind_{behind} {
-    agreed(world, [&] {
-      if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, behind);
-    });
-  }
+  explicit log_to(std::string const& folder, std::uint64_t behind = 0, boost::mpi::communicator const& world = {});
 
   /// A number that all processes have, or that process 0 knows best. Sends nothing.
   /// Errors of this and the others, on all processes: `software_error` if the step is before one that was logged.
-  void scalar(std::string const& name, double x, std::uint64_t step) {
-    come_to(step);
-    if (writes(step)) files_->scalar(name, x, step);
-  }
+  void scalar(std::string const& name, double x, std::uint64_t step);
   /// A tensor without dimensions, such as the loss.
   template<class T, class L>
   void scalar(std::string const& name, tensor<T, L> const& x, std::uint64_t step) {
     scalar(name, static_cast<double>(static_cast<computed<T>>(x.value())), step);
   }
 
-  void text(std::string const& name, std::string_view words, std::uint64_t step) {
-    come_to(step);
-    if (writes(step)) files_->text(name, words, step);
-  }
+  void text(std::string const& name, std::string_view words, std::uint64_t step);
 
   /// How large the elements of a tensor are, whatever its layout. Sends the sums of its bins, 4 KiB, and two numbers: two all-reduces, priced and
   /// counted as all are. Elements that are not finite are counted apart.
@@ -171,18 +163,39 @@ public:
   }
 
 private:
-  void come_to(std::uint64_t step) {
-    if (step < latest_)
-      throw software_error("a log of step " + std::to_string(step) + " behind one of step " + std::to_string(latest_) +
-                           ": steps of a log don't go back");
-    latest_ = step;
-  }
-
+  void come_to(std::uint64_t step);
   bool writes(std::uint64_t step) const { return files_ && step > behind_; }
 
   std::uint64_t behind_, latest_ = 0;
   std::unique_ptr<detail::log_files> files_;  // on process 0
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE log_to::log_to(std::string const& folder, std::uint64_t behind, boost::mpi::communicator const& world) : behind_{behind} {
+  agreed(world, [&] {
+    if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, behind);
+  });
+}
+
+MESHTF_DEFINE void log_to::scalar(std::string const& name, double x, std::uint64_t step) {
+  come_to(step);
+  if (writes(step)) files_->scalar(name, x, step);
+}
+
+MESHTF_DEFINE void log_to::text(std::string const& name, std::string_view words, std::uint64_t step) {
+  come_to(step);
+  if (writes(step)) files_->text(name, words, step);
+}
+
+MESHTF_DEFINE void log_to::come_to(std::uint64_t step) {
+  if (step < latest_)
+    throw software_error("a log of step " + std::to_string(step) + " behind one of step " + std::to_string(latest_) +
+                         ": steps of a log don't go back");
+  latest_ = step;
+}
+
+#endif
 
 }  // namespace v0
 }  // namespace meshtf

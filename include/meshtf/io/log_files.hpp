@@ -1,16 +1,23 @@
 // The two files of a log: where they go on, and what happens when they can't be written.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/io/event_file.hpp>
+#include <meshtf/io/file_lock.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <limits>
-#include <string>
-#include <string_view>
-#include <utility>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
@@ -18,10 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <meshtf/core/error.hpp>
 #include <meshtf/core/json_text.hpp>
-#include <meshtf/io/event_file.hpp>
-#include <meshtf/io/file_lock.hpp>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -31,62 +36,22 @@ namespace detail {
 class growing_file {
 public:
   /// Errors: `unavailable` if it can't be opened.
-  explicit growing_file(std::string const& path) : path_{path}, file_{path, O_RDWR | O_CREAT | O_APPEND} {
-    struct stat about{};
-    if (!file_ || fstat(file_.number(), &about) != 0) refuse(std::strerror(errno));
-    if (!S_ISREG(about.st_mode)) return;
-    is_regular_ = true;
-    size_       = static_cast<std::uint64_t>(about.st_size);
-    if (lock(file_) == lock_outcome::held_by_another)
-      throw usage_error("expected one job to write the log " + path + ", got another that does: name another folder");
-  }
+  explicit growing_file(std::string const& path);
 
   std::string const& path() const { return path_; }
   std::uint64_t size() const { return size_; }
 
   /// The bytes from `at`, fewer where the file ends.
-  std::string read(std::uint64_t at, std::size_t n) const {
-    std::string bytes(n, '\0');
-    std::size_t have = 0;
-    while (have < n) {
-      ssize_t const got = pread(file_.number(), bytes.data() + have, n - have, static_cast<off_t>(at + have));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      have += static_cast<std::size_t>(got);
-    }
-    bytes.resize(have);
-    return bytes;
-  }
+  std::string read(std::uint64_t at, std::size_t n) const;
 
   /// Errors: `unavailable` if the system refuses.
-  void cut(std::uint64_t to) {
-    if (to == size_) return;
-    if (ftruncate(file_.number(), static_cast<off_t>(to)) != 0) refuse(std::strerror(errno));
-    size_ = to;
-  }
+  void cut(std::uint64_t to);
 
   /// Writes a record, or nothing: false if there is no room for all of it.
-  bool add(std::string_view record) {
-    for (std::size_t done = 0; done < record.size();) {
-      ssize_t const n = ::write(file_.number(), record.data() + done, record.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        int const why = errno;
-        [[maybe_unused]] bool const whole =
-            is_regular_ && ftruncate(file_.number(), static_cast<off_t>(size_)) == 0;  // readers stop at a broken record
-        errno = why;
-        return false;
-      }
-      done += static_cast<std::size_t>(n);
-    }
-    size_ += record.size();
-    return true;
-  }
+  bool add(std::string_view record);
 
 private:
-  [[noreturn]] void refuse(char const* why) const {
-    throw unavailable("expected a log that can be written, got '" + path_ + "': " + why + ": name another folder");
-  }
+  [[noreturn]] void refuse(char const* why) const;
 
   std::string path_;
   file_descriptor file_;
@@ -100,132 +65,204 @@ public:
   /// Goes on behind step `behind`: what is there of later steps will come again, so it is taken away.
   /// Errors: `unavailable` if it can't be written; `usage_error` if a training that begins finds a log, or another job writes this one; `data_error`
   /// if a file is damaged.
-  log_files(std::string const& folder, std::uint64_t behind)
-      : folder_{made(folder)}, events_{folder + "/events.out.tfevents.meshtf"}, lines_{folder + "/log.jsonl"} {
-    for (auto const* file : {&events_, &lines_})
-      if (behind == 0 && file->size() > 0)
-        throw usage_error("expected a folder without a log for a training that begins, got " + file->path() +
-                          ": go on from there, or name another folder");
-    events_.cut(end_of_events(behind));
-    lines_.cut(end_of_lines(behind));
-    put(events_.size() == 0 ? event_record::of_version(now()) : event_record::of_restart(now(), behind + 1), "");
-  }
+  log_files(std::string const& folder, std::uint64_t behind);
 
-  void scalar(std::string const& name, double x, std::uint64_t step) {
-    double const time = now();
-    put(event_record::of(time, step, event_record::scalar(name, x)), line(time, step, name) + "\"value\":" + number(x) + "}\n");
-  }
-  void text(std::string const& name, std::string_view words, std::uint64_t step) {
-    double const time = now();
-    put(event_record::of(time, step, event_record::text(name, words)), line(time, step, name) + "\"text\":" + json_text(words) + "}\n");
-  }
-  void histogram(std::string const& name, detail::histogram const& h, std::uint64_t step) {
-    double const time = now();
-    auto const list   = [](std::vector<double> const& all) {
-      std::string text;
-      for (double const x : all) (text += text.empty() ? "[" : ",") += number(x);
-      return text.empty() ? "[]" : text + "]";
-    };
-    put(event_record::of(time, step, event_record::of_histogram(name, h)),
-        line(time, step, name) + "\"histogram\":{\"min\":" + number(h.least) + ",\"max\":" + number(h.most) + ",\"count\":" + number(h.number) +
-            ",\"not_finite\":" + number(h.not_finite) + ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
-            ",\"limits\":" + list(h.limits) + ",\"counts\":" + list(h.counts) + "}}\n");
-  }
+  void scalar(std::string const& name, double x, std::uint64_t step);
+  void text(std::string const& name, std::string_view words, std::uint64_t step);
+  void histogram(std::string const& name, detail::histogram const& h, std::uint64_t step);
 
 private:
-  static double now() {
-    timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-  }
-
+  static double now();
   /// Makes the folder, and those that it is in.
-  static std::string const& made(std::string const& folder) {
-    if (folder.empty()) throw usage_error("expected a folder for the log, got '': for example build/log");
-    for (std::size_t end = 0; end != std::string::npos;) {
-      end = folder.find('/', end + 1);
-      if (mkdir(folder.substr(0, end).c_str(), 0777) != 0 && errno != EEXIST)
-        throw unavailable("expected a folder for the log that can be made, got '" + folder + "': " + std::strerror(errno) + ": name another one");
-    }
-    return folder;
-  }
-
+  static std::string const& made(std::string const& folder);
   /// JSON has no NaN and no infinity: these are texts.
-  static std::string number(double x) {
-    char text[40];
-    if (!std::isfinite(x)) return x != x ? "\"nan\"" : x > 0 ? "\"inf\"" : "\"-inf\"";
-    auto const end = std::to_chars(text, text + sizeof text, x).ptr;  // the shortest text that is this number
-    return {text, end};
-  }
-  static std::string line(double time, std::uint64_t step, std::string const& name) {
-    char seconds[40];
-    std::snprintf(seconds, sizeof seconds, "%.6f", time);
-    return "{\"step\":" + std::to_string(step) + ",\"time\":" + seconds + ",\"name\":" + json_text(name) + ",";
-  }
-
+  static std::string number(double x);
+  static std::string line(double time, std::uint64_t step, std::string const& name);
   /// Where the first event of a later step begins, or one that was not written to its end.
-  std::uint64_t end_of_events(std::uint64_t behind) const {
-    std::uint64_t at = 0;
-    while (at < events_.size()) {
-      auto const head = events_.read(at, 12);
-      if (head.size() < 12) break;
-      if (little_endian(masked_checksum::of(std::string_view{head}.substr(0, 8))) != head.substr(8)) throw_damaged(at);
-      std::uint64_t size = 0;
-      for (std::size_t i = 8; i-- > 0;) size = size << 8 | static_cast<unsigned char>(head[i]);
-      if (size + 4 > events_.size() - at - 12) break;
-      auto const rest = events_.read(at + 12, static_cast<std::size_t>(size) + 4);
-      if (rest.size() != size + 4) break;
-      auto const event = std::string_view{rest}.substr(0, static_cast<std::size_t>(size));
-      if (little_endian(masked_checksum::of(event)) != rest.substr(event.size())) throw_damaged(at);
-      if (at == 0 && event.find(event_record::version) == std::string_view::npos) throw_damaged(at);
-      if (auto const step = event_record::step_of(event); step && *step > behind) break;
-      at += 16 + size;
-    }
-    return at;
-  }
-  [[noreturn]] void throw_damaged(std::uint64_t at) const {
-    throw data_error("expected TensorBoard's events in " + events_.path() + ", got something else at byte " + std::to_string(at) +
-                     ": the file is damaged or of another kind: move it away");
-  }
-
-  std::uint64_t end_of_lines(std::uint64_t behind) const {
-    constexpr std::string_view begins = "{\"step\":";
-    std::uint64_t end                 = 0;
-    std::string line;
-    for (std::uint64_t at = 0; at < lines_.size();) {
-      auto const some = lines_.read(at, std::size_t{1} << 16);
-      if (some.empty()) break;
-      for (char const c : some) {
-        ++at;
-        line += c;
-        if (c != '\n') continue;
-        std::uint64_t step = 0;
-        if (!line.starts_with(begins) || std::from_chars(line.data() + begins.size(), line.data() + line.size(), step).ec != std::errc{})
-          throw data_error("expected lines of a log in " + lines_.path() + ", got another kind of line behind byte " + std::to_string(end) +
-                           ": the file is damaged or of another kind: move it away");
-        if (step > behind) return end;
-        end = at;
-        line.clear();
-      }
-    }
-    return end;
-  }
-
-  void put(std::string const& event, std::string const& line) {
-    if (full_) return;
-    auto const* failed = !events_.add(event) ? &events_ : !lines_.add(line) ? &lines_ : nullptr;
-    if (failed == nullptr) return;
-    full_ = true;
-    std::fputs(
-        ("meshtf: the log " + failed->path() + " can't be written: " + std::strerror(errno) + ": training goes on, and nothing more is logged\n")
-            .c_str(),
-        stderr);
-  }
+  std::uint64_t end_of_events(std::uint64_t behind) const;
+  [[noreturn]] void throw_damaged(std::uint64_t at) const;
+  std::uint64_t end_of_lines(std::uint64_t behind) const;
+  void put(std::string const& event, std::string const& line);
 
   std::string folder_;
   growing_file events_, lines_;
   bool full_ = false;
 };
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE growing_file::growing_file(std::string const& path) : path_{path}, file_{path, O_RDWR | O_CREAT | O_APPEND} {
+  struct stat about{};
+  if (!file_ || fstat(file_.number(), &about) != 0) refuse(std::strerror(errno));
+  if (!S_ISREG(about.st_mode)) return;
+  is_regular_ = true;
+  size_       = static_cast<std::uint64_t>(about.st_size);
+  if (lock(file_) == lock_outcome::held_by_another)
+    throw usage_error("expected one job to write the log " + path + ", got another that does: name another folder");
+}
+
+MESHTF_DEFINE std::string growing_file::read(std::uint64_t at, std::size_t n) const {
+  std::string bytes(n, '\0');
+  std::size_t have = 0;
+  while (have < n) {
+    ssize_t const got = pread(file_.number(), bytes.data() + have, n - have, static_cast<off_t>(at + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+MESHTF_DEFINE void growing_file::cut(std::uint64_t to) {
+  if (to == size_) return;
+  if (ftruncate(file_.number(), static_cast<off_t>(to)) != 0) refuse(std::strerror(errno));
+  size_ = to;
+}
+
+MESHTF_DEFINE bool growing_file::add(std::string_view record) {
+  for (std::size_t done = 0; done < record.size();) {
+    ssize_t const n = ::write(file_.number(), record.data() + done, record.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      int const why = errno;
+      [[maybe_unused]] bool const whole =
+          is_regular_ && ftruncate(file_.number(), static_cast<off_t>(size_)) == 0;  // readers stop at a broken record
+      errno = why;
+      return false;
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  size_ += record.size();
+  return true;
+}
+
+[[noreturn]] MESHTF_DEFINE void growing_file::refuse(char const* why) const {
+  throw unavailable("expected a log that can be written, got '" + path_ + "': " + why + ": name another folder");
+}
+
+MESHTF_DEFINE log_files::log_files(std::string const& folder, std::uint64_t behind)
+    : folder_{made(folder)}, events_{folder + "/events.out.tfevents.meshtf"}, lines_{folder + "/log.jsonl"} {
+  for (auto const* file : {&events_, &lines_})
+    if (behind == 0 && file->size() > 0)
+      throw usage_error("expected a folder without a log for a training that begins, got " + file->path() +
+                        ": go on from there, or name another folder");
+  events_.cut(end_of_events(behind));
+  lines_.cut(end_of_lines(behind));
+  put(events_.size() == 0 ? event_record::of_version(now()) : event_record::of_restart(now(), behind + 1), "");
+}
+
+MESHTF_DEFINE void log_files::scalar(std::string const& name, double x, std::uint64_t step) {
+  double const time = now();
+  put(event_record::of(time, step, event_record::scalar(name, x)), line(time, step, name) + "\"value\":" + number(x) + "}\n");
+}
+
+MESHTF_DEFINE void log_files::text(std::string const& name, std::string_view words, std::uint64_t step) {
+  double const time = now();
+  put(event_record::of(time, step, event_record::text(name, words)), line(time, step, name) + "\"text\":" + json_text(words) + "}\n");
+}
+
+MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogram const& h, std::uint64_t step) {
+  double const time = now();
+  auto const list   = [](std::vector<double> const& all) {
+    std::string text;
+    for (double const x : all) (text += text.empty() ? "[" : ",") += number(x);
+    return text.empty() ? "[]" : text + "]";
+  };
+  put(event_record::of(time, step, event_record::of_histogram(name, h)),
+      line(time, step, name) + "\"histogram\":{\"min\":" + number(h.least) + ",\"max\":" + number(h.most) + ",\"count\":" + number(h.number) +
+          ",\"not_finite\":" + number(h.not_finite) + ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
+          ",\"limits\":" + list(h.limits) + ",\"counts\":" + list(h.counts) + "}}\n");
+}
+
+MESHTF_DEFINE double log_files::now() {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+MESHTF_DEFINE std::string const& log_files::made(std::string const& folder) {
+  if (folder.empty()) throw usage_error("expected a folder for the log, got '': for example build/log");
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = folder.find('/', end + 1);
+    if (mkdir(folder.substr(0, end).c_str(), 0777) != 0 && errno != EEXIST)
+      throw unavailable("expected a folder for the log that can be made, got '" + folder + "': " + std::strerror(errno) + ": name another one");
+  }
+  return folder;
+}
+
+MESHTF_DEFINE std::string log_files::number(double x) {
+  char text[40];
+  if (!std::isfinite(x)) return x != x ? "\"nan\"" : x > 0 ? "\"inf\"" : "\"-inf\"";
+  auto const end = std::to_chars(text, text + sizeof text, x).ptr;  // the shortest text that is this number
+  return {text, end};
+}
+
+MESHTF_DEFINE std::string log_files::line(double time, std::uint64_t step, std::string const& name) {
+  char seconds[40];
+  std::snprintf(seconds, sizeof seconds, "%.6f", time);
+  return "{\"step\":" + std::to_string(step) + ",\"time\":" + seconds + ",\"name\":" + json_text(name) + ",";
+}
+
+MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t behind) const {
+  std::uint64_t at = 0;
+  while (at < events_.size()) {
+    auto const head = events_.read(at, 12);
+    if (head.size() < 12) break;
+    if (little_endian(masked_checksum::of(std::string_view{head}.substr(0, 8))) != head.substr(8)) throw_damaged(at);
+    std::uint64_t size = 0;
+    for (std::size_t i = 8; i-- > 0;) size = size << 8 | static_cast<unsigned char>(head[i]);
+    if (size + 4 > events_.size() - at - 12) break;
+    auto const rest = events_.read(at + 12, static_cast<std::size_t>(size) + 4);
+    if (rest.size() != size + 4) break;
+    auto const event = std::string_view{rest}.substr(0, static_cast<std::size_t>(size));
+    if (little_endian(masked_checksum::of(event)) != rest.substr(event.size())) throw_damaged(at);
+    if (at == 0 && event.find(event_record::version) == std::string_view::npos) throw_damaged(at);
+    if (auto const step = event_record::step_of(event); step && *step > behind) break;
+    at += 16 + size;
+  }
+  return at;
+}
+
+[[noreturn]] MESHTF_DEFINE void log_files::throw_damaged(std::uint64_t at) const {
+  throw data_error("expected TensorBoard's events in " + events_.path() + ", got something else at byte " + std::to_string(at) +
+                   ": the file is damaged or of another kind: move it away");
+}
+
+MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t behind) const {
+  constexpr std::string_view begins = "{\"step\":";
+  std::uint64_t end                 = 0;
+  std::string line;
+  for (std::uint64_t at = 0; at < lines_.size();) {
+    auto const some = lines_.read(at, std::size_t{1} << 16);
+    if (some.empty()) break;
+    for (char const c : some) {
+      ++at;
+      line += c;
+      if (c != '\n') continue;
+      std::uint64_t step = 0;
+      if (!line.starts_with(begins) || std::from_chars(line.data() + begins.size(), line.data() + line.size(), step).ec != std::errc{})
+        throw data_error("expected lines of a log in " + lines_.path() + ", got another kind of line behind byte " + std::to_string(end) +
+                         ": the file is damaged or of another kind: move it away");
+      if (step > behind) return end;
+      end = at;
+      line.clear();
+    }
+  }
+  return end;
+}
+
+MESHTF_DEFINE void log_files::put(std::string const& event, std::string const& line) {
+  if (full_) return;
+  auto const* failed = !events_.add(event) ? &events_ : !lines_.add(line) ? &lines_ : nullptr;
+  if (failed == nullptr) return;
+  full_ = true;
+  std::fputs(("meshtf: the log " + failed->path() + " can't be written: " + std::strerror(errno) + ": training goes on, and nothing more is logged\n")
+                 .c_str(),
+             stderr);
+}
+
+#endif
 
 }  // namespace detail
 }  // namespace v0

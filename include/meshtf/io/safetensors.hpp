@@ -4,24 +4,28 @@
 #if MESHTF_WITH_JANSSON
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
-#include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <meshtf/core/compiled.hpp>
+#include <meshtf/core/element.hpp>
+#include <meshtf/core/error.hpp>
+#include <meshtf/runtime/one_program.hpp>
+
+#if MESHTF_DEFINES_RUNTIME
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
 #include <jansson.h>
 #if MESHTF_WITH_ZLIB
 #include <zlib.h>
 #endif
-
-#include <meshtf/core/element.hpp>
-#include <meshtf/core/error.hpp>
-#include <meshtf/runtime/one_program.hpp>
+#endif
 
 namespace meshtf {
 inline namespace v0 {
@@ -60,15 +64,43 @@ constexpr std::uint64_t bytes_of_type(std::string_view type) {
 }
 
 /// Text from a file for use in a message: shortened, on one line.
-inline std::string spelled_text(std::string_view text) {
+std::string spelled_text(std::string_view text);
+
+/// "F32 [256, 128]"
+std::string spelled_array(safetensors_array const& array);
+
+/// The header's text; also sets the places of `arrays`, which follow the header one after the other. Padded with spaces, so
+/// that the arrays begin at a multiple of 8 bytes.
+std::string safetensors_header_text(std::vector<std::pair<std::string, std::string>> const& metadata,
+                                    std::vector<std::pair<std::string, safetensors_array>>& arrays);
+
+/// `without_zlib` replaces the checksum where none could be computed.
+inline constexpr std::string_view checksum_key = "\"crc32\":\"", no_checksum = "00000000", without_zlib = "none";
+
+/// The metadata of our checkpoints give their format, which begins with this.
+inline constexpr std::string_view our_format = "meshtf ";
+
+/// The checksum of a file, stored in its metadata. It covers the header, with zeros in the place of the
+/// checksum, and all arrays. Without zlib there is none.
+class checksum {
+public:
+  void add(void const* bytes, std::size_t n);
+  std::string text() const;
+
+private:
+  unsigned long sum_ = 0;
+};
+
+#if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE std::string spelled_text(std::string_view text) {
   std::string line{text.substr(0, 100)};
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   return line.size() < text.size() ? line + "..." : line;
 }
 
-/// "F32 [256, 128]"
-inline std::string spelled_array(safetensors_array const& array) {
+MESHTF_DEFINE std::string spelled_array(safetensors_array const& array) {
   std::string text;
   for (auto n : array.extents) text += (text.empty() ? "" : ", ") + std::to_string(n);
   return spelled_text(array.type) + " [" + text + "]";
@@ -79,26 +111,24 @@ struct releases_json {
 };
 using json = std::unique_ptr<json_t, releases_json>;
 
-inline json made(json_t* value) {
+MESHTF_DEFINE json made(json_t* value) {
   if (value == nullptr) throw std::bad_alloc{};
   return json{value};
 }
 
-inline void put(json_t* object, std::string const& key, json value) {
+MESHTF_DEFINE void put(json_t* object, std::string const& key, json value) {
   if (json_object_set_new(object, key.c_str(), value.release()) != 0)  // it takes ownership even if it fails
     throw software_error("expected UTF-8 text as a name in a safetensors file, got '" + spelled_text(key) + "'");
 }
 
-inline json integers(std::vector<std::uint64_t> const& numbers) {
+MESHTF_DEFINE json integers(std::vector<std::uint64_t> const& numbers) {
   auto array = made(json_array());
   for (auto n : numbers) json_array_append_new(array.get(), json_integer(static_cast<json_int_t>(n)));
   return array;
 }
 
-/// The header's text; also sets the places of `arrays`, which follow the header one after the other. Padded with spaces, so
-/// that the arrays begin at a multiple of 8 bytes.
-inline std::string safetensors_header_text(std::vector<std::pair<std::string, std::string>> const& metadata,
-                                           std::vector<std::pair<std::string, safetensors_array>>& arrays) {
+MESHTF_DEFINE std::string safetensors_header_text(std::vector<std::pair<std::string, std::string>> const& metadata,
+                                                  std::vector<std::pair<std::string, safetensors_array>>& arrays) {
   auto const root = made(json_object());
   auto about      = made(json_object());
   for (auto const& [key, value] : metadata) {
@@ -130,30 +160,19 @@ inline std::string safetensors_header_text(std::vector<std::pair<std::string, st
   return text;
 }
 
-/// `without_zlib` replaces the checksum where none could be computed.
-inline constexpr std::string_view checksum_key = "\"crc32\":\"", no_checksum = "00000000", without_zlib = "none";
-
-/// The metadata of our checkpoints give their format, which begins with this.
-inline constexpr std::string_view our_format = "meshtf ";
-
-/// The checksum of a file, stored in its metadata. It covers the header, with zeros in the place of the
-/// checksum, and all arrays. Without zlib there is none.
-class checksum {
-public:
-  void add([[maybe_unused]] void const* bytes, [[maybe_unused]] std::size_t n) {
+MESHTF_DEFINE void checksum::add([[maybe_unused]] void const* bytes, [[maybe_unused]] std::size_t n) {
 #if MESHTF_WITH_ZLIB
-    sum_ = crc32_z(sum_, static_cast<unsigned char const*>(bytes), n);
+  sum_ = crc32_z(sum_, static_cast<unsigned char const*>(bytes), n);
 #endif
-  }
-  std::string text() const {
-    char digits[9];
-    std::snprintf(digits, sizeof digits, "%08lx", sum_);
-    return digits;
-  }
+}
 
-private:
-  unsigned long sum_ = 0;
-};
+MESHTF_DEFINE std::string checksum::text() const {
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08lx", sum_);
+  return digits;
+}
+
+#endif
 
 }  // namespace detail
 
