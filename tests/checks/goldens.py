@@ -52,7 +52,7 @@ compared = "\n".join(text for test in tests.values() for text in comparisons(tes
 missing = []
 public = set()
 for path in sorted((root / "include/meshtf/ops").rglob("*.hpp")):
-    operations = {name for name, signature, *_ in reference.entries(path) if re.search(rf"{re.escape(name)}\s*\(", signature)}
+    operations = {name for name, signature, *_ in reference.entries(path, []) if re.search(rf"{re.escape(name)}\s*\(", signature)}
     public |= operations
     header = path.relative_to(root)
     missing += [f"{header}: {name} is compared with no golden" for name in sorted(operations - without.keys()) if not is_called(name, compared)]
