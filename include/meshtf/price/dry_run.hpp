@@ -64,8 +64,9 @@ struct priced_step {
 };
 
 /// Each `dry_run` looks at the bytes itself, so that a compiler's message about them shows one call less.
+/// They keep it in variables that are not const, since clang would evaluate the whole step once more to see whether those are constants.
 template<template<Layout> class Program, Layout L, class... A>
-constexpr auto price_step(threads t, A... arguments) {
+consteval auto price_step(threads t, A... arguments) {
   using layout = dry<wet<L>>;
   ledger<typename L::mesh_type> m{t};
   priced_step<typename L::mesh_type> priced{};
@@ -82,28 +83,21 @@ constexpr auto price_step(threads t, A... arguments) {
   return priced;
 }
 
-/// A variable, since clang evaluates the call of a consteval function twice where it is the initializer of a constant: so it evaluates a copy.
-template<template<Layout> class Program, Layout L>
-inline constexpr auto price_of_step = price_step<Program, L>(threads{});
-
 }  // namespace detail
 
 /// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds counts in the bytes; the constructor's
 /// flops and collectives do not count.
 template<template<Layout> class Program, Layout L, class... A>
-consteval auto dry_run(threads t, A... arguments) {
-  auto priced = detail::price_step<Program, L>(t, arguments...);
+consteval auto dry_run(A... arguments) {
+  auto priced = detail::price_step<Program, L>(threads{}, arguments...);
   if (priced.left != 0) detail::values_outlive_the_dry_run();
   return priced.step;
 }
 template<template<Layout> class Program, Layout L, class... A>
-consteval auto dry_run(A... arguments) {
-  if constexpr (sizeof...(A) == 0) {
-    if (detail::price_of_step<Program, L>.left != 0) detail::values_outlive_the_dry_run();
-    return detail::price_of_step<Program, L>.step;
-  } else {
-    return dry_run<Program, L>(threads{}, arguments...);
-  }
+consteval auto dry_run(threads t, A... arguments) {
+  auto priced = detail::price_step<Program, L>(t, arguments...);
+  if (priced.left != 0) detail::values_outlive_the_dry_run();
+  return priced.step;
 }
 
 /// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has its layout.
