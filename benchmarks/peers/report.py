@@ -148,8 +148,8 @@ explanations = {
     common.LANGUAGE_MODEL_STEP:
         "6 layers of 384, 6 heads, length 256, batch 8, bytes, one AdamW step in single precision: forward, backward, update; 0.146 Tflop with\n"
         "attention counted in full. The same shapes, biases, initial spread, optimizer and tied softmax everywhere; random ids, so every program\n"
-        "starts near the logarithm of 256. Memory is the most that the processes ever had resident, with their libraries and, for meshtf, 12 MB a\n"
-        "process of the product that it is compared with.",
+        "starts near the logarithm of 256. Memory is the most that the processes ever had resident, with their libraries: of meshtf's\n"
+        "promised 249 MB a process, 12 for whole pages of its pool, 9 of the heap, and libraries, MPI's and the GEMM's most.",
     common.MIXED_STEP:
         "Weights, their gradients and the optimizer in float, activations and products in bfloat16; PyTorch's autocast(bfloat16), and our step in\n"
         "float in the same run. What it gains depends on the processor: one without instructions for bfloat16 multiplies floats.",

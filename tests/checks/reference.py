@@ -54,6 +54,18 @@ def without_comment(line):
     return re.sub(r'^((?:[^"/]|"(?:[^"\\\\]|\\\\.)*"|/(?!/))*)//.*$', r"\1", line)
 
 
+def signature_of(declaration):
+    """What stands before a body or the end of a declaration. Braces between brackets are of default arguments: `how = {.descending = true}`."""
+    if re.match(r"(?:inline |static |constexpr )*[\w:]+ \w+ = [^;]*;", declaration):
+        return declaration[: declaration.index(";")]  # a variable with its value
+    depth = 0
+    for i, c in enumerate(declaration):
+        depth += {"(": 1, ")": -1}.get(c, 0)
+        if depth == 0 and (c == ";" or (c == "{" and not declaration[:i].endswith("= ") and declaration[i : i + 2] != "{}")):
+            return declaration[:i]
+    return declaration
+
+
 def depth_of(line):
     line = re.sub(r'"(?:[^"\\\\]|\\\\.)*"|\'(?:[^\'\\\\]|\\\\.)\'', "", without_comment(line))
     return line.count("{") - line.count("}"), line.count("(") - line.count(")")
@@ -89,7 +101,7 @@ def members(body, public):
                 i += 1
             text = re.sub(r"requires requires\b[^{]*\{(?:[^{}]|\{[^{}]*\})*\}", "", declaration)
             nested = re.match(r"(?:template<.*> )?(?:struct|class|enum class|enum) \w+", text)
-            signature = re.split(r"\{(?!\})|;", text.replace("= {}", "=\0"), maxsplit=1)[0].replace("=\0", "= {}")
+            signature = signature_of(text)
             signature = re.sub(r"(\)(?: const| noexcept)*)\s*:\s*\w+[({<].*", r"\1", signature)  # members that a constructor makes
             signature = shortened(re.sub(r"\s+", " ", re.sub(r"\s*\{\}$", "", signature)).strip())
             unwanted = re.match(r"(friend|static_assert|using|explicit operator|~|operator=)", signature) or re.search(r"= (delete|default)$", signature)
@@ -146,7 +158,7 @@ def entries(path, lost):
                 i += 1
                 declaration += " " + lines[i].strip()
             declaration = unconstrained(declaration)
-            signature = re.split(r"\{(?!\})|;", declaration.replace("= {}", "=\0"), maxsplit=1)[0].replace("=\0", "= {}")
+            signature = signature_of(declaration)
             signature = re.sub(r"\s+", " ", re.sub(r"//.*", "", signature)).strip()
             name = name_of(declaration)
             is_class = re.search(r"\b(struct|class)\s+\w+(<M>)?( final)?( : [^;]*)?$", signature) and "{" in declaration and not declaration.rstrip().endswith("};")
