@@ -38,6 +38,8 @@ def name_of(declaration):
         text = text[i + 1 :].strip()
         text = re.sub(r"^requires\s*(\((?:[^()]|\([^()]*\))*\)|[\w:]+(?:<[^<>]*>)?(?:\s*(?:&&|\|\|)\s*[\w:]+(?:<[^<>]*>)?)*)\s*", "", text)
     if match := re.match(r"(?:struct|class|enum class|enum|concept|using)\s+(\w+)\s*([^\w\s]|$)", text):
+        if match[2] == ":" and text[match.end(2) :].startswith(":"):
+            return None  # a member, defined outside of its class
         return None if match[2] == "<" and not text.startswith("class process_mesh<M>") else match[1]
     if match := re.match(r"(?:inline |static |constexpr |consteval )*[\w:<>,\s*&]*?\b(\w+)\s*(=|\{)", text):
         if "(" not in text[: match.start(2)]:
@@ -188,7 +190,7 @@ def entries(path, lost):
 def shortened(signature):
     signature = signature.replace(" requires(sizeof(M) != 0) class process_mesh<M>", " class process_mesh")
     signature = re.sub(r",?\s*std::source_location at = std::source_location::current\(\)", "", signature)
-    return re.sub(r"\b(constexpr|inline|detail::)\s*", "", signature).strip()
+    return re.sub(r"\[\[gnu::[^]]*\]\]\s*|\b(constexpr|inline|detail::)\s*", "", signature).strip()
 
 
 def verdict_names():

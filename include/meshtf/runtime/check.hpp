@@ -57,6 +57,8 @@ mesh_in_words in_words() {
 
 /// "grid rows=2 x cols=2"
 std::string shape_of(mesh_in_words const& mesh);
+/// "rows cols"
+std::string axes_in(mesh_in_words const& mesh, axis_set over);
 
 /// "all_reduce (sum) of 8 float over "rows" for einsum, mlp.cpp:12"
 std::string words_of_call(collective_call const& c, std::string_view axes);
@@ -147,8 +149,16 @@ MESHTF_DEFINE std::string shape_of(mesh_in_words const& mesh) {
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
     text += a == 0 ? " " : " x ";
     text += mesh.axes[a];
-    text += "=" + std::to_string(mesh.sizes[a]);
+    text += '=';
+    text += std::to_string(mesh.sizes[a]);
   }
+  return text;
+}
+
+MESHTF_DEFINE std::string axes_in(mesh_in_words const& mesh, axis_set over) {
+  std::string text;
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a)
+    if ((over >> a & 1) != 0) (text += text.empty() ? "" : " ") += mesh.axes[a];
   return text;
 }
 

@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <boost/hana/at_key.hpp>
 #include <boost/hana/map.hpp>
@@ -30,8 +26,8 @@
 #include <meshtf/runtime/carry_out.hpp>
 #include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/collectives.hpp>
-#include <meshtf/runtime/communicators.hpp>
 #include <meshtf/runtime/observer.hpp>
+#include <meshtf/runtime/process_in_mesh.hpp>
 #include <meshtf/runtime/replicas.hpp>
 #include <meshtf/runtime/scratch_memory.hpp>
 
@@ -49,12 +45,9 @@ struct any_parameter {
 
 /// The part of `process_mesh` that communicates with other processes. `Self` is the mesh; it lends buffers.
 template<class Self, Mesh M>
-class messages : public accounts<Self, M> {
+class messages : public accounts<Self, M>, public process_in_mesh {
 public:
-  /// The mesh's own duplicate of the communicator that it was made from.
-  boost::mpi::communicator const& world() const { return world_; }
-  /// The rank of this process in `world()`, row-major in the mesh's order of axes.
-  int rank() const { return world_.rank(); }
+  using process_in_mesh::along;
 
   /// The coordinate of this process along the axis `A`.
   template<MeshAxis A>
@@ -62,27 +55,13 @@ public:
     static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
     return coordinates_[static_cast<std::size_t>(detail::number_of<A>(typename M::all_axes{}))];
   }
-  /// The coordinates by number of the axis.
-  std::span<extent const> coordinates() const { return coordinates_; }
   place_in_mesh place() const { return {coordinates_, axis_sizes<M>}; }
 
   /// The processes that differ from this one along `A` alone.
   template<MeshAxis A>
   boost::mpi::communicator const& along() const {
     static_assert(M::all_axes::template has<A>, "meshtf: this mesh has no such axis");
-    return axes_[hana::type_c<A>];
-  }
-  /// The processes that differ from this one along a set of axes; row-major in the mesh's order.
-  boost::mpi::communicator const& along(axis_set over) const { return sets_[over & joining_axes<M>]; }
-
-  /// The rank of this process among those.
-  extent rank_along(axis_set over) const { return along(over).rank(); }
-
-  /// Of the processes that hold the same elements, only the one at coordinate 0 of the axes counts.
-  bool counts(axis_set over) const {
-    for (std::size_t a = 0; a < max_axes; ++a)
-      if ((over >> a & 1) != 0 && coordinates_[a] != 0) return false;
-    return true;
+    return *along_each(typename M::all_axes{})[hana::type_c<A>];
   }
 
   /// Checks that all processes have the same promised cost. All call it at the start: it turns a later hang or a wrong sum (another binary or other
@@ -94,8 +73,8 @@ public:
   template<std::size_t Capacity>
   void agree(cost<M, Capacity> const& promised) const {
     detail::waiting const here{"agree"};
-    if (check_) check_->compare(fnv1a{} << "agree", [] { return "compares its cost with the others'"; });
-    agree_on_cost(world_, promised);
+    compare_agreement();
+    agree_on_cost(world(), promised);
   }
 
   /// Checks that all processes have the same `value`: a number, a text, a range of plain elements such as the data (their hash is compared),
@@ -112,7 +91,7 @@ public:
       detail::agree_on_replicas(static_cast<Self const&>(*this), name, value);
     } else {
       detail::waiting const here{"agree"};
-      agree_on_value(world_, name, value);
+      agree_on_value(world(), name, value);
     }
   }
   /// A tensor, or each parameter of a list by its name: for checking initial values.
@@ -125,21 +104,6 @@ public:
     requires requires(List const& list) { list.for_each_named(detail::any_parameter{}); }
   void agree(List const& list) const {
     list.for_each_named([this](std::string const& name, auto const& w) { this->agree("parameter " + name, w); });
-  }
-
-  /// For code that sends messages over `world()` itself: where calls are compared, `operation` with
-  /// `object` ("save", a folder) is compared like a call.
-  void compare_call(std::string_view operation, std::string_view object) const {
-    if (!check_) return;
-    detail::waiting const here{"the comparison of calls"};
-    check_->compare(fnv1a{} << operation, [&] { return "calls " + std::string{operation} + " of '" + std::string{object} + "'"; });
-  }
-
-  /// Where calls are compared, a process that counts another number of elements is named.
-  void expect_same_count(std::string_view dim, extent n) const {
-    if (!check_) return;
-    check_->compare(fnv1a{} << "counted" << dim << std::to_string(n),
-                    [&] { return "counts " + std::to_string(n) + " elements of " + std::string{dim}; });
   }
 
   // ---- collectives
@@ -225,7 +189,8 @@ public:
   /// It runs between steps, so no price includes it.
   template<class T, class Take>
   void gather_on_first(T const* part, extent n, axis_set over, Take const& take) {
-    if (check_) compare({.kind = collective::all_gather, .op = reduction::sum, .type = element_of<T>, .over = over, .count = n, .site = this->now()});
+    if (compares_calls())
+      compare({.kind = collective::all_gather, .op = reduction::sum, .type = element_of<T>, .over = over, .count = n, .site = this->now()});
     if (!counts(joining_axes<M> & ~over)) return;
     auto const& comm   = along(over);
     extent const piece = std::min({n, std::max(n / 8, extent{1 << 20} / extent{sizeof(T)}), detail::largest_count});
@@ -260,40 +225,13 @@ public:
   }
 
 protected:
-  messages()  = default;
+  explicit messages(boost::mpi::communicator const& given) : process_in_mesh{detail::in_words<M>(), joining_axes<M>, given} {}
   ~messages() = default;
-
-  template<class... A>
-  static auto communicator_for_each(axes<A...>) {
-    return hana::make_map(hana::make_pair(hana::type_c<A>, boost::mpi::communicator{})...);
-  }
-
-  /// Makes the communicators from the processes of `given`.
-  template<class... A>
-  void join(boost::mpi::communicator const& given, axes<A...>) {
-    detail::make_communicators(detail::in_words<M>(), joining_axes<M>, given, {world_, check_, coordinates_, sets_});
-    ((axes_[hana::type_c<A>] = along(axis_set_of<M, axes<A>>)), ...);
-    observer_ = detail::observer::if_wanted(
-        world_, [this] { return detail::traced_mesh{std::string{name_of<M>()}, {name_of<A>()...}, axis_sizes<M>, coordinates_}; });
-  }
-
-  /// Called in the destructor: finds a process that leaves the mesh while others still want to send, and ends the job.
-  void compare_ends() {
-    if (!check_ || check_->found_a_difference() || std::uncaught_exceptions() > exceptions_) return;
-    detail::waiting const here{"the end of a process_mesh"};
-    try {
-      check_->compare(fnv1a{} << "the end", [] { return "has come to the end of its mesh"; });
-    } catch (...) {
-      std::terminate();  // here, where the exception is known: when it leaves a destructor, g++ 12 may have lost it
-    }
-  }
 
   /// Measures the time until the end of the scope if somebody looks on.
   detail::observer::span looked_at(work const& w) {
-    return observer_ ? observer_->operation(w, this->now(), this->step(), this->live_bytes()) : detail::observer::span{};
+    return looks_on() != nullptr ? looks_on()->operation(w, this->now(), this->step(), this->live_bytes()) : detail::observer::span{};
   }
-
-  std::unique_ptr<detail::observer> observer_;
 
 private:
   /// An all-reduce of a sum whose addends travel in a wider type.
@@ -332,19 +270,15 @@ private:
 
   template<class T>
   detail::observer::span looked_at(collective kind, reduction op, extent count, axis_set over) {
-    if (check_ || observer_ || this->takes_notes()) [[unlikely]]
+    if (compares_calls() || looks_on() != nullptr || this->takes_notes()) [[unlikely]]
       return look_at(kind, op, element_of<T>, count, over);
     return {};
   }
   [[gnu::cold, gnu::noinline]] detail::observer::span look_at(collective kind, reduction op, element type, extent count, axis_set over) {
-    if (check_) compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()});
+    if (compares_calls()) compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()});
     this->note_collective(kind, op, type, count, over);
-    if (!observer_) return {};
-    return observer_->collective(this->call_of(kind, op, type, count, over), this->step(), this->live_bytes());
-  }
-
-  void compare(collective_call const& c) {
-    check_->compare(fnv1a{} << c, [&c] { return "calls " + detail::words_of<M>(c); });
+    if (looks_on() == nullptr) return {};
+    return looks_on()->collective(this->call_of(kind, op, type, count, over), this->step(), this->live_bytes());
   }
 
   extent offset_of(reshard_move const& move) const {
@@ -353,14 +287,11 @@ private:
     return offset;
   }
 
-  using axis_map = decltype(communicator_for_each(typename M::all_axes{}));
-
-  boost::mpi::communicator world_;
-  axis_map axes_ = communicator_for_each(typename M::all_axes{});
-  std::array<boost::mpi::communicator, (std::size_t{1} << M::all_axes::count)> sets_;
-  std::array<extent, max_axes> coordinates_{};
-  std::unique_ptr<call_check> check_;
-  int exceptions_ = std::uncaught_exceptions();
+  /// The communicator of each axis, by its type. It is made when asked: a program that asks for none need not compile it.
+  template<class... A>
+  auto along_each(axes<A...>) const {
+    return hana::make_map(hana::make_pair(hana::type_c<A>, &along(axis_set_of<M, axes<A>>))...);
+  }
 };
 
 }  // namespace v0

@@ -5,12 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/price/call_site.hpp>
 #include <meshtf/price/cost.hpp>
+#include <meshtf/runtime/check.hpp>
 #include <meshtf/runtime/profile.hpp>
 #include <meshtf/runtime/trace.hpp>
 
@@ -39,12 +42,8 @@ public:
   observer();
   ~observer();
 
-  /// Null if neither a profile nor a trace is wanted. `mesh_of` describes the mesh, and all processes of `comm` call this.
-  template<class MeshOf>
-  static std::unique_ptr<observer> if_wanted(MPI_Comm comm, MeshOf const& mesh_of) {
-    if (!is_wanted()) return nullptr;
-    return wanted_for(comm, mesh_of());
-  }
+  /// Null if neither a profile nor a trace of the mesh is wanted. All processes of `comm` call this.
+  static std::unique_ptr<observer> if_wanted(MPI_Comm comm, mesh_in_words const& mesh, std::span<extent const> coordinates);
 
   /// From here on, until the span dies, the mesh does `w`. `step` is the optimizer's, from 1; `live` are the bytes on the mesh.
   span operation(work const& w, call_site const& site, long step, extent live);
@@ -62,8 +61,6 @@ private:
     std::int64_t begin        = 0;
   };
 
-  static bool is_wanted();
-  static std::unique_ptr<observer> wanted_for(MPI_Comm comm, traced_mesh mesh);
   traced_call& begin_call(traced_call& c, call_site const& site, long step, extent live) const;
   void begin(open_call now);
   void end();
@@ -80,13 +77,19 @@ private:
 MESHTF_DEFINE observer::observer()  = default;
 MESHTF_DEFINE observer::~observer() = default;
 
-MESHTF_DEFINE bool observer::is_wanted() { return profile::if_wanted() != nullptr || trace_log::here() != nullptr; }
-
-MESHTF_DEFINE std::unique_ptr<observer> observer::wanted_for(MPI_Comm comm, traced_mesh mesh) {
+MESHTF_DEFINE std::unique_ptr<observer> observer::if_wanted(MPI_Comm comm, mesh_in_words const& mesh, std::span<extent const> coordinates) {
+  std::unique_ptr<profile> wished = profile::if_wanted();
+  trace_log* const trace          = trace_log::here();
+  if (!wished && trace == nullptr) return nullptr;
   auto made      = std::make_unique<observer>();
-  made->profile_ = profile::if_wanted();
-  made->trace_   = trace_log::here();
-  if (made->trace_ != nullptr) made->mesh_ = made->trace_->add(comm, std::move(mesh));
+  made->profile_ = std::move(wished);
+  made->trace_   = trace;
+  if (trace != nullptr) {
+    traced_mesh traced{.name = std::string{mesh.name}};
+    for (std::size_t a = 0; a < mesh.axes.size(); ++a)
+      traced.axes[a] = mesh.axes[a], traced.sizes[a] = mesh.sizes[a], traced.coordinates[a] = coordinates[a];
+    made->mesh_ = trace->add(comm, std::move(traced));
+  }
   return made;
 }
 

@@ -56,18 +56,11 @@ inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t byte
 /// Source: Masmano, Ripoll, Crespo, Real, TLSF: a New Dynamic Memory Allocator for Real-Time Systems (2004).
 class pool {
 public:
-  pool()                       = default;
+  pool();
   pool(pool const&)            = delete;
   pool& operator=(pool const&) = delete;
 
-  ~pool() {
-    while (blocks_ != nullptr) {
-      block const taken = *blocks_;
-      detail::unpoison(taken.start, taken.bytes);
-      munmap(taken.start, taken.bytes);
-      blocks_ = taken.next;
-    }
-  }
+  ~pool();
 
   void* allocate(std::size_t bytes) {
     if (bytes > small_limit) return allocate_large(bytes);
@@ -219,6 +212,16 @@ private:
 };
 
 #if MESHTF_DEFINES_RUNTIME
+
+MESHTF_DEFINE pool::pool() = default;
+MESHTF_DEFINE pool::~pool() {
+  while (blocks_ != nullptr) {
+    block const taken = *blocks_;
+    detail::unpoison(taken.start, taken.bytes);
+    munmap(taken.start, taken.bytes);
+    blocks_ = taken.next;
+  }
+}
 
 MESHTF_DEFINE void* pool::allocate_large(std::size_t bytes) {
   if (bytes > std::size_t{1} << 46) refuse(bytes);

@@ -64,20 +64,17 @@ class process_mesh<M> : public messages<process_mesh<M>, M> {
 public:
   static constexpr bool computes = true;
 
-  explicit process_mesh(boost::mpi::communicator const& world) { this->join(world, typename M::all_axes{}); }
+  explicit process_mesh(boost::mpi::communicator const& world) : messages<process_mesh, M>{world} {}
   explicit process_mesh(MPI_Comm world) : process_mesh(boost::mpi::communicator{world, boost::mpi::comm_attach}) {}
   ~process_mesh() {
     this->unwind_tape(false);
     this->compare_ends();
-    if (this->observer_ && this->rank() == 0) this->observer_->print_profile(name_of<M>());
+    this->print_profile();
     expect_nothing_alive();
   }
 
   /// From the first call on, the time that this process spends on each operation is measured, for the program to show. (MESHTF_PROFILE prints it.)
-  profile const& time_spent() {
-    if (!this->observer_) this->observer_ = std::make_unique<detail::observer>();
-    return this->observer_->time_spent();
-  }
+  profile const& time_spent() { return this->look_on().time_spent(); }
 
   // ---- memory
 
@@ -101,7 +98,7 @@ public:
   /// Creates reference counts, slots and tape entries: from the same pool, but not part of the price.
   template<class T, class... A>
   T* create(A&&... arguments) {
-    return ::new (pool_.allocate(sizeof(T))) T{std::forward<A>(arguments)...};
+    return ::new (pool_.allocate(sizeof(T))) T{static_cast<A&&>(arguments)...};
   }
   template<class T>
   void destroy(T* p) {
@@ -135,15 +132,24 @@ public:
 
   // ---- arithmetic: a plan says what to do, a kernel does it
 
-  template<Task K, class... A>
-  void run(K const& task, typename K::steps_type const& steps, A const&... arrays) {
-    do_task(task, steps, steps, arrays...);
-  }
-  /// Where processes hold unequally much, each works by its own steps, at the price of the fullest.
-  template<Task K, class... A>
-  void run(K const& task, uneven_steps<typename K::steps_type> const& plan, A const&... arrays) {
-    auto const& kept = own_steps(plan);
-    do_task(task, kept.fullest, kept.own, arrays...);
+  /// Where processes hold unequally much (`uneven_steps`), each works by its own steps, at the price of the fullest.
+  template<Task K, class Steps, class... A>
+  void run(K const& task, Steps const& plan, A const&... arrays) {
+    typename K::steps_type const *priced, *own;
+    if constexpr (std::is_same_v<Steps, uneven_steps<typename K::steps_type>>) {
+      auto const& kept = own_steps(plan);
+      priced = &kept.fullest, own = &kept.own;
+    } else {
+      priced = own = &plan;
+    }
+    auto const span = watched() ? does_task(task, *priced) : detail::observer::span{};
+    if constexpr (NeedsScratch<K>) {
+      extent const n = detail::scratch_elements<K>(*priced, kernel::thread_count());
+      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, n};
+      kernel::execute(task, *own, this->place(), arrays..., scratch.data());
+    } else {
+      kernel::execute(task, *own, this->place(), arrays...);
+    }
   }
   template<class F, class... P>
   void transform(extent n, F const& f, P*... p) {
@@ -190,18 +196,6 @@ private:
   template<class T>
   using viewer_of = typename viewer_in<T>::type;
 
-  template<Task K, class... A>
-  void do_task(K const& task, typename K::steps_type const& priced, typename K::steps_type const& own, A const&... arrays) {
-    auto const span = watched() ? does_task(task, priced) : detail::observer::span{};
-    if constexpr (NeedsScratch<K>) {
-      extent const n = detail::scratch_elements<K>(priced, kernel::thread_count());
-      detail::scratch_memory<typename K::scratch_type, process_mesh> const scratch{*this, n};
-      kernel::execute(task, own, this->place(), arrays..., scratch.data());
-    } else {
-      kernel::execute(task, own, this->place(), arrays...);
-    }
-  }
-
   /// The steps of this process, and those of the fullest. They are planned once for each count, and kept for the counts that were used last.
   template<class Steps>
   struct planned {
@@ -230,7 +224,7 @@ private:
   }
   /// Whether work is noted or timed; if not, work that is costly to compute is not computed.
   bool watched() const {
-    if (this->takes_notes() || this->observer_) [[unlikely]]
+    if (this->takes_notes() || this->looks_on() != nullptr) [[unlikely]]
       return true;
     return false;
   }
