@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <span>
-#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include <meshtf/core/function.hpp>
@@ -49,7 +49,8 @@ public:
   template<class T>
   constexpr bool sum(slot<T, Machine>& s, extent n) {
     static_assert(!NarrowElement<T>, "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with cast<bfloat16>(w)");
-    axis_set const owed = std::exchange(s.owed, 0u);
+    axis_set const owed = s.owed;
+    s.owed              = 0;
     bool const is_long  = !is_packed(n * extent{sizeof(T)});
     if (owed == 0) return is_long;
     if (is_long) sum_where_it_lies(s, n, owed);
@@ -61,7 +62,8 @@ public:
   /// whether the gradient is long and thus finished.
   template<class T>
   constexpr bool scatter(slot<T, Machine>& s, replica_parts const& p) {
-    axis_set const owed = std::exchange(s.owed, 0u);
+    axis_set const owed = s.owed;
+    s.owed              = 0;
     bool const is_long  = !is_packed(p.padded_size() * extent{sizeof(T)});
     if (owed == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, owed);
     else wait<T>({.kind = collective::reduce_scatter, .over = p.over, .owed = owed}, p, &send_scatters<T>).where = &s;
@@ -109,7 +111,15 @@ private:
   struct entry : bucket_member {
     replica_parts parts{};
     void (*send)(buckets&, int first) = nullptr;
-    std::tuple<content<float>, content<double>> contents{};
+    content<float> of_float{};
+    content<double> of_double{};
+
+    /// What waits, of this element type.
+    template<class T>
+    constexpr content<T>& contents() {
+      if constexpr (std::is_same_v<T, float>) return of_float;
+      else return of_double;
+    }
   };
 
   template<class T>
@@ -120,7 +130,7 @@ private:
     static_cast<bucket_member&>(e) = member;
     e.parts                        = parts;
     e.send                         = sender;
-    return std::get<content<T>>(e.contents);
+    return e.template contents<T>();
   }
 
   constexpr entry& at(int i) { return waiting_[static_cast<std::size_t>(i)]; }
@@ -130,7 +140,7 @@ private:
   constexpr extent for_each(int first, F const& f) {
     extent start = 0;
     for (int i = first; i >= 0; i = at(i).next) {
-      f(std::as_const(at(i).parts), std::get<content<T>>(at(i).contents), start);
+      f(static_cast<replica_parts const&>(at(i).parts), at(i).template contents<T>(), start);
       start += at(i).parts.part();
     }
     return start;
@@ -162,7 +172,7 @@ private:
   static constexpr void send_sums(buckets& b, int first) {
     Machine& m          = b.machine_;
     axis_set const over = b.at(first).over;
-    if (b.at(first).next < 0) return b.sum_where_it_lies(*std::get<content<T>>(b.at(first).contents).where, b.at(first).parts.size, over);
+    if (b.at(first).next < 0) return b.sum_where_it_lies(*b.at(first).template contents<T>().where, b.at(first).parts.size, over);
     extent const n    = b.size_of<T>(first);
     auto const packed = handle_of<T>::make(m, m, n);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {

@@ -65,8 +65,8 @@ template<class F>
   requires requires { F::flops; }
 inline constexpr extent flops_of<F> = F::flops;
 
-/// Elements of an operand that a nest touches.
-constexpr extent elements_of(nest_steps const& nest, std::size_t operand) {
+/// Elements of an operand that a nest touches. Prices are seldom asked for when a program runs: then one small loop serves all of them.
+[[gnu::cold, gnu::noinline]] constexpr extent elements_of(nest_steps const& nest, std::size_t operand) {
   extent n = 1;
   for (int i = 0; i < nest.rank; ++i)
     if (nest.stride[operand][i] != 0) n *= nest.size[i];

@@ -34,11 +34,11 @@ concept Operand = Tensor<X> || OpenSum<X>;
 
 /// The tensor that an operation computes with. For an open sum, these are its addends.
 template<class T, class L, class... D>
-constexpr tensor<T, L, D...> const& entered(tensor<T, L, D...> const& x) {
+[[gnu::always_inline]] constexpr tensor<T, L, D...> const& entered(tensor<T, L, D...> const& x) {
   return x;
 }
 template<class V, class Over>
-constexpr V const& entered(partial<V, Over> const& p) {
+[[gnu::always_inline]] constexpr V const& entered(partial<V, Over> const& p) {
   return p.addend();
 }
 
@@ -70,11 +70,11 @@ template<class X>
 using axes_owed_by = typename axes_owed<X>::type;
 
 template<Tensor X>
-constexpr axis_set owed_by(X const&) {
+[[gnu::always_inline]] constexpr axis_set owed_by(X const&) {
   return 0;
 }
 template<class V, class Over>
-constexpr axis_set owed_by(partial<V, Over> const& p) {
+[[gnu::always_inline]] constexpr axis_set owed_by(partial<V, Over> const& p) {
   return p.owed();
 }
 

@@ -34,7 +34,7 @@ struct named_part {
 
 /// `part` under a name, which is a literal: `parameters(named("scale", scale), named("bias", bias))`.
 template<class Part>
-constexpr named_part<Part> named(char const* name, Part& part) {
+[[gnu::always_inline]] constexpr named_part<Part> named(char const* name, Part& part) {
   return {name, &part};
 }
 
@@ -147,11 +147,11 @@ template<class Part>
 inline constexpr bool is_named<named_part<Part>> = true;
 
 template<class Part>
-constexpr named_part<Part> as_named(Part& part) {
+[[gnu::always_inline]] constexpr named_part<Part> as_named(Part& part) {
   return {nullptr, &part};
 }
 template<class Part>
-constexpr named_part<Part> as_named(named_part<Part>& part) {
+[[gnu::always_inline]] constexpr named_part<Part> as_named(named_part<Part>& part) {
   return part;
 }
 }  // namespace detail

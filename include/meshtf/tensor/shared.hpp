@@ -18,14 +18,14 @@ public:
   template<class... A>
   static constexpr shared make(Machine& m, A&&... arguments) {
     shared s;
-    s.cell_ = m.template create<cell>(&m, 1, T{std::forward<A>(arguments)...});
+    s.cell_ = m.template create<cell>(&m, 1, T{static_cast<A&&>(arguments)...});
     return s;
   }
 
   constexpr shared(shared const& other) : cell_(other.cell_) {
     if (cell_ != nullptr) ++cell_->handles;
   }
-  constexpr shared(shared&& other) noexcept : cell_(std::exchange(other.cell_, nullptr)) {}
+  constexpr shared(shared&& other) noexcept : cell_(other.cell_) { other.cell_ = nullptr; }
   constexpr shared& operator=(shared const& other) {
     if (other.cell_ != nullptr) ++other.cell_->handles;
     drop();
@@ -35,7 +35,8 @@ public:
   constexpr shared& operator=(shared&& other) noexcept {
     if (this != &other) {
       drop();
-      cell_ = std::exchange(other.cell_, nullptr);
+      cell_       = other.cell_;
+      other.cell_ = nullptr;
     }
     return *this;
   }
@@ -73,12 +74,9 @@ public:
 
   constexpr storage(Machine& m, size_type size) : machine_(&m), size_(size), data_(take(m, size, ticket_)), counted_(m.counted_number()) {}
   constexpr storage(storage&& other) noexcept
-      : machine_(std::exchange(other.machine_, nullptr)),
-        size_(other.size_),
-        ticket_(other.ticket_),
-        data_(other.data_),
-        version_(other.version_),
-        counted_(other.counted_) {}
+      : machine_(other.machine_), size_(other.size_), ticket_(other.ticket_), data_(other.data_), version_(other.version_), counted_(other.counted_) {
+    other.machine_ = nullptr;
+  }
   constexpr ~storage() {
     if (machine_ == nullptr) return;
     if constexpr (listed) machine_->give(data_, size_, ticket_);

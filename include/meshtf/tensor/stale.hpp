@@ -21,7 +21,8 @@ struct shape_names;
 
 template<class... D>
 struct shape_names<shape<D...>> {
-  static constexpr std::array<std::string_view, sizeof...(D)> list{name_of<D>()...};
+  static constexpr std::array<std::string_view, sizeof...(D)> each{name_of<D>()...};
+  static constexpr std::span<std::string_view const> list{each};
 };
 
 /// "[batch, hidden]"

@@ -19,8 +19,8 @@ struct kept {
   Value x;
   unsigned version;
 
-  constexpr bool needs_gradient() const { return x.needs_gradient(); }
-  constexpr Value const& target() const { return x; }
+  [[gnu::always_inline]] constexpr bool needs_gradient() const { return x.needs_gradient(); }
+  [[gnu::always_inline]] constexpr Value const& target() const { return x; }
 
   /// The elements, as they were when the operation ran.
   constexpr Value const& value() const {
@@ -125,32 +125,27 @@ struct recorded_operation : tape_entry {
 
   static constexpr void leave_this(tape_entry* e, bool run) {
     auto* const me = static_cast<recorded_operation*>(e);
-    if (run) {
-      me->go_back();
-    } else {
-      me->z.slot().left = true;
+    auto& slot     = me->z.slot();
+    if (!run) {
+      slot.left = true;
       me->z.machine().destroy(me);
+      return;
     }
-  }
-
-private:
-  constexpr void go_back() {
-    auto& slot = z.slot();
     if (!slot.sum) return;
-    Z dz{z.machine(), std::move(slot.sum)};
+    Z dz{me->z.machine(), std::move(slot.sum)};
     axis_set const owed = slot.owed;
     if constexpr (How == incoming::finished) {
       finish_in_place(dz, owed, slot.why);
-      pull(dz);
+      me->pull(dz);
     } else if constexpr (How == incoming::open_if_open) {
       if (slot.open) {
-        pull(dz, owed);
+        me->pull(dz, owed);
       } else {
         finish_in_place(dz, owed, slot.why);
-        pull(dz, axis_set{0});
+        me->pull(dz, axis_set{0});
       }
     } else {
-      pull(dz, owed);
+      me->pull(dz, owed);
     }
   }
 };
