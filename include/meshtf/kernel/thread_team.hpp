@@ -107,7 +107,7 @@ private:
 
   static void pause() {
 #if defined(__SSE2__)
-    _mm_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("yield");
 #endif

@@ -1,5 +1,5 @@
-// A process in its mesh: where it is, whom it can send to, what checks and watches its calls. All this depends on the mesh in names and numbers, not in
-// types, so it is compiled once.
+// A process in its mesh: where it is, whom it can send to, what checks and watches its calls. All this depends on the mesh in names and numbers, not
+// in types, so it is compiled once.
 #pragma once
 
 #include <array>
