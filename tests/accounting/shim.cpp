@@ -226,6 +226,10 @@ TEST_CASE("communicators carry the names of their axes", "[4]") {
     MPI_Comm_get_name(m.along(over), name, &length);
     CHECK(std::string{name} == expected);
   }
+  // by the type of an axis there is the same communicator
+  CHECK(&m.along<rows>() == &m.along(1));
+  CHECK(&m.along<cols>() == &m.along(2));
+  CHECK(m.along<rows>().rank() == m.coordinate<rows>());
 }
 
 }  // namespace accounting

@@ -1,12 +1,14 @@
 // The process mesh: the machine that runs operations on processes joined by MPI.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <boost/mpi/communicator.hpp>
