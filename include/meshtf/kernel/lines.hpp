@@ -23,7 +23,8 @@ namespace kernel {
 /// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. With `all_here`, every index is in range.
 template<Element T>
 void pick(line_steps const& s, extent first, T const* x, std::int32_t const* index, computed<T>* z, bool all_here = false) {
-  if (s.inner == 1 && s.line_stride == 1 && all_here) {
+  // (The step differs from 1 if there is storage for several neighbouring lines, of which this process holds one.)
+  if (s.inner == 1 && s.step == 1 && s.line_stride == 1 && all_here) {
     for (extent o = 0; o < s.outer; ++o) z[o] = static_cast<computed<T>>(x[o * s.outer_stride + index[o] - first]);
     return;
   }

@@ -25,7 +25,7 @@ struct bias_steps {
       extent const n     = e.held[d];
       bool const of_bias = l.operand[1].has(d);
       if (of_bias) s.room *= e.stored[d];
-      if (e.stored[d] == 1) continue;
+      if (e.makes_one_turn(d)) continue;
       if (of_bias && in_x[d] == s.elements) s.elements *= n;
       else if (!of_bias && !some) some = true, s.rows = n, s.stride = in_x[d];
       else if (!of_bias && in_x[d] == s.stride * s.rows) s.rows *= n;

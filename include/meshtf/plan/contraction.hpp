@@ -94,7 +94,9 @@ struct gemm_choice {
   contraction_steps steps{};
 };
 
-/// An einsum with its loops sorted by role. Loops of one turn are left out everywhere.
+/// An einsum with its loops sorted by role. The arrays leave out the dimensions of which they have storage for
+/// one element, which do not matter for strides. Such a part may be empty, but then there are no turns, and
+/// `plan_contraction` takes the nest, which leaves out no loop of no turns.
 struct sorted_einsum {
   small_array<extent, max_rank> size{};  // turns
   small_array<extent, max_rank> stored{};  // elements that the arrays have room for

@@ -35,7 +35,7 @@ struct gather_steps {
       int const d    = ids[i];
       extent const n = e.held[d];
       s.ids *= n;
-      if (n == 1) continue;
+      if (e.makes_one_turn(d)) continue;
       if (!some && in_ids[d] == 1) some = true, s.block_ids = n, s.id_stride = in_result[d], s.table_stride = in_table[d];
       else if (some && in_ids[d] == s.block_ids && in_result[d] == s.id_stride * s.block_ids && in_table[d] == s.table_stride * s.block_ids)
         s.block_ids *= n;

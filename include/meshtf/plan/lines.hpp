@@ -89,7 +89,7 @@ struct line_steps {
       }
       if (held_still.has(d)) continue;
       s.stored_lines *= e.stored[d];
-      if (e.stored[d] == 1) continue;
+      if (e.makes_one_turn(d)) continue;
       if (!before && in_x[d] == s.inner && in_lines[d] == s.inner) s.inner *= n;
       else if (before && !some) some = true, s.outer = n, s.outer_stride = in_x[d], s.line_stride = in_lines[d];
       else if (before && in_x[d] == s.outer_stride * s.outer && in_lines[d] == s.line_stride * s.outer) s.outer *= n;

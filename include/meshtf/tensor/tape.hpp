@@ -97,6 +97,10 @@ constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g
 }
 
 /// Beyond the count under which an operation ran, its operand has no influence: the gradient is zero there, so gradients of different counts add up.
+///
+/// That does not allow operations to walk past the count: other operands have no values there, and zero times
+/// NaN is NaN. (Norms once did, in processes that held no row of parts of one: the gradient of the scale added
+/// a cleared row of dz times stale memory, so it was right as long as that was finite.)
 template<class T, class Machine, class L, class... D>
   requires(CountedDimension<D> || ...)
 constexpr void contribute(shard<T, Machine> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
