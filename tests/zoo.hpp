@@ -77,19 +77,23 @@ struct spread : layout<two_by_four, split<batch, rows, wide>, split<left, rows, 
 struct solid : layout<two_cubed, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>,
                       split<member, cols>, split<left, planes>, split<even, planes>, split<right, rows, cols>> {};
 
-// Sizes that do not divide: processes hold unequally much, or nothing.
+// Sizes that do not divide: processes hold unequally much, or nothing. On ten processes 8 elements are in parts of one, and two processes have none.
 struct third : axis<3> {};
 struct fifth : axis<5> {};
 struct by_three : mesh<third> {};
 struct by_five : mesh<fifth> {};
 struct by_six : mesh<rows, third> {};
+struct by_ten : mesh<rows, fifth> {};
 
 struct thirds : layout<by_three, padded<batch, third>, padded<right, third>> {};
+struct crossed : layout<by_six, split<batch, rows>, padded<heads, third>, padded<vocab, third>, padded<left, rows, third>, padded<even, third>> {};
+struct sparse_batch : layout<by_ten, padded<batch, rows, fifth>, padded<left, fifth, rows>, padded<right, rows>> {};
+struct sparse_heads : layout<by_ten, padded<hidden, fifth, rows>, padded<vocab, fifth, rows>, padded<heads, fifth, rows>, padded<left, rows, fifth>,
+                             padded<even, rows, fifth>> {};
+
+// With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide beside others that do; processes with none of parts of several elements.
 struct fifths : layout<by_five, padded<hidden, fifth>, padded<vocab, fifth>, padded<heads, fifth>, padded<left, fifth>, padded<even, fifth>> {};
 struct sixths : layout<by_six, padded<batch, rows, third>, padded<left, third, rows>, padded<right, rows>> {};
-struct crossed : layout<by_six, split<batch, rows>, padded<heads, third>, padded<vocab, third>, padded<left, rows, third>, padded<even, third>> {};
-
-// With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide beside others that do.
 struct mixed_across : layout<two_by_two, split<batch, cols>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
                              split<left, cols>, split<even, cols>, split<right, rows>> {};
 struct mixed8_across : layout<two_by_four, split<batch, wide>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
@@ -113,6 +117,8 @@ struct whole6 : layout<by_six> {};
 struct out3 : layout<by_three, padded<out, third>> {};
 struct out5 : layout<by_five, padded<out, fifth>> {};
 struct out6 : layout<by_six, padded<out, third>, split<batch, rows>> {};
+struct whole10 : layout<by_ten> {};
+struct out10 : layout<by_ten, padded<out, fifth>, split<batch, rows>> {};
 struct out4_across : layout<two_by_two, split<batch, cols>, split<out, rows>> {};
 struct out8_across : layout<two_by_four, split<batch, wide>, split<out, rows>> {};
 struct turnc : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
@@ -138,6 +144,8 @@ template<> struct targets_of<thirds> : targets<whole3, out3, out3> {};
 template<> struct targets_of<fifths> : targets<whole5, out5, out5> {};
 template<> struct targets_of<sixths> : targets<whole6, crossed, out6> {};
 template<> struct targets_of<crossed> : targets<whole6, sixths, out6> {};
+template<> struct targets_of<sparse_batch> : targets<whole10, sparse_heads, out10> {};
+template<> struct targets_of<sparse_heads> : targets<whole10, sparse_batch, out10> {};
 template<> struct targets_of<mixed_across> : targets<whole4, mixed, out4_across> {};
 template<> struct targets_of<mixed8_across> : targets<whole8, mixed8, out8_across> {};
 template<> struct targets_of<batch_by_five> : targets<whole5, out5, out5> {};
@@ -307,7 +315,8 @@ void under_each_layout(F const& f) {
 #ifdef MESHTF_LONG_ZOO
   switch (boost::mpi::communicator{}.size()) {
     case 4: f.template operator()<mixed_across>(); break;
-    case 5: f.template operator()<batch_by_five>(); break;
+    case 5: f.template operator()<batch_by_five>(), f.template operator()<fifths>(); return;
+    case 6: f.template operator()<sixths>(); break;
     case 8: f.template operator()<mixed8_across>(); break;
     default: break;
   }
@@ -317,10 +326,10 @@ void under_each_layout(F const& f) {
     case 2: f.template operator()<data>(), f.template operator()<model>(); break;
     case 3: f.template operator()<thirds>(); break;
     case 4: f.template operator()<mixed>(), f.template operator()<tall>(); break;
-    case 5: f.template operator()<fifths>(); break;
-    case 6: f.template operator()<sixths>(), f.template operator()<crossed>(); break;
+    case 6: f.template operator()<crossed>(); break;
     case 8: f.template operator()<mixed8>(), f.template operator()<spread>(), f.template operator()<solid>(); break;
-    default: FAIL("the zoo has 1 to 6 and 8 processes");
+    case 10: f.template operator()<sparse_batch>(), f.template operator()<sparse_heads>(); break;
+    default: FAIL("the zoo has 1 to 4, 6, 8 and 10 processes; with MESHTF_LONG_TESTS also 5");
   }
 }
 

@@ -1,5 +1,5 @@
 // Attention layers whose positions are split: keys and values are gathered, at the price that was promised. And their options.
-// test: processes 1 2 3 4 6 8
+// test: processes 1 2 3 4 6 8 10
 #include "../zoo.hpp"
 
 using namespace zoo;

@@ -1,5 +1,5 @@
 // slicewise: a function on the shards gives what it gives on the whole, under every layout that splits what may be split.
-// test: processes 1 2 3 4 6
+// test: processes 1 2 3 4 6 10
 #include <stdexcept>
 
 #include "../../zoo.hpp"
