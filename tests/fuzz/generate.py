@@ -6,16 +6,17 @@ generate.py --seed N --only N                              prints program number
 
 The tests run 200 of them: `tests/run --programs 1000 --seed 7` runs others, --long 1000 of five seeds. A test that fails prints its program.
 
-The mesh has 1 to 8 processes and up to three axes, of one process too. Sizes are 1 to 12, so few of them divide by anything. A dimension may be
-split over any axes, also one that an operation makes; one axis never splits two dimensions of an operation. A program knows along which dimensions
-an operation may work when they are split.
+The mesh has 1 to 8 processes and up to three axes, of one process too. Sizes are 1 to 12, so few of them divide by anything; in three programs of
+eight, processes hold none of a dimension of which others hold one element. A dimension may be split over any axes, also one that an operation makes;
+one axis never splits two dimensions of an operation. A program knows along which dimensions an operation may work when they are split.
 
 Half of the parameters hold whole numbers, of which sums and products are exact, and so are values made of these. Only exact values enter operations
 that jump, or of which the gradient does: no rounding may move an element across a jump. Values stay moderate: what may grow is scaled down and
 followed by a sine, since a gradient that has vanished shows nothing.
 
 Every fourth program also has ints and bools; half of these programs have a dimension of which the elements are counted. What it shows of a counted
-dimension is a sum, as there is nothing to compare past the count. Every eighth program is a step of two or three micro-batches.
+dimension is a sum, as there is nothing to compare past the count. Every eighth program is a step of two or three micro-batches. Every fourth has
+norms, biases and losses of classes, whose gradients are sums of rows.
 """
 import argparse
 import math
@@ -55,6 +56,8 @@ class program:
         self.ints, self.bools, self.counted, self.count = {}, {}, None, 0
         self.turns = 1
         self.operations = OPERATIONS
+        if number % 4 == 2:
+            self.operations = OPERATIONS + OF_ROWS
         if number % 4 == 3:
             self.operations = OPERATIONS + EXACT
             if self.r.random() < 0.5:
@@ -124,8 +127,8 @@ class program:
 
     # ---- statements
 
-    def parameter(self, whole_numbers=None):
-        dims = self.r.sample(DIMS, self.r.randint(1, 3))
+    def parameter(self, whole_numbers=None, dims=None):
+        dims = dims or self.r.sample(DIMS, self.r.randint(1, 3))
         n = len(self.parameters) + 1
         name = f"w{n - 1}"
         if whole_numbers or whole_numbers is None and self.r.random() < 0.5:
@@ -583,6 +586,40 @@ class program:
             self.rules.pop(to, None)
         return self.new(f"merge_dims<{d}, {e}, {to}>({x})", dims[:i] + [to] + dims[i + 2 :], x)
 
+    # ---- operations on rows, which have sums of rows as gradients
+
+    def normalised(self):
+        x = self.pick()
+        d = self.pick_dim(x, lambda d: d != self.counted and self.size_of(d) > 2)
+        if d is None:
+            return False
+        of_row = [v for v, have in self.values.items() if have == [d]] or ([self.parameter(dims=[d])] if d in DIMS else [])
+        if not of_row:
+            return False
+        scale, bias = self.r.choice(of_row), self.r.choice(of_row)
+        most = self.most[scale] * math.sqrt(self.size_of(d)) + self.most[bias]
+        if self.r.random() < 0.5:  # with a large epsilon: rows that hardly differ would be all rounding
+            return self.new(f"rms_norm<{d}>({x}, {scale}, 0.5)", self.values[x], x, scale, most=most, exact=False)
+        return self.new(f"layer_norm<{d}>({x}, {scale}, {bias}, 0.5)", self.values[x], x, scale, bias, most=most, exact=False)
+
+    def biased(self):
+        x = self.pick()
+        b = self.among(self.values[x])
+        return self.new(f"bias_gelu({x}, {b})", self.values[x], x, b, most=self.most[x] + self.most[b], exact=False)
+
+    def classified(self):
+        x = self.pick()
+        d = self.pick_dim(x, lambda d: d != self.counted)
+        if d is None or len(self.values[x]) < 2:
+            return False
+        rest = self.beside(x, d)
+        self.ids += 1
+        drawn = f"random_uniform<double, L, {', '.join(rest)}>(m, {{.seed = {100 + self.ids}}}, 0, {self.size_of(d)})"
+        self.lines.append(f"auto const ids{self.ids} = cast<int>(floor({drawn}));")
+        how = self.r.choice(["", "", ", {.label_smoothing = 0.1, .z_loss = 0.01}"])
+        most = (2 * self.most[x] + 3) * (1 if how == "" else 2)
+        return self.new(f"softmax_cross_entropy<{d}>({x}, ids{self.ids}{how})", rest, x, most=most, exact=False)
+
     def again(self):
         x = self.pick()
         if not self.values[x]:
@@ -746,6 +783,7 @@ OPERATIONS = 2 * [
     "ranked", "concat", "by_index", "by_index", "moved", "renamed", "renamed", "reshaped", "reshaped",
 ]
 OPERATIONS += ["again", "custom", "on_shards"]  # which take a compiler several times as long as others
+OF_ROWS = ["normalised", "biased", "classified"] * 12
 EXACT = ["whole_numbers"] * 60
 
 HEAD = """// Random programs, made by tests/fuzz/generate.py.
