@@ -2,7 +2,7 @@
 //
 // `see(z)` allows one rounding, 2^-8 of the value; `see(z, n)` allows besides n times 2^-8 of the largest value, for what is joined or for gradients
 // that go through rounded results.
-// test: processes 1 4 5
+// test: processes 1 4 10
 #include <cmath>
 #include <string>
 #include <vector>
@@ -264,7 +264,7 @@ void check_rounded() {
   switch (boost::mpi::communicator{}.size()) {
     case 1: check_under_layout<P, alone>(); break;
     case 4: check_under_layout<P, mixed>(); break;
-    case 5: check_under_layout<P, fifths>(); break;
+    case 10: check_under_layout<P, sparse_batch>(); break;
     default: break;
   }
 }
