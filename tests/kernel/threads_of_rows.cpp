@@ -104,8 +104,7 @@ TEMPLATE_TEST_CASE("updates, copies and rows with a bias have the same bits on a
     on_all_threads([&] {
       auto weights = w;
       std::vector<T> mean(w.size(), T(0.1)), squares(w.size(), T(0.2)), ones(w.size()), copied(w.size());
-      kernel::transform(n, function::adam_update<T>{T(0.99), T(0.01), T(0.9), T(0.99), T(1e-8), T(1.1)}, weights.data(), mean.data(), squares.data(),
-                        g.data());
+      kernel::transform(n, function::adam_update<T>{0.01, 0.01, 0.9, 0.99, 1e-8, 1.1}, weights.data(), mean.data(), squares.data(), g.data());
       kernel::fill(n, T{1}, ones.data());
       kernel::copy(n, w.data(), copied.data());
       CHECK(copied == w);

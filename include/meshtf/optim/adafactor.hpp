@@ -10,6 +10,7 @@
 
 #include <meshtf/core/function.hpp>
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/running_mean.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/treatment.hpp>
 #include <meshtf/optim/update.hpp>
@@ -35,23 +36,25 @@ struct scaled_square : of_elements<2> {
 /// A running mean of squares that are never 0.
 template<class T>
 struct mean_of_squares : of_elements<4> {
-  T kept, least;
-  constexpr mean_of_squares(T k, T l) : kept(k), least(l) {}
+  running_mean<T> next;
+  T least;
+  constexpr mean_of_squares(double kept, T l) : next(kept), least(l) {}
   template<class V>
   constexpr void operator()(V& mean, V const& square) const {
-    mean = V(kept) * mean + V(1 - kept) * (square + V(least));
+    mean = next(mean, V(square + V(least)));
   }
 };
 
 /// The gradient divided by the root of the running mean of its square.
 template<class T>
 struct into_unit : of_elements<7> {
-  T kept, least;
-  constexpr into_unit(T k, T l) : kept(k), least(l) {}
+  running_mean<T> next;
+  T least;
+  constexpr into_unit(double kept, T l) : next(kept), least(l) {}
   template<class V>
   constexpr void operator()(V& g, V& mean) const {
     using math::sqrt;
-    mean = V(kept) * mean + V(1 - kept) * (g * g + V(least));
+    mean = next(mean, V(g * g + V(least)));
     g    = g / sqrt(mean);
   }
 };
@@ -83,12 +86,12 @@ struct adafactor_length : of_elements<6> {
 /// A step down along a running mean of the directions, of a length that is known only when the step runs.
 template<class T, class By>
 struct step_along_mean : of_elements<5> {
-  T beta;
+  running_mean<T> next;
   By const* by;
-  constexpr step_along_mean(T b1, By const* b) : beta(b1), by(b) {}
+  constexpr step_along_mean(double beta, By const* b) : next(beta), by(b) {}
   template<class V>
   constexpr void operator()(V& w, V& mean, V const& direction) const {
-    mean = V(beta) * mean + V(1 - beta) * V(static_cast<T>(*by)) * direction;
+    mean = next(mean, V(V(static_cast<T>(*by)) * direction));
     w    = w - mean;
   }
 };
@@ -324,16 +327,19 @@ private:
   /// The mean of the squares of `x` over the dimensions that `Out` lacks.
   template<class Out, class T, class L, class... D>
   static constexpr auto mean_square(tensor<T, L, D...> const& x) {
+    using C = computed<T>;
     return detail::finished(detail::reduced<reduction::sum, Out>(
-        function::scaled_square<T>{T{1} / static_cast<T>(x.machine().counted().size_of(without<shape<D...>, Out>{}))}, x));
+        function::scaled_square<C>{C{1} / static_cast<C>(x.machine().counted().size_of(without<shape<D...>, Out>{}))}, x));
   }
 
   template<class T, class L, class... D>
   constexpr void update(parameter<T, L, D...>& w, numbers const& n) {
-    using all       = shape<D...>;
-    using by        = detail::factors<all>;
-    auto& m         = w.machine();
-    auto const kept = static_cast<T>(n.kept), least = static_cast<T>(epsilon1);
+    using C           = computed<T>;
+    using all         = shape<D...>;
+    using by          = detail::factors<all>;
+    auto& m           = w.machine();
+    double const kept = n.kept;
+    auto const least  = static_cast<C>(epsilon1);
     tensor<T, L, D...> g{m, std::move(w.slot().sum)};  // nobody else reads it
     w.zero_gradient();
     if constexpr (by::there_are) {
@@ -341,37 +347,37 @@ private:
         using rows     = tensor_of<T, L, typename by::rows>;
         using columns  = tensor_of<T, L, typename by::columns>;
         auto const add = [&](auto& mean, auto const& square) {
-          m.transform(square.size, function::mean_of_squares<T>{kept, least}, mean.data(), square.data());
+          m.transform(square.size, function::mean_of_squares<C>{kept, least}, mean.data(), square.data());
         };
         rows r{m, array_of<typename by::rows>(0, w)};
         columns c{m, array_of<typename by::columns>(1, w)};
         add(r, mean_square<typename by::rows>(g));
         add(c, mean_square<typename by::columns>(g));
         auto const mean = detail::finished(detail::reduced<reduction::sum, typename by::rest>(
-            function::scaled<T>{T{1} / static_cast<T>(m.counted().size_of(typename by::second_dim{}))}, r));
+            function::scaled<C>{C{1} / static_cast<C>(m.counted().size_of(typename by::second_dim{}))}, r));
         auto const u    = detail::each<T, all>(function::unit_by_factors{}, g, r, mean, c);
         return go_down(w, u, n);
       }
     }
     auto own = g.release();
     detail::become_own_copy(own, m, w.size);
-    m.transform(w.size, function::into_unit<T>{kept, least}, own->data(), array_of<all>(2, w)->data());
+    m.transform(w.size, function::into_unit<C>{kept, least}, own->data(), array_of<all>(2, w)->data());
     go_down(w, tensor<T, L, D...>{m, std::move(own)}, n);
   }
 
   template<class T, class L, class... D>
   constexpr void go_down(parameter<T, L, D...>& w, tensor<T, L, D...> const& u, numbers const& n) {
+    using C             = computed<T>;
     auto& m             = w.machine();
     auto length         = mean_square<shape<>>(static_cast<tensor<T, L, D...> const&>(w));
     auto const u_square = mean_square<shape<>>(u);
     double const own    = n.rate * treated_.of(&*w.handle()).rate;
-    m.transform(1, function::adafactor_length<T>{static_cast<T>(own), static_cast<T>(epsilon2), static_cast<T>(threshold), scaled_by_weights},
+    m.transform(1, function::adafactor_length<C>{static_cast<C>(own), static_cast<C>(epsilon2), static_cast<C>(threshold), scaled_by_weights},
                 length.data(), u_square.data());
     w.handle()->written();
     T const* const by = length.data();
-    if (beta1 > 0)
-      m.transform(w.size, function::step_along_mean<T, T>{static_cast<T>(beta1), by}, w.data(), array_of<shape<D...>>(3, w)->data(), u.data());
-    else m.transform(w.size, function::step_down_by_value<T, T>{T{1}, by}, w.data(), u.data());
+    if (beta1 > 0) m.transform(w.size, function::step_along_mean<C, T>{beta1, by}, w.data(), array_of<shape<D...>>(3, w)->data(), u.data());
+    else m.transform(w.size, function::step_down_by_value<C, T>{C{1}, by}, w.data(), u.data());
   }
 
   // A list for each name, so that a record knows by which dimensions an array is split.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <meshtf/optim/elementwise_steps.hpp>
+#include <meshtf/optim/running_mean.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -16,15 +17,18 @@ namespace function {
 
 template<class T>
 struct adam_update : of_elements<13> {
-  T kept, rate, beta1, beta2, epsilon, correction2;   // kept: the share of a weight that decay leaves
-  constexpr adam_update(T k, T r, T b1, T b2, T e, T c2) : kept(k), rate(r), beta1(b1), beta2(b2), epsilon(e), correction2(c2) {}
+  T decayed, rate;   // decayed: the share of a weight that decay takes; what it leaves is too near 1 to be a float
+  running_mean<T> first, second;
+  T epsilon, correction2;
+  constexpr adam_update(double d, double r, double b1, double b2, double e, double c2)
+      : decayed(static_cast<T>(d)), rate(static_cast<T>(r)), first(b1), second(b2), epsilon(static_cast<T>(e)), correction2(static_cast<T>(c2)) {}
 
   template<class V>
   constexpr void operator()(V& w, V& m, V& v, V const& g) const {
     using math::sqrt;
-    m = V(beta1) * m + V(1 - beta1) * g;
-    v = V(beta2) * v + V(1 - beta2) * g * g;
-    w = V(kept) * w - V(rate) * m / (sqrt(v * V(correction2)) + V(epsilon));
+    m = first(m, g);
+    v = second(v, V(g * g));
+    w = w - (V(decayed) * w + V(rate) * m / (sqrt(v * V(correction2)) + V(epsilon)));
   }
 };
 
@@ -93,14 +97,8 @@ protected:
   constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank, parameter_list<Part...> const& list) {
     with_next_powers([&, this] {
       take_steps(name, at, list, [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-        using C          = computed<T>;
         double const own = rate * w.how.rate;
-        return function::adam_update<C>{static_cast<C>(w.decays(least_rank) ? 1 - own * decay : 1),
-                                        static_cast<C>(bias_correction ? own / (1 - power1_) : own),
-                                        static_cast<C>(beta1),
-                                        static_cast<C>(beta2),
-                                        static_cast<C>(epsilon),
-                                        correction2<C>()};
+        return function::adam_update<computed<T>>{w.decays(least_rank) ? own * decay : 0, own * correction1(), beta1, beta2, epsilon, correction2()};
       });
     });
   }
@@ -120,14 +118,8 @@ protected:
     }
   }
   /// What the means are multiplied by, since they began at 0.
-  template<class C>
-  constexpr C correction1() const {
-    return static_cast<C>(bias_correction ? 1 / (1 - power1_) : 1);
-  }
-  template<class C>
-  constexpr C correction2() const {
-    return static_cast<C>(bias_correction ? 1 / (1 - power2_) : 1);
-  }
+  constexpr double correction1() const { return bias_correction ? 1 / (1 - power1_) : 1; }
+  constexpr double correction2() const { return bias_correction ? 1 / (1 - power2_) : 1; }
 
 private:
   double power1_ = 1;

@@ -9,6 +9,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/optim/buckets.hpp>
 #include <meshtf/optim/global_norm.hpp>
+#include <meshtf/optim/running_mean.hpp>
 #include <meshtf/optim/state.hpp>
 #include <meshtf/optim/trained.hpp>
 #include <meshtf/tensor/parameters.hpp>
@@ -20,11 +21,11 @@ namespace function {
 
 template<class T>
 struct into_average : of_elements<3> {
-  T kept;
-  constexpr explicit into_average(T k) : kept(k) {}
+  running_mean<T> next;
+  constexpr explicit into_average(double kept) : next(kept) {}
   template<class V>
   constexpr void operator()(V& average, V const& w) const {
-    average = V(kept) * average + V(1 - kept) * w;
+    average = next(average, w);
   }
 };
 
@@ -100,9 +101,8 @@ public:
       auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
       if (a == nullptr || std::exchange(a->stepped, 0u) != step_) return;
       detail::buckets sent{w.machine(), 1};
-      sent.show(static_cast<T const*>(w.data()), a->parts, [&](T const* part) {
-        w.machine().transform(a->parts.part(), function::into_average<T>{static_cast<T>(kept)}, a->array->data(), part);
-      });
+      sent.show(static_cast<T const*>(w.data()), a->parts,
+                [&](T const* part) { w.machine().transform(a->parts.part(), function::into_average<computed<T>>{kept}, a->array->data(), part); });
     });
   }
 

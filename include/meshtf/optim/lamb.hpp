@@ -14,14 +14,16 @@ namespace function {
 
 template<class T>
 struct lamb_direction : of_elements<15> {
-  T beta1, beta2, epsilon, correction1, correction2, decay;
-  constexpr lamb_direction(T b1, T b2, T e, T c1, T c2, T d) : beta1(b1), beta2(b2), epsilon(e), correction1(c1), correction2(c2), decay(d) {}
+  running_mean<T> first, second;
+  T epsilon, correction1, correction2, decay;
+  constexpr lamb_direction(double b1, double b2, T e, T c1, T c2, T d)
+      : first(b1), second(b2), epsilon(e), correction1(c1), correction2(c2), decay(d) {}
 
   template<class V>
   constexpr void operator()(V& g, V& m, V& v, V const& w) const {
     using math::sqrt;
-    m = V(beta1) * m + V(1 - beta1) * g;
-    v = V(beta2) * v + V(1 - beta2) * g * g;
+    m = first(m, g);
+    v = second(v, V(g * g));
     g = m * V(correction1) / (sqrt(v * V(correction2)) + V(epsilon)) + V(decay) * w;
   }
 };
@@ -85,8 +87,12 @@ private:
     template<class T, class Machine>
     constexpr auto direction(detail::trained<T, Machine> const& w) const {
       using C = computed<T>;
-      return function::lamb_direction<C>{static_cast<C>(o.beta1),     static_cast<C>(o.beta2),     epsilon<C>(),
-                                         o.template correction1<C>(), o.template correction2<C>(), static_cast<C>(adapts(w) ? o.weight_decay : 0)};
+      return function::lamb_direction<C>{o.beta1,
+                                         o.beta2,
+                                         epsilon<C>(),
+                                         static_cast<C>(o.correction1()),
+                                         static_cast<C>(o.correction2()),
+                                         static_cast<C>(adapts(w) ? o.weight_decay : 0)};
     }
     template<class N>
     constexpr auto ratio(auto const&) const {

@@ -6,6 +6,7 @@
 
 #include <meshtf/core/math.hpp>
 #include <meshtf/optim/elementwise_steps.hpp>
+#include <meshtf/optim/running_mean.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -14,15 +15,16 @@ namespace function {
 
 template<class T>
 struct lion_update : of_elements<9> {
-  T kept, rate, beta1, beta2;   // kept: the share of a weight that decay leaves
-  constexpr lion_update(T k, T r, T b1, T b2) : kept(k), rate(r), beta1(b1), beta2(b2) {}
+  T decayed, rate;   // decayed: the share of a weight that decay takes
+  running_mean<T> interpolated, next;
+  constexpr lion_update(double d, double r, double b1, double b2) : decayed(static_cast<T>(d)), rate(static_cast<T>(r)), interpolated(b1), next(b2) {}
 
   template<class V>
   constexpr void operator()(V& w, V& mean, V const& g) const {
     using math::select;
-    V const c = V(beta1) * mean + V(1 - beta1) * g;
-    w         = V(kept) * w - V(rate) * select(c > V(0), V(1), select(c < V(0), V(-1), c));   // a NaN passes through
-    mean      = V(beta2) * mean + V(1 - beta2) * g;
+    V const c = interpolated(mean, g);
+    w         = w - (V(decayed) * w + V(rate) * select(c > V(0), V(1), select(c < V(0), V(-1), c)));   // a NaN passes through
+    mean      = next(mean, g);
   }
 };
 
@@ -50,10 +52,8 @@ public:
   template<class... Part>
   constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
     take_steps("lion::step", at, list, [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-      using C          = computed<T>;
       double const own = rate * w.how.rate;
-      return function::lion_update<C>{static_cast<C>(w.decays(decayed_rank) ? 1 - own * weight_decay : 1), static_cast<C>(own), static_cast<C>(beta1),
-                                      static_cast<C>(beta2)};
+      return function::lion_update<computed<T>>{w.decays(decayed_rank) ? own * weight_decay : 0, own, beta1, beta2};
     });
   }
   /// Refused with a sentence: a model is not a list.
