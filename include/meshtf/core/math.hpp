@@ -135,6 +135,16 @@ constexpr T reciprocal_sqrt(T const& x) {
   return T(1) / sqrt(x);
 }
 
+/// The gradient of a piece that is constant: 0, but NaN where x is NaN.
+///
+/// What all gradients have in common: where the value of a function is NaN, its gradient is NaN too, whatever dz is. Functions whose slope is computed
+/// from their operand or result have that by themselves; those that choose a slope by comparing say it with this, since every comparison with a NaN
+/// is false.
+template<class V>
+constexpr V zero_or_nan(V const& x) {
+  return select(x == x, V(0), x);
+}
+
 }  // namespace math
 
 }  // namespace v0

@@ -86,9 +86,9 @@ TEST_CASE("functions with steps: integers, and what is true") {
   });
 }
 
-TEST_CASE("maximum and minimum: NaN is kept, and a tie is halved") {
-  auto const greater_part = [](double a, double b) { return a > b ? 1 : a == b ? 0.5 : 0; };
-  auto const less_part    = [](double a, double b) { return a < b ? 1 : a == b ? 0.5 : 0; };
+TEST_CASE("maximum and minimum: NaN is kept, also in the gradients, and a tie is halved") {
+  auto const greater_part = [](double a, double b) { return a > b ? 1 : a == b ? 0.5 : a < b ? 0 : not_a_number; };
+  auto const less_part    = [](double a, double b) { return a < b ? 1 : a == b ? 0.5 : a > b ? 0 : not_a_number; };
   auto const either_nan   = [](double a, double b) { return std::isnan(a) || std::isnan(b); };
   check_pairs([](auto const& x, auto const& y) { return maximum(x, y); },
               [&](double a, double b) { return either_nan(a, b) ? not_a_number : std::max(a, b); }, greater_part, less_part);

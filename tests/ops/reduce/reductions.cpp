@@ -173,9 +173,12 @@ TEST_CASE("of elements with NaNs the first of these is the extreme, also where t
     see(where(is_nan(most), -1, most)), see(at_most), see(where(is_nan(least), -1, least)), see(at_least);
   });
   if (!alone_here()) return;
-  auto const first_of = [](auto const& f) { return of_row(f, {2, not_a_number, 9, not_a_number}).gradient; };
-  CHECK(first_of([](auto const& x) { return max_and_argmax<four>(x).value; }) == std::vector<double>{0, 1, 0, 0});
-  CHECK(first_of([](auto const& x) { return min_and_argmin<four>(x).value; }) == std::vector<double>{0, 1, 0, 0});
+  auto const is_first_of = [](auto const& f) {
+    auto const dx = of_row(f, {2, not_a_number, 9, not_a_number}).gradient;
+    return dx[0] == 0 && std::isnan(dx[1]) && dx[2] == 0 && dx[3] == 0;
+  };
+  CHECK(is_first_of([](auto const& x) { return max_and_argmax<four>(x).value; }));
+  CHECK(is_first_of([](auto const& x) { return min_and_argmin<four>(x).value; }));
   tensor<double, alone, four> x{processes<single>()};
   x.data()[2] = x.data()[3] = not_a_number;
   CHECK(argmax<four>(x).value() == 2);

@@ -1,4 +1,4 @@
-// abs: the absolute value; the gradient at 0 is 0.
+// abs: the absolute value; the gradient at 0 is 0, and at NaN it is NaN.
 #pragma once
 
 #include <meshtf/ops/pointwise/pointwise_function.hpp>
@@ -12,7 +12,7 @@ struct abs_gradient : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
     using math::select;
-    return select(x > V(0), dz, select(x < V(0), -dz, V(0)));
+    return select(x > V(0), dz, select(x < V(0), -dz, x));   // at the end it is 0 or NaN, and so is the gradient
   }
 };
 
@@ -33,7 +33,7 @@ struct abs : of_elements<1> {
 MESHTF_COMPILE_MAP(1, function::abs)
 MESHTF_COMPILE_MAP(2, function::abs_gradient)
 
-/// The absolute value; the gradient at 0 is 0.
+/// The absolute value; the gradient at 0 is 0, and at NaN it is NaN.
 template<detail::NumberOperand X>
 constexpr auto abs(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::abs::used, X>>, "meshtf: abs is not linear: abs(finish(x))");

@@ -34,7 +34,8 @@ struct clamp_gradient : of_elements<2> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
     using math::select;
-    return select(x >= V(low), select(x <= V(high), dz, V(0)), V(0));
+    using math::zero_or_nan;
+    return select(x >= V(low), select(x <= V(high), dz, V(0)), zero_or_nan(x));
   }
 };
 
@@ -44,7 +45,7 @@ MESHTF_COMPILE_MAP_OF(1, function::clamp)
 MESHTF_COMPILE_MAP_OF(2, function::clamp_gradient)
 
 /// `low` where x is less, `high` where x is greater, else x; NaN stays NaN. `low` is at most `high`. The gradient is dz where low <= x <= high, as in
-/// PyTorch, else 0.
+/// PyTorch, NaN where x is NaN, else 0.
 template<detail::NumberOperand X, Number A, Number B>
 constexpr auto clamp(X const& x, A low, B high, std::source_location at = std::source_location::current()) {
   using T = detail::element_in<X>;

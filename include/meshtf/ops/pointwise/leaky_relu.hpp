@@ -33,7 +33,7 @@ struct leaky_relu_gradient : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
     using math::select;
-    return select(x > V(0), dz, V(slope) * dz);
+    return select(x > V(0), dz, select(x == x, V(slope) * dz, x));
   }
 };
 
@@ -42,7 +42,7 @@ struct leaky_relu_gradient : of_elements<1> {
 MESHTF_COMPILE_MAP_OF(1, function::leaky_relu)
 MESHTF_COMPILE_MAP_OF(2, function::leaky_relu_gradient)
 
-/// x where x > 0, else slope * x; the gradient at 0 is `slope`. The slope is 0.01 unless it is given, as in PyTorch and JAX; in Mesh TensorFlow it is
+/// x where x > 0, else slope * x; the gradient at 0 is `slope`, and at NaN it is NaN. The slope is 0.01 unless it is given, as in PyTorch and JAX; in Mesh TensorFlow it is
 /// 0.2. Source: Maas, Hannun, Ng, Rectifier Nonlinearities (2013).
 template<detail::FloatingOperand X, Number N = double>
 constexpr auto leaky_relu(X const& x, N slope = 0.01, std::source_location at = std::source_location::current()) {

@@ -8,12 +8,12 @@ inline namespace v0 {
 
 namespace function {
 
-/// dz where x is greater or less than y; where they are equal, half of it.
+/// dz where x is greater or less than y; where they are equal, half of it; where one is NaN, NaN.
 struct where_greater : of_elements<2> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x, V const& y) const {
     using math::select;
-    return select(x > y, dz, select(x == y, V(0.5) * dz, V(0)));
+    return select(x > y, dz, select(x == y, V(0.5) * dz, select(x < y, V(0), x + y)));
   }
 };
 struct where_less : of_elements<2> {
@@ -58,7 +58,7 @@ MESHTF_COMPILE_MAP_AND_SUM(3, function::where_less)
 
 /// The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. NaN if either is NaN. Nothing is
 /// sent. Gradient: dz goes to the operand that was chosen. Where both are equal each gets half of it, as in PyTorch and JAX, also where the other is a
-/// number; where one is NaN neither gets any. It owes the axes of the dimensions that its operand lacks.
+/// number; where one is NaN, the gradients of both are NaN. It owes the axes of the dimensions that its operand lacks.
 
 /// The smaller of the two.
 template<class X, class Y>

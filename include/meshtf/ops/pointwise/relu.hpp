@@ -1,4 +1,4 @@
-// relu: max(0, x); the gradient at 0 is 0.
+// relu: max(0, x); the gradient at 0 is 0, and at NaN it is NaN.
 #pragma once
 
 #include <meshtf/ops/pointwise/pointwise_function.hpp>
@@ -12,7 +12,7 @@ struct relu_gradient : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& dz, V const& z) const {
     using math::select;
-    return select(z > V(0), dz, V(0));
+    return select(z > V(0), dz, z);   // where it is not greater it is 0 or NaN, and so is the gradient
   }
 };
 
@@ -33,7 +33,7 @@ struct relu : of_elements<1> {
 MESHTF_COMPILE_MAP(1, function::relu)
 MESHTF_COMPILE_MAP(2, function::relu_gradient)
 
-/// max(0, x); the gradient at 0 is 0.
+/// max(0, x); the gradient at 0 is 0, and at NaN it is NaN.
 template<detail::FloatingOperand X>
 constexpr auto relu(X const& x, std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::use_verdict<function::relu::used, X>>, "meshtf: relu is not linear: relu(finish(x))");

@@ -4,6 +4,7 @@
 #include <source_location>
 #include <utility>
 
+#include <meshtf/core/math.hpp>
 #include <meshtf/ops/index/one_hot.hpp>
 #include <meshtf/ops/reduce/value_and_index.hpp>
 #include <meshtf/plan/argmax_plan.hpp>
@@ -20,6 +21,15 @@ struct reversed_order : of_elements<1> {
   constexpr V operator()(V const& x) const {
     if constexpr (std::is_integral_v<V>) return static_cast<V>(~x);
     else return -x;
+  }
+};
+
+/// dz, or NaN where the value is NaN.
+struct nan_of_nan : of_elements<1> {
+  template<class V>
+  constexpr V operator()(V const& dz, V const& value) const {
+    using math::select;
+    return select(value == value, dz, value);
   }
 };
 
@@ -70,9 +80,10 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
   auto value = each<T, row>(f, peak);
   if constexpr (FloatingElement<T>)
     if (wants_gradient(x))
-      record(value, [x = x.without_value(), index = keep(index)](auto const& dz) {
-        auto const here = indices<std::int32_t, L, Along>(dz.machine());
-        contribute(x, each<T, in>(function::where_found{}, dz, index.value(), here));
+      record(value, [x = x.without_value(), value = keep(value), index = keep(index)](auto const& dz) {
+        auto const known = each<T, row>(function::nan_of_nan{}, dz, value.value());
+        auto const here  = indices<std::int32_t, L, Along>(dz.machine());
+        contribute(x, each<T, in>(function::where_found{}, known, index.value(), here));
       });
   return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
 }
@@ -84,8 +95,8 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
 ///     auto const [value, index] = max_and_argmax<vocab>(logits);
 ///
 /// The index is an int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: one
-/// joins the extremes, the other takes the smallest index that has them. Gradient: dz of the value goes to the element at the index, and to no other
-/// that equals it; it sends and owes nothing. The index has none.
+/// joins the extremes, the other takes the smallest index that has them. Gradient: dz of the value, NaN if the value is NaN, goes to the element at the
+/// index, and to no other that equals it; it sends and owes nothing. The index has none.
 
 /// The largest element along `Along` and its index.
 template<Dimension Along, detail::NumberOperand X>

@@ -9,7 +9,7 @@ inline namespace v0 {
 /// The smallest element over `Along...`; over all dimensions if none is named. NaN if one is NaN.
 ///
 /// Where one of them is split, an all-reduce of the result over its axes joins the processes' minima. Gradient: dz goes to every element that equals
-/// the minimum, as in Mesh TensorFlow; it owes nothing.
+/// the minimum, and of a NaN is NaN, as that of `max`; it owes nothing.
 template<Dimension... Along, detail::Operand X>
 constexpr auto min(X const& operand, std::source_location at = std::source_location::current()) {
   using in      = detail::shape_in<X>;

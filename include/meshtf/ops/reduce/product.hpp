@@ -29,8 +29,9 @@ struct product_gradient : of_elements<4> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x, V const& rest, V const& zeros) const {
     using math::select;
+    using math::zero_or_nan;
     V const others = select(x == V(0), zeros - V(1), zeros);
-    return select(others == V(0), dz * select(x == V(0), rest, rest / x), V(0));
+    return select(others == V(0), dz * select(x == V(0), rest, rest / x), zero_or_nan(rest));
   }
 };
 
