@@ -20,6 +20,7 @@ STEPS = 3
 OPTIMIZERS = {
     "plain": dict(min_dim_size_to_factor=2),
     "some": dict(min_dim_size_to_factor=7),
+    "constant": dict(min_dim_size_to_factor=2, decay_rate=0.95),
     "averaged": dict(min_dim_size_to_factor=2, learning_rate=0.03, beta1=0.9, multiply_by_parameter_scale=False, clipping_threshold=0.5),
 }
 

@@ -43,7 +43,7 @@ struct by_hand {
     if (o.beta2 > 0) {  // weights beta2^0, beta2^1, ... of the last square, the one before it and so on, which add up to 1
       double earlier = 0;
       for (int i = 1; i <= t; ++i) earlier += std::pow(o.beta2, i);
-      rho = earlier / (1 + earlier);
+      rho = o.bias_correction ? earlier / (1 + earlier) : o.beta2;
     }
     double const lr  = o.rate < 0 ? std::min(1 / std::sqrt(t + 1), 0.01) * (o.scaled_by_weights ? 1 : 0.05) : o.rate;
     double const by  = o.scaled_by_weights ? lr * std::max(rms(w), o.epsilon2) : lr;
@@ -136,6 +136,11 @@ TEST_CASE("Adafactor steps as its formula does, with and without factors") {
     as_adam.least_factored = least;
     as_adam.beta2          = 0.9;
     check_formula(std::move(as_adam));
+    adafactor constant;
+    constant.least_factored  = least;
+    constant.beta2           = 0.9;
+    constant.bias_correction = false;
+    check_formula(std::move(constant));
   }
 }
 

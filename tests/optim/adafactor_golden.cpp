@@ -59,6 +59,11 @@ template<Layout L>
 void check_all() {
   check<L>("plain", [](adafactor& opt) { opt.least_factored = 2; });
   check<L>("some", [](adafactor& opt) { opt.least_factored = 7; });
+  check<L>("constant", [](adafactor& opt) {
+    opt.least_factored  = 2;
+    opt.beta2           = 0.95;
+    opt.bias_correction = false;
+  });
   check<L>("averaged", [](adafactor& opt) {
     opt.least_factored    = 2;
     opt.rate              = 0.03;

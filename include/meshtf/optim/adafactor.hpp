@@ -168,9 +168,10 @@ public:
   double rate = -1;
   /// Step t keeps 1 - (t + 1)^-decay of the mean squares.
   double decay = 0.8;
-  /// Above 0 (and less than 1), step t keeps beta2 (1 - beta2^t) / (1 - beta2^(t + 1)) instead: the mean squares are those of Adam, corrected for their
-  /// start at 0.
-  double beta2 = 0;
+  /// Above 0 (and less than 1), step t keeps beta2 (1 - beta2^t) / (1 - beta2^(t + 1)) instead: the mean squares are those of Adam, corrected for
+  /// their start at 0. Without `bias_correction` every step keeps beta2, as with a constant `decay_rate` of Mesh TensorFlow.
+  double beta2         = 0;
+  bool bias_correction = true;
   /// Above 0, steps go along a running mean of u, which is kept as a whole array.
   double beta1 = 0;
   /// Added to the squares of gradients.
@@ -304,7 +305,7 @@ private:
   constexpr numbers now() const {
     if (std::is_constant_evaluated()) return {0, 0};  // where nothing has values
     double const usual   = std::fmin(1 / std::sqrt(step_ + 1), 0.01) * (scaled_by_weights ? 1 : 0.05);
-    double const as_adam = beta2 * (1 - std::pow(beta2, step_)) / (1 - std::pow(beta2, step_ + 1));
+    double const as_adam = bias_correction ? beta2 * (1 - std::pow(beta2, step_)) / (1 - std::pow(beta2, step_ + 1)) : beta2;
     return {rate < 0 ? usual : rate, beta2 > 0 ? as_adam : 1 - std::pow(step_ + 1, -decay)};
   }
 
