@@ -39,7 +39,7 @@ std::vector<double> values(W const& w) {
   return {w.data(), w.data() + w.size};
 }
 
-template<Layout L, class Optimizer>
+template<Layout L, class Optimizer, bool Corrected = false>
 void check_goes_on() {
   files::folder const folder;
   auto& m      = processes<typename L::mesh_type>();
@@ -47,6 +47,7 @@ void check_goes_on() {
   model_of<double, L> net{m}, later{m};
   averaged<Optimizer> opt{0.5, 0.02}, next{0.5, 0.02};
   opt.shard_state = next.shard_state = true;
+  opt.start_correction = next.start_correction = Corrected;
   opt.treat(parameters(net.t), {.frozen = true});
   next.treat(parameters(later.t), {.frozen = true});
   auto const train = [&x](auto& of, auto& by) {
@@ -63,7 +64,7 @@ void check_goes_on() {
   CHECK(xt::allclose(to_global(net.c), to_global(later.c), 1e-12, 1e-14));
 }
 
-template<Layout L, bool Sharded>
+template<Layout L, bool Sharded, bool Corrected = false>
 void check_begins_as_loaded() {
   files::folder const folder;
   auto& m      = processes<typename L::mesh_type>();
@@ -73,13 +74,21 @@ void check_begins_as_loaded() {
   save(net.parameters(), plain, {1, 0}, folder / "run");  // nothing was stepped yet: the file has no arrays of the optimizer
   auto const start = to_global(net.w);
   averaged<adamw> opt{0.5, 0.02};
-  opt.shard_state = Sharded;
+  opt.shard_state      = Sharded;
+  opt.start_correction = Corrected;
   backward(net.loss(x));
   opt.step(net.parameters());
   load(net.parameters(), opt, folder / "run");
   CHECK((to_global(net.w) == start));
   opt.exchange(net.parameters());
   CHECK((to_global(net.w) == start));
+  if (!Corrected) return;
+  opt.exchange(net.parameters());   // the correction begins anew: the average after a step is the weights after it
+  backward(net.loss(x));
+  opt.step(net.parameters());
+  auto const after = to_global(net.w);
+  opt.exchange(net.parameters());
+  CHECK((to_global(net.w) == after));
 }
 
 /// What is said by a call that is refused.
@@ -123,6 +132,49 @@ TEST_CASE("the average is that of the weights after each step, and begins as tho
   CHECK(values(w) == trained);
 }
 
+TEST_CASE("with the start corrected, the average is that of the weights after each step alone") {
+  if (boost::mpi::communicator{}.size() != 1) return;
+  auto& m = processes<single>();
+  parameter<double, alone, in, hidden> w{m, normal{1}};
+  auto const x = random_normal<double, alone, in, hidden>(m, {.seed = 3});
+  averaged<adamw> opt{0.75, 0.01};
+  opt.start_correction = true;
+  std::vector<double> sums(static_cast<std::size_t>(w.size));
+  double factors = 0;
+  for (int t = 1; t <= 4; ++t) {
+    backward(sum(square(w) * x));
+    opt.step(parameters(w));
+    factors = 0.75 * factors + 1;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = 0.75 * sums[i] + w.data()[i];
+    auto const trained = values(w);
+    opt.exchange(parameters(w));
+    double worst = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) worst = std::max(worst, std::abs(w.data()[i] - sums[i] / factors));
+    CHECK(worst <= 1e-15);
+    if (t == 1) CHECK(values(w) == trained);
+    opt.exchange(parameters(w));
+  }
+}
+
+TEST_CASE("averages that were saved without a correction go on without one") {
+  files::folder const folder;
+  if (boost::mpi::communicator{}.size() != 1) return;
+  auto& m = processes<single>();
+  parameter<double, alone, in, hidden> w{m, normal{1}}, v{m, zeros{}};
+  averaged<sgd> opt{0.5, 0.1}, next{0.5, 0.1};
+  next.start_correction = true;
+  auto const train      = [](auto& p, auto& by) {
+    backward(sum(square(p)));
+    by.step(parameters(p));
+  };
+  train(w, opt);
+  save(parameters(named("w", w)), opt, {1, 0}, folder / "run");
+  load(parameters(named("w", v)), next, folder / "run");
+  train(w, opt), train(v, next);
+  opt.exchange(parameters(w)), next.exchange(parameters(v));
+  CHECK(values(w) == values(v));
+}
+
 TEST_CASE("averages are the same under every layout, sharded too, and the weights come back") {
   check_program(three_steps<adamw, false>{});
   check_program(three_steps<adamw, true>{});
@@ -130,13 +182,17 @@ TEST_CASE("averages are the same under every layout, sharded too, and the weight
 }
 
 TEST_CASE("averages go on from a checkpoint") {
-  under_each_layout([]<Layout L> { check_goes_on<L, adamw>(); });
+  under_each_layout([]<Layout L> {
+    check_goes_on<L, adamw>();
+    check_goes_on<L, adamw, true>();
+  });
 }
 
 TEST_CASE("an average begins as the weights that a file without averages brings") {
   under_each_layout([]<Layout L> {
     check_begins_as_loaded<L, false>();
     check_begins_as_loaded<L, true>();
+    check_begins_as_loaded<L, false, true>();
   });
 }
 

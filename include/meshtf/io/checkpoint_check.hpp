@@ -30,6 +30,10 @@ namespace detail {
 template<class Optimizer>
 concept HasShapesOfItsOwn = Optimizer::has_shapes_of_its_own;
 
+/// Files of older versions, or of other settings, may lack some of its numbers. These then are 0 if the file holds arrays of the optimizer, else 1.
+template<class Optimizer>
+concept MayLackNumbers = requires(char const* name) { Optimizer::may_lack(name); };
+
 /// What process 0 tells the others about a file: the position, the optimizer's numbers, and which parameters have optimizer arrays in it.
 struct checkpoint_contents {
   training_position position;
@@ -60,6 +64,8 @@ public:
   void optimizer(std::string const& expected) const;
 
   bool holds(std::string const& name) const { return header_.arrays.contains(name); }
+  /// Whether there is any array of an optimizer.
+  bool holds_state() const;
   /// Throws if the array is in the file but is not the expected one.
   void expects(std::string const& name, safetensors_array const& expected);
   /// Throws if an expected array is missing, or if the file holds one that nobody expects; the optimizer's arrays are included if `all`.
@@ -104,6 +110,10 @@ MESHTF_DEFINE double checkpoint_check::number(std::string const& key, double lea
 MESHTF_DEFINE std::string checkpoint_check::text(std::string const& key) const {
   auto const found = header_.metadata.find(key);
   return found == header_.metadata.end() ? "" : found->second;
+}
+
+MESHTF_DEFINE bool checkpoint_check::holds_state() const {
+  return std::any_of(header_.arrays.begin(), header_.arrays.end(), [](auto const& array) { return array.first.starts_with(optimizer_prefix); });
 }
 
 MESHTF_DEFINE void checkpoint_check::format(bool of_training) const {
@@ -198,8 +208,13 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   if (of_training || check.has("step")) contents.position = {check.whole_number("step"), check.whole_number("seed")};
   if (of_training) check.optimizer(Optimizer::kind);
   auto const [least, most] = numbers_of<Optimizer>();
-  Optimizer::for_each_number(
-      opt, [&](char const* name, double) { contents.numbers.push_back(check.number(std::string{optimizer_prefix} + name, least, most)); });
+  Optimizer::for_each_number(opt, [&](char const* name, double) {
+    std::string const key = std::string{optimizer_prefix} + name;
+    bool may_lack         = false;
+    if constexpr (MayLackNumbers<Optimizer>) may_lack = Optimizer::may_lack(name);
+    if (may_lack && !check.has(key)) contents.numbers.push_back(check.holds_state() ? 0 : 1);
+    else contents.numbers.push_back(check.number(key, least, most));
+  });
 
   contents.kept.resize(parameters.parameters);
   parameters.for_each([&](auto const& array) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <source_location>
+#include <string_view>
 #include <utility>
 
 #include <meshtf/core/error.hpp>
@@ -72,11 +73,19 @@ constexpr bool will_step(Optimizer const& opt, Parameter const& w) {
 ///     opt.exchange(parameters(net));                      // to evaluate: the weights are the averages
 ///     opt.exchange(parameters(net));                      // to go on: bit by bit what they were
 ///
-/// Source: Polyak, Juditsky, Acceleration of Stochastic Approximation by Averaging (1992), with weights that fall exponentially.
+/// With `start_correction` the weights before the first step have no share in it: after step t it is the sum of kept^(t - i) w_i over the steps i
+/// from 1 to t, divided by the sum of these factors. So the average after one step is the weights after it, and those of the first 1 / (1 - kept)
+/// steps are nearly plain means. `kept` may change from step to step: `kept = std::min(0.999, (1.0 + t) / (10.0 + t))` before step t is
+/// TensorFlow's ExponentialMovingAverage with `num_updates`.
+///
+/// Source: Polyak, Juditsky, Acceleration of Stochastic Approximation by Averaging (1992), with weights that fall exponentially. The correction is
+/// that of Kingma, Ba, Adam (2015), as `debias` of optax's `ema` has it; PyTorch's `get_ema_multi_avg_fn` has none.
 template<class Optimizer>
 class averaged : public Optimizer {
 public:
   double kept = 0.999;
+  /// Set it before the first step. The correction counts the steps of the optimizer, whichever parameters they step.
+  bool start_correction = false;
 
   constexpr averaged() = default;
   /// What is kept, and the arguments of the optimizer: with one number alone it would not be clear which of the two it is.
@@ -96,13 +105,15 @@ public:
       a.stepped = step_;
     });
     Optimizer::step(list, at);
+    double const before = std::exchange(power_, power_ * kept);
+    double const share  = start_correction && power_ < 1 ? kept * (1 - before) / (1 - power_) : kept;
     averages_.rewind();
-    list.for_each([this]<class T, class L, class... D>(parameter<T, L, D...>& w) {
+    list.for_each([this, share]<class T, class L, class... D>(parameter<T, L, D...>& w) {
       auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
       if (a == nullptr || std::exchange(a->stepped, 0u) != step_) return;
       detail::buckets sent{w.machine(), 1};
       sent.show(static_cast<T const*>(w.data()), a->parts,
-                [&](T const* part) { w.machine().transform(a->parts.part(), function::into_average<computed<T>>{kept}, a->array->data(), part); });
+                [&](T const* part) { w.machine().transform(a->parts.part(), function::into_average<computed<T>>{share}, a->array->data(), part); });
     });
   }
 
@@ -137,6 +148,14 @@ public:
   }
 
   // ---- for checkpoints
+
+  template<class Self, class F>
+  static constexpr void for_each_number(Self& self, F const& f) {
+    Optimizer::for_each_number(self, f);
+    if (self.start_correction) f(power_name, self.power_);
+  }
+  /// Files of averages without a correction lack this number: they go on without one, as if it were 0. If a file has no averages either, it is 1.
+  static constexpr bool may_lack(std::string_view number) { return number == power_name; }
 
   static constexpr auto array_names = [] {
     std::array<char const*, Optimizer::array_names.size() + 1> all{};
@@ -197,7 +216,10 @@ private:
                                                          static_cast<T const*>(w.data()));
   }
 
+  static constexpr char const* power_name = "average_power";
+
   optimizer_states averages_{};
+  double power_      = 1;  // the product of what all steps kept
   unsigned step_     = 0;
   unsigned exchange_ = 0;
   int out_           = 0;  // how many averages are exchanged
