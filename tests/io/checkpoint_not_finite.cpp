@@ -3,31 +3,15 @@
 
 #include <limits>
 
-#include <fcntl.h>
-
 #include "../zoo.hpp"
-#include "folder.hpp"
+#include "said.hpp"
 
 using namespace zoo;
+using files::said;
 
 namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
-
-/// What f() makes this process write on stderr.
-template<class F>
-std::string said(files::folder const& folder, F const& f) {
-  std::string const path = folder / ("said" + std::to_string(boost::mpi::communicator{}.rank()));
-  std::fflush(stderr);
-  int const before = dup(2), file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  dup2(file, 2);
-  f();
-  std::fflush(stderr);
-  dup2(before, 2);
-  close(before);
-  close(file);
-  return files::read(path);
-}
 
 template<Layout L>
 struct net {

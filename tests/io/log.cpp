@@ -21,7 +21,7 @@
 #include <meshtf/tensor/tape.hpp>
 
 #include "../catch.hpp"
-#include "folder.hpp"
+#include "said.hpp"
 
 namespace {
 
@@ -253,6 +253,22 @@ TEST_CASE("what is not finite is counted apart, and numbers that JSON lacks are 
   CHECK((l[0].not_finite == 3 && l[0].count == 3 && l[0].least == 0 && l[0].most == 5 && l[0].sum == 9));
   CHECK(std::isnan(l[1].value));
   CHECK(l[2].text == "a \"quote\"\nand a line");
+}
+
+TEST_CASE("the first loss that is not finite is reported, once for each name, by process 0") {
+  files::folder const here;
+  std::string const folder = here / "log";
+  auto const told          = files::said(here, [&folder] {
+    meshtf::log_to log{folder};
+    log.scalar("loss", 2.5, 1);
+    log.scalar("loss", NAN, 2);
+    log.scalar("loss", NAN, 3);
+    log.scalar("gap", -INFINITY, 3);
+    log.scalar("loss", 1.0, 4);
+  });
+  std::string const rest =
+      " in the log " + folder + ": a step with a loss that is not finite makes the weights so, and later ones are not reported\n";
+  CHECK(told == (is_first() ? "meshtf: 'loss' of step 2 is nan" + rest + "meshtf: 'gap' of step 3 is -inf" + rest : ""));
 }
 
 TEST_CASE("a log that goes on behind a checkpoint has each step once, and its events are whole") {

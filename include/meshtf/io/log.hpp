@@ -102,6 +102,9 @@ private:
 /// taken away, as it will come again, and what is logged of steps that are behind is not written again: so no step is there twice. Steps count from
 /// 1, and never go back.
 ///
+/// The first number of a name that is not finite, such as a loss that is NaN, is reported by process 0 in one line on stderr, with its step. Training
+/// goes on.
+///
 /// If the disk is full or the system refuses otherwise, process 0 says so in one line, nothing more is logged, and the training goes on.
 /// Errors of the constructor, the same on all processes: `unavailable` if the folder or its files can't be written; `usage_error` if a training that
 /// begins finds a log there, or another job writes it; `data_error` if a file there is damaged.

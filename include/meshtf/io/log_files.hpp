@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
@@ -12,13 +13,13 @@
 #include <meshtf/io/file_lock.hpp>
 
 #if MESHTF_DEFINES_RUNTIME
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <system_error>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -83,10 +84,13 @@ private:
   [[noreturn]] void throw_damaged(std::uint64_t at) const;
   std::uint64_t end_of_lines(std::uint64_t behind) const;
   void put(std::string const& event, std::string const& line);
+  /// One line on stderr, once for each name.
+  void say_not_finite(std::string const& name, double x, std::uint64_t step);
 
   std::string folder_;
   growing_file events_, lines_;
   bool full_ = false;
+  std::vector<std::string> not_finite_;  // the names of numbers that were not finite
 };
 
 #if MESHTF_DEFINES_RUNTIME
@@ -153,6 +157,7 @@ MESHTF_DEFINE log_files::log_files(std::string const& folder, std::uint64_t behi
 }
 
 MESHTF_DEFINE void log_files::scalar(std::string const& name, double x, std::uint64_t step) {
+  if (!std::isfinite(x)) say_not_finite(name, x, step);
   double const time = now();
   put(event_record::of(time, step, event_record::scalar(name, x)), line(time, step, name) + "\"value\":" + number(x) + "}\n");
 }
@@ -173,6 +178,17 @@ MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogr
       line(time, step, name) + "\"histogram\":{\"min\":" + number(h.least) + ",\"max\":" + number(h.most) + ",\"count\":" + number(h.number) +
           ",\"not_finite\":" + number(h.not_finite) + ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
           ",\"limits\":" + list(h.limits) + ",\"counts\":" + list(h.counts) + "}}\n");
+}
+
+MESHTF_DEFINE void log_files::say_not_finite(std::string const& name, double x, std::uint64_t step) {
+  if (std::find(not_finite_.begin(), not_finite_.end(), name) != not_finite_.end()) return;
+  not_finite_.push_back(name);
+  char const* value = x > 0 ? "inf" : "-inf";
+  if (std::isnan(x)) value = "nan";
+  std::fputs(("meshtf: '" + name + "' of step " + std::to_string(step) + " is " + value + " in the log " + folder_ +
+              ": a step with a loss that is not finite makes the weights so, and later ones are not reported\n")
+                 .c_str(),
+             stderr);
 }
 
 MESHTF_DEFINE double log_files::now() {
