@@ -287,6 +287,7 @@ void reductions(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
   auto const b = greater(x, 0.5);
+  auto const w = random_uniform<float, L, batch, hidden>(m, {.seed = 9});
 
   //= mtf.reduce_sum(x, reduced_dim=hidden), mtf.reduce_sum(x, output_shape=[batch]) || x.sum(-1) || x.sum(-1)
   auto const total = sum<hidden>(x);
@@ -297,9 +298,14 @@ void reductions(process_mesh<grid>& m) {
   auto const average        = mean<hidden>(x);
   auto const average_of_all = mean(x);
 
+  //= mtf.reduce_sum(x * w) / mtf.reduce_sum(w) ||
+  //= (x * w).sum() / w.sum() ||
+  //= jnp.average(x, weights=w)
+  auto const weighted = weighted_mean(x, w);
+
   //= mtf.reduce_max(x, reduced_dim=hidden), mtf.reduce_min(x, reduced_dim=hidden) ||
-  //= x.amax(-1), x.amin(-1) ||
-  //= x.max(-1), x.min(-1)
+  //= x.amax(-1), x.amin(-1), whose gradient divides dz among equal elements (here each gets all of it) ||
+  //= x.max(-1), x.min(-1), whose gradient divides dz among equal elements (here each gets all of it)
   auto const most = max<hidden>(x), least = min<hidden>(x);
 
   //= || x.var(-1, correction=0), torch.linalg.vector_norm(x, dim=-1), x.prod(-1) ||
@@ -539,7 +545,9 @@ void shapes(process_mesh<grid>& m) {
   auto const taps   = random_uniform<float, L, k_h, k_w, key, model>(m, {.seed = 8});
   auto const in_two = conv<window<height, k_h>, window<width, k_w>, key, model>(image, taps);
 
-  //= mtf.layers.max_pool2d(x, ksize), of whole dimensions || F.max_pool1d(x.mT, 2).mT || nn.max_pool(x, (2,), (2,))
+  //= mtf.layers.max_pool2d(x, ksize), of whole dimensions ||
+  //= F.max_pool1d(x.mT, 2).mT, which gives dz to the first of equal elements (here to each) ||
+  //= nn.max_pool(x, (2,), (2,)), which gives dz to the first of equal elements (here to each)
   struct half : dim<2> {};
   auto const pooled = max_pool<window<length, two, half, stride<2>>>(x);
 

@@ -164,6 +164,8 @@ case("sum", "sequence", lambda x: x.sum(1), lambda x: mtf.reduce_sum(x, reduced_
 case("mean", "sequence", lambda x: x.mean((0, 1)), lambda x: mtf.reduce_mean(x, output_shape=[D["model"]]))
 case("max", "sequence", lambda x: x.amax(1), lambda x: mtf.reduce_max(x, reduced_dim=D["length"]))
 case("min", "x", lambda x: x.amin(1), lambda x: mtf.reduce_min(x, reduced_dim=D["hidden"]))
+case("weighted_mean", "x positive", lambda x, w: (x * w).sum(1) / w.sum(1),
+     lambda x, w: mtf.reduce_sum(x * w, reduced_dim=D["hidden"]) / mtf.reduce_sum(w, reduced_dim=D["hidden"]))
 case("product", "x", lambda x: x.prod(1))
 case("logsumexp", "x", lambda x: x.logsumexp(1), lambda x: mtf.reduce_logsumexp(x, D["hidden"]))
 case("variance", "x", lambda x: x.var(1, correction=0))

@@ -126,9 +126,9 @@ void functions_and_gradients(machine<L>& m) {
   tensor<int, L, key> const ids{m};
   y          = write<width>(y, slice<width, narrow>(w, 1), 3);
   y          = y + scatter<width>(y, ids, gather<width>(w, ids)) + scatter_add<width>(y, ids, gather<width>(w, ids));
-  auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w)) +
-               sum(cumprod<width>(w)) + sum(cumprod<batch>(w)) + sum(sort<width>(w)) + sum(top_k<batch, narrow>(w).value) +
-               sum(avg_pool<window<width, second>>(w)) + sum(nth_element<width, 1>(w).value);
+  auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(weighted_mean<width>(w, w)) + sum(logsumexp<width>(w)) +
+               sum(l2_norm<width>(w)) + sum(product<width>(w)) + sum(cumprod<width>(w)) + sum(cumprod<batch>(w)) + sum(sort<width>(w)) +
+               sum(top_k<batch, narrow>(w).value) + sum(avg_pool<window<width, second>>(w)) + sum(nth_element<width, 1>(w).value);
   backward(total);
   auto const summed = accumulate<2>([&](extent i) { return sum(square(micro_batch<width, second>(w, i))) + sum(logsumexp<width>(w, 0.5)); });
   CHECK(std::isfinite(static_cast<double>(summed.value())));

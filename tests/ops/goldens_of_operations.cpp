@@ -168,6 +168,7 @@ void compare_all(boost::mpi::communicator const& world) {
   compare("rotary", [&](auto const& v) { return rotary<key>(v, ids); }, queries);
 
   compare("min", [](auto const& v) { return min<hidden>(v); }, x);
+  compare("weighted_mean", [](auto const& v, auto const& w) { return weighted_mean<hidden>(v, w); }, x, positive);
   compare("product", [](auto const& v) { return product<hidden>(v); }, x);
   compare("logsumexp", [](auto const& v) { return logsumexp<hidden>(v); }, x);
   compare("variance", [](auto const& v) { return variance<hidden>(v); }, x);

@@ -16,3 +16,4 @@
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/ops/reduce/top_k.hpp>
 #include <meshtf/ops/reduce/variance.hpp>
+#include <meshtf/ops/reduce/weighted_mean.hpp>
