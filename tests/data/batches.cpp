@@ -27,6 +27,7 @@ namespace {
 struct batch  : dim<8>  {};
 struct few    : dim<4>  {};
 struct many   : dim<128> {};
+struct some   : up_to<8> {};
 struct pixels : dim<12> {};
 struct height : dim<3>  {};
 struct width  : dim<4>  {};
@@ -106,6 +107,34 @@ void check_batches_of(Batches make, int n) {
 template<class L, class... Pixel, class Batches>
 void check_like_one_process(Batches make, int n) {
   check_batches_of<L, batch, Pixel...>(make, n);
+}
+
+/// After `seek(step)`, from any place before, whole batches under L go on as after `step` batches of one process.
+template<class L, class Batch>
+void check_seek() {
+  auto const images = numbered();
+  process_mesh<typename L::mesh_type> m{boost::mpi::communicator{}};
+  process_mesh<lone> alone{MPI_COMM_SELF};
+  tensor<float, L, Batch, pixels> x{m};
+  tensor<int, L, Batch> labels{m};
+  tensor<float, single, Batch, pixels> expected{alone};
+  tensor<int, single, Batch> expected_labels{alone};
+  shuffled_batches sought{images, 5};
+  for (int step : {0, 3, 1, 21, 20, 0, 7, 8, 50}) {
+    INFO("after " << step << " batches of " << Batch::size);
+    shuffled_batches reference{images, 5};
+    for (int i = 0; i < step; ++i) reference.next(expected, expected_labels);
+    sought.seek(step);
+    for (int i = 0; i < 4; ++i) {
+      sought.next(x, labels);
+      reference.next(expected, expected_labels);
+      REQUIRE(sought.epoch() == reference.epoch());
+      auto const whole        = to_global(x);
+      auto const whole_labels = to_global(labels);
+      REQUIRE(std::equal(whole.begin(), whole.end(), expected.data()));
+      REQUIRE(std::equal(whole_labels.begin(), whole_labels.end(), expected_labels.data()));
+    }
+  }
 }
 
 /// 10,000 images, of each of which one pixel tells its class, and of every seventh the wrong one.
@@ -242,6 +271,42 @@ TEST_CASE("10,000 images are evaluated in batches of 128 under any layout", "[1]
   auto const right  = boost::mpi::communicator{}.size() == 3 ? told_rightly<image_thirds>(images, batches) : told_rightly<single>(images, batches);
   CHECK(right == 10000 - 1429);   // every seventh, from the first on; the 112 that fill up the last batch count as wrong
   CHECK(batches == 79);
+}
+
+TEST_CASE("a training goes on at any step without the batches before it", "[1][3][4]") {
+  switch (boost::mpi::communicator{}.size()) {
+    case 1:
+      check_seek<single, batch>();
+      check_seek<single, many>();  // several epochs a batch
+      break;
+    case 3:
+      check_seek<image_thirds, batch>();
+      check_seek<image_thirds, many>();
+      break;
+    default: check_seek<by_pixel, batch>(); check_seek<mixed, batch>();
+  }
+}
+
+TEST_CASE("a step is sought in steps of the batch that comes next, and from 0 on") {
+  auto const images = numbered();
+  process_mesh<lone> m{MPI_COMM_SELF};
+  tensor<float, single, some, pixels> x{m};
+  tensor<int, single, some> labels{m};
+  shuffled_batches batches{images, 1};
+  counted<some> const three{m, 3};
+  batches.next(x, labels);
+  batches.seek(9);
+  batches.next(x, labels);
+  auto const order = order_of(images, 1, 30);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(x.data()[i * 12] == static_cast<float>(order[27 + i] * 12));
+  CHECK(batches.epoch() == 2);
+  std::string text;
+  try {
+    batches.seek(-1);
+  } catch (software_error const& e) {
+    text = e.what();
+  }
+  CHECK(text == "expected a step from 0 on, got -1: steps are counted from the start of the training");
 }
 
 TEST_CASE("images of another size than the program's are refused") {

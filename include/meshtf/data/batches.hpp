@@ -67,6 +67,10 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
 /// Batches without end. In each epoch every image comes once, in an order that depends only on the seed and the number of the epoch; a batch that
 /// reaches beyond the end of an epoch continues with the next one. The whole batches are the same under every layout: nothing is sent.
 ///
+///     meshtf::shuffled_batches batches{images, position.seed};
+///     batches.seek(position.step);   // of a checkpoint: goes on with the next batch of that training
+///     for (...) { batches.next(x, labels); ... }
+///
 /// The images must outlive it.
 class shuffled_batches {
 public:
@@ -75,6 +79,7 @@ public:
   /// Fills this process's part of the next batch. Only the first call allocates.
   template<class T, class L, class Batch, class... Pixel>
   void next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
+    start_at_step(x.machine().counted().template of<Batch>());
     choose(x.machine().counted().template of<Batch>());
     detail::take_part(images_, chosen_, x, labels);
   }
@@ -82,7 +87,13 @@ public:
   /// The epoch of the image that came last, counted from 1.
   extent epoch() const { return epoch_; }
 
+  /// The next batch is number `step`, counted from 0, as if so many batches of its size had come before it. It costs at most one shuffle
+  /// of the image numbers. Errors: `software_error` if `step` is negative.
+  void seek(extent step);
+
 private:
+  /// Goes to the first image of the step that `seek` has set, for batches of n images.
+  void start_at_step(extent n);
   /// The shuffle of Fisher and Yates. Initialisers draw from Philox's stream 0 of a seed, so epochs use the streams from 1.
   void start_epoch();
   /// The next n images.
@@ -92,8 +103,9 @@ private:
   std::uint64_t seed_;
   std::vector<std::int32_t> order_;
   std::vector<std::int32_t> chosen_;
-  std::size_t at_ = 0;
-  extent epoch_   = 0;
+  std::size_t at_     = 0;
+  extent epoch_       = 0;
+  extent sought_step_ = -1;  // set by `seek`, until the next batch says how many images a step has
 };
 
 /// All images once, in their order. The last batch is padded with images of pixels 0 and label -1, which is no
@@ -153,6 +165,25 @@ MESHTF_DEFINE void shuffled_batches::start_epoch() {
     std::swap(order_[left - 1], order_[static_cast<std::size_t>(pick)]);
   }
   at_ = 0;
+}
+
+MESHTF_DEFINE void shuffled_batches::seek(extent step) {
+  if (step < 0) throw software_error("expected a step from 0 on, got " + std::to_string(step) + ": steps are counted from the start of the training");
+  sought_step_ = step;
+}
+
+MESHTF_DEFINE void shuffled_batches::start_at_step(extent n) {
+  if (sought_step_ < 0) return;
+  extent const step = std::exchange(sought_step_, -1);
+  // step * n images came before; `images` steps are n epochs, so the remaining product is small
+  extent const images = images_.count;
+  extent const rest   = step % images * n;
+  extent const epochs = step / images * n + rest / images;
+  if (epoch_ != epochs + 1) {
+    epoch_ = epochs;
+    start_epoch();
+  }
+  at_ = static_cast<std::size_t>(rest % images);
 }
 
 MESHTF_DEFINE void shuffled_batches::choose(extent n) {
