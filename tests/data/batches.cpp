@@ -309,6 +309,19 @@ TEST_CASE("a step is sought in steps of the batch that comes next, and from 0 on
   CHECK(text == "expected a step from 0 on, got -1: steps are counted from the start of the training");
 }
 
+TEST_CASE("a few counted images written to a parameter leave it complete") {
+  auto const images = numbered();
+  process_mesh<lone> m{MPI_COMM_SELF};
+  parameter<float, single, some, pixels> x{m, constant{-1}};
+  tensor<int, single, some> labels{m};
+  shuffled_batches batches{images};
+  {
+    counted<some> const three{m, 3};
+    batches.next(x, labels);
+  }
+  CHECK(std::count(x.data(), x.data() + x.size, -1.0F) == 5 * 12);
+}
+
 TEST_CASE("images of another size than the program's are refused") {
   auto images   = numbered();
   images.pixels = 6;

@@ -44,13 +44,13 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
   auto const from     = first_indices(rows, labels.machine().place())[0];
   extent const held   = held_extents(rows, labels.machine().place(), labels.machine().counted())[0];
 
-  x.handle()->written(), x.handle()->count_again();
-  labels.handle()->written(), labels.handle()->count_again();
+  T* const all_pixels         = x.data_to_write();
+  std::int32_t* const classes = labels.data_to_write();
   for (extent row = 0; row < held; ++row) {
-    T* const pixels = x.data() + row * n;
+    T* const pixels = all_pixels + row * n;
     if (from + row >= static_cast<extent>(chosen.size())) {
       std::fill_n(pixels, n, T{});
-      labels.data()[row] = -1;
+      classes[row] = -1;
       continue;
     }
     auto const which                = static_cast<std::size_t>(chosen[static_cast<std::size_t>(from + row)]);
@@ -58,7 +58,7 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
     for_each_run(image, first, [&](extent local, extent whole, extent length) {
       for (extent k = 0; k < length; ++k) pixels[local + k] = static_cast<T>(images.value[bytes[whole + k]]);
     });
-    labels.data()[row] = images.labels[which];
+    classes[row] = images.labels[which];
   }
 }
 

@@ -43,14 +43,14 @@ public:
     auto const [rows, length] = held_extents(dims, ids.machine().place(), ids.machine().counted());
     philox const random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step_)};
 
-    ids.handle()->written(), ids.handle()->count_again();
-    targets.handle()->written(), targets.handle()->count_again();
+    std::int32_t* const id     = ids.data_to_write();
+    std::int32_t* const target = targets.data_to_write();
     for (extent row = 0; row < rows; ++row) {
       auto const start  = static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
       char const* bytes = text_.bytes.data() + std::min(start, starts - 1) + first[1];
       for (extent at = row * dims[1].room(), k = at; k < at + length; ++k) {
-        ids.data()[k]     = byte_tokenizer::id_of(*bytes++);
-        targets.data()[k] = byte_tokenizer::id_of(*bytes);
+        id[k]     = byte_tokenizer::id_of(*bytes++);
+        target[k] = byte_tokenizer::id_of(*bytes);
       }
     }
     ++step_;
@@ -94,20 +94,20 @@ public:
     constexpr auto dims = placed_dims<L, shape<Batch, Length>>;
     auto const& now     = ids.machine().counted();
 
-    ids.handle()->written(), ids.handle()->count_again();
-    targets.handle()->written(), targets.handle()->count_again();
-    weights.handle()->written(), weights.handle()->count_again();
+    std::int32_t* const id     = ids.data_to_write();
+    std::int32_t* const target = targets.data_to_write();
+    T* const weight            = weights.data_to_write();
     for_each_run(dims, ids.machine().place(), now, [&](extent local, extent whole, extent n) {
       extent const from = at_ + whole;  // windows of a batch follow one another, so an index in the batch is also an index in the text
       extent const real = std::clamp<extent>(count() - from, 0, n);
       for (extent k = 0; k < real; ++k) {
-        ids.data()[local + k]     = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k)]);
-        targets.data()[local + k] = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k + 1)]);
+        id[local + k]     = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k)]);
+        target[local + k] = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k + 1)]);
       }
-      std::fill_n(ids.data() + local + real, n - real, 0);
-      std::fill_n(targets.data() + local + real, n - real, 0);
-      std::fill_n(weights.data() + local, real, T{1});
-      std::fill_n(weights.data() + local + real, n - real, T{0});
+      std::fill_n(id + local + real, n - real, 0);
+      std::fill_n(target + local + real, n - real, 0);
+      std::fill_n(weight + local, real, T{1});
+      std::fill_n(weight + local + real, n - real, T{0});
     });
     at_ += now.size_of(shape<Batch, Length>{});
     return true;

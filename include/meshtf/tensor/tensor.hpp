@@ -149,13 +149,8 @@ public:
   /// of another type, whose elements do not lie in one piece. `data()` points to all `size` elements of the storage, padding included.
   constexpr auto local() {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
-    if constexpr (detail::holds_values<L>) {
-      this->handle()->written();
-      if (!this->gradient_stays_open()) this->handle()->count_again();  // a parameter always has all elements
-      return view_of(this->machine(), this->data());
-    } else {
-      return detail::rejected{};
-    }
+    if constexpr (detail::holds_values<L>) return view_of(this->machine(), data_to_write());
+    else return detail::rejected{};
   }
   constexpr auto local() const {
     static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
@@ -174,6 +169,12 @@ public:
   // ---- for operations
 
   constexpr tensor(machine_type& m, handle_type value, slot_type slot = {}) : base(m, std::move(value), std::move(slot)) {}
+  /// The elements of this process, for a caller that writes as many as are counted now. The backward pass detects the write.
+  constexpr T* data_to_write() {
+    this->handle()->written();
+    if (!this->gradient_stays_open()) this->handle()->count_again();  // a parameter always has all elements
+    return this->data();
+  }
   /// A tensor whose elements have no particular value.
   static constexpr tensor uninitialised(machine_type& m) { return tensor{m, handle_type::make(m, m, size)}; }
 
