@@ -1,6 +1,8 @@
 // stack and unstack, under every layout.
 // test: program ops2
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "../../zoo.hpp"
 
@@ -65,4 +67,47 @@ TEST_CASE("open sums are stacked and unstacked open") {
     backward(loss);
     see(finish(gradient(w)));
   });
+}
+
+TEST_CASE("a stack of a vector that a loop has made") {
+  check_operation<shape<batch, hidden>, shape<batch, hidden>>([](auto const& x, auto const& y) {
+    std::vector states{x};
+    while (states.size() < three::size) states.push_back(states.back() * y);
+    return std::tuple{stack<three>(states), stack<three, 2>(states), stack<two, 1>(std::vector{y, x})};
+  });
+  check_operation_in_float<shape<batch>>([](auto const& x) { return stack<two>(std::vector{x, tanh(x)}); });
+  check_operation<shape<length>, shape<length>>([](auto const& x, auto const& y) {  // `left` is split: each process keeps its part
+    return stack<left>(std::vector{x, y, tanh(x), x * y, y, x, y, x});
+  });
+}
+
+TEST_CASE("a vector of parameters, and one of open sums") {
+  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+    std::vector<parameter<double, L, batch, in>> weights;
+    for (unsigned seed = 1; seed <= 2; ++seed) weights.emplace_back(m, normal{seed});
+    auto const x = random_normal<double, L, batch>(m, {.seed = 3});
+    auto const s = partial_einsum<in>(x, weights[0]), t = partial_einsum<in>(x, weights[1]);
+    auto const sums = finish(stack<two>(std::vector{s, 2.0 * t}));
+    auto const z    = stack<two>(weights);
+    see(sums), see(z);
+    auto const of_weights = sum(z * z);  // apart: g++ computes operands in another order in a dry run
+    auto const of_sums    = sum(sums * sums);
+    backward(of_weights + of_sums);
+    for (auto& w : weights) see(finish(gradient(w)));
+  });
+}
+
+TEST_CASE("a vector of another number of tensors is refused") {
+  auto& m = processes<single>();
+  tensor<double, alone, batch> const x{m};
+  auto const refusal = [&](std::size_t n) {
+    try {
+      auto const z = stack<three>(std::vector(n, x));
+    } catch (software_error const& e) {
+      return std::string{e.what()};
+    }
+    return std::string{};
+  };
+  CHECK(refusal(2).starts_with("expected stack<three> to get 3 tensors, one for each element of three, got a vector of 2: stack as many"));
+  CHECK(refusal(0).find("got a vector of 0") != std::string::npos);
 }

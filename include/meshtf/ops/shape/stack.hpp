@@ -3,8 +3,14 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
+#include <source_location>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include <meshtf/core/error.hpp>
 #include <meshtf/ops/shape/slice.hpp>
 #include <meshtf/plan/stack_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
@@ -61,6 +67,55 @@ constexpr auto stacked_and_split(X const& first, Rest const&... rest) {
   else return own_part<New>(stacked<whole_part<New>, At>(first, rest...));
 }
 
+/// The same of a list: the loop runs at run time, so a long one costs the compiler no more than a short one.
+template<class New, int At, Tensor X>
+constexpr auto stacked_list(std::vector<X> const& all) {
+  using T      = typename X::element_type;
+  using L      = typename X::layout_type;
+  using plan   = stack_plan<wet<L>, typename X::shape_type, New, At, int{New::size}>;
+  auto& m      = all.front().machine();
+  auto z       = tensor_of<T, L, typename plan::result>::uninitialised(m);
+  bool wants   = false;  // a gradient
+  bool is_open = true;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    X const& one = all[i];
+    wants        = wants_gradient(all.front(), one) || wants;
+    is_open      = is_open && (!one.needs_gradient() || one.gradient_stays_open());
+    m.run(task::put_part<T>{static_cast<extent>(i)}, plan::place, z.data(), one.data());
+  }
+  if (!wants) return z;
+  std::vector<X> to;
+  to.reserve(all.size());
+  for (X const& one : all) to.push_back(one.without_value());
+  record<incoming::open_if_open>(
+      z,
+      [to = std::move(to)](auto const& dz, axis_set owed) {
+        for (std::size_t i = 0; i < to.size(); ++i) {
+          if (!to[i].needs_gradient()) continue;
+          auto dx = X::uninitialised(dz.machine());
+          dz.machine().run(task::take_part<T>{static_cast<extent>(i)}, plan::place, dz.data(), dx.data());
+          contribute(to[i], dx, owed);
+        }
+      },
+      is_open);
+  return z;
+}
+
+template<class New, int At, Tensor X>
+constexpr auto stacked_and_split(std::vector<X> const& all) {
+  if constexpr (stays_whole<wet<typename X::layout_type>, New>) return stacked_list<New, At>(all);
+  else return own_part<New>(stacked_list<whole_part<New>, At>(all));
+}
+
+/// Errors: `software_error` unless a list has one tensor for each element of the new dimension.
+template<class New>
+constexpr void expect_one_for_each(std::size_t given) {
+  if (given != static_cast<std::size_t>(New::size))
+    throw software_error("expected stack<" + std::string{name_of<New>()} + "> to get " + std::to_string(New::size) +
+                         " tensors, one for each element of " + std::string{name_of<New>()} + ", got a vector of " + std::to_string(given) +
+                         ": stack as many, or along a dimension of that size");
+}
+
 template<class First, class Given>
 using stacks_with = std::conditional_t<std::is_same_v<First, Given>, legal, stacked_dims_differ<First, Given>>;
 
@@ -101,6 +156,36 @@ constexpr auto stack(First const& first, Rest const&... rest) {
 template<Dimension New, int At = 0, detail::Operand X, std::size_t N>
 constexpr auto stack(std::array<X, N> const& x) {
   return std::apply([](auto const&... one) { return stack<New, At>(one...); }, x);
+}
+
+/// The same of a vector, for operands that a loop has made: one for each element of `New`, all of one type.
+///
+///     std::vector<tensor<float, L, batch, model>> states;
+///     for (...) states.push_back(cell(x, states.back()));
+///     auto const all = stack<length, 1>(states);           // -> [batch, length, model]
+///
+/// Errors: `software_error` if the vector has not as many operands as `New` has elements.
+template<Dimension New, int At = 0, detail::Operand X>
+constexpr auto stack(std::vector<X> const& x, std::source_location at = std::source_location::current()) {
+  using verdict = stack_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, New, At, int{New::size}>;
+  using apart   = detail::open_verdict<detail::layout_in<X>, shape<New>, detail::axes_owed_by<X>>;
+  static_assert(accepted<apart>, "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
+  if constexpr (!accepted<first_objection<apart, verdict>>) {
+    return detail::rejected{};
+  } else {
+    detail::expect_one_for_each<New>(x.size());
+    detail::entered(x.front()).machine().enter("stack", at);
+    axis_set owed = 0;
+    for (X const& one : x) owed |= detail::owed_by(one);
+    std::vector<detail::tensor_in<X>> all;
+    all.reserve(x.size());
+    for (X const& one : x) {
+      detail::keep_whole_if_open<New>(one);
+      all.push_back(detail::joined_by(one, owed));
+    }
+    return detail::result_of<axes<>, X>(detail::stacked_and_split<New, At>(all), owed);
+  }
 }
 
 }  // namespace v0
