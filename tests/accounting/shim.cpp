@@ -22,18 +22,15 @@ struct whole : meshtf::layout<square_grid> {};
 struct every_kind {
   template<meshtf::Layout L, class Machine>
   constexpr void operator()(Machine& m) const {
-    using by_column_too = std::conditional_t<meshtf::is_dry<L>, meshtf::dry<by_column>, by_column>;
-    using by_row_too    = std::conditional_t<meshtf::is_dry<L>, meshtf::dry<by_row>, by_row>;
-    using turned_too    = std::conditional_t<meshtf::is_dry<L>, meshtf::dry<turned>, turned>;
-    using whole_too     = std::conditional_t<meshtf::is_dry<L>, meshtf::dry<whole>, whole>;
+    using by_column_too = meshtf::layout_beside<L, by_column>;
     meshtf::tensor<double, by_column_too, batch, hidden> const x{m};
     meshtf::tensor<double, by_column_too, hidden, inner> const y{m};
     auto const total = sum<hidden>(x);                             // all-reduce
-    auto const all   = meshtf::reshard<whole_too>(x);              // all-gather
-    auto const other = meshtf::reshard<by_row_too>(x);             // all-to-all
-    auto const again = meshtf::reshard<turned_too>(x);             // permute
+    auto const all   = meshtf::reshard<whole>(x);              // all-gather
+    auto const other = meshtf::reshard<by_row>(x);             // all-to-all
+    auto const again = meshtf::reshard<turned>(x);             // permute
     auto const open  = meshtf::partial_einsum<batch, inner>(x, y);
-    auto const part  = meshtf::reshard<by_row_too>(open);          // reduce-scatter
+    auto const part  = meshtf::reshard<by_row>(open);          // reduce-scatter
   }
 };
 

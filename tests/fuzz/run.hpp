@@ -36,7 +36,7 @@ struct grid<A, B, C> : mesh<first<A>, second<B>, third<C>> {};
 template<Layout L, Layout Cut, Layout Whole>
 using chosen = std::conditional_t<std::is_same_v<typename L::mesh_type, typename Whole::mesh_type>, Whole, Cut>;
 template<Layout L, Layout Cut, Layout Whole>
-using like = std::conditional_t<is_dry<L>, dry<chosen<L, Cut, Whole>>, chosen<L, Cut, Whole>>;
+using like = layout_beside<L, chosen<L, Cut, Whole>>;
 
 // ---- functions of shards, for `slicewise`
 

@@ -157,6 +157,13 @@ struct axes_lookup : std::type_identity<typename decltype(find_axes<L, D>())::ty
 template<class L>
 using wet = typename detail::rules_of<L>::type;
 
+/// The layout `Other` for tensors that a program under `L` makes: `Other` itself, or `dry<Other>` if `L` is dry, as it is in a dry run. Both have
+/// one mesh. (`reshard<Other>(x)` does so by itself.)
+///
+///     tensor<float, layout_beside<L, by_length>, batch, length> mask{m};   // in a program whose other tensors are under `L`
+template<Layout L, Layout Other>
+using layout_beside = std::conditional_t<is_dry<L>, dry<wet<Other>>, wet<Other>>;
+
 /// The axes over which `L` splits `D`, outermost first.
 template<class L, class D>
 using axes_of = typename detail::axes_lookup<wet<L>, D>::type;

@@ -11,10 +11,6 @@ inline namespace v0 {
 
 namespace detail {
 
-/// `L2`, dry if `L` is dry.
-template<class L, class L2>
-using dry_as = std::conditional_t<is_dry<L>, dry<wet<L2>>, wet<L2>>;
-
 /// The axes that an open sum over `Over` may owe.
 template<class L, class Over>
 inline constexpr axis_set may_owe = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
@@ -56,7 +52,7 @@ constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = st
     return detail::reshard_undecided<L2>(x);
   } else {
     using plan    = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
-    using result  = tensor<T, detail::dry_as<L, L2>, D...>;
+    using result  = tensor<T, layout_beside<L, L2>, D...>;
     using verdict = typename plan::verdict;
     static_assert(accepted<verdict>, "meshtf: reshard can't bring this tensor to that layout");
     if constexpr (!accepted<verdict>) {
@@ -78,7 +74,7 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_l
   } else {
     constexpr axis_set over = detail::may_owe<L, Over>;
     using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;  // for what owes nothing, as a gradient may
-    using result            = tensor<T, detail::dry_as<L, L2>, D...>;
+    using result            = tensor<T, layout_beside<L, L2>, D...>;
     using verdict           = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict, typename plan::verdict>;
     static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");
     if constexpr (!accepted<verdict>) {
