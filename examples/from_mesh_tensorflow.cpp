@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <source_location>
+#include <vector>
 
 #include <meshtf/meshtf.hpp>
 #include <meshtf/search/search.hpp>
@@ -518,6 +519,9 @@ void shapes(process_mesh<grid>& m) {
   auto const both    = stack<two>(x, x);
   auto const singles = unstack<two>(both);
 
+  //= mtf.stack(steps, "two") || torch.stack(steps) || jnp.stack(steps)
+  auto const of_list = stack<two>(std::vector{x, x});
+
   //= mtf.shift(x, 1, length, wrap=False) || F.pad(x, (0, 0, 1, 0))[:, :-1] || jnp.pad(x, ((0, 0), (1, 0), (0, 0)))[:, :-1]
   auto const later = shift<length>(x, 1);
 
@@ -787,6 +791,12 @@ void micro_batches(process_mesh<grid>& m) {
 
   //= MtfRestoreHook, which copies masters to slices || net.load_state_dict(torch.load(path)) || orbax.checkpoint
   step = load(parameters(t.net), t.opt, "folder").step;
+
+  //= || print(*net.state_dict(), sep="\n") || jax.tree.map(jnp.shape, parameters)
+  print_names(t.net);
+
+  //= || net.load_state_dict({names.get(k, k): v for k, v in load_file("theirs.safetensors").items()}) ||
+  load(parameters(t.net), "theirs.safetensors", {{"fc1.weight", "hidden.weight"}});
 
   //= mtf.scalar_summary("loss", loss) || SummaryWriter().add_scalar("loss", loss, step) || a SummaryWriter
   log.scalar("loss", t.step(), step);

@@ -11,5 +11,6 @@
 #include <meshtf/io/global.hpp>
 #include <meshtf/io/log.hpp>
 #include <meshtf/io/print.hpp>
+#include <meshtf/io/print_names.hpp>
 #include <meshtf/kernel/xtensor_view.hpp>
 #include <meshtf/training.hpp>

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <type_traits>
 
 #include <meshtf/io/checkpoint_loading.hpp>
 #include <meshtf/io/checkpoint_saving.hpp>
@@ -44,7 +46,14 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
 
 template<class List, class Optimizer>
 training_position load_from(List const& list, Optimizer& opt, std::string const& path) {
-  if constexpr (can_be_kept<List, Optimizer>()) return read_checkpoint(list, opt, path);
+  if constexpr (can_be_kept<List, Optimizer>()) return read_checkpoint(list, opt, path, not_renamed{});
+  else return {};
+}
+
+template<class List, class Rename>
+training_position load_renamed(List const& list, std::string const& path, Rename const& rename) {
+  no_optimizer none;
+  if constexpr (can_be_kept<List, no_optimizer>()) return read_checkpoint(list, none, path, rename);
   else return {};
 }
 
@@ -60,6 +69,11 @@ training_position save_to(Arguments const&...) {
 
 template<class... Arguments>
 training_position load_from(Arguments const&... arguments) {
+  return save_to(arguments...);
+}
+
+template<class... Arguments>
+training_position load_renamed(Arguments const&... arguments) {
   return save_to(arguments...);
 }
 
@@ -118,7 +132,7 @@ void save(parameter_list<First, Rest...> const& list, std::string const& path) {
 /// All names, shapes and element types, and the checksum of the file, are checked before anything is changed. Without zlib no checksum is written or
 /// compared: a damaged header is found, damaged elements are not.
 /// Errors, the same on all processes: `no_input` if there is no checkpoint or it can't be read; `data_error` if the file is damaged, of another kind,
-/// or from another model. The newest checkpoint is never skipped silently: to continue from the one before it, delete it.
+/// or from another model: the message names all arrays that are missing, unexpected, or of another shape or element type. The newest checkpoint is never skipped silently: to continue from the one before it, delete it.
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);
@@ -130,6 +144,28 @@ template<class First, class... Rest>
 training_position load(parameter_list<First, Rest...> const& list, std::string const& path) {
   detail::no_optimizer none;
   return detail::load_from(list, none, path);
+}
+
+/// Loads parameters from a file of another program, whose arrays have other names: `renamed` has the names there and here. An array that it
+/// doesn't mention keeps its name, and one that it gives the name "" is left out.
+///
+///     meshtf::load(parameters(net), "theirs.safetensors", {{"fc1.weight", "hidden.weight"}, {"fc1.num_batches_tracked", ""}});
+///
+/// Shapes must be those of the parameters: `docs/from_pytorch_and_jax.md` says, for each layer, PyTorch's names and what is transposed.
+/// Errors: as those of `load(parameters, path)`; `data_error` too if the file lacks a name of `renamed`, or if two arrays get one name.
+template<class First, class... Rest>
+training_position load(parameter_list<First, Rest...> const& list, std::string const& path, std::map<std::string, std::string> const& renamed) {
+  return detail::load_renamed(list, path, [&renamed](auto& file) { rename_arrays(file, renamed); });
+}
+
+/// The same where names follow a rule: the array `name` in the file is `new_name(name)` here. Only process 0 calls it.
+///
+///     meshtf::load(parameters(net), path, [](std::string const& name) { return name.starts_with("model.") ? name.substr(6) : std::string{}; });
+template<class First, class... Rest, class Rename>
+  requires std::is_invocable_r_v<std::string, Rename const&, std::string const&>
+training_position load(parameter_list<First, Rest...> const& list, std::string const& path, Rename const& new_name) {
+  return detail::load_renamed(
+      list, path, [&new_name](auto& file) { file.rename_arrays([&new_name](std::string const& name) { return std::string{new_name(name)}; }); });
 }
 
 }  // namespace v0

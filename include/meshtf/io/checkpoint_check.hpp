@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #if MESHTF_DEFINES_RUNTIME
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #endif
 
 #if MESHTF_WITH_JANSSON
@@ -66,9 +68,10 @@ public:
   bool holds(std::string const& name) const { return header_.arrays.contains(name); }
   /// Whether there is any array of an optimizer.
   bool holds_state() const;
-  /// Throws if the array is in the file but is not the expected one.
+  /// Notes that this array is to be loaded, and whether the file has it so.
   void expects(std::string const& name, safetensors_array const& expected);
-  /// Throws if an expected array is missing, or if the file holds one that nobody expects; the optimizer's arrays are included if `all`.
+  /// Throws if the file lacks arrays, has them of other shapes or types, or holds some that nobody expects, the optimizer's included if `all`.
+  /// One message names all of them.
   void finish(bool all);
 
   static constexpr char const* other = "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
@@ -79,11 +82,26 @@ private:
   /// PyTorch keeps the weight of a linear layer as outputs x inputs, and other programs choose other orders.
   static std::string remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected);
 
+  struct named_array {
+    std::string name;
+    safetensors_array array;
+  };
+  /// "'w', F32 [6, 16]; 'b', F32 [16]"
+  static std::string spelled_list(std::vector<named_array> const& arrays);
+  /// Unexpected arrays that have the size and almost the name of a missing one: their name there, and here.
+  std::vector<std::pair<std::string, std::string>> guesses(std::vector<named_array> const& surplus) const;
+  /// What to do if names differ.
+  std::string remedy_for_names(std::vector<named_array> const& surplus) const;
+
   std::string const& path_;
   safetensors_header const& header_;
   std::vector<std::string> names_;
-  std::string missing_;
+  std::vector<named_array> missing_;
+  std::vector<std::string> others_;  // messages about arrays of another shape or type
 };
+
+/// Renames arrays of a file: the names there and here. Errors: `data_error` if the file lacks one of them.
+void rename_arrays(safetensors_reader& file, std::map<std::string, std::string> const& new_names);
 
 #if MESHTF_DEFINES_RUNTIME
 
@@ -130,30 +148,90 @@ MESHTF_DEFINE void checkpoint_check::optimizer(std::string const& expected) cons
                      (found.empty() ? "none" : "that of " + spelled_text(found)) + ": load(parameters, path) takes the parameters alone");
 }
 
+/// The most arrays that one message lists of a kind.
+inline constexpr std::size_t most_listed = 100;
+
 MESHTF_DEFINE void checkpoint_check::expects(std::string const& name, safetensors_array const& expected) {
   names_.push_back(name);
   if (!holds(name)) {
-    if (missing_.empty()) missing_ = "'" + name + "', " + spelled_array(expected);
+    missing_.push_back({name, expected});
     return;
   }
   auto const& found = header_.arrays.at(name);
   if (found.extents != expected.extents || found.type != expected.type)
-    throw data_error("expected '" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
-                     (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
-                                                        : ": make the parameters of that type, or convert the file"));
+    others_.push_back("'" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
+                      (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
+                                                         : ": make the parameters of that type, or convert the file"));
+}
+
+MESHTF_DEFINE std::string checkpoint_check::spelled_list(std::vector<named_array> const& arrays) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(arrays.size(), most_listed); ++i)
+    text += (text.empty() ? "'" : "; '") + spelled_text(arrays[i].name) + "', " + spelled_array(arrays[i].array);
+  if (arrays.size() > most_listed) text += "; and " + std::to_string(arrays.size() - most_listed) + " more";
+  return text;
+}
+
+/// How many characters two names share at their beginnings and ends.
+MESHTF_DEFINE std::size_t shared_letters(std::string const& a, std::string const& b) {
+  auto const shortest = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
+  auto const begin    = std::mismatch(a.begin(), a.begin() + shortest, b.begin()).first - a.begin();
+  auto const end      = std::mismatch(a.rbegin(), a.rbegin() + (shortest - begin), b.rbegin()).first - a.rbegin();
+  return static_cast<std::size_t>(begin + end);
+}
+
+MESHTF_DEFINE std::vector<std::pair<std::string, std::string>> checkpoint_check::guesses(std::vector<named_array> const& surplus) const {
+  std::vector<std::pair<std::string, std::string>> found;
+  if (missing_.size() > most_listed || surplus.size() > most_listed) return found;  // it compares each with each
+  for (auto const& [name, array] : missing_) {
+    named_array const* best = nullptr;
+    std::size_t most        = 0;
+    for (auto const& candidate : surplus) {
+      auto const& n            = array.extents;
+      auto const& there        = candidate.array.extents;
+      std::size_t const shared = shared_letters(name, candidate.name);
+      bool const may_be =
+          3 * shared >= std::max(name.size(), candidate.name.size()) && std::is_permutation(n.begin(), n.end(), there.begin(), there.end());
+      if (!may_be || shared < most) continue;
+      best = shared > most ? &candidate : nullptr;  // two that are as likely are no guess
+      most = shared;
+    }
+    if (best != nullptr) found.emplace_back(spelled_text(best->name), name);
+  }
+  return found;
+}
+
+MESHTF_DEFINE std::string checkpoint_check::remedy_for_names(std::vector<named_array> const& surplus) const {
+  if (text("format").starts_with(our_format))
+    return ": load it into the model that it was saved from, or give the parameters the names that they had";
+  std::string said;
+  auto const likely = guesses(surplus);
+  for (auto const& [there, here] : likely) said += (said.empty() ? " (perhaps '" : ", '") + there + "' is '" + here + "'";
+  if (!said.empty()) said += ")";
+  std::string there = "name there";
+  std::string here  = "name here";
+  if (!likely.empty()) std::tie(there, here) = likely.front();
+  else if (missing_.empty()) there = spelled_text(surplus.front().name), here = "";
+  return said + ": another program wrote the file: rename its arrays there, or here: load(parameters, path, {{\"" + there + "\", \"" + here +
+         "\"}, ...)" + (here.empty() ? ", where \"\" leaves an array out" : "") +
+         "; print_names(parameters) shows the model's names, and docs/from_pytorch_and_jax.md has PyTorch's beside those of each layer";
 }
 
 MESHTF_DEFINE void checkpoint_check::finish(bool all) {
   std::sort(names_.begin(), names_.end());
-  std::string surplus;
+  std::vector<named_array> surplus;
   for (auto const& [name, array] : header_.arrays)
-    if (surplus.empty() && (all || !name.starts_with(optimizer_prefix)) && !std::binary_search(names_.begin(), names_.end(), name))
-      surplus = "'" + spelled_text(name) + "', " + spelled_array(array);
-  std::string const remedy = ": load it into the model that it was saved from, or give the parameters the names that they had";
+    if ((all || !name.starts_with(optimizer_prefix)) && !std::binary_search(names_.begin(), names_.end(), name)) surplus.push_back({name, array});
+  std::string text;
   if (!missing_.empty())
-    throw data_error("expected " + missing_ + ", in " + path_ + ", got no array of that name" +
-                     (surplus.empty() ? "" : " but " + surplus + ", which this model has not") + remedy);
-  if (!surplus.empty()) throw data_error("expected nothing in " + path_ + " but what this model has, got " + surplus + remedy);
+    text = "expected " + spelled_list(missing_) + ", in " + path_ +
+           (missing_.size() == 1 ? ", got no array of that name" : ", got no arrays of these names") +
+           (surplus.empty() ? "" : " but " + spelled_list(surplus) + ", which this model has not") + remedy_for_names(surplus);
+  else if (!surplus.empty())
+    text = "expected nothing in " + path_ + " but what this model has, got " + spelled_list(surplus) + remedy_for_names(surplus);
+  for (std::size_t i = 0; i < std::min(others_.size(), most_listed); ++i) text += (text.empty() ? "expected " : "; expected ") + others_[i];
+  if (others_.size() > most_listed) text += "; and so " + std::to_string(others_.size() - most_listed) + " more";
+  if (!text.empty()) throw data_error(text);
 }
 
 MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected) {
@@ -170,6 +248,19 @@ MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent>
   for (std::size_t i : order) list += (list.empty() ? "" : ", ") + std::to_string(i);
   return "its dimensions are in another order: save weight.permute(" + list +
          ").contiguous() in PyTorch, or name the dimensions in the order of the file";
+}
+
+MESHTF_DEFINE void rename_arrays(safetensors_reader& file, std::map<std::string, std::string> const& new_names) {
+  std::string missing;
+  for (auto const& [there, here] : new_names)
+    if (!file.header().arrays.contains(there)) missing += (missing.empty() ? "'" : ", '") + there + "'";
+  if (!missing.empty())
+    throw data_error("expected " + file.path() + " to have the arrays that are to be renamed, got none called " + missing +
+                     ": the first of two names is the one in the file");
+  file.rename_arrays([&new_names](std::string const& name) {
+    auto const found = new_names.find(name);
+    return found == new_names.end() ? name : found->second;
+  });
 }
 
 #endif

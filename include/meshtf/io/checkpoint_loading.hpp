@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <meshtf/core/elements.hpp>
@@ -63,9 +64,12 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
   agree(m.world(), caught);
 }
 
-/// Process 0 reads the file; the others receive what they need from it.
-template<class List, class Optimizer>
-training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path) {
+/// The arrays of the file have the names of the model.
+struct not_renamed {};
+
+/// Process 0 reads the file; the others receive what they need from it. `new_name` gives the arrays the names of the model.
+template<class List, class Optimizer, class Rename>
+training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path, Rename const& new_name) {
   auto& m = machine_of(list, "a checkpoint");
   m.compare_call("load", path);
   auto const& world     = m.world();
@@ -80,7 +84,8 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     if (m.rank() != 0) return;
     auto const [name, remedy] = find_checkpoint(path);
     file.emplace(name, remedy, longest_header_of(parameters));
-    drop_number_of_only_model(*file, parameters);
+    if constexpr (std::is_same_v<Rename, not_renamed>) drop_number_of_only_model(*file, parameters);
+    else new_name(*file);
     contents = checked_contents(*file, parameters, opt, states);
     file->verify();  // first, so that a damaged file changes nothing
     if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())

@@ -48,11 +48,13 @@ public:
   std::string const& path() const { return path_; }
   safetensors_header const& header() const { return header_; }
 
-  /// From now on, each array has the name new_name(its old name).
+  /// From now on, each array has the name new_name(its old name); one whose new name is empty is left out.
+  /// Errors: `data_error` if two arrays get one name.
   template<class F>
   void rename_arrays(F const& new_name) {
     std::map<std::string, safetensors_array> renamed;
-    for (auto const& [name, array] : header_.arrays) renamed.emplace(new_name(name), array);
+    for (auto const& [name, array] : header_.arrays)
+      if (std::string to = new_name(name); !to.empty() && !renamed.emplace(to, array).second) throw_two_of_one_name(to, name);
     header_.arrays = std::move(renamed);
   }
 
@@ -81,6 +83,7 @@ public:
 
 private:
   [[noreturn]] void throw_unreadable(int reason) const;
+  [[noreturn]] void throw_two_of_one_name(std::string const& name, std::string const& second) const;
   [[noreturn]] void throw_damaged(std::string const& expected, std::string const& actual) const;
   void read_at(std::uint64_t at, void* into, std::uint64_t n) const;
   /// Fills `header_` from `text_`.
@@ -158,6 +161,11 @@ MESHTF_DEFINE void safetensors_reader::verify() const {
 
 [[noreturn]] MESHTF_DEFINE void safetensors_reader::throw_unreadable(int reason) const {
   throw no_input("expected to read the file " + path_ + ", got: " + std::strerror(reason));
+}
+
+[[noreturn]] MESHTF_DEFINE void safetensors_reader::throw_two_of_one_name(std::string const& name, std::string const& second) const {
+  throw data_error("expected the arrays of " + path_ + " to be renamed to different names, got two that become '" + detail::spelled_text(name) +
+                   "', the second of them '" + detail::spelled_text(second) + "': rename it to something else, or to \"\", which leaves it out");
 }
 
 [[noreturn]] MESHTF_DEFINE void safetensors_reader::throw_damaged(std::string const& expected, std::string const& actual) const {
