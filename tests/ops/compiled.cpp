@@ -176,10 +176,12 @@ void products(machine<L>& m) {
   auto const scores    = matmul<key>(w, keys);
   auto const biased    = attention<width, memory, key>(w, keys, keys, with_bias(scores));
   auto const segmented = attention<width, width, key>(w, w, biased, with_segments(floor_divide(iota<int, L, width>(m), 4)));
+  auto const masked    = attention<width, memory, key>(w, keys, keys, with_mask(less(iota<int, L, memory>(m), 3)));
   tensor<int, L, batch> const targets{m};
   auto const [sum_of_both, normed] = residual_layer_norm<key>(h, n, scale, bias);
-  auto loss = mean(cast<computed<T>>(seen)) + mean(cast<computed<T>>(segmented)) + mean(cast<computed<T>>(sum_of_both * normed)) +
-              mean(softmax_cross_entropy<key>(n, targets)) + mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));
+  auto loss                        = mean(cast<computed<T>>(seen)) + mean(cast<computed<T>>(segmented)) + mean(cast<computed<T>>(masked)) +
+              mean(cast<computed<T>>(sum_of_both * normed)) + mean(softmax_cross_entropy<key>(n, targets)) +
+              mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));
   backward(loss);
   CHECK(std::isfinite(static_cast<double>(loss.value())));
   if constexpr (!NarrowElement<T>) {

@@ -9,6 +9,7 @@
 #include <meshtf/core/error.hpp>
 #include <meshtf/core/name.hpp>
 #include <meshtf/ops/pointwise/cast.hpp>
+#include <meshtf/ops/pointwise/where.hpp>
 #include <meshtf/ops/shape/broadcast.hpp>
 #include <meshtf/plan/attention_plan.hpp>
 #include <meshtf/tensor/operation.hpp>
@@ -46,24 +47,37 @@ inline constexpr bool term_fits<L, T, tensor<U, K, D...>> = std::is_same_v<L, K>
 template<class X>
 using held_term = std::conditional_t<std::is_copy_constructible_v<X>, X, X const&>;
 
+inline constexpr no_term without_term{};
+
 /// What is added to scores, and what hides them.
-template<class Bias, class QuerySegments, class MemorySegments>
+template<class Bias, class QuerySegments, class MemorySegments, class Mask = no_term>
 struct attention_terms {
   held_term<Bias> bias;
   held_term<QuerySegments> query_segments;
   held_term<MemorySegments> memory_segments;
+  held_term<Mask> mask = without_term;
 
-  /// The same bias, and segment ids.
+  /// The same terms, with segment ids.
   template<Tensor Q, Tensor M>
-  constexpr attention_terms<Bias, Q, M> and_segments(Q const& of_queries, M const& of_memory) const {
-    return {bias, of_queries, of_memory};
+  constexpr attention_terms<Bias, Q, M, Mask> and_segments(Q const& of_queries, M const& of_memory) const {
+    return {bias, of_queries, of_memory, mask};
   }
   template<Tensor S>
-  constexpr attention_terms<Bias, S, S> and_segments(S const& ids) const {
-    return {bias, ids, ids};
+  constexpr attention_terms<Bias, S, S, Mask> and_segments(S const& ids) const {
+    return {bias, ids, ids, mask};
+  }
+  /// The same terms, with a mask of the memory.
+  template<Tensor M>
+  constexpr attention_terms<Bias, QuerySegments, MemorySegments, M> and_mask(M const& visible) const {
+    return {bias, query_segments, memory_segments, visible};
   }
 };
-inline constexpr no_term without_term{};
+
+/// The terms with the given types, of their values.
+template<class B, class QS, class MS, class M>
+constexpr attention_terms<B, QS, MS, M> terms_of(B const& bias, QS const& of_queries, MS const& of_memory, M const& mask) {
+  return {bias, of_queries, of_memory, mask};
+}
 
 /// Storage for a gradient, or none where nobody wants it.
 template<class Tensor, class M>
@@ -124,6 +138,32 @@ constexpr decltype(auto) bias_of_pairs(shape<D...>, tensor<T, L, B...> const& b,
   if constexpr (std::is_same_v<shape<D...>, shape<B...>>) return (b);
   else return broadcast<D...>(b, at);
 }
+
+/// The id of a position of the memory that a mask hides. It is no segment id, since those are less than 2^24
+/// as numbers.
+inline constexpr std::int32_t hidden_segment = -(1 << 24);
+
+/// The terms with the mask written as segment ids, which the kernels compare: without ids of the user's, all
+/// queries and all visible positions have the id 0.
+template<class Query, class Memory, class B, class QS, class MS, class M>
+constexpr auto mask_in_segments(attention_terms<B, QS, MS, M> const& terms, std::source_location at) {
+  if constexpr (std::is_same_v<QS, no_term>) {
+    using L = typename M::layout_type;
+    auto& m = terms.mask.machine();
+    tensor<std::int32_t, L, Query> const of_queries{m};
+    tensor<std::int32_t, L, Memory> const all{m};
+    auto const of_memory = where(terms.mask, all, hidden_segment, at);
+    return terms_of(terms.bias, of_queries, of_memory, without_term);
+  } else {
+    auto const of_memory = where(terms.mask, terms.memory_segments, hidden_segment, at);
+    return terms_of(terms.bias, terms.query_segments, of_memory, without_term);
+  }
+}
+
+template<class L, class X>
+inline constexpr bool mask_fits = false;
+template<class L, class T, class K, class... D>
+inline constexpr bool mask_fits<L, tensor<T, K, D...>> = std::is_same_v<L, K>;
 
 template<class Query, class Memory, class Key, class X, class K, class V, class B, class QS, class MS>
 constexpr auto attend(X const& queries, K const& keys, V const& values, attention_terms<B, QS, MS> const& terms, attention_options const& options,
@@ -218,6 +258,17 @@ constexpr auto with_segments(S const& ids) {
   return with_segments(ids, ids);
 }
 
+/// A mask of the memory for `attention`: every query sees only positions where `visible` is not 0, for
+/// instance those before the padding at the end of each sequence, `with_mask(not_equal(ids, 0))`. It has
+/// elements of any type, the memory's dimension and any of the batch dimensions. With segment ids,
+/// `with_segments(q_ids, k_ids).and_mask(visible)`, a query sees what both allow, and one of the mask and the
+/// memory's ids has all dimensions of the other. A query that sees nothing gets zeros. It costs a pass over
+/// the mask, and what segment ids cost.
+template<Tensor M>
+constexpr auto with_mask(M const& visible) {
+  return detail::terms_of(detail::without_term, detail::without_term, detail::without_term, visible);
+}
+
 /// Scaled dot-product attention: along `Key`, each position along `Query` of q is compared with every position along `Memory` of k. Its result is the
 /// mean of the values v along `Memory`, weighted with the softmax of scale * q k. In self-attention `Query` and `Memory` are one dimension. All other
 /// dimensions, such as batch and heads, are batch dimensions and may be split. Those that only q has share the keys and values, which are not copied:
@@ -247,15 +298,23 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, atten
                                             at);
 }
 
-/// The same with a bias, segment ids, or both:
+/// The same with a bias, segment ids, a mask of the memory, or several of them:
 ///
 ///     auto z = attention<length, length, key>(q, k, v, with_bias(slopes).and_segments(ids), {.causal = true});
+///     auto y = attention<length, memory, key>(q, k, v, with_mask(visible));
 ///
 /// The bias becomes a copy with all batch dimensions, and with `Query`, if it has an element for each score. Its gradient is the sum over these.
-template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V, class B, class QS, class MS>
-constexpr auto attention(X const& queries, K const& keys, V const& values, detail::attention_terms<B, QS, MS> const& terms,
+template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V, class B, class QS, class MS, class M>
+constexpr auto attention(X const& queries, K const& keys, V const& values, detail::attention_terms<B, QS, MS, M> const& terms,
                          attention_options options = {}, std::source_location at = std::source_location::current()) {
-  return detail::attend<Query, Memory, Key>(queries, keys, values, terms, options, at);
+  if constexpr (std::is_same_v<M, detail::no_term>) {
+    return detail::attend<Query, Memory, Key>(queries, keys, values, terms, options, at);
+  } else {
+    constexpr bool fits = detail::mask_fits<detail::layout_in<X>, M>;
+    static_assert(fits, "meshtf: the mask of attention has the queries' layout: with_mask(reshard<...>(visible))");
+    if constexpr (!fits) return detail::rejected{};
+    else return detail::attend<Query, Memory, Key>(queries, keys, values, detail::mask_in_segments<Query, Memory>(terms, at), options, at);
+  }
 }
 
 }  // namespace v0
