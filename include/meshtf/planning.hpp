@@ -94,6 +94,7 @@
 #include <meshtf/tensor/tape.hpp>
 
 #include <meshtf/nn/adaptive_embedding.hpp>
+#include <meshtf/nn/attention.hpp>
 #include <meshtf/nn/attention_along.hpp>
 #include <meshtf/nn/batch_norm.hpp>
 #include <meshtf/nn/conv.hpp>

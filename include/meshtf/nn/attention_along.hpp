@@ -21,6 +21,27 @@ constexpr bool gathers_memory() {
   else return split_over<wet<L>, shape<Length>> != 0;
 }
 
+/// The name under which each process has all positions along `Memory`.
+template<class L, class Memory>
+using positions_of = std::conditional_t<gathers_memory<L, Memory>(), all_of<Memory>, Memory>;
+
+/// `x` with all positions along `Memory`; itself where they are whole, or where it has no positions.
+template<Dimension Memory, class X>
+constexpr decltype(auto) gathered(X const& x, std::source_location at) {
+  if constexpr (!X::shape_type::template has<Memory>) return (x);
+  else if constexpr (!gathers_memory<typename X::layout_type, Memory>()) return (x);
+  else return rename<Memory, all_of<Memory>>(x, at);
+}
+
+/// Terms of an attention to all positions along `Memory`. Segment ids of queries stay where the queries are.
+template<Dimension Memory, class B, class QS, class MS, class M>
+constexpr auto gathered(meshtf::detail::attention_terms<B, QS, MS, M> const& terms, std::source_location at) {
+  auto const& bias = gathered<Memory>(terms.bias, at);
+  auto const& ids  = gathered<Memory>(terms.memory_segments, at);
+  auto const& mask = gathered<Memory>(terms.mask, at);
+  return meshtf::detail::terms_of(bias, terms.query_segments, ids, mask);
+}
+
 }  // namespace detail
 
 /// `attention<Length, Length, Key>(q, k, v)`, also where `Length` is split: queries and the result stay where they are, and keys and values are
@@ -30,13 +51,22 @@ constexpr bool gathers_memory() {
 template<Dimension Length, Dimension Key, meshtf::detail::FloatingOperand X, Tensor K, Tensor V>
 constexpr auto attention_along(X const& queries, K const& keys, V const& values, attention_options options = {},
                                std::source_location at = std::source_location::current()) {
-  if constexpr (detail::gathers_memory<meshtf::detail::layout_in<X>, Length>()) {
-    auto const all_keys   = rename<Length, all_of<Length>>(keys, at);
-    auto const all_values = rename<Length, all_of<Length>>(values, at);
-    return attention<Length, all_of<Length>, Key>(queries, all_keys, all_values, options, at);
-  } else {
-    return attention<Length, Length, Key>(queries, keys, values, options, at);
-  }
+  using positions        = detail::positions_of<meshtf::detail::layout_in<X>, Length>;
+  auto const& all_keys   = detail::gathered<Length>(keys, at);
+  auto const& all_values = detail::gathered<Length>(values, at);
+  return meshtf::attention<Length, positions, Key>(queries, all_keys, all_values, options, at);
+}
+
+/// The same with a bias, segment ids or a mask of the positions (`with_bias`, `with_segments`, `with_mask`),
+/// which are gathered as the keys are.
+template<Dimension Length, Dimension Key, meshtf::detail::FloatingOperand X, Tensor K, Tensor V, class... Terms>
+constexpr auto attention_along(X const& queries, K const& keys, V const& values, meshtf::detail::attention_terms<Terms...> const& terms,
+                               attention_options options = {}, std::source_location at = std::source_location::current()) {
+  using positions        = detail::positions_of<meshtf::detail::layout_in<X>, Length>;
+  auto const& all_keys   = detail::gathered<Length>(keys, at);
+  auto const& all_values = detail::gathered<Length>(values, at);
+  auto const all_terms   = detail::gathered<Length>(terms, at);
+  return meshtf::attention<Length, positions, Key>(queries, all_keys, all_values, all_terms, options, at);
 }
 
 }  // namespace nn

@@ -55,7 +55,7 @@ struct grouped_attention {
     auto const v = value(x, at);
     keys         = write<Length>(keys, k, first, at);
     values       = write<Length>(values, v, first, at);
-    auto const z = attention<Step, Length, Key>(q, keys, values, {.causal = true, .window = window, .first = first}, at);
+    auto const z = meshtf::attention<Step, Length, Key>(q, keys, values, {.causal = true, .window = window, .first = first}, at);
     return output(z, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("query", query), named("key", key), named("value", value), named("output", output)); }
