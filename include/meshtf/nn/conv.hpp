@@ -1,9 +1,10 @@
-// Convolutional layers: a convolution with a bias, and one with a norm and an activation.
+// Convolutional layers: a convolution with a bias, a transposed one, and one with a norm and an activation.
 #pragma once
 
 #include <meshtf/nn/linear.hpp>
 #include <meshtf/ops/pointwise/relu.hpp>
 #include <meshtf/ops/window/conv.hpp>
+#include <meshtf/ops/window/conv_transpose.hpp>
 
 namespace meshtf {
 inline namespace v0 {
@@ -60,6 +61,37 @@ struct conv {
     return y + detail::weight_for<X>(bias, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("filter", filtered.filter), named("bias", bias)); }
+};
+
+/// A transposed convolution with a trained filter, plus a trained bias that starts at 0: it spreads each
+/// element of x over a window of the result, for instance to images of twice the size.
+///
+///     nn::conv_transpose<float, L, in, out, window<height, k, half_height, stride<2>>> c{m, he_normal{1}};
+///     auto const large = c(small);   // [batch, half_height, in] -> [batch, height, out]
+///
+/// `In` and `Out` are the channels that go in and come out. The windows `W...` and the filter are those of
+/// the convolution from the result back to x, `nn::conv<float, L, out, in, W...>`: the filter ends with `Out`
+/// and `In`, and an initialiser that counts inputs counts those of that convolution, as PyTorch's do. The
+/// size of the result is that of the dimension that windows walk along. In groups, `Out` is a shape that ends
+/// with the channels of one, and x has the groups' dimensions.
+/// Messages: those of the operation `conv_transpose`.
+template<FloatingElement T, Layout L, Dimension In, class Out, class... W>
+struct conv_transpose {
+  using back = detail::filtered<T, L, Out, In, W...>;
+  using out  = united<typename back::channels::groups, shape<typename back::in>>;
+
+  decltype(back::filter) filter;
+  detail::parameter_of<T, L, out> bias;
+
+  template<class Initialiser>
+  constexpr conv_transpose(machine<L>& m, Initialiser const& initialiser) : filter{m, initialiser}, bias{m} {}
+
+  template<class X>
+  constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
+    auto const y = meshtf::conv_transpose<W..., typename back::in, In>(x, detail::weight_for<X>(filter, at), at);
+    return y + detail::weight_for<X>(bias, at);
+  }
+  constexpr auto parameters() { return meshtf::parameters(named("filter", filter), named("bias", bias)); }
 };
 
 /// Activations of a `conv_block`.
