@@ -12,7 +12,8 @@ sys.dont_write_bytecode = True
 import reference
 
 root = Path(__file__).parents[2]
-tests = {"operations": "ops/goldens_of_operations.cpp", "layers": "nn/goldens_of_layers.cpp", "windows": "ops/window/goldens.cpp"}
+tests = {"operations": "ops/goldens_of_operations.cpp", "layers": "nn/goldens_of_layers.cpp", "windows": "ops/window/goldens.cpp",
+         "modules": "nn/goldens_of_modules.cpp"}
 
 users = "computes what a function of the user does"
 moves = "hands elements on as they are, to another place or to no gradient"
