@@ -414,6 +414,12 @@ void products(process_mesh<grid>& m) {
   //= F.scaled_dot_product_attention(q, k, k, attn_mask=scores) ||
   //= jax.nn.dot_product_attention(q, k, k, bias=scores)
   auto const biased = attention<length, memory, key>(q, k, k, with_bias(scores));
+
+  auto const visible = less(iota<int, L, memory>(m), 3);
+  //= attention.attention(q, k, v, ..., bias=where(visible, 0, -1e9)) ||
+  //= F.scaled_dot_product_attention(q, k, k, attn_mask=visible[:, None, None]) ||
+  //= jax.nn.dot_product_attention(q, k, k, mask=visible[:, None, None])
+  auto const unpadded = attention<length, memory, key>(q, k, k, with_mask(visible));
 }
 
 //# Layers
@@ -567,6 +573,10 @@ void shapes(process_mesh<grid>& m) {
   nn::conv<float, L, hidden, model, window<length, three>> layer{m, he_normal{7}};
   auto const filtered = layer(x);
 
+  //= || nn.ConvTranspose2d(3, 12, 3, padding=1)(image.movedim(-1, 1)).movedim(1, -1) || nnx.ConvTranspose(3, 12, (3, 3), rngs=rngs)(image)
+  nn::conv_transpose<float, L, key, model, window<height, k_h>, window<width, k_w>> spreading{m, he_normal{8}};
+  auto const spread_image = spreading(image);
+
   //= mtf.halo_exchange(x, blocks_dim, block_dim, 1) || isend and irecv || lax.ppermute and jnp.concatenate
   auto const with_edges = halo<batch, 1, 1>(x);
 
@@ -689,6 +699,15 @@ void plain_layers(process_mesh<grid>& m) {
   //= mtf.layers.multihead_attention(x, ...), transformer_layers.SelfAttention || nn.MultiheadAttention || nn.MultiHeadDotProductAttention
   nn::self_attention<float, L, length, model, heads, key> const attends{m, seeds, 0.02, 0.02};
   auto const z = attends(norm(x)) + to_hidden_and_back(root_mean_square(x));
+
+  struct memory : dim<6> {};
+  auto const encoded = random_uniform<float, L, batch, memory, model>(m, {.seed = 5});
+  auto const visible = less(iota<int, L, memory>(m), 5);
+  //= mtf.layers.multihead_attention(x, encoded, mask, ...), transformer_layers.EncDecAttention ||
+  //= nn.MultiheadAttention(12, 4)(x, encoded, encoded, key_padding_mask=~visible) ||
+  //= nnx.MultiHeadAttention(4, 12, decode=False, rngs=rngs)(x, encoded, mask=visible[:, None, None])
+  nn::attention<float, L, model, heads, key, length, memory> const crosses{m, seeds, 0.02, 0.02};
+  auto const y = crosses(x, encoded, with_mask(visible));
 }
 
 //# Training
