@@ -128,9 +128,8 @@ void measure_shapes(bench::report& report, bench::options const& options) {
                          shape{8, 56, 1, 1, 3, 1, 64}, shape{8, 28, 16, 16, 3, 1, 8}}) {
     auto const s = steps_of(a);
     for (auto way : {convolution_way::forward, convolution_way::to_input, convolution_way::to_filter}) {
-      std::string const what = a.name() + (way == convolution_way::forward    ? ": forward"
-                                           : way == convolution_way::to_input ? ": to the input"
-                                                                              : ": to the filter");
+      char const* const gradient = way == convolution_way::to_input ? ": to the input" : ": to the filter";
+      std::string const what     = a.name() + (way == convolution_way::forward ? ": forward" : gradient);
       if (!options.wants(what)) continue;
       auto const of = [](extent n) { return array{static_cast<std::size_t>(n)}; };
       auto x = of(s.x.turns), f = of(s.filter_elements()), z = of(s.z.turns), scratch = of(s.scratch(way == convolution_way::to_filter));

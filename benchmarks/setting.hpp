@@ -29,11 +29,11 @@ inline options read(int argc, char** argv) {
   options o;
   for (int i = 1; i < argc; i += 2) {
     std::string const name = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-    auto const end        = value.data() + value.size();
-    bool const understood = name == "--json"     ? !(o.json = value).empty()
-                            : name == "--only"   ? !(o.only = value).empty()
-                            : name == "--rounds" ? std::from_chars(value.data(), end, o.rounds).ptr == end && o.rounds > 0
-                                                 : false;
+    auto const end  = value.data() + value.size();
+    bool understood = false;
+    if (name == "--json") understood = !(o.json = value).empty();
+    else if (name == "--only") understood = !(o.only = value).empty();
+    else if (name == "--rounds") understood = std::from_chars(value.data(), end, o.rounds).ptr == end && o.rounds > 0;
     if (!understood || value.empty())
       throw meshtf::usage_error{"expected [--rounds N] [--json FILE] [--only TEXT], got '" + name + " " + value + "'"};
   }

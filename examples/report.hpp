@@ -107,7 +107,9 @@ text{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}path{fill:none;str
         most = std::max(most, p.bits), least = std::min(least, p.bits), steps = std::max(steps, p.step);
       }
     if (most < least) return "<p>No step has a finite loss.</p>\n";
-    double const grid = most - least > 4 ? 1 : most - least > 1 ? 0.5 : 0.1;
+    double grid = 0.1;
+    if (most - least > 4) grid = 1;
+    else if (most - least > 1) grid = 0.5;
     double const low = std::floor(least / grid) * grid, high = std::max(low + grid, std::ceil(most / grid) * grid);
     auto const x     = [&](long step) { return left + (right - left) * static_cast<double>(step) / static_cast<double>(steps); };
     auto const y     = [&](double bits) { return bottom - (bottom - top) * (bits - low) / (high - low); };

@@ -121,7 +121,9 @@ TEST_CASE("a wrong order is found", "[4]") {
   auto const calls = promised.collectives();
   for (std::size_t first = 0; first + 1 < calls.size(); ++first) {
     meshtf::cost<square_grid> cost;
-    for (std::size_t i = 0; i < calls.size(); ++i) cost.note(calls[i == first ? i + 1 : i == first + 1 ? i - 1 : i]);
+    std::vector<meshtf::collective_call> order(calls.begin(), calls.end());
+    std::swap(order[first], order[first + 1]);
+    for (auto const& call : order) cost.note(call);
     CHECK(differs(cost) != "");
   }
 }
@@ -203,7 +205,9 @@ TEST_CASE("parts follow each other in the order of a dimension's axes", "[4]") {
   m.exclusive_scan(meshtf::reduction::sum, 0., &sum, 1, over, true);
   CHECK(from_before == part - 1);
   CHECK(from_after == (part == 3 ? 0 : part + 1));
-  CHECK(sum == (part == 0 ? 1 + 2 + 3 : part == 1 ? 2 + 3 : part == 2 ? 3 : 0));
+  int sum_of_later_parts = 0;
+  for (int p = 3; p > part; --p) sum_of_later_parts += p;
+  CHECK(sum == sum_of_later_parts);
 }
 
 TEST_CASE("operator new is counted") {

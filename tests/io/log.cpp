@@ -241,7 +241,10 @@ TEST_CASE("what is not finite is counted apart, and numbers that JSON lacks are 
     using alone = on<1, 1>;
     meshtf::process_mesh<alone::grid> m{MPI_COMM_SELF};
     meshtf::tensor<float, alone::replicated, inputs> x{m};
-    for (int i = 0; i < 6; ++i) x.data()[i] = i == 1 ? NAN : i == 2 ? INFINITY : i == 3 ? -INFINITY : static_cast<float>(i);
+    for (int i = 0; i < 6; ++i) x.data()[i] = static_cast<float>(i);
+    x.data()[1] = NAN;
+    x.data()[2] = INFINITY;
+    x.data()[3] = -INFINITY;
     meshtf::log_to log{here.path()};
     log.histogram("x", x, 1);
     log.scalar("loss", NAN, 1);
@@ -289,9 +292,10 @@ TEST_CASE("a log that goes on behind a checkpoint has each step once, and its ev
   if (is_first()) {
     auto const l = lines_of(here / "log.jsonl");
     REQUIRE(l.size() == 8);
+    constexpr double values[] = {1, 1, 1, 2, 2, 2, 2, 3};
     for (std::size_t i = 0; i < 8; ++i) {
       CHECK(l[i].step == static_cast<extent>(i + 1));
-      CHECK(l[i].value == (i < 3 ? 1 : i < 7 ? 2 : 3));
+      CHECK(l[i].value == values[i]);
     }
     // The version, five and two and one of three trainings of which two steps came again, and two restarts.
     auto const events = files::read(here / "events.out.tfevents.meshtf");

@@ -124,7 +124,8 @@ bool maps(nest_steps const& nest, F f) {
 
 template<reduction Op, class T>
 T joined(T a, T b) {
-  return Op == reduction::sum ? a + b : Op == reduction::max ? std::max(a, b) : std::min(a, b);
+  if (Op == reduction::sum) return a + b;
+  return Op == reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
 /// The same reduced. The result has the type that is computed with.

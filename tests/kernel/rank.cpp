@@ -24,7 +24,8 @@ std::vector<T> drawn(extent n, bool coarse) {
   for (extent i = 0; i < n; ++i) {
     double const u = uniform_at({1, 0}, i) - 0.5;
     if constexpr (std::is_integral_v<T>) x[at(i)] = static_cast<T>(std::floor(u * (coarse ? 20 : 1e9)));
-    else x[at(i)] = i % 97 == 5 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(coarse ? std::floor(u * 20) / 4 : u);
+    else if (i % 97 == 5) x[at(i)] = std::numeric_limits<T>::quiet_NaN();
+    else x[at(i)] = static_cast<T>(coarse ? std::floor(u * 20) / 4 : u);
   }
   return x;
 }

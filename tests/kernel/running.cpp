@@ -38,7 +38,8 @@ void check_running(line_steps const& s, directions which, bool goes_on) {
   std::vector<double> const x = numbers(s.outer * s.outer_stride, 3), before = numbers(s.outer * s.line_stride, 1);
   std::vector<double> z(x.size(), 99), expected                              = z;
   for_each_line(s, which.reverse, [&](std::vector<std::size_t> const& line, std::size_t number) {
-    double so_far = goes_on ? before[number] : Op == reduction::sum ? 0 : 1;
+    double so_far = Op == reduction::sum ? 0 : 1;
+    if (goes_on) so_far = before[number];
     for (std::size_t const e : line) {
       double const with = Op == reduction::sum ? so_far + x[e] : so_far * x[e];
       expected[e]       = which.exclusive ? so_far : with;

@@ -45,7 +45,8 @@ struct by_hand {
       for (int i = 1; i <= t; ++i) earlier += std::pow(o.beta2, i);
       rho = o.bias_correction ? earlier / (1 + earlier) : o.beta2;
     }
-    double const lr  = o.rate < 0 ? std::min(1 / std::sqrt(t + 1), 0.01) * (o.scaled_by_weights ? 1 : 0.05) : o.rate;
+    double lr = o.rate;
+    if (o.rate < 0) lr = std::min(1 / std::sqrt(t + 1), 0.01) * (o.scaled_by_weights ? 1 : 0.05);
     double const by  = o.scaled_by_weights ? lr * std::max(rms(w), o.epsilon2) : lr;
     auto const blend = [rho](std::vector<double>& v, std::vector<double> const& now) {
       for (std::size_t i = 0; i < v.size(); ++i) v[i] = rho * v[i] + (1 - rho) * now[i];

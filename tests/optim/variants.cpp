@@ -63,8 +63,9 @@ struct momentum_by_hand {
 struct lion_by_hand {
   double m = 0;
   void step(double& w, double g, int, lion const& o, bool decays) {
-    double const c = o.beta1 * m + (1 - o.beta1) * g;
-    w -= o.rate * ((c > 0 ? 1 : c < 0 ? -1 : 0) + (decays ? o.weight_decay * w : 0));
+    double const c    = o.beta1 * m + (1 - o.beta1) * g;
+    double const sign = c == 0 ? 0 : std::copysign(1, c);
+    w -= o.rate * (sign + (decays ? o.weight_decay * w : 0));
     m = o.beta2 * m + (1 - o.beta2) * g;
   }
 };

@@ -66,8 +66,10 @@ constexpr bool comes_from(displacement const& way, extent from, int const (&want
   for (extent i = 0; i < to;) {
     auto const run = way.run_at(i, from, to);
     if (run.count < 1 || i + run.count > to) return false;
-    for (extent k = 0; k < run.count; ++k, ++i)
-      if (wanted[i] != (run.there ? run.first + (way.reversed ? -k : k) : -1)) return false;
+    for (extent k = 0; k < run.count; ++k, ++i) {
+      extent const index = run.first + (way.reversed ? -k : k);
+      if (wanted[i] != (run.there ? index : -1)) return false;
+    }
   }
   return true;
 }

@@ -30,7 +30,8 @@ value joined(pending kind, parts const& held) {
   for (std::size_t p = 1; p < held.size(); ++p)
     for (std::size_t i = 0; i < v.size(); ++i) {
       double const next = held[p][i];
-      v[i]              = kind == pending::sum ? v[i] + next : kind == pending::max ? std::max(v[i], next) : std::min(v[i], next);
+      if (kind == pending::sum) v[i] += next;
+      else v[i] = kind == pending::max ? std::max(v[i], next) : std::min(v[i], next);
     }
   return v;
 }

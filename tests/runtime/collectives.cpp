@@ -43,7 +43,8 @@ T joined_at(reduction r, int size, extent k) {
   T z = element_at<T>(0, k);
   for (int q = 1; q < size; ++q) {
     T const x = element_at<T>(q, k);
-    z         = r == reduction::sum ? static_cast<T>(z + x) : r == reduction::max ? std::max(z, x) : std::min(z, x);
+    if (r == reduction::sum) z = static_cast<T>(z + x);
+    else z = r == reduction::max ? std::max(z, x) : std::min(z, x);
   }
   return z;
 }

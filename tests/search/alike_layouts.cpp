@@ -1,4 +1,6 @@
 // If it compiles, it passes: a ranking holds each layout that can be placed once, in order, also where some axes are alike, others are not, and some join nodes.
+#include <tuple>
+
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -48,7 +50,7 @@ constexpr bool complete_and_in_order() {
     }
     if (i + 1 == ranked.size()) break;
     auto const &a = ranked[i], &b = ranked[i + 1];
-    bool const rises = a.seconds != b.seconds ? a.seconds < b.seconds : a.peak != b.peak ? a.peak < b.peak : a.over < b.over;
+    bool const rises = std::tie(a.seconds, a.peak, a.over) < std::tie(b.seconds, b.peak, b.over);
     if (!rises) return false;
   }
   return true;

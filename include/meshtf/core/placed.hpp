@@ -58,7 +58,8 @@ struct placed {
   /// Elements of part number `part`, if there are `count` in all. They are the first ones of its storage.
   constexpr extent held(extent part, extent count) const {
     extent const left = count - part * room();
-    return left < 0 ? 0 : left < room() ? left : room();
+    if (left < 0) return 0;
+    return left < room() ? left : room();
   }
   constexpr extent held(extent part) const { return held(part, size); }
   /// Whether some parts hold less than others, or may do so at run time.

@@ -110,7 +110,8 @@ namespace detail {
 /// Three significant digits: 1.23, 12.3, 123; from 1000 on, a whole number: 1234.
 constexpr short_text three_digits(double x) {
   double const size = x < 0 ? -x : x;
-  return decimal_text(x, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+  if (size < 9.995) return decimal_text(x, 2);
+  return decimal_text(x, size < 99.95 ? 1 : 0);
 }
 
 }  // namespace detail

@@ -73,8 +73,12 @@ constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mes
   int split = 0, said = 0;
   for (int d = 0; d < ruled.count; ++d) split += m.joining(ruled[d].over.set() & c.over) != 0 ? 1 : 0;
   out += c.op == reduction::sum ? "sums over " : "maxima over ";
-  for (int d = 0; d < ruled.count; ++d)
-    if (m.joining(ruled[d].over.set() & c.over) != 0) put(out, said++ == 0 ? "" : said == split ? " or " : ", ", ruled.name(d));
+  for (int d = 0; d < ruled.count; ++d) {
+    if (m.joining(ruled[d].over.set() & c.over) == 0) continue;
+    ++said;
+    if (said > 1) out += said == split ? " or " : ", ";
+    out += ruled.name(d);
+  }
   if (split > 0) out += ", split over ";
   put_axes(out, m, c.over);
   out += split > 0 ? ", are due" : " are due";

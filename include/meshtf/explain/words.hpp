@@ -54,7 +54,10 @@ inline constexpr named_mesh named_mesh_of{
 namespace detail {
 
 /// "a", "a and b", "a, b and c": before the i-th of n.
-constexpr std::string_view between(int i, int n) { return i == 0 ? "" : i + 1 == n ? " and " : ", "; }
+constexpr std::string_view between(int i, int n) {
+  if (i == 0) return "";
+  return i + 1 == n ? " and " : ", ";
+}
 
 template<class Text>
 constexpr void put_axes(Text& out, named_mesh const& m, axis_set over) {

@@ -218,8 +218,14 @@ MESHTF_DEFINE std::optional<std::uint64_t> event_record::step_of(std::string_vie
   while (!event.empty()) {
     std::uint64_t const tag = varint();
     if (tag == (2 << 3)) return varint();
-    std::uint64_t const size = (tag & 7) == 1 ? 8 : (tag & 7) == 5 ? 4 : (tag & 7) == 2 ? varint() : 0;
-    if ((tag & 7) == 0) varint();
+    std::uint64_t size = 0;
+    switch (tag & 7) {   // the wire types of protocol buffers
+      case 0: varint(); break;
+      case 1: size = 8; break;
+      case 2: size = varint(); break;
+      case 5: size = 4; break;
+      default: break;
+    }
     if (size > event.size()) return std::nullopt;
     event.remove_prefix(size);
   }

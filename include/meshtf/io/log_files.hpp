@@ -209,7 +209,8 @@ MESHTF_DEFINE std::string const& log_files::made(std::string const& folder) {
 
 MESHTF_DEFINE std::string log_files::number(double x) {
   char text[40];
-  if (!std::isfinite(x)) return x != x ? "\"nan\"" : x > 0 ? "\"inf\"" : "\"-inf\"";
+  if (std::isnan(x)) return "\"nan\"";
+  if (std::isinf(x)) return x > 0 ? "\"inf\"" : "\"-inf\"";
   auto const end = std::to_chars(text, text + sizeof text, x).ptr;  // the shortest text that is this number
   return {text, end};
 }
@@ -270,9 +271,10 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t behind) const 
 
 MESHTF_DEFINE void log_files::put(std::string const& event, std::string const& line) {
   if (full_) return;
-  auto const* failed = !events_.add(event) ? &events_ : !lines_.add(line) ? &lines_ : nullptr;
-  if (failed == nullptr) return;
-  full_ = true;
+  bool const added = events_.add(event);
+  if (added && lines_.add(line)) return;
+  auto const* failed = added ? &lines_ : &events_;
+  full_              = true;
   std::fputs(("meshtf: the log " + failed->path() + " can't be written: " + std::strerror(errno) + ": training goes on, and nothing more is logged\n")
                  .c_str(),
              stderr);

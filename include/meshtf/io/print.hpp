@@ -133,8 +133,13 @@ template<class... A>
 struct owed_text<axes<A...>> {
   static std::string list(axis_set owed) {
     std::string text;
-    int i = 0;
-    ((text += among(owed, i++) ? (text.empty() ? "" : ", ") + std::string{name_of<A>()} : std::string{}), ...);
+    int i          = 0;
+    auto const add = [&](std::string const& axis) {
+      if (!among(owed, i++)) return;
+      if (!text.empty()) text += ", ";
+      text += axis;
+    };
+    (add(std::string{name_of<A>()}), ...);
     return text.empty() ? "owes nothing" : "owes the sum over " + text;
   }
 };

@@ -154,7 +154,9 @@ public:
         for (extent d = 0; a.dbias != nullptr && d < s_.distances; ++d) a.dbias[at[bias] + d * s_.element[bias]] = static_cast<T>(dbiases[d]);
         shared = true;
       });
-      extent const seen = adjusted_ ? s_.memories : !shared || s_.queries == 0 ? 0 : seen_from(0, s_.queries).end;
+      extent seen = 0;
+      if (adjusted_) seen = s_.memories;
+      else if (shared && s_.queries > 0) seen = seen_from(0, s_.queries).end;
       if (a.dkey != nullptr) unpack_memory(depth_, seen, dkeys, part(a.dkey, key, pair));
       if (a.dvalue != nullptr) unpack_memory(width_, seen, dvalues, part(a.dvalue, value, pair));
     });

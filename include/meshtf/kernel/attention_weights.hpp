@@ -59,7 +59,8 @@ protected:
     if (count == 0) return;
     if (adjusted_ && !finite) return mix_seen(of, rows, count, weights, values, sums, add);
     for_each_strip(diagonal, rows, [&](extent i, extent n) {
-      extent const whole = diagonal ? std::min(count, finite ? i + n : i) : count;
+      extent const reached = finite ? i + n : i;
+      extent const whole   = diagonal ? std::min(count, reached) : count;
       small_product<lanes>(attention_padded(n), of.padded, whole, left_matrix<C>{weights + i, 1, columns_}, row_matrix<C const>{values, of.padded},
                            row_matrix<C>{sums + i * of.padded, of.padded}, add);
       for (extent j = whole; diagonal && j < std::min(count, i + n); ++j)

@@ -53,7 +53,8 @@ public:
     bool const blocks_only = way == convolution_way::forward && in_block(s.in) && in_block(s.out);
     auto const tag         = [&](extent channels) {
       if (n == 3) return dnnl_ndhwc;
-      return !blocks_only ? dnnl_nhwc : channels == 1 ? dnnl_nchw : dnnl_nChw16c;
+      if (!blocks_only) return dnnl_nhwc;
+      return channels == 1 ? dnnl_nchw : dnnl_nChw16c;
     };
     int const left_out = s.groups > 1 ? 0 : 1;  // dimensions of the filter: that of groups
     dnnl_memory_desc_t in_x{}, in_z{}, in_filter{}, liked{};
@@ -329,7 +330,9 @@ void convolve_by_products(convolution_way way, convolution_steps const& s, T* x,
   extent const window = s.window(), all = s.batch * s.pixels(), at_once = s.pixels_at_once(), in_z = s.groups * s.out, taps = s.all_taps();
   bool const turns = by_channel && way == convolution_way::to_input && s.has_no_strides();
   auto const place = [&](extent i) {  // of [group, taps] in [taps, group], where each channel is by itself
-    return !by_channel ? i : (turns ? taps - 1 - i % taps : i % taps) * s.groups + i / taps;
+    if (!by_channel) return i;
+    extent const tap = i % taps;
+    return (turns ? taps - 1 - tap : tap) * s.groups + i / taps;
   };
   if (in_place) packed = filter;
   else if (writes_filter && by_channel) std::fill_n(packed, s.filter_elements(), T{0});

@@ -66,10 +66,9 @@ void run_along(line_steps const& s, bool reverse, T const* x, T* z, T const* bef
   extent const step = reverse ? -s.step : s.step;
   for_neighbouring_lines(s, [&](auto const& group, auto lines) {
     kept_for_lines<sums, decltype(lines)> total;
+    constexpr sums neutral(Op == reduction::sum ? 0 : 1);
     for (extent i = 0; i < lines; ++i)
-      total[static_cast<std::size_t>(i)] = before != nullptr      ? static_cast<sums>(before[group.number_of(i)])
-                                           : Op == reduction::sum ? sums(0)
-                                                                  : sums(1);
+      total[static_cast<std::size_t>(i)] = before != nullptr ? static_cast<sums>(before[group.number_of(i)]) : neutral;
     for (extent a = 0, from = group.first + (reverse ? (s.along - 1) * s.step : 0); a < s.along; ++a, from += step)
       for (extent i = 0; i < lines; ++i) {
         extent const at = from + i * group.apart;

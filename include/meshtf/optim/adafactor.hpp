@@ -292,7 +292,12 @@ private:
   }
   template<class Self>
   static constexpr auto& list_in(Self& self, std::size_t which) {
-    return which == 0 ? self.rows_ : which == 1 ? self.columns_ : which == 2 ? self.second_ : self.first_;
+    switch (which) {
+      case 0: return self.rows_;
+      case 1: return self.columns_;
+      case 2: return self.second_;
+      default: return self.first_;
+    }
   }
   constexpr void rewind() {
     for (std::size_t which = 0; which < array_names.size(); ++which) list_in(*this, which).rewind();

@@ -179,8 +179,9 @@ constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extent
     auto const strides   = strides_of(l.operand[k], e.storage());
     bool const in_memory = k == int{key} || k == int{value} || k == int{memory_segment};
     s.position[k]        = strides[in_memory ? memory_loop : query_loop];
-    s.element[k]         = k == int{bias} ? strides[distance_loop >= 0 ? distance_loop : memory_loop]
-                                          : strides[k == int{value} || k == int{result} ? width_loop : key_loop];
+    int const bias_loop  = distance_loop >= 0 ? distance_loop : memory_loop;
+    int const other_loop = k == int{value} || k == int{result} ? width_loop : key_loop;
+    s.element[k]         = strides[k == int{bias} ? bias_loop : other_loop];
   }
   return s;
 }

@@ -130,9 +130,9 @@ constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<ex
     bool const in_x = x.has(d), in_y = y.has(d), in_z = z.has(d);
     out.size[loop]   = loops[loop];
     out.stored[loop] = stored[loop];
-    out.role[loop]   = in_x && in_y ? (in_z ? loop_role::batch : loop_role::inner)
-                       : in_x       ? (in_z ? loop_role::row : loop_role::x_only)
-                                    : (in_z ? loop_role::column : loop_role::y_only);
+    if (in_x && in_y) out.role[loop] = in_z ? loop_role::batch : loop_role::inner;
+    else if (in_x) out.role[loop] = in_z ? loop_role::row : loop_role::x_only;
+    else out.role[loop] = in_z ? loop_role::column : loop_role::y_only;
   }
   auto const longer_than_one = [&](dim_list const& dims) {
     dim_list list;

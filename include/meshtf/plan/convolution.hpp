@@ -63,7 +63,8 @@ struct convolution_steps {
   /// Elements of a filter in the format of a library, which fills blocks of channels up.
   constexpr extent filter_room() const {
     auto const up         = [](extent n, extent block) { return (n + block - 1) / block * block; };
-    extent const channels = in == 1 && out == 1 ? up(groups, 16) : groups * up(in, 16) * up(out, out > 16 ? 64 : 16);
+    extent const block    = out > 16 ? 64 : 16;
+    extent const channels = in == 1 && out == 1 ? up(groups, 16) : groups * up(in, 16) * up(out, block);
     return all_taps() * channels;
   }
   /// Parts of the batch, which the threads share. They are equal, and depend on the work alone. Their gradients of the filter are added up in order.
@@ -75,7 +76,8 @@ struct convolution_steps {
   /// As many as a process may have that holds no more than this one.
   constexpr extent most_parts() const {
     constexpr extent worth_it = extent{1} << 23;  // operations that take some 100 us
-    return flops() >= 4 * worth_it ? 4 : flops() >= 2 * worth_it ? 2 : 1;
+    if (flops() >= 4 * worth_it) return 4;
+    return flops() >= 2 * worth_it ? 2 : 1;
   }
   /// Where no library convolves, the windows of so many pixels are multiplied at once; elements of them. Each time the filter is read, so they are at
   /// least as many elements as it has.

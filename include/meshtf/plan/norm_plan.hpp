@@ -67,11 +67,16 @@ struct norm_gradient_arrays {
 constexpr extent moments_flops(norm_steps const& s, bool adds) { return s.elements() * ((s.centred ? 5 : 2) + (adds ? 1 : 0)); }
 constexpr extent normalising_flops(norm_steps const& s) { return s.elements() * (s.centred ? 4 : 2); }
 constexpr extent norm_sums_flops(norm_steps const& s, norm_wishes const& wants) {
-  extent const row = wants.x ? (s.centred ? 4 : 3) : 0;
-  return s.elements() * (row + (wants.x || wants.scale ? (s.centred ? 2 : 1) : 0) + (wants.scale ? 2 : 0) + (wants.bias ? 1 : 0));
+  extent an_element = 0;
+  if (wants.x) an_element += s.centred ? 4 : 3;
+  if (wants.x || wants.scale) an_element += s.centred ? 2 : 1;
+  if (wants.scale) an_element += 2;
+  if (wants.bias) an_element += 1;
+  return s.elements() * an_element;
 }
 constexpr extent norm_gradient_flops(norm_steps const& s, norm_wishes const& wants) {
-  return wants.x ? s.elements() * ((s.centred ? 7 : 5) + (wants.adds ? 1 : 0)) : 0;
+  if (!wants.x) return 0;
+  return s.elements() * ((s.centred ? 7 : 5) + (wants.adds ? 1 : 0));
 }
 
 namespace task {
@@ -175,9 +180,10 @@ template<class T>
 struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
   constexpr meshtf::work work(line_steps const& lines) const {
     norm_steps const s{lines, this->centred};
+    extent const arrays = this->wants.adds ? 4 : 3;
     return {.kind        = "norm",
             .elementwise = norm_gradient_flops(s, this->wants),
-            .bytes = this->wants.x ? (this->wants.adds ? 4 : 3) * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)} : 0};
+            .bytes       = this->wants.x ? arrays * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)} : 0};
   }
 };
 template<Element T>

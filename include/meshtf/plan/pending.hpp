@@ -99,8 +99,12 @@ constexpr pending_after after(use u, pending p) {
   switch (p) {
     case pending::nothing: return {};
     case pending::sum: return f.linear ? pending_after{p} : refused;
-    case pending::max: return f.rising || f.joins_maxima ? pending_after{p} : f.falling ? pending_after{pending::min} : refused;
-    case pending::min: return f.rising || f.joins_minima ? pending_after{p} : f.falling ? pending_after{pending::max} : refused;
+    case pending::max:
+      if (f.rising || f.joins_maxima) return {p};
+      return f.falling ? pending_after{pending::min} : refused;
+    case pending::min:
+      if (f.rising || f.joins_minima) return {p};
+      return f.falling ? pending_after{pending::max} : refused;
   }
   return refused;
 }
@@ -126,25 +130,32 @@ constexpr pending_after after(meeting m, pending p, pending q) {
   bool const whole_p = p == pending::nothing, whole_q = q == pending::nothing;
   bool const sums = p == pending::sum || q == pending::sum;
   if (whole_p && whole_q) return {};
+  auto const added = [&] {
+    if (p == q) return pending_after{p};
+    return whole_p || whole_q ? count_once : refused;
+  };
+  // where one of the two is pending; `of_q`: how q is pending in the result
+  auto const the_pending_one = [&](pending of_q) {
+    if (whole_q) return pending_after{p};
+    return whole_p ? pending_after{of_q} : refused;
+  };
   switch (m) {
-    case meeting::plus:
-      if (sums) return p == q ? pending_after{p} : whole_p || whole_q ? count_once : refused;
-      return whole_q ? pending_after{p} : whole_p ? pending_after{q} : refused;
-    case meeting::minus:
-      if (sums) return p == q ? pending_after{p} : whole_p || whole_q ? count_once : refused;
-      return whole_q ? pending_after{p} : whole_p ? pending_after{turned(q)} : refused;
+    case meeting::plus: return sums ? added() : the_pending_one(q);
+    case meeting::minus: return sums ? added() : the_pending_one(turned(q));
     case meeting::times: return sums && (whole_p || whole_q) ? pending_after{pending::sum} : refused;
     case meeting::over: return p == pending::sum && whole_q ? pending_after{p} : refused;
     case meeting::larger:
       if (sums) return refused;
-      return whole_q || (p == q && p == pending::max) ? pending_after{p} : whole_p ? pending_after{q} : refused;
+      if (p == q && p == pending::max) return {p};
+      return the_pending_one(q);
     case meeting::smaller:
       if (sums) return refused;
-      return whole_q || (p == q && p == pending::min) ? pending_after{p} : whole_p ? pending_after{q} : refused;
+      if (p == q && p == pending::min) return {p};
+      return the_pending_one(q);
     case meeting::alongside:
       if (p == q) return {p};
       if (sums) return whole_p || whole_q ? count_once : refused;
-      return whole_q ? pending_after{p} : whole_p ? pending_after{q} : refused;
+      return the_pending_one(q);
     case meeting::bent:
     case meeting::compared: return refused;
   }

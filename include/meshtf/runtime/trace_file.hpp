@@ -200,8 +200,13 @@ MESHTF_DEFINE std::vector<trace_log::joint> trace_log::joined(std::vector<arriva
     next          = i + 1;
     while (next < all.size() && all[next].mesh == a.mesh && all[next].number == a.number && all[next].group == a.group) ++next;
     ++flow;
-    for (std::size_t k = i; k < next; ++k)
-      found[static_cast<std::size_t>(all[k].index)] = {all[next - 1].begin, flow, next - i == 1 ? 0 : k == i ? 's' : k + 1 == next ? 'f' : 't'};
+    for (std::size_t k = i; k < next; ++k) {
+      std::int64_t role = 't';   // a flow's start, step and end in the trace event format; a call of one process has none
+      if (k + 1 == next) role = 'f';
+      if (k == i) role = 's';
+      if (next - i == 1) role = 0;
+      found[static_cast<std::size_t>(all[k].index)] = {all[next - 1].begin, flow, role};
+    }
   }
   return found;
 }
@@ -290,7 +295,9 @@ MESHTF_DEFINE std::string trace_log::text() {
     int const on            = track(c.mesh, c.site.backward ? 3 : 2);
     std::string const whose = *c.site.operation == '\0' ? "(set up)" : c.site.operation;
     bool const of_optimizer = std::string_view{c.site.operation}.ends_with("::step");
-    char const* const what  = c.number != 0 ? "collective" : c.site.backward ? "backward" : of_optimizer ? "optimizer" : "forward";
+    char const* what        = of_optimizer ? "optimizer" : "forward";
+    if (c.site.backward) what = "backward";
+    if (c.number != 0) what = "collective";
     if (c.step != so_far.step) {
       end_step(c.mesh);
       so_far.step = c.step;

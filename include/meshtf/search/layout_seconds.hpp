@@ -252,7 +252,8 @@ private:
       extent const n = Record::size_of(of.size.dim[k]);
       extent least   = 2;
       while (least < n && n % least != 0) ++least;
-      l.cut(of.size.dim[k], n == 1 ? 1 : least < n ? least : 2);
+      extent const cut = least < n ? least : 2;
+      l.cut(of.size.dim[k], n == 1 ? 1 : cut);
     }
     done sum;
     for (int p = 0; p < points; ++p) {

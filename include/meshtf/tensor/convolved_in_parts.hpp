@@ -99,7 +99,10 @@ struct wide_along_dims {
     else return third;
   }
   /// The one array of the size of x that there is under some layouts, of which all others have none.
-  constexpr Handle& any() { return first.body ? first.body : second.body ? second.body : third.body; }
+  constexpr Handle& any() {
+    if (first.body) return first.body;
+    return second.body ? second.body : third.body;
+  }
 };
 
 /// The sums that z, x and the filter of a convolution owe.

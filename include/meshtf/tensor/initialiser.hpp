@@ -113,7 +113,10 @@ struct variance_scaling {
   constexpr void operator()(tensor<T, L, D...>& w) const {
     using fans        = detail::fans<shape<D...>>;
     double const from = in > 0 ? static_cast<double>(in) : fans::in, to = out > 0 ? static_cast<double>(out) : fans::out;
-    double const n = std::max(1.0, mode == fan::in ? from : mode == fan::out ? to : (from + to) / 2);
+    double n = (from + to) / 2;
+    if (mode == fan::in) n = from;
+    if (mode == fan::out) n = to;
+    n = std::max(1.0, n);
     if (is_uniform) {
       double const limit = detail::root<L>(3 * scale / n);
       detail::draw_into(w, uniform_distribution{{.seed = seed}, -limit, limit});

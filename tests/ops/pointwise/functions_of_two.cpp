@@ -87,9 +87,12 @@ TEST_CASE("functions with steps: integers, and what is true") {
 }
 
 TEST_CASE("maximum and minimum: NaN is kept, also in the gradients, and a tie is halved") {
-  auto const greater_part = [](double a, double b) { return a > b ? 1 : a == b ? 0.5 : a < b ? 0 : not_a_number; };
-  auto const less_part    = [](double a, double b) { return a < b ? 1 : a == b ? 0.5 : a > b ? 0 : not_a_number; };
-  auto const either_nan   = [](double a, double b) { return std::isnan(a) || std::isnan(b); };
+  auto const greater_part = [](double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return not_a_number;
+    return a == b ? 0.5 : a > b;
+  };
+  auto const less_part  = [&](double a, double b) { return greater_part(b, a); };
+  auto const either_nan = [](double a, double b) { return std::isnan(a) || std::isnan(b); };
   check_pairs([](auto const& x, auto const& y) { return maximum(x, y); },
               [&](double a, double b) { return either_nan(a, b) ? not_a_number : std::max(a, b); }, greater_part, less_part);
   check_pairs([](auto const& x, auto const& y) { return minimum(x, y); },
@@ -124,8 +127,11 @@ TEST_CASE("pow is the standard library's, of 0, infinities and negative numbers 
 }
 
 TEST_CASE("logaddexp of large numbers and infinities") {
-  auto const part = [](double a, double b) { return std::isnan(a) || std::isnan(b) ? not_a_number : a == b ? 0.5 : 1 / (1 + std::exp(b - a)); };
-  auto const sum  = [](double a, double b) {
+  auto const part = [](double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return not_a_number;
+    return a == b ? 0.5 : 1 / (1 + std::exp(b - a));
+  };
+  auto const sum = [](double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return not_a_number;
     return a == b ? a + std::log(2) : std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
   };

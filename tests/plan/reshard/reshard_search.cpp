@@ -115,10 +115,10 @@ struct rules {
   static price after(price const& p, transfer_kind what, extent bytes, extent along, extent source, extent held, extent result) {
     auto const [sent, calls, messages, peak, moves] = p;
     extent const lives = source + (moves == 0 ? 0 : held) + (what == transfer_kind::all_reduce && moves > 0 ? 0 : result);
-    extent const waits = what == transfer_kind::slice        ? 0
-                         : what == transfer_kind::permute    ? 1
-                         : what == transfer_kind::all_reduce ? 2 * (along - 1)
-                                                             : along - 1;
+    extent waits       = along - 1;
+    if (what == transfer_kind::slice) waits = 0;
+    if (what == transfer_kind::permute) waits = 1;
+    if (what == transfer_kind::all_reduce) waits = 2 * (along - 1);
     return {sent + bytes, calls + (what != transfer_kind::slice), messages + waits, std::max(peak, lives), moves + 1};
   }
 
