@@ -144,7 +144,7 @@ constexpr void put_cost(Text& out, Cost const& c, named_mesh const& m, named_dim
   out += '\n';
   put(out, "  sends       ", bytes_text(c.bytes_sent()), " in ", thousands_text(c.calls()), c.calls() == 1 ? " call" : " calls");
   said = 0;
-  for (int a = 0; a < m.count; ++a)
+  for (int a = 0; a < m.count(); ++a)
     if (extent const bytes = sent_along(c, a); bytes > 0) put(out, said++ == 0 ? ": " : ", ", bytes_text(bytes), " along ", m.axis(a));
   out += '\n';
   modelled_time const t = c.time(machine);

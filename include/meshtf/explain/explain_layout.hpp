@@ -83,7 +83,7 @@ template<class Text>
 constexpr void put_mesh(Text& out, named_mesh const& m) {
   put(out, m.name, ", ");
   put_count(out, m.processes(m.all()), "process", "processes");
-  for (int a = 0; a < m.count; ++a) put(out, a == 0 ? ": " : " x ", m.axis(a), " ", number_text(m.size(a)));
+  for (int a = 0; a < m.count(); ++a) put(out, a == 0 ? ": " : " x ", m.axis(a), " ", number_text(m.size(a)));
   out += '\n';
 }
 

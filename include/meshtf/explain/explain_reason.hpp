@@ -34,7 +34,7 @@ constexpr int split_by(named_dims const& dims, int axis) {
 template<class Text>
 constexpr void put_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, transfer_kind what) {
   bool first = true;
-  for (int a = 0; a < m.count; ++a) {
+  for (int a = 0; a < m.count(); ++a) {
     if (!among(over, a)) continue;
     out += first ? "" : ", ";
     first          = false;

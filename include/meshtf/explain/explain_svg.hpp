@@ -136,7 +136,7 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
   put(head, "What one process sends", under.empty() ? "" : " under ", under, ": ", bytes_text(c.bytes_sent()), " in ");
   put_count(head, c.calls(), "call", "calls");
   s.heading(head);
-  for (int a = 0; a < m.count; ++a) {
+  for (int a = 0; a < m.count(); ++a) {
     if (m.size(a) < 2) continue;
     typename Sheet::line_text words;
     put(words, "along ", m.axis(a), ": ", bytes_text(sent_along(c, a)));
@@ -277,7 +277,7 @@ constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::st
   pair("parameters", "", a.parameter_bytes(), b.parameter_bytes(), bytes_text);
   pair("optimizer state", "", a.optimizer_bytes(), b.optimizer_bytes(), bytes_text);
   pair("sent", "", a.bytes_sent(), b.bytes_sent(), bytes_text);
-  for (int k = 0; k < m.count; ++k) pair("sent along ", m.axis(k), sent_along(a, k), sent_along(b, k), bytes_text);
+  for (int k = 0; k < m.count(); ++k) pair("sent along ", m.axis(k), sent_along(a, k), sent_along(b, k), bytes_text);
   s.y += 4;
   s.say("each pair of bars has its own scale, from 0");
 }

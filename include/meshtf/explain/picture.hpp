@@ -54,7 +54,7 @@ struct drawing {
 
   constexpr coordinates at(extent row, extent column) const {
     coordinates c{};
-    for (int a = mesh.count; a-- > 0;)
+    for (int a = mesh.count(); a-- > 0;)
       if (among(down(), a)) {
         c[static_cast<std::size_t>(a)] = row % mesh.size(a);
         row /= mesh.size(a);
@@ -75,7 +75,7 @@ struct drawing {
   constexpr short_text line(int n, coordinates const& c) const {
     if (ranks && n-- == 0) {
       extent rank = 0;
-      for (int a = 0; a < mesh.count; ++a) rank = rank * mesh.size(a) + c[static_cast<std::size_t>(a)];
+      for (int a = 0; a < mesh.count(); ++a) rank = rank * mesh.size(a) + c[static_cast<std::size_t>(a)];
       short_text text{"rank "};
       return text += number_text(rank);
     }
@@ -87,7 +87,7 @@ struct drawing {
   /// "pods 0, rows 1": the coordinates along `some` axes.
   constexpr short_text place(axis_set some, coordinates const& c) const {
     short_text text;
-    for (int a = 0; a < mesh.count; ++a)
+    for (int a = 0; a < mesh.count(); ++a)
       if (among(some, a)) {
         if (!text.empty()) text += ", ";
         text += mesh.axis(a).substr(0, 12);

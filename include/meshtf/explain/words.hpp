@@ -1,6 +1,7 @@
 // Words: how explanations name meshes, axes, dimensions and verdicts.
 #pragma once
 
+#include <meshtf/core/named_mesh.hpp>
 #include <meshtf/core/placement.hpp>
 #include <meshtf/core/text.hpp>
 #include <meshtf/plan/reason.hpp>
@@ -10,46 +11,6 @@ inline namespace v0 {
 
 /// The text of an explanation while it grows. The text that users get is cut to its length.
 using page = fixed_text<16383>;
-
-/// A mesh with the names of its axes.
-struct named_mesh {
-  std::string_view name{};
-  std::string_view const* axes = nullptr;
-  std::array<extent, max_axes> sizes{};
-  int count = 0;
-
-  constexpr std::string_view axis(int a) const { return axes[a]; }
-  constexpr extent size(int a) const { return sizes[static_cast<std::size_t>(a)]; }
-  constexpr extent processes(axis_set over) const { return processes_along(sizes, over); }
-  constexpr axis_set all() const { return (axis_set{1} << count) - 1; }
-  /// Those of these axes that join more than one process. Along the others nothing is split and nothing is sent.
-  constexpr axis_set joining(axis_set over) const {
-    for (int a = 0; a < count; ++a)
-      if (size(a) == 1) over &= ~(axis_set{1} << a);
-    return over;
-  }
-};
-
-namespace detail {
-
-template<class Axes>
-struct axes_names;
-
-template<class... A>
-struct axes_names<axes<A...>> {
-  static constexpr std::array<std::string_view, sizeof...(A)> value{name<A>...};
-};
-
-}  // namespace detail
-
-/// The names of a mesh and of its axes.
-template<Mesh M>
-inline constexpr named_mesh named_mesh_of{
-    .name  = detail::name<M>,
-    .axes  = detail::axes_names<typename M::all_axes>::value.data(),
-    .sizes = axis_sizes<M>,
-    .count = M::all_axes::count,
-};
 
 namespace detail {
 
@@ -62,7 +23,7 @@ constexpr std::string_view between(int i, int n) {
 template<class Text>
 constexpr void put_axes(Text& out, named_mesh const& m, axis_set over) {
   int const n = std::popcount(over);
-  for (int a = 0, i = 0; a < m.count; ++a)
+  for (int a = 0, i = 0; a < m.count(); ++a)
     if (among(over, a)) {
       out += between(i++, n);
       out += m.axis(a);

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include <meshtf/core/named_mesh.hpp>
 #include <meshtf/io/global.hpp>   // first: see kernel/xtensor.hpp
 #include <meshtf/tensor/partial.hpp>
 
@@ -20,21 +21,21 @@ inline namespace v0 {
 
 namespace detail {
 
-template<class A>
-struct axis_names;
-template<class... A>
-struct axis_names<axes<A...>> {
-  static std::string list() {
-    std::string text;
-    ((text += (text.empty() ? "" : ", "), text += name_of<A>()), ...);
-    return text;
+/// "rows, cols"
+template<class Axes>
+std::string list_of_axes() {
+  std::string text;
+  for (std::string_view const axis : axis_names<Axes>) {
+    if (!text.empty()) text += ", ";
+    text += axis;
   }
-};
+  return text;
+}
 
 template<class L, class D>
 std::string placement_of_dim() {
   std::string text = std::string{name_of<D>()} + "=" + std::to_string(D::size);
-  if (axes_of<L, D>::count > 0) text += " over " + axis_names<axes_of<L, D>>::list();
+  if (axes_of<L, D>::count > 0) text += " over " + list_of_axes<axes_of<L, D>>();
   return text;
 }
 
@@ -161,7 +162,7 @@ std::ostream& operator<<(std::ostream& out, tensor<T, L, D...> const& x) {
 template<class V, class... A>
 std::ostream& operator<<(std::ostream& out, partial<V, axes<A...>> const& p) {
   using mesh_axes = typename V::layout_type::mesh_type::all_axes;
-  auto const type = "partial<" + detail::type_text(p.addend()) + ", axes<" + detail::axis_names<axes<A...>>::list() + ">> ";
+  auto const type = "partial<" + detail::type_text(p.addend()) + ", axes<" + detail::list_of_axes<axes<A...>>() + ">> ";
   auto const text = detail::part_text(out, type + detail::owed_text<mesh_axes>::list(p.owed()) + (V::shape_type::rank > 0 ? "," : ""), p.addend());
   return out << text;
 }

@@ -17,6 +17,7 @@
 
 #include <meshtf/core/compiled.hpp>
 #include <meshtf/core/error.hpp>
+#include <meshtf/core/named_mesh.hpp>
 #include <meshtf/price/cost_hash.hpp>
 #include <meshtf/price/cost_text.hpp>
 #include <meshtf/runtime/waiting.hpp>
@@ -35,30 +36,10 @@ std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text);
 /// "process 0 <text>, process 3 <text>": the first text, and the first that differs from it.
 std::string first_difference(std::vector<std::string> const& texts);
 
-/// A mesh as names and numbers.
-struct mesh_in_words {
-  std::string_view name;
-  std::span<std::string_view const> axes;
-  std::span<extent const> sizes;
-};
-
-template<class Axes>
-struct names_of_axes;
-template<class... A>
-struct names_of_axes<axes<A...>> {
-  static constexpr std::array<std::string_view, sizeof...(A)> list{name_of<A>()...};
-};
-
-template<Mesh M>
-mesh_in_words in_words() {
-  using names = names_of_axes<typename M::all_axes>;
-  return {name_of<M>(), names::list, std::span{axis_sizes<M>}.first(names::list.size())};
-}
-
 /// "grid rows=2 x cols=2"
-std::string shape_of(mesh_in_words const& mesh);
+std::string shape_of(named_mesh const& mesh);
 /// "rows cols"
-std::string axes_in(mesh_in_words const& mesh, axis_set over);
+std::string axes_in(named_mesh const& mesh, axis_set over);
 
 /// "all_reduce (sum) of 8 float over "rows" for einsum, mlp.cpp:12"
 std::string words_of_call(collective_call const& c, std::string_view axes);
@@ -144,7 +125,7 @@ MESHTF_DEFINE std::string first_difference(std::vector<std::string> const& texts
   return said(0) + ", " + said(other);
 }
 
-MESHTF_DEFINE std::string shape_of(mesh_in_words const& mesh) {
+MESHTF_DEFINE std::string shape_of(named_mesh const& mesh) {
   std::string text{mesh.name};
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
     text += a == 0 ? " " : " x ";
@@ -155,7 +136,7 @@ MESHTF_DEFINE std::string shape_of(mesh_in_words const& mesh) {
   return text;
 }
 
-MESHTF_DEFINE std::string axes_in(mesh_in_words const& mesh, axis_set over) {
+MESHTF_DEFINE std::string axes_in(named_mesh const& mesh, axis_set over) {
   std::string text;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a)
     if ((over >> a & 1) != 0) (text += text.empty() ? "" : " ") += mesh.axes[a];

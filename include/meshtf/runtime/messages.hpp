@@ -225,7 +225,7 @@ public:
   }
 
 protected:
-  explicit messages(boost::mpi::communicator const& given) : process_in_mesh{detail::in_words<M>(), joining_axes<M>, given} {}
+  explicit messages(boost::mpi::communicator const& given) : process_in_mesh{named_mesh_of<M>, joining_axes<M>, given} {}
   ~messages() = default;
 
   /// Measures the time until the end of the scope if somebody looks on.

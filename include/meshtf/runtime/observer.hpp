@@ -43,7 +43,7 @@ public:
   ~observer();
 
   /// Null if neither a profile nor a trace of the mesh is wanted. All processes of `comm` call this; `place` are the coordinates of this one.
-  static std::unique_ptr<observer> if_wanted(MPI_Comm comm, mesh_in_words const& mesh, std::span<extent const> place);
+  static std::unique_ptr<observer> if_wanted(MPI_Comm comm, named_mesh const& mesh, std::span<extent const> place);
 
   /// From here on, until the span dies, the mesh does `w`. `step` is the optimizer's, from 1; `live` are the bytes on the mesh.
   span operation(work const& w, call_site const& site, long step, extent live);
@@ -77,7 +77,7 @@ private:
 MESHTF_DEFINE observer::observer()  = default;
 MESHTF_DEFINE observer::~observer() = default;
 
-MESHTF_DEFINE std::unique_ptr<observer> observer::if_wanted(MPI_Comm comm, mesh_in_words const& mesh, std::span<extent const> place) {
+MESHTF_DEFINE std::unique_ptr<observer> observer::if_wanted(MPI_Comm comm, named_mesh const& mesh, std::span<extent const> place) {
   std::unique_ptr<profile> wished = profile::if_wanted();
   trace_log* const trace          = trace_log::here();
   if (!wished && trace == nullptr) return nullptr;

@@ -64,7 +64,7 @@ public:
 protected:
   /// Makes the communicators from the processes of `given`, row-major over the axes of `mesh`. `joining`: the axes that are longer than 1.
   /// Errors: `usage_error` on all processes if their number is not that of the mesh; `software_error` if MPI is not up.
-  process_in_mesh(detail::mesh_in_words const& mesh, axis_set joining, boost::mpi::communicator const& given);
+  process_in_mesh(named_mesh const& mesh, axis_set joining, boost::mpi::communicator const& given);
   ~process_in_mesh();
 
   /// Where calls are compared, this one; the other processes are about to make the same.
@@ -100,7 +100,7 @@ private:
 #if MESHTF_DEFINES_RUNTIME
 
 struct process_in_mesh::owned {
-  detail::mesh_in_words mesh;
+  named_mesh mesh;
   boost::mpi::communicator world;
   std::vector<boost::mpi::communicator> sets;
   std::unique_ptr<call_check> check;
@@ -108,7 +108,7 @@ struct process_in_mesh::owned {
   int exceptions = std::uncaught_exceptions();
 };
 
-MESHTF_DEFINE process_in_mesh::process_in_mesh(detail::mesh_in_words const& mesh, axis_set joining, boost::mpi::communicator const& given)
+MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set joining, boost::mpi::communicator const& given)
     : owned_{std::make_unique<owned>()}, joining_{joining} {
   if (!boost::mpi::environment::initialized())
     throw software_error("MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");

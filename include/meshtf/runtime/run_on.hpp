@@ -30,7 +30,7 @@ struct one_mesh_of_each_size<Last> : std::type_identity<legal> {};
 template<class... M>
 [[noreturn]] void throw_no_mesh(int processes) {
   std::string table;
-  ((table += (table.empty() ? "" : ", ") + std::to_string(M::size) + " (" + shape_of(in_words<M>()) + ")"), ...);
+  ((table += (table.empty() ? "" : ", ") + std::to_string(M::size) + " (" + shape_of(named_mesh_of<M>) + ")"), ...);
   throw usage_error("started with " + std::to_string(processes) + " processes, but compiled for " + table + ": mpirun -n N ... with one of these");
 }
 

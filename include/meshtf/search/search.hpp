@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include <meshtf/core/named_mesh.hpp>
 #include <meshtf/core/text.hpp>
 #include <meshtf/search/alike_layouts.hpp>
 #include <meshtf/search/layout_peak.hpp>
@@ -88,10 +89,8 @@ public:
   /// "batch: rows, hidden: cols, vocab: rows (padded)".
   constexpr fixed_text<255> text(std::size_t i) const {
     constexpr std::array<std::string_view, sizeof...(D)> dims{name_of<D>()...};
-    constexpr auto axis_names = []<class... A>(axes<A...>) {
-      return std::array<std::string_view, sizeof...(A)>{name_of<A>()...};
-    }(typename M::all_axes{});
-    layout_numbers const l = numbers(i);
+    constexpr auto const& axis_names = detail::axis_names<typename M::all_axes>;
+    layout_numbers const l           = numbers(i);
     fixed_text<255> text;
     for (std::size_t d = 0; d < dims.size(); ++d) {
       if (layouts_[i].over[d] == 0) continue;
