@@ -21,29 +21,42 @@ constexpr bool among(axis_set set, int axis) { return (set >> axis & 1) != 0; }
 
 }  // namespace detail
 
-/// Axes of a mesh by number, in order. Rules work on these numbers, so one compiled rule serves every mesh, layout and search.
-struct axis_list {
-  small_array<signed char, max_axes> number{};
+/// A short list of small numbers: axes of a mesh, or dimensions of a loop nest, in order. Rules work on numbers, so one compiled rule serves every
+/// mesh, layout and search.
+template<std::size_t Capacity>
+struct number_list {
+  small_array<signed char, Capacity> number{};
   int count = 0;
 
-  constexpr void push_back(int axis) { number[count++] = static_cast<signed char>(axis); }
+  constexpr void push_back(int n) { number[count++] = static_cast<signed char>(n); }
   constexpr auto begin() const { return number.begin(); }
   constexpr auto end() const { return number.begin() + count; }
   constexpr int operator[](int i) const { return number[i]; }
 
-  constexpr axis_set set() const {
-    axis_set bits = 0;
-    for (int axis : *this) bits |= axis_set{1} << axis;
+  constexpr bool has(int n) const {
+    for (int m : *this)
+      if (m == n) return true;
+    return false;
+  }
+  /// The same without the order: bit n is set if n is in the list.
+  constexpr std::uint32_t set() const {
+    std::uint32_t bits = 0;
+    for (int n : *this) bits |= std::uint32_t{1} << n;
     return bits;
   }
 
-  friend constexpr bool operator==(axis_list const& a, axis_list const& b) {
+  friend constexpr bool operator==(number_list const& a, number_list const& b) {
     if (a.count != b.count) return false;
     for (int i = 0; i < a.count; ++i)
       if (a[i] != b[i]) return false;
     return true;
   }
 };
+
+/// Axes of a mesh by number.
+using axis_list = number_list<max_axes>;
+/// Dimensions of a tensor as numbers in a loop nest, outermost in memory first.
+using dim_list = number_list<max_rank>;
 
 /// A dimension under a layout: its size, its number of parts, and the axes that split it.
 struct placed {
@@ -67,23 +80,6 @@ struct placed {
   constexpr bool divides() const { return size % parts == 0; }
   /// Whether both place their elements alike, whatever rule says so.
   friend constexpr bool operator==(placed const& a, placed const& b) { return a.size == b.size && a.parts == b.parts && a.over == b.over; }
-};
-
-/// The dimensions of a tensor as numbers in a loop nest, outermost in memory first.
-struct dim_list {
-  small_array<signed char, max_rank> number{};
-  int count = 0;
-
-  constexpr void push_back(int dim) { number[count++] = static_cast<signed char>(dim); }
-  constexpr auto begin() const { return number.begin(); }
-  constexpr auto end() const { return number.begin() + count; }
-  constexpr int operator[](int i) const { return number[i]; }
-
-  constexpr bool has(int dim) const {
-    for (int d : *this)
-      if (d == dim) return true;
-    return false;
-  }
 };
 
 namespace detail {
