@@ -56,5 +56,27 @@ constexpr all_reduce_steps plan_all_reduce(reduction op, extent n, element type,
   return steps;
 }
 
+/// Carries out an all-reduce of the array at `data`, in place. `machine` makes the calls; what has no data (a ledger, a record's price) does as if its
+/// process had rank 0 along all axes.
+template<class Machine, class T>
+constexpr void carry_out(all_reduce_steps const& steps, Machine&& machine, reduction op, T* data) {
+  for (all_reduce_call const& c : steps) {
+    switch (c.kind) {
+      case collective::reduce_scatter: {
+        T* const own_part = data + machine.rank_along(c.over) * c.count;
+        machine.reduce_scatter(op, static_cast<T const*>(data), c.count, own_part, c.over);
+        data = own_part;
+        break;
+      }
+      case collective::all_gather: {
+        data -= machine.rank_along(c.over) * c.count;
+        machine.all_gather(data, c.count, c.over);
+        break;
+      }
+      default: machine.all_reduce_at_once(op, c.type, data, c.count, c.over);
+    }
+  }
+}
+
 }  // namespace v0
 }  // namespace meshtf

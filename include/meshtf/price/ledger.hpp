@@ -117,15 +117,14 @@ public:
   // ---- messages
   template<class T>
   constexpr void all_reduce(reduction op, T*, extent n, axis_set over) {
-    for (all_reduce_call const& c : plan_all_reduce<M>(op, n, element_of<T>, over)) switch (c.kind) {
-        case collective::reduce_scatter: reduce_scatter<T>(op, nullptr, c.count, nullptr, c.over); break;
-        case collective::all_gather: all_gather<T>(nullptr, c.count, c.over); break;
-        default:
-          extent const wide = c.type == element_of<T> ? 0 : c.count;
-          auto* const copy  = take<computed<T>>(wide);
-          this->note_collective(collective::all_reduce, op, c.type, c.count, c.over);
-          give(copy, wide);
-      }
+    carry_out(plan_all_reduce<M>(op, n, element_of<T>, over), *this, op, static_cast<T*>(nullptr));
+  }
+  template<class T>
+  constexpr void all_reduce_at_once(reduction op, element type, T*, extent n, axis_set over) {
+    extent const wide = type == element_of<T> ? 0 : n;
+    auto* const copy  = take<computed<T>>(wide);
+    this->note_collective(collective::all_reduce, op, type, n, over);
+    give(copy, wide);
   }
   /// One number of the first process for all.
   template<class T>

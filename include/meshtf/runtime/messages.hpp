@@ -110,26 +110,15 @@ public:
 
   template<class T>
   void all_reduce(reduction op, T* data, extent n, axis_set over) {
-    for (all_reduce_call const& c : plan_all_reduce<M>(op, n, element_of<T>, over)) switch (c.kind) {
-        case collective::reduce_scatter: {
-          T* const mine = data + rank_along(c.over) * c.count;
-          reduce_scatter(op, static_cast<T const*>(data), c.count, mine, c.over);
-          data = mine;
-          break;
-        }
-        case collective::all_gather:
-          data -= rank_along(c.over) * c.count;
-          all_gather(data, c.count, c.over);
-          break;
-        default:
-          if constexpr (NarrowElement<T>)
-            if (c.type != element_of<T>) {
-              add_up_widened(data, c.count, c.over);
-              break;
-            }
-          auto const span = calls<T>(collective::all_reduce, op, c.count, c.over);
-          meshtf::all_reduce(along(c.over), op, data, c.count);
-      }
+    carry_out(plan_all_reduce<M>(op, n, element_of<T>, over), *this, op, data);
+  }
+  /// One call of an all-reduce. Elements of a wider `type` travel if T is narrow.
+  template<class T>
+  void all_reduce_at_once(reduction op, element type, T* data, extent n, axis_set over) {
+    if constexpr (NarrowElement<T>)
+      if (type != element_of<T>) return add_up_widened(data, n, over);
+    auto const span = calls<T>(collective::all_reduce, op, n, over);
+    meshtf::all_reduce(along(over), op, data, n);
   }
 
   /// All processes get the number of the first.

@@ -105,28 +105,39 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
   return parts_reach(record, l) && (l.pads == 0 || cuts_fit(record, l));
 }
 
-/// Calls `f` with each MPI call of one all-reduce of n elements, as machines make them. Returns the bytes of scratch memory that it takes.
-template<Mesh M, class F>
-constexpr extent for_each_message(reduction op, element type, extent n, axis_set over, call_site const& site, F const& f) {
-  extent scratch = 0;
-  for (all_reduce_call const& c : plan_all_reduce<M>(op, n, type, over)) {
-    extent const processes = processes_along(axis_sizes<M>, c.over);
-    bool const scatters    = c.kind == collective::reduce_scatter;
-    extent const bytes     = c.count * bytes_of(c.type) * (scatters ? processes : 1);
-    if (scatters) scratch = std::max(scratch, exchange_scratch(c.count, type) * bytes_of(type));
-    else if (c.type != type) scratch = std::max(scratch, bytes);
-    f(collective_call{c.kind, c.kind == collective::all_gather ? reduction::sum : op, c.type, c.over,
-                      payload_of(c.kind, bytes, processes) / bytes_of(c.type), payload_of(c.kind, bytes, processes),
-                      sent_by_one(c.kind, bytes, processes), site});
-  }
-  return scratch;
-}
-
 /// A message of `count` elements over these axes, as machines note it.
 template<Mesh M>
 constexpr collective_call message_over(axis_set over, collective kind, reduction op, element type, extent count, call_site const& site) {
   extent const n = processes_along(axis_sizes<M>, over), bytes = count * bytes_of(type);
   return {kind, op, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), site};
+}
+
+/// A machine on which an all-reduce of elements of `type` hands each of its MPI calls to `f`, and counts the bytes of scratch memory that it takes.
+template<Mesh M, class F>
+struct message_prices {
+  element type;
+  call_site const& site;
+  F const& f;
+  extent scratch = 0;
+
+  static constexpr extent rank_along(axis_set) { return 0; }
+  constexpr void reduce_scatter(reduction op, char const*, extent part, char*, axis_set over) {
+    scratch = std::max(scratch, exchange_scratch(part, type) * bytes_of(type));
+    f(message_over<M>(over, collective::reduce_scatter, op, type, part * processes_along(axis_sizes<M>, over), site));
+  }
+  constexpr void all_gather(char*, extent part, axis_set over) { f(message_over<M>(over, collective::all_gather, reduction::sum, type, part, site)); }
+  constexpr void all_reduce_at_once(reduction op, element travels, char*, extent n, axis_set over) {
+    if (travels != type) scratch = std::max(scratch, n * bytes_of(travels));
+    f(message_over<M>(over, collective::all_reduce, op, travels, n, site));
+  }
+};
+
+/// Calls `f` with each MPI call of one all-reduce of n elements. Returns the bytes of scratch memory that it takes.
+template<Mesh M, class F>
+constexpr extent for_each_message(reduction op, element type, extent n, axis_set over, call_site const& site, F const& f) {
+  message_prices<M, F> prices{type, site, f};
+  carry_out(plan_all_reduce<M>(op, n, type, over), prices, op, static_cast<char*>(nullptr));
+  return prices.scratch;
 }
 
 /// What one call of a record does under a layout: f(work) or f(collective_call), for one time that it is made. Returns its scratch memory in bytes.
