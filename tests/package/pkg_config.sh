@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds programs with what pkg-config says of the installed tree, and runs them: pkg_config.sh PREFIX FOLDER MPIRUN COMPILER...
 #
-# core.cpp with each of the compilers; runtime.cpp with mpicxx, which calls the last, and with its kernels in one source, as README.md says it for
+# core.cpp with each of the compilers; runtime.cpp with mpicxx, which calls the last, and with its kernels in one source, as docs/install.md says it for
 # programs without CMake (the target meshtf::compiled has four). Both are compiled with -fopenmp, which must change nothing: threads are our own. Without
 # pkg-config, or the files of the libraries that meshtf's ask for, it is skipped (status 77).
 set -u
