@@ -28,6 +28,12 @@ struct whole : layout<grid> {};
 struct grouped : layout<grid, split<batch, rows>, split<group, cols>> {};
 struct spaced : layout<grid, split<batch, rows>, split<line, cols>> {};
 
+struct token : dim<7> {};
+struct uneven : layout<grid, padded<token, rows, cols>> {};
+struct query : dim<8> {};
+struct memory : dim<8> {};
+struct by_position : layout<grid, split<query, rows, cols>> {};
+
 process_mesh<grid>& processes() {
   static auto* const m = new process_mesh<grid>{MPI_COMM_WORLD};   // never destroyed: MPI is down when static objects die
   return *m;
@@ -87,4 +93,42 @@ TEST_CASE("13. jax-ml/jax#40232, #21232, Oneflow-Inc/oneflow#8465: random number
   CHECK(largest_difference(random_normal<float, mixed, batch, hidden>(m, key), random_normal<float, whole, batch, hidden>(m, key)) == 0);
   auto const x = random_normal<float, mixed, batch, hidden>(m, key);
   CHECK(largest_difference(dropout(x, 0.5, key), dropout(reshard<turned>(x), 0.5, key)) == 0);
+}
+
+TEST_CASE("24. ml-explore/mlx-lm PR 1544: a mean of means, where the parts were unequal") {
+  auto const program = []<Layout L>(process_mesh<grid>& m) {
+    parameter<double, L, token> const x{m, normal{5}};
+    auto const loss = mean(x);
+    backward(loss);
+    return std::pair{loss.value(), to_global(finish(gradient(x)))};
+  };
+  auto const [loss, gradients]   = program.operator()<uneven>(processes());  // 2, 2, 2 and 1 elements
+  auto const [expected, unsplit] = program.operator()<whole>(processes());
+  CHECK(std::abs(loss - expected) <= 1e-15);
+  REQUIRE(gradients.size() == 7);
+  for (std::size_t i = 0; i < 7; ++i) CHECK(gradients.flat(i) == 1.0 / 7);
+  for (std::size_t i = 0; i < 7; ++i) CHECK(unsplit.flat(i) == 1.0 / 7);
+}
+
+TEST_CASE("28. axolotl-ai-cloud/axolotl#3608: packed documents saw each other where positions were split") {
+  auto const program = []<Layout L>(process_mesh<grid>& m) {
+    auto const q = random_normal<double, L, query, in>(m, {.seed = 7});
+    parameter<double, L, memory, in> const k{m, normal{8}};
+    parameter<double, L, memory, in> const v{m, normal{9}};
+    auto const asking = floor_divide(iota<int, L, query>(m), 3);  // documents of 3, 3 and 2 positions
+    auto const asked  = floor_divide(iota<int, L, memory>(m), 3);
+    auto const y      = attention<query, memory, in>(q, k, v, with_segments(asking, asked), {.causal = true});
+    backward(sum(square(y)));
+    return std::tuple{y, finish(gradient(k)), finish(gradient(v))};
+  };
+  auto const [y, dk, dv]                    = program.operator()<by_position>(processes());
+  auto const [expected, whole_dk, whole_dv] = program.operator()<whole>(processes());
+  CHECK(largest_difference(y, expected) <= 1e-12);
+  CHECK(largest_difference(dk, whole_dk) <= 1e-12);
+  CHECK(largest_difference(dv, whole_dv) <= 1e-12);
+
+  // without the documents' numbers the second one sees the first
+  auto const q = random_normal<double, whole, query, in>(processes(), {.seed = 7});
+  auto const k = random_normal<double, whole, memory, in>(processes(), {.seed = 8});
+  CHECK(largest_difference(attention<query, memory, in>(q, k, k, {.causal = true}), expected) > 0.1);
 }
