@@ -1,7 +1,7 @@
 // One program under several layouts: what a step of a Transformer language model sends, holds and computes, as the compiler promised it and as four
 // processes then counted it.
 // Run:    examples/processes 4 build/release/examples/layouts
-// Prints: the table in README.md: two lines for each layout, of equal figures, and the loss, which is the same under all of them.
+// Prints: for each layout two lines of equal figures, and the loss, which is the same under all of them. README.md shows three of the layouts.
 #include <cmath>
 #include <cstdio>
 #include <string>

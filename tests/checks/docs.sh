@@ -1,16 +1,18 @@
 #!/bin/bash
-# The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL [PLAN] (the sources, and built programs; PLAN is meshtf-plan, which is looked for beside LAYOUTS, as
-# budget, search and plan_paper_models are).
+# The documents say what is so: docs.sh ROOT LAYOUTS TUTORIAL [PLAN] (the sources, and built programs; PLAN is meshtf-plan,
+# which is looked for beside LAYOUTS, as hello_layouts, budget, search and plan_paper_models are).
 #
 #   ```cpp            stands line by line in a file of examples/, include/meshtf/ or tests/must_not_compile/
-#   ```text           in the README: is what LAYOUTS prints; in the tutorial: stands line by line in what TUTORIAL prints; in
+#   ```text           in the README: is what LAYOUTS prints for three or more layouts; in the tutorial: stands line by line in what TUTORIAL prints; in
 #                     explain.md: in what PLAN prints; in cost.md: in what budget prints, and its table of models is what plan_paper_models prints; in
 #                     layout_search.md: is what search prints
 #   ```text FILE      words that this file of tests/must_not_compile/ expects from the compiler; a line may end in ... before they do
 #   `folder/file.hpp` is there: under the root, include/meshtf/ or the document's folder; links to files too
 #   `folder/file.hpp: name, name`   each of the names is in that file
 #   `name`            in docs/walk.md: is in the sources
-# Other blocks (sh, cmake, console) are not compared.
+# In the README, which has at most 130 lines: what hello_layouts prints; and of each claim in a list the tests and the figures in a comment,
+#   <!-- tests: FILE FILE; figures: FILE: NUMBER NUMBER -->   the files are there, and the README's numbers are words of the page that has them
+# Other blocks (sh, cmake, console) are not compared here: check.readme compiles the README's program and its mistake.
 set -u
 beside=$(dirname "$2")
 root=$1 layouts=$2 tutorial=$3 plan=${4:-$beside/meshtf-plan}
@@ -55,7 +57,31 @@ done < <(grep -H '^```text .' "${documents[@]}")
 
 run() { "$root/examples/processes" 4 "$@" | sed 's/ *$//'; return "${PIPESTATUS[0]}"; }
 run "$layouts" >"$work/layouts" || bad "examples/layouts failed"
-block README.md text 1 | sed 's/ *$//' | diff - "$work/layouts" || bad "README.md: its table (<) is not what examples/layouts prints (>)"
+block README.md text 1 | sed 's/ *$//' >"$work/table"
+# of the layouts that the table has, all lines that the program prints, in its order
+awk 'NR == FNR {if ($2 == "promised") wanted[$1] = 1; next} $2 == "promised" {shown = $1 in wanted} FNR == 1 || shown' "$work/table" "$work/layouts" |
+  diff "$work/table" - || bad "README.md: its table (<) is not what examples/layouts prints of these layouts (>)"
+[ "$(grep -c promised "$work/table")" -ge 3 ] || bad "README.md: expected a table of three layouts or more"
+hello=$("$beside/hello_layouts") || bad "examples/hello_layouts failed"
+grep -qF "\`$hello\`" README.md || bad "README.md: it does not say what examples/hello_layouts prints: $hello"
+[ "$(wc -l <README.md)" -le 130 ] || bad "README.md: it has $(wc -l <README.md) lines, expected at most 130"
+diff <(block README.md cpp 1) <(sed '1,/^\/\/ clang-format off$/d' examples/hello_layouts.cpp) || bad "README.md: its program (<) is not all of examples/hello_layouts.cpp (>)"
+
+# ---- the README's claims have tests, and its figures are those of the pages
+
+claims=$(awk '/^- / {if (on) print claim; claim = $0; on = 1; next} on && /^  / {claim = claim " " $0; next} on {print claim; on = 0} END {if (on) print claim}' README.md)
+while IFS= read -r claim; do
+  comment=$(sed -n 's/.*<!-- \(tests: .*\) -->.*/\1/p' <<<"$claim") words=" $(sed 's/<!--.*//' <<<"$claim") "
+  [ -n "$comment" ] || { bad "README.md: this claim names no test: $claim"; continue; }
+  files=${comment#tests: } files=${files%%;*}
+  for file in $files; do [ -f "$file" ] || bad "README.md: there is no test $file of this claim: $claim"; done
+  [[ $comment == *figures:* ]] || { ! grep -qE ' [0-9.]+ (s|ms|lines|layouts|%)' <<<"$words" || bad "README.md: this claim does not say which page has its figures: $claim"; continue; }
+  figures=${comment##*figures: } page=${figures%%:*}
+  for figure in ${figures#*:}; do
+    grep -qwF -- "$figure" "$page" || bad "README.md: $page does not have the figure $figure"
+    [[ $words =~ [^0-9.]${figure//./\\.}[^0-9] ]] || bad "README.md: the figure $figure is not in this claim: $claim"
+  done
+done <<<"$claims"
 if [ -n "$(numbers docs/tutorial.md text)" ]; then
   run "$tutorial" "$work/checkpoints" >"$work/tutorial" || bad "examples/tutorial failed"
   for n in $(numbers docs/tutorial.md text); do
@@ -100,6 +126,7 @@ for document in docs/*.md; do
   [ "$document" = docs/README.md ] || grep -qF "](${document#docs/}" docs/README.md || bad "docs/README.md: it has no link to $document"
 done
 version=$(sed -n 's/^project(meshtf VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+grep -qF "[Release: $version" README.md || bad "README.md: its badge does not say version $version, as CMakeLists.txt has it"
 grep -qx "version: $version" CITATION.cff || bad "CITATION.cff: its version is not $version, as CMakeLists.txt has it"
 
 # ---- files and names
@@ -126,6 +153,7 @@ for document in "${documents[@]}"; do
     fi
   done < <(quoted "$document")
   for link in $(prose "$document" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)#]+' | cut -c3- | grep -v '^https\?:'); do
+    case $link in ../../actions/workflows/*) link=.github/${link#../../actions/} link=${link%/badge.svg};; esac   # pages of GitHub: of a file here
     [ -e "$(dirname "$document")/$link" ] || bad "$document: there is no $link to link to"
   done
 done
