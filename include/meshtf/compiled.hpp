@@ -2,6 +2,8 @@
 // and take less than half of the time to compile. The CMake target `meshtf::compiled` does both (docs/install.md).
 #pragma once
 
+#include <meshtf/detail/compiler.hpp>
+
 #ifdef MESHTF_DECLARES_ONLY
 #error "meshtf: <meshtf/compiled.hpp> comes before any other header of meshtf, in a source of its own"
 #endif

@@ -1,6 +1,8 @@
 // Layout checks: all that the compiler knows about dimensions, meshes and layouts. Needs the standard library and Boost.Hana.
 #pragma once
 
+#include <meshtf/detail/compiler.hpp>
+
 #include <meshtf/core/dim.hpp>
 #include <meshtf/core/element.hpp>
 #include <meshtf/core/layout.hpp>

@@ -1,6 +1,8 @@
 // The whole library.
 #pragma once
 
+#include <meshtf/detail/compiler.hpp>
+
 #include <meshtf/data/batches.hpp>
 #include <meshtf/data/byte_tokenizer.hpp>
 #include <meshtf/data/idx.hpp>

@@ -2,6 +2,8 @@
 // installed. Needs the standard library and Boost.Hana.
 #pragma once
 
+#include <meshtf/detail/compiler.hpp>
+
 // Headers that the others include come first, and operations that can be refused before those of their rooms: error messages then name fewer files.
 #include <meshtf/core.hpp>
 

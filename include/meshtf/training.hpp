@@ -2,6 +2,8 @@
 // xtensor's views of elements (`x.local()`), which take the compiler three seconds.
 #pragma once
 
+#include <meshtf/detail/compiler.hpp>
+
 #include <meshtf/planning.hpp>
 #include <meshtf/runtime/agree.hpp>
 #include <meshtf/runtime/collectives.hpp>
