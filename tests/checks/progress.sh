@@ -18,6 +18,7 @@ said=$("$mpirun" 1 "$program" 10 </dev/null)
 expect "lines in a pipe that were asked for" "10 20 24 " "$(steps "$said")"
 
 command -v script >/dev/null || { echo "no terminal can be made here: script is missing"; exit $((bad ? 1 : 77)); }
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || { echo "no terminal can be made here: script says so"; exit $((bad ? 1 : 77)); }
 said=$(script -qec "stty cols 60; ${mpirun@Q} 1 ${program@Q}" /dev/null </dev/null)
 expect "lines on a terminal" "1 2 4 6 8 10 12 14 16 18 20 22 24 " "$(steps "$said")"
 bar=$(bars "$said" | grep 'step  *7 ')   # 0.2 s after the one before
