@@ -41,4 +41,13 @@ TEST_CASE("where no kernel runs, the sentence says for what to compile") {
   CHECK(taken({"avx2", "avx512"}, "sse2").find("got kernels for avx2, avx512") != std::string::npos);
 }
 
+TEST_CASE("a program is told of options that it has") {
+  using meshtf::kernel::advice_for_wider_kernels;
+  CHECK(advice_for_wider_kernels("sse2", "avx512", true) ==
+        "meshtf: kernels compiled for sse2, this CPU has avx512: add -march=native, or -DMESHTF_ARCHITECTURES=avx512 to CMake's options");
+  CHECK(advice_for_wider_kernels("sse2", "avx512", false) ==
+        "meshtf: kernels compiled for sse2, this CPU has avx512: add -march=native to the compiler's options");
+  CHECK(MESHTF_HAS_COMPILED_PART == 0);  // this test program has the headers alone
+}
+
 TEST_CASE("this processor runs what this file was compiled to") { CHECK(meshtf::kernel::objection_to_processor().empty()); }

@@ -22,6 +22,12 @@
 #define MESHTF_DEFINES_RUNTIME 0
 #endif
 
+#if defined(MESHTF_COMPILED) || defined(MESHTF_COMPILED_PART)
+#define MESHTF_HAS_COMPILED_PART 1  // this unit belongs to a program that has one
+#else
+#define MESHTF_HAS_COMPILED_PART 0
+#endif
+
 /// Before the definition of a function that is no template and that the compiled part holds for others. Where there is one such unit, the function is
 /// not inline: clang makes of an inline constructor that is `used` only what derived classes call.
 #if defined(MESHTF_COMPILED_START)

@@ -33,6 +33,15 @@ std::string_view processors_instruction_set();
 /// Why the kernels of this program can't run on this processor, or not as the environment variable MESHTF_ARCHITECTURES says; empty if they can.
 std::string objection_to_processor();
 
+/// The line for a program whose kernels were compiled for `compiled`, a smaller instruction set than the processor has. MESHTF_ARCHITECTURES is an
+/// option of the compiled part: where every unit compiles its kernels (`has_compiled_part` is false) it does nothing.
+inline std::string advice_for_wider_kernels(std::string_view compiled, std::string_view processor, bool has_compiled_part) {
+  std::string advice = "meshtf: kernels compiled for ";
+  ((advice += compiled) += ", this CPU has ") += processor;
+  if (!has_compiled_part) return advice += ": add -march=native to the compiler's options";
+  return (advice += ": add -march=native, or -DMESHTF_ARCHITECTURES=") += std::string{processor} += " to CMake's options";
+}
+
 /// Which of the instruction sets that kernels were compiled for is taken, as their number; -1 if none can be, and then why.
 struct kernel_choice {
   int chosen = -1;

@@ -206,8 +206,7 @@ MESHTF_DEFINE void keep_memory() {
 MESHTF_DEFINE void report_kernels() {
   std::string const compiled{kernel::kernels_instruction_set()}, processor{kernel::processors_instruction_set()};
   if (compiled != processor && std::getenv("MESHTF_ARCHITECTURES") == nullptr)
-    std::cerr << "meshtf: kernels compiled for " + compiled + ", this CPU has " + processor +
-                     ": add -march=native, or -DMESHTF_ARCHITECTURES=" + processor + " to CMake's options\n";
+    std::cerr << kernel::advice_for_wider_kernels(compiled, processor, MESHTF_HAS_COMPILED_PART) + "\n";
   if (kernel::blas_kernel_is_generic())
     std::cerr << "meshtf: OpenBLAS does not know this CPU and uses its " + std::string{kernel::blas_kernel_name()} +
                      " kernel: set OPENBLAS_CORETYPE=" + (processor == "avx512" ? "SkylakeX" : "Haswell") + "\n";
