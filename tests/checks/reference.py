@@ -29,6 +29,8 @@ stand_in = "price/no_processes.hpp"
 def name_of(declaration):
     """What is declared, or None: a deduction guide, a specialisation, a macro's use."""
     text = re.sub(r"^\s*template\s*<", "template<", declaration)
+    if re.search(r"requires (?:meshtf::)?detail::AnyRejected<|\(rejected", text):
+        return None  # for the compiler alone: what follows from an operation that it has refused
     while text.startswith("template<"):
         depth, i = 0, len("template")
         for i in range(len("template"), len(text)):

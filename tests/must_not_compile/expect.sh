@@ -4,6 +4,8 @@
 # The file begins with lines "// error: WORDS"; all of them must be in the output. Who reads the message has little patience: its first line
 # that says "error:" has at most 200 characters, and all of it at most 15 lines. A file that can't keep to that says why in its second comment.
 #
+# The first error is the only one: nothing else is said of what follows from it. A file where that cannot be says so: "// errors: NUMBER, since ...".
+#
 # What docs/errors.md quotes of a file beside this script is compared too, where the compiler is of the version that the page was written with.
 set -u
 export LC_ALL=C   # English, and ' for quotes
@@ -24,6 +26,9 @@ done
 first=$(grep -m1 'error:' <<<"$said")
 message=error:${first#*error:}
 [ ${#message} -le 200 ] || fail "its first error has ${#message} characters, expected at most 200"
+errors=$(grep -c 'error:' <<<"$said")
+most=$(sed -n 's/^\/\/ errors: \([0-9]*\), since .*/\1/p' "$file")
+[ "$errors" -le "${most:-1}" ] || fail "the compiler says $errors errors, expected ${most:-1}"
 lines=$(wc -l <<<"$said")
 [ "$lines" -le 15 ] || fail "the compiler says $lines lines, expected at most 15"
 

@@ -83,5 +83,7 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   return whole;
 }
 
+MESHTF_ACCEPT_REJECTED(to_global)
+
 }  // namespace v0
 }  // namespace meshtf

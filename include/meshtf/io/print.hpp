@@ -178,5 +178,8 @@ void print(tensor<T, L, D...> const& x, std::ostream& out = std::cout) {
   }
 }
 
+MESHTF_ACCEPT_REJECTED(print)
+inline std::ostream& operator<<(std::ostream& out, rejected) { return out; }
+
 }  // namespace v0
 }  // namespace meshtf

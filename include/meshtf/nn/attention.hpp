@@ -151,6 +151,35 @@ struct attention {
     }
   }
 
+  // What the compiler has refused is accepted, and no error follows.
+  template<class... X>
+    requires meshtf::detail::AnyRejected<X...>
+  constexpr rejected operator()(X const&...) const {
+    return {};
+  }
+  template<meshtf::detail::AnyRejected X>
+  constexpr rejected operator()(X const&, attention_options const&) const {
+    return {};
+  }
+  template<class X, class Y>
+    requires meshtf::detail::AnyRejected<X, Y>
+  constexpr rejected operator()(X const&, Y const&, attention_options const&) const {
+    return {};
+  }
+  template<meshtf::detail::AnyRejected Y>
+  constexpr rejected cache(Y const&) const {
+    return {};
+  }
+  template<Dimension Step, class X, class C>
+    requires meshtf::detail::AnyRejected<X, C>
+  constexpr rejected attend(X const&, C const&, attention_options const& = {}) const {
+    return {};
+  }
+  template<Dimension Step, meshtf::detail::AnyRejected X, class C>
+  constexpr rejected extend(X const&, C const&, extent, attention_options const& = {}) const {
+    return {};
+  }
+
   constexpr auto parameters() { return meshtf::parameters(named("query", query), named("key", key), named("value", value), named("output", output)); }
 
 private:

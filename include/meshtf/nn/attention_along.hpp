@@ -69,6 +69,13 @@ constexpr auto attention_along(X const& queries, K const& keys, V const& values,
   return meshtf::attention<Length, positions, Key>(queries, all_keys, all_values, all_terms, options, at);
 }
 
+MESHTF_ACCEPT_REJECTED(attention_along)
+template<class... Named, class X, class K, class V>
+  requires meshtf::detail::AnyRejected<X, K, V>
+constexpr rejected attention_along(X const&, K const&, V const&, attention_options const&, std::source_location = {}) {
+  return {};
+}
+
 }  // namespace nn
 }  // namespace v0
 }  // namespace meshtf

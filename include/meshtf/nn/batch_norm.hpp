@@ -67,6 +67,11 @@ struct batch_norm {
 private:
   template<class... C, class X>
   constexpr auto normed(shape<C...>, X const& x, std::source_location at) const {
+    if constexpr (detail::AnyRejected<X>) return x;
+    else return normed_operand(shape<C...>{}, x, at);
+  }
+  template<class... C, class X>
+  constexpr auto normed_operand(shape<C...>, X const& x, std::source_location at) const {
     auto& m         = scale.machine();
     auto const& by  = detail::vector_for<X>(scale, at);
     auto const& add = detail::vector_for<X>(bias, at);

@@ -39,7 +39,7 @@ struct llama_block {
       : norm1{m}, attention{m, seeds, stddev, output_stddev}, norm2{m}, feed{m, seeds, stddev, output_stddev} {}
 
   template<class X>
-  constexpr X operator()(X const& x) const {
+  constexpr auto operator()(X const& x) const {
     auto const y = x + attention(norm1(x));
     return y + feed(norm2(y));
   }

@@ -27,6 +27,11 @@ struct layer_norm {
   constexpr auto operator()(X const& x, X const& y, std::source_location at = std::source_location::current()) const {
     return residual_layer_norm<Along>(x, y, detail::vector_for<X>(scale, at), detail::vector_for<X>(bias, at), epsilon, at);
   }
+  template<class X, class Y>
+    requires detail::AnyRejected<X, Y>
+  constexpr residual_norm<rejected> operator()(X const&, Y const&) const {
+    return {};
+  }
   constexpr auto parameters() { return meshtf::parameters(named("scale", scale), named("bias", bias)); }
 };
 

@@ -47,7 +47,8 @@ struct sinusoids {
     constexpr layer(machine<L>&, auto const&) {}
     template<class X>
     constexpr auto operator()(X const& x) const {
-      return x + sinusoid_positions<typename X::element_type, L, Length, Model>(x.machine());
+      if constexpr (detail::AnyRejected<X>) return x;
+      else return x + sinusoid_positions<typename X::element_type, L, Length, Model>(x.machine());
     }
   };
 };
@@ -149,10 +150,14 @@ struct contextual_bias {
 
   template<class Q>
   constexpr auto operator()(Q const& q, std::source_location at = std::source_location::current()) const {
-    auto& m             = q.machine();
-    auto const values   = detail::product(united<without<typename Q::shape_type, shape<Key>>, shape<Buckets>>{}, q, table, at);
-    auto const distance = broadcast<Query, Memory>(iota<double, L, Query>(m)) - iota<double, L, Memory>(m);
-    return gather<Buckets>(values, cast<std::int32_t>(map(bucket, detail::no_slope{}, distance)), at);
+    if constexpr (detail::AnyRejected<Q>) {
+      return q;
+    } else {
+      auto& m             = q.machine();
+      auto const values   = detail::product(united<without<typename Q::shape_type, shape<Key>>, shape<Buckets>>{}, q, table, at);
+      auto const distance = broadcast<Query, Memory>(iota<double, L, Query>(m)) - iota<double, L, Memory>(m);
+      return gather<Buckets>(values, cast<std::int32_t>(map(bucket, detail::no_slope{}, distance)), at);
+    }
   }
   constexpr auto parameters() { return meshtf::parameters(table); }
 };

@@ -39,6 +39,9 @@ constexpr auto delimited_lm_inputs_mask(Ids const& ids, std::int32_t end = 1, st
   return meshtf::equal(modulo(cumsum<Length>(ends, {.exclusive = true}, at), std::int32_t{2}, at), std::int32_t{0}, at);
 }
 
+MESHTF_ACCEPT_REJECTED(autoregressive_inputs)
+MESHTF_ACCEPT_REJECTED(delimited_lm_inputs_mask)
+
 }  // namespace nn
 }  // namespace v0
 }  // namespace meshtf

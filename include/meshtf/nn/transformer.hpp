@@ -90,12 +90,12 @@ struct transformer_block {
       : norm1{m}, attention{m, seeds, stddev, output_stddev}, norm2{m}, feed{m, seeds, stddev, output_stddev} {}
 
   template<class X>
-  constexpr residual<X> operator()(X const& x) const {
+  constexpr auto operator()(X const& x) const {
     auto const normed = norm1(x);
     return branches(x, normed);
   }
   template<class X>
-  constexpr residual<X> operator()(residual<X> const& before) const {
+  constexpr auto operator()(residual<X> const& before) const {
     auto const r = norm1(before.stream, before.branch);
     return branches(r.sum, r.norm);
   }
@@ -104,12 +104,13 @@ struct transformer_block {
   }
 
 private:
-  template<class X>
-  constexpr residual<X> branches(X const& x, X const& normed) const {
+  template<class X, class Normed>
+  constexpr auto branches(X const& x, Normed const& normed) const {
     auto const a = attention(normed);
     auto r       = norm2(x, a);
     auto f       = feed(r.norm);
-    return {std::move(r.sum), std::move(f)};
+    if constexpr (detail::AnyRejected<decltype(f)>) return residual<rejected>{};
+    else return residual<X>{std::move(r.sum), std::move(f)};
   }
 };
 

@@ -17,16 +17,18 @@ using namespace meshtf::detail;
 /// A weight as a layer uses it with `X`: itself if the elements are the same, otherwise cast to those of `X`. Each use has a cast of its own, so the
 /// gradients of all uses are added up in the weight's own type.
 /// Source: Micikevicius et al., Mixed Precision Training (2018), section 3.1: weights are kept in single precision, and rounded where they are used.
-template<Operand X, Tensor W>
+template<class X, Tensor W>
 constexpr decltype(auto) weight_for(W const& w, std::source_location at) {
-  if constexpr (std::is_same_v<element_in<X>, typename W::element_type> || !FloatingElement<element_in<X>>) return (w);
+  if constexpr (AnyRejected<X>) return (w);
+  else if constexpr (std::is_same_v<element_in<X>, typename W::element_type> || !FloatingElement<element_in<X>>) return (w);
   else return cast<element_in<X>>(w, at);
 }
 
 /// A scale or bias as it is where the norm of `X` takes it so, otherwise cast.
-template<Operand X, Tensor W>
+template<class X, Tensor W>
 constexpr decltype(auto) vector_for(W const& w, std::source_location at) {
-  if constexpr (std::is_same_v<computed<element_in<X>>, typename W::element_type>) return (w);
+  if constexpr (AnyRejected<X>) return (w);
+  else if constexpr (std::is_same_v<computed<element_in<X>>, typename W::element_type>) return (w);
   else return weight_for<X>(w, at);
 }
 
@@ -64,6 +66,7 @@ constexpr auto product(shape<Out...>, X const& operand, tensor<T, L, W...> const
     return einsum<Out...>(operand, weight_for<X>(w, at), at);
   }
 }
+MESHTF_ACCEPT_REJECTED(product)
 
 }  // namespace detail
 }  // namespace nn

@@ -63,5 +63,7 @@ constexpr void update(parameter<T, L, D...>&, partial<V, Over> const&, Rate) {
   static_assert(accepted<verdict>, "meshtf: update takes finished gradients: finish(g)");
 }
 
+MESHTF_ACCEPT_REJECTED(update)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -61,6 +61,8 @@ public:
     return *this;
   }
 
+  constexpr parameter& operator=(rejected) { return *this; }
+
   constexpr void zero_gradient() {
     this->slot().sum  = {};
     this->slot().owed = 0;

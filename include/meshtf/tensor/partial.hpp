@@ -86,6 +86,8 @@ public:
 
   constexpr partial(Value addend, axis_set owed) : addend_(std::move(addend)), owed_(owed) {}
 
+  constexpr partial& operator=(rejected) { return *this; }
+
   /// The axes over which the content is still a sum: for a gradient some of `Over`, otherwise all of it.
   constexpr axis_set owed() const { return owed_; }
   constexpr auto& machine() const { return addend_.machine(); }

@@ -47,5 +47,7 @@ constexpr auto same_on_all(partial<V, Over> const&, N) {
   return detail::element_in<V>{};
 }
 
+MESHTF_ACCEPT_REJECTED(same_on_all)
+
 }  // namespace v0
 }  // namespace meshtf

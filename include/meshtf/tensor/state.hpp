@@ -52,6 +52,9 @@ public:
     if (!this->machine().recomputes()) detail::copy_values(x, *this);
     return *this;
   }
+
+  constexpr state& update(rejected) { return *this; }
+  constexpr state& operator=(rejected) { return *this; }
 };
 
 }  // namespace v0

@@ -225,5 +225,7 @@ private:
 template<class Machine>
 no_gradient(Machine&) -> no_gradient<Machine>;
 
+MESHTF_ACCEPT_REJECTED(backward)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -7,6 +7,7 @@
 #include <meshtf/core/placement.hpp>
 #include <meshtf/core/shard.hpp>
 #include <meshtf/price/machine.hpp>
+#include <meshtf/tensor/rejected.hpp>
 #include <meshtf/tensor/shared.hpp>
 #include <meshtf/tensor/stale.hpp>
 
@@ -17,12 +18,6 @@ namespace detail {
 
 template<class L>
 inline constexpr bool holds_values = !is_dry<L>;
-
-/// What an operation returns after its assertion has failed, so that the compiler says nothing more. Like a tensor it has a destructor, so there is
-/// no warning about a variable that is never read.
-struct rejected {
-  constexpr ~rejected() {}
-};
 
 /// Under a dry layout there is no array to point into.
 template<class L, class T, class N>
@@ -165,6 +160,9 @@ public:
     if constexpr (detail::holds_values<L>) return *this->data();
     else return T{};
   }
+
+  /// After an operation that was refused, so that a dry run's loop `x = block(x)` goes on without a further error.
+  constexpr tensor& operator=(rejected) { return *this; }
 
   // ---- for operations
 

@@ -31,12 +31,16 @@ constexpr Loss gone_back(Loss const& loss) {
 template<int N, class F>
 constexpr auto accumulate(F const& step) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");
-  auto total = detail::gone_back(step(extent{0}));
-  for (extent i = 1; i < N; ++i) {
-    auto sum = total + detail::gone_back(step(i));
-    total    = std::move(sum);
+  if constexpr (detail::AnyRejected<decltype(step(extent{0}))>) {
+    return rejected{};
+  } else {
+    auto total = detail::gone_back(step(extent{0}));
+    for (extent i = 1; i < N; ++i) {
+      auto sum = total + detail::gone_back(step(i));
+      total    = std::move(sum);
+    }
+    return total;
   }
-  return total;
 }
 
 }  // namespace v0

@@ -117,7 +117,7 @@ constexpr auto custom_gradient(F const& f, G const& g, X const&... x) {
     no_gradient const guard{m};
     return f(detail::argument(x)...);
   }();
-  static_assert(Tensor<decltype(z)>, "meshtf: the function of custom_gradient returns one finished tensor");
+  static_assert(Tensor<decltype(z)> || detail::AnyRejected<decltype(z)>, "meshtf: the function of custom_gradient returns one finished tensor");
   if constexpr (Tensor<decltype(z)>) {
     using verdict = detail::gradients_fit<G, detail::operand_of<decltype(z)>, detail::operand_of<X>...>;
     static_assert(accepted<verdict>, "meshtf: custom_gradient can't use these gradients");
@@ -128,6 +128,8 @@ constexpr auto custom_gradient(F const& f, G const& g, X const&... x) {
     return detail::rejected{};
   }
 }
+
+MESHTF_ACCEPT_REJECTED(custom_gradient)
 
 }  // namespace v0
 }  // namespace meshtf

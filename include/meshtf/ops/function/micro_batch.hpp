@@ -37,5 +37,7 @@ constexpr auto micro_batch(X const& x, extent i, std::source_location at = std::
   else return detail::of_this_turn(slice<turn, detail::this_turn>(by_turn, i, at), at);
 }
 
+MESHTF_ACCEPT_REJECTED(micro_batch)
+
 }  // namespace v0
 }  // namespace meshtf

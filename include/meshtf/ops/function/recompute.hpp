@@ -111,7 +111,7 @@ private:
 /// has no tape: a loss that is collected on the side is returned instead, or its `backward` throws `software_error`.
 /// Source: Chen et al., Training Deep Nets with Sublinear Memory Cost (2016).
 template<class F, class... X>
-  requires(!detail::Operand<F> && sizeof...(X) > 0)
+  requires(!detail::Operand<F> && sizeof...(X) > 0 && !detail::AnyRejected<X...>)
 constexpr auto recompute(F&& f, X const&... x) {
   auto& m = detail::machine_of_first(x...);
   if (!m.records_gradients() || !m.keeps_tape()) return f(detail::argument(x)...);
@@ -119,24 +119,30 @@ constexpr auto recompute(F&& f, X const&... x) {
     detail::tape_switches const guard{m, false, m.recomputes()};
     return f(detail::argument(x)...);
   }();
-  bool wanted    = false;
-  auto const own = [&wanted](auto const& value) {
-    auto fresh = value.without_slot();
-    if (value.needs_gradient()) fresh.need_gradient(value.gradient_stays_open()), wanted = true;
-    return fresh;
-  };
-  auto result = detail::map_values(own, z);
-  if (wanted) {
-    m.enter("recompute");
-    auto kept    = detail::kept_to_call(std::forward<F>(f));
-    auto holding = detail::map_values([](auto const& value) { return value.without_value(); }, result);
-    using entry =
-        detail::recomputed_function<std::remove_reference_t<decltype(m)>, decltype(kept), decltype(holding), decltype(detail::kept_argument(x))...>;
-    m.put_on_tape(
-        m.template create<entry>(tape_entry{entry::leave_this}, &m, std::move(kept), std::tuple{detail::kept_argument(x)...}, std::move(holding)));
+  if constexpr (detail::AnyRejected<decltype(z)>) {
+    return z;
+  } else {
+    bool wanted    = false;
+    auto const own = [&wanted](auto const& value) {
+      auto fresh = value.without_slot();
+      if (value.needs_gradient()) fresh.need_gradient(value.gradient_stays_open()), wanted = true;
+      return fresh;
+    };
+    auto result = detail::map_values(own, z);
+    if (wanted) {
+      m.enter("recompute");
+      auto kept    = detail::kept_to_call(std::forward<F>(f));
+      auto holding = detail::map_values([](auto const& value) { return value.without_value(); }, result);
+      using entry =
+          detail::recomputed_function<std::remove_reference_t<decltype(m)>, decltype(kept), decltype(holding), decltype(detail::kept_argument(x))...>;
+      m.put_on_tape(
+          m.template create<entry>(tape_entry{entry::leave_this}, &m, std::move(kept), std::tuple{detail::kept_argument(x)...}, std::move(holding)));
+    }
+    return result;
   }
-  return result;
 }
+
+MESHTF_ACCEPT_REJECTED(recompute)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -92,5 +92,7 @@ constexpr auto slicewise(F const& f, G const& g, X const& x, Rest const&... rest
   }
 }
 
+MESHTF_ACCEPT_REJECTED(slicewise)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -58,5 +58,7 @@ constexpr auto gather(X const& operand, I const& ids, std::source_location at = 
   }
 }
 
+MESHTF_ACCEPT_REJECTED(gather)
+
 }  // namespace v0
 }  // namespace meshtf

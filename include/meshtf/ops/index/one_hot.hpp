@@ -40,5 +40,7 @@ constexpr auto one_hot(tensor<U, L, I...> const& ids, std::source_location at = 
   }
 }
 
+MESHTF_ACCEPT_REJECTED(one_hot)
+
 }  // namespace v0
 }  // namespace meshtf

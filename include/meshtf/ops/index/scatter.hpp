@@ -73,5 +73,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
   }
 }
 
+MESHTF_ACCEPT_REJECTED(scatter)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -80,5 +80,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
   }
 }
 
+MESHTF_ACCEPT_REJECTED(scatter_add)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -92,5 +92,16 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean 
   }
 }
 
+template<class... Named, class X, class S, class B>
+  requires detail::AnyRejected<X, S, B>
+constexpr norm_and_statistics<rejected, rejected> batch_norm(X const&, S const&, B const&, double = 0, std::source_location = {}) {
+  return {};
+}
+template<class... Named, class X, class S, class B, class Mean, class Variance>
+  requires detail::AnyRejected<X, S, B, Mean, Variance>
+constexpr rejected batch_norm(X const&, S const&, B const&, Mean const&, Variance const&, double = 0, std::source_location = {}) {
+  return {};
+}
+
 }  // namespace v0
 }  // namespace meshtf

@@ -156,5 +156,12 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
   }
 }
 
+MESHTF_ACCEPT_REJECTED(softmax_cross_entropy)
+template<class... Named, class X, class Y>
+  requires detail::AnyRejected<X, Y>
+constexpr rejected softmax_cross_entropy(X const&, Y const&, cross_entropy_options const&, std::source_location = {}) {
+  return {};
+}
+
 }  // namespace v0
 }  // namespace meshtf

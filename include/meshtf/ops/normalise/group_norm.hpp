@@ -44,5 +44,7 @@ constexpr auto group_norm(X const& operand, S const& scale, B const& bias, doubl
   }
 }
 
+MESHTF_ACCEPT_REJECTED(group_norm)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -227,7 +227,7 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   static_assert(accepted<whole>, "meshtf: residual_layer_norm is not linear: residual_layer_norm<...>(finish(x), ...)");
   static_assert(accepted<verdict>, "meshtf: residual_layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
-    return detail::rejected{};
+    return residual_norm<rejected>{};
   } else {
     auto const& x = detail::entered(operand);
     auto const& y = detail::entered(addend);
@@ -245,6 +245,10 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
     return residual_norm<detail::tensor_in<X>>{std::move(sum), std::move(norm)};
   }
 }
+
+MESHTF_ACCEPT_REJECTED(layer_norm)
+MESHTF_ACCEPT_REJECTED(rms_norm)
+MESHTF_ACCEPT_REJECTED_AS(residual_norm<rejected>, residual_layer_norm)
 
 }  // namespace v0
 }  // namespace meshtf

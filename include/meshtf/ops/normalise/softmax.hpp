@@ -120,5 +120,8 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
   }
 }
 
+MESHTF_ACCEPT_REJECTED(softmax)
+MESHTF_ACCEPT_REJECTED(log_softmax)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -40,5 +40,7 @@ constexpr auto abs(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::abs>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(abs)
+
 }  // namespace v0
 }  // namespace meshtf

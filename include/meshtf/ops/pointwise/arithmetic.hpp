@@ -274,5 +274,29 @@ constexpr auto operator/(N c, X const& operand) {
   }
 }
 
+// ---- operands that were refused when they were made
+
+template<class X, class Y>
+  requires detail::AnyRejected<X, Y>
+constexpr rejected operator+(X const&, Y const&) {
+  return {};
+}
+template<class X, class Y>
+  requires detail::AnyRejected<X, Y>
+constexpr rejected operator-(X const&, Y const&) {
+  return {};
+}
+template<class X, class Y>
+  requires detail::AnyRejected<X, Y>
+constexpr rejected operator*(X const&, Y const&) {
+  return {};
+}
+template<class X, class Y>
+  requires detail::AnyRejected<X, Y>
+constexpr rejected operator/(X const&, Y const&) {
+  return {};
+}
+constexpr rejected operator-(rejected) { return {}; }
+
 }  // namespace v0
 }  // namespace meshtf

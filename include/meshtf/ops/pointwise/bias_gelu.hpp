@@ -70,5 +70,7 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias, std::source_loc
   }
 }
 
+MESHTF_ACCEPT_REJECTED(bias_gelu)
+
 }  // namespace v0
 }  // namespace meshtf

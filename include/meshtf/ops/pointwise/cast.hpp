@@ -77,5 +77,7 @@ constexpr auto cast(X const& operand, std::source_location at = std::source_loca
   }
 }
 
+MESHTF_ACCEPT_REJECTED(cast)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -54,5 +54,7 @@ constexpr auto clamp(X const& x, A low, B high, std::source_location at = std::s
   return detail::pointwise(function::clamp<C>{static_cast<C>(static_cast<T>(low)), static_cast<C>(static_cast<T>(high))}, x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(clamp)
+
 }  // namespace v0
 }  // namespace meshtf

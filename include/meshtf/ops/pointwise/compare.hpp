@@ -116,5 +116,12 @@ constexpr auto not_equal(X const& x, Y const& y, std::source_location at = std::
   return detail::compared<function::not_equal>("not_equal", at, x, y);
 }
 
+MESHTF_ACCEPT_REJECTED(less)
+MESHTF_ACCEPT_REJECTED(less_equal)
+MESHTF_ACCEPT_REJECTED(greater)
+MESHTF_ACCEPT_REJECTED(greater_equal)
+MESHTF_ACCEPT_REJECTED(equal)
+MESHTF_ACCEPT_REJECTED(not_equal)
+
 }  // namespace v0
 }  // namespace meshtf

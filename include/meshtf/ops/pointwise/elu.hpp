@@ -51,5 +51,7 @@ constexpr auto elu(X const& x, N alpha = 1, std::source_location at = std::sourc
   return detail::pointwise(function::elu<T>{static_cast<T>(alpha)}, x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(elu)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -41,5 +41,7 @@ constexpr auto erf(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::erf>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(erf)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -30,5 +30,7 @@ constexpr auto exp(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::exp>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(exp)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -40,5 +40,7 @@ constexpr auto expm1(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::expm1>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(expm1)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -53,5 +53,7 @@ constexpr auto gelu(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::gelu>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(gelu)
+
 }  // namespace v0
 }  // namespace meshtf

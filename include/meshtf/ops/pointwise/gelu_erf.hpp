@@ -44,5 +44,7 @@ constexpr auto gelu_erf(X const& x, std::source_location at = std::source_locati
   return detail::pointwise<function::gelu_erf>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(gelu_erf)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -58,5 +58,8 @@ constexpr auto modulo(X const& x, Y const& y, std::source_location at = std::sou
   return detail::pointwise<function::modulo>(x, y, at);
 }
 
+MESHTF_ACCEPT_REJECTED(floor_divide)
+MESHTF_ACCEPT_REJECTED(modulo)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -28,5 +28,7 @@ constexpr auto is_nan(X const& x, std::source_location at = std::source_location
   return detail::pointwise<function::is_nan>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(is_nan)
+
 }  // namespace v0
 }  // namespace meshtf

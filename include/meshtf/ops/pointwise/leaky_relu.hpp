@@ -51,5 +51,7 @@ constexpr auto leaky_relu(X const& x, N slope = 0.01, std::source_location at = 
   return detail::pointwise(function::leaky_relu<T>{static_cast<T>(slope)}, x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(leaky_relu)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -35,5 +35,7 @@ constexpr auto log(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::log>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(log)
+
 }  // namespace v0
 }  // namespace meshtf

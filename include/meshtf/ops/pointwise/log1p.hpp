@@ -40,5 +40,7 @@ constexpr auto log1p(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::log1p>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(log1p)
+
 }  // namespace v0
 }  // namespace meshtf

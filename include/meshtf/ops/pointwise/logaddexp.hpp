@@ -55,5 +55,7 @@ constexpr auto logaddexp(X const& x, Y const& y, std::source_location at = std::
   return detail::pointwise<function::logaddexp>(x, y, at);
 }
 
+MESHTF_ACCEPT_REJECTED(logaddexp)
+
 }  // namespace v0
 }  // namespace meshtf

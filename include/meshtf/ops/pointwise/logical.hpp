@@ -71,5 +71,9 @@ constexpr auto logical_not(X const& x, std::source_location at = std::source_loc
   return detail::pointwise<function::logical_not>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(logical_and)
+MESHTF_ACCEPT_REJECTED(logical_or)
+MESHTF_ACCEPT_REJECTED(logical_not)
+
 }  // namespace v0
 }  // namespace meshtf

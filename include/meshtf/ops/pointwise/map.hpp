@@ -78,5 +78,7 @@ constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
   }
 }
 
+MESHTF_ACCEPT_REJECTED(map)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -76,5 +76,8 @@ constexpr auto maximum(X const& x, Y const& y, std::source_location at = std::so
   return detail::pointwise<function::maximum>(x, y, at);
 }
 
+MESHTF_ACCEPT_REJECTED(minimum)
+MESHTF_ACCEPT_REJECTED(maximum)
+
 }  // namespace v0
 }  // namespace meshtf

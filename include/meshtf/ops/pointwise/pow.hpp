@@ -47,5 +47,7 @@ constexpr auto pow(X const& x, Y const& y, std::source_location at = std::source
   return detail::pointwise<function::pow>(x, y, at);
 }
 
+MESHTF_ACCEPT_REJECTED(pow)
+
 }  // namespace v0
 }  // namespace meshtf

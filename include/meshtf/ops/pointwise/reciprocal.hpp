@@ -38,5 +38,7 @@ constexpr auto reciprocal(X const& x, std::source_location at = std::source_loca
   return detail::pointwise<function::reciprocal>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(reciprocal)
+
 }  // namespace v0
 }  // namespace meshtf

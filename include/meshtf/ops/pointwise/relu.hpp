@@ -40,5 +40,7 @@ constexpr auto relu(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::relu>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(relu)
+
 }  // namespace v0
 }  // namespace meshtf

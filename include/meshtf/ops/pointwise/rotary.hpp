@@ -77,5 +77,13 @@ constexpr auto rotary(X const& operand, rotary_options options = {}, std::source
   }
 }
 
+MESHTF_ACCEPT_REJECTED(rotary)
+MESHTF_ACCEPT_REJECTED_WITH(rejected, rotary, rotary_options)
+template<class... Named, class X, class P>
+  requires detail::AnyRejected<X, P>
+constexpr rejected rotary(X const&, P const&, rotary_options const&, std::source_location = {}) {
+  return {};
+}
+
 }  // namespace v0
 }  // namespace meshtf

@@ -68,5 +68,9 @@ constexpr auto round(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::round>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(floor)
+MESHTF_ACCEPT_REJECTED(ceil)
+MESHTF_ACCEPT_REJECTED(round)
+
 }  // namespace v0
 }  // namespace meshtf

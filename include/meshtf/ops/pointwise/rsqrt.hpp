@@ -35,5 +35,7 @@ constexpr auto rsqrt(X const& x, std::source_location at = std::source_location:
   return detail::pointwise<function::rsqrt>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(rsqrt)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -44,5 +44,7 @@ constexpr auto selu(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::selu>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(selu)
+
 }  // namespace v0
 }  // namespace meshtf

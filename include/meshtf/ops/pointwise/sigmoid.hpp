@@ -40,5 +40,7 @@ constexpr auto sigmoid(X const& x, std::source_location at = std::source_locatio
   return detail::pointwise<function::sigmoid>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(sigmoid)
+
 }  // namespace v0
 }  // namespace meshtf

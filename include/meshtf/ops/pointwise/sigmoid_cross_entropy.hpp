@@ -58,5 +58,7 @@ constexpr auto sigmoid_cross_entropy(X const& x, Y const& y, std::source_locatio
   return detail::pointwise<function::sigmoid_cross_entropy>(x, y, at);
 }
 
+MESHTF_ACCEPT_REJECTED(sigmoid_cross_entropy)
+
 }  // namespace v0
 }  // namespace meshtf

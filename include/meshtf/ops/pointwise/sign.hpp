@@ -30,5 +30,7 @@ constexpr auto sign(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::sign>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(sign)
+
 }  // namespace v0
 }  // namespace meshtf

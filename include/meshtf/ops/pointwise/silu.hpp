@@ -45,5 +45,7 @@ constexpr auto silu(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::silu>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(silu)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -72,5 +72,8 @@ constexpr auto cos(X const& x, std::source_location at = std::source_location::c
   return detail::pointwise<function::cos>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(sin)
+MESHTF_ACCEPT_REJECTED(cos)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -43,5 +43,7 @@ constexpr auto softplus(X const& x, std::source_location at = std::source_locati
   return detail::pointwise<function::softplus>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(softplus)
+
 }  // namespace v0
 }  // namespace meshtf

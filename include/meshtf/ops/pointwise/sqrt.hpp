@@ -38,5 +38,7 @@ constexpr auto sqrt(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::sqrt>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(sqrt)
+
 }  // namespace v0
 }  // namespace meshtf

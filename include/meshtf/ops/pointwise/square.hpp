@@ -35,5 +35,7 @@ constexpr auto square(X const& x, std::source_location at = std::source_location
   return detail::pointwise<function::square>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(square)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -38,5 +38,7 @@ constexpr auto tanh(X const& x, std::source_location at = std::source_location::
   return detail::pointwise<function::tanh>(x, at);
 }
 
+MESHTF_ACCEPT_REJECTED(tanh)
+
 }  // namespace v0
 }  // namespace meshtf

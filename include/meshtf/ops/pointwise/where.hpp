@@ -161,5 +161,7 @@ constexpr auto where(C const& condition, N x, Y const& y, std::source_location a
   else return detail::rejected{};
 }
 
+MESHTF_ACCEPT_REJECTED(where)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -317,5 +317,19 @@ constexpr auto attention(X const& queries, K const& keys, V const& values, detai
   }
 }
 
+MESHTF_ACCEPT_REJECTED(attention)
+template<class... Named, class X, class K, class V>
+  requires detail::AnyRejected<X, K, V>
+constexpr rejected attention(X const&, K const&, V const&, attention_options const&, std::source_location = {}) {
+  return {};
+}
+template<class... Named, class X, class K, class V, class Terms>
+  requires detail::AnyRejected<X, K, V, Terms>
+constexpr rejected attention(X const&, K const&, V const&, Terms const&, attention_options const&, std::source_location = {}) {
+  return {};
+}
+MESHTF_ACCEPT_REJECTED(with_bias)
+MESHTF_ACCEPT_REJECTED(with_segments)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -122,5 +122,8 @@ constexpr auto partial_einsum(X const& x, Y const& y, std::source_location at = 
   }
 }
 
+MESHTF_ACCEPT_REJECTED(einsum)
+MESHTF_ACCEPT_REJECTED(partial_einsum)
+
 }  // namespace v0
 }  // namespace meshtf

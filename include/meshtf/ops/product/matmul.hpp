@@ -35,5 +35,7 @@ constexpr auto matmul(X const& x, Y const& y, std::source_location at = std::sou
   else return detail::rejected{};
 }
 
+MESHTF_ACCEPT_REJECTED(matmul)
+
 }  // namespace v0
 }  // namespace meshtf

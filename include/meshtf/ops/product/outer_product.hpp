@@ -30,5 +30,7 @@ constexpr auto outer_product(X const& x, Y const& y, std::source_location at = s
   else return detail::rejected{};
 }
 
+MESHTF_ACCEPT_REJECTED(outer_product)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -40,5 +40,7 @@ constexpr auto dropout(X const& operand, double rate, random_key key, std::sourc
   });
 }
 
+constexpr rejected dropout(rejected, double, random_key, std::source_location = {}) { return {}; }
+
 }  // namespace v0
 }  // namespace meshtf

@@ -75,5 +75,10 @@ constexpr auto sample(X const& operand, random_key key, double temperature, std:
   }
 }
 
+template<Dimension Along>
+constexpr rejected sample(rejected, random_key, double, std::source_location = {}) {
+  return {};
+}
+
 }  // namespace v0
 }  // namespace meshtf

@@ -60,5 +60,8 @@ constexpr auto all(X const& x, std::source_location at = std::source_location::c
   return detail::true_along<reduction::min, first_objection<whole, verdict>, Along...>("all", at, x);
 }
 
+MESHTF_ACCEPT_REJECTED(any)
+MESHTF_ACCEPT_REJECTED(all)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -54,5 +54,7 @@ constexpr auto argmax(X const& operand, std::source_location at = std::source_lo
   }
 }
 
+MESHTF_ACCEPT_REJECTED(argmax)
+
 }  // namespace v0
 }  // namespace meshtf

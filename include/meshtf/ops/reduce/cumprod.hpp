@@ -105,5 +105,8 @@ constexpr auto cumprod(X const& operand, running which = {}, std::source_locatio
   }
 }
 
+MESHTF_ACCEPT_REJECTED(cumprod)
+MESHTF_ACCEPT_REJECTED_WITH(rejected, cumprod, running)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -75,5 +75,8 @@ constexpr auto cumsum(X const& operand, running which = {}, std::source_location
   }
 }
 
+MESHTF_ACCEPT_REJECTED(cumsum)
+MESHTF_ACCEPT_REJECTED_WITH(rejected, cumsum, running)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -55,5 +55,7 @@ constexpr auto l2_norm(X const& operand, std::source_location at = std::source_l
   }
 }
 
+MESHTF_ACCEPT_REJECTED(l2_norm)
+
 }  // namespace v0
 }  // namespace meshtf

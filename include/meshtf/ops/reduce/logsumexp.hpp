@@ -77,5 +77,7 @@ constexpr auto logsumexp(X const& operand, std::source_location at = std::source
   }
 }
 
+MESHTF_ACCEPT_REJECTED(logsumexp)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -71,5 +71,7 @@ constexpr auto max(X const& operand, std::source_location at = std::source_locat
   else return detail::extreme<reduction::max, without<in, detail::worked_along<in, Along...>>>("max", at, detail::entered(operand));
 }
 
+MESHTF_ACCEPT_REJECTED(max)
+
 }  // namespace v0
 }  // namespace meshtf

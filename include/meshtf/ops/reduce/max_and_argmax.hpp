@@ -105,7 +105,7 @@ constexpr auto max_and_argmax(X const& x, std::source_location at = std::source_
   using verdict = typename argmax_plan<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: max_and_argmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max_and_argmax can't work along this dimension");
-  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else return detail::extreme_and_index<Along>(function::identity{}, "max_and_argmax", at, detail::entered(x));
 }
 
@@ -116,9 +116,12 @@ constexpr auto min_and_argmin(X const& x, std::source_location at = std::source_
   using verdict = typename argmax_plan<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: min_and_argmin<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: min_and_argmin can't work along this dimension");
-  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else return detail::extreme_and_index<Along>(function::reversed_order{}, "min_and_argmin", at, detail::entered(x));
 }
+
+MESHTF_ACCEPT_REJECTED_AS(detail::rejected_pair, max_and_argmax)
+MESHTF_ACCEPT_REJECTED_AS(detail::rejected_pair, min_and_argmin)
 
 }  // namespace v0
 }  // namespace meshtf

@@ -21,5 +21,7 @@ constexpr auto min(X const& operand, std::source_location at = std::source_locat
   else return detail::extreme<reduction::min, without<in, detail::worked_along<in, Along...>>>("min", at, detail::entered(operand));
 }
 
+MESHTF_ACCEPT_REJECTED(min)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -46,7 +46,7 @@ constexpr auto nth_element(X const& operand, ordering how = {}, std::source_loca
   static_assert(accepted<whole>, "meshtf: addends can't be compared: nth_element<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: nth_element can't take this element along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
-    return detail::rejected{};
+    return detail::rejected_pair{};
   } else {
     using ranks   = detail::first_ones<N + 1>;
     auto const& x = detail::entered(operand);
@@ -62,6 +62,11 @@ constexpr auto nth_element(X const& operand, ordering how = {}, std::source_loca
         });
     return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
   }
+}
+
+template<Dimension Along, extent N>
+constexpr detail::rejected_pair nth_element(rejected, ordering = {}, std::source_location = {}) {
+  return {};
 }
 
 }  // namespace v0

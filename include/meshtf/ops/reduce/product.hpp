@@ -73,5 +73,7 @@ constexpr auto product(X const& operand, std::source_location at = std::source_l
   }
 }
 
+MESHTF_ACCEPT_REJECTED(product)
+
 }  // namespace v0
 }  // namespace meshtf

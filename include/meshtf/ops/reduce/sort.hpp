@@ -100,9 +100,16 @@ constexpr auto sort_and_argsort(X const& x, ordering how = {}, std::source_locat
   using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: sort_and_argsort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: sort_and_argsort can't work along this dimension");
-  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
+  if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else return detail::sorted<Along>("sort_and_argsort", at, x, how);
 }
+
+MESHTF_ACCEPT_REJECTED(sort)
+MESHTF_ACCEPT_REJECTED_WITH(rejected, sort, ordering)
+MESHTF_ACCEPT_REJECTED(argsort)
+MESHTF_ACCEPT_REJECTED_WITH(rejected, argsort, ordering)
+MESHTF_ACCEPT_REJECTED_AS(detail::rejected_pair, sort_and_argsort)
+MESHTF_ACCEPT_REJECTED_WITH(detail::rejected_pair, sort_and_argsort, ordering)
 
 }  // namespace v0
 }  // namespace meshtf

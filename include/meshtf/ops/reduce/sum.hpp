@@ -62,5 +62,8 @@ constexpr auto mean(X const& x, std::source_location at = std::source_location::
   }
 }
 
+MESHTF_ACCEPT_REJECTED(sum)
+MESHTF_ACCEPT_REJECTED(mean)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -81,7 +81,7 @@ constexpr auto top_k(X const& operand, ordering how = {.descending = true}, std:
   static_assert(accepted<whole>, "meshtf: addends can't be compared: top_k<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: top_k can't take so many elements along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
-    return detail::rejected{};
+    return detail::rejected_pair{};
   } else {
     auto const& x = detail::entered(operand);
     x.machine().enter("top_k", at);
@@ -90,6 +90,9 @@ constexpr auto top_k(X const& operand, ordering how = {.descending = true}, std:
     return z;
   }
 }
+
+MESHTF_ACCEPT_REJECTED_AS(detail::rejected_pair, top_k)
+MESHTF_ACCEPT_REJECTED_WITH(detail::rejected_pair, top_k, ordering)
 
 }  // namespace v0
 }  // namespace meshtf

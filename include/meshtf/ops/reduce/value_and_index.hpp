@@ -1,6 +1,8 @@
 // Values, and where they were found.
 #pragma once
 
+#include <meshtf/tensor/rejected.hpp>
+
 namespace meshtf {
 inline namespace v0 {
 
@@ -11,5 +13,10 @@ struct value_and_index {
   Index index;
 };
 
+namespace detail {
+
+using rejected_pair = value_and_index<rejected, rejected>;
+
+}  // namespace detail
 }  // namespace v0
 }  // namespace meshtf

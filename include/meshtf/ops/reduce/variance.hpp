@@ -70,5 +70,7 @@ constexpr auto variance(X const& operand, std::source_location at = std::source_
   }
 }
 
+MESHTF_ACCEPT_REJECTED(variance)
+
 }  // namespace v0
 }  // namespace meshtf

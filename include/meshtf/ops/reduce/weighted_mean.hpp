@@ -62,5 +62,7 @@ constexpr auto weighted_mean(X const& operand, W const& by, std::source_location
   }
 }
 
+MESHTF_ACCEPT_REJECTED(weighted_mean)
+
 }  // namespace v0
 }  // namespace meshtf

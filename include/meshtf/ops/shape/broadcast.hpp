@@ -51,5 +51,7 @@ constexpr auto broadcast(X const& operand, std::source_location at = std::source
   }
 }
 
+MESHTF_ACCEPT_REJECTED(broadcast)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -111,5 +111,7 @@ constexpr detail::rejected concat(X const&...) {
   return {};
 }
 
+MESHTF_ACCEPT_REJECTED(concat)
+
 }  // namespace v0
 }  // namespace meshtf

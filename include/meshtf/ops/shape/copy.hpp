@@ -22,5 +22,7 @@ constexpr auto copy(X const& operand, std::source_location at = std::source_loca
   });
 }
 
+MESHTF_ACCEPT_REJECTED(copy)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -44,5 +44,8 @@ constexpr auto as_partial(tensor<T, L, D...> const& x, std::source_location at =
   return partial<tensor<T, L, D...>, axes<A...>>{std::move(z), over};
 }
 
+MESHTF_ACCEPT_REJECTED(finish)
+MESHTF_ACCEPT_REJECTED(as_partial)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -57,5 +57,7 @@ constexpr auto flip(X const& operand, std::source_location at = std::source_loca
   }
 }
 
+MESHTF_ACCEPT_REJECTED(flip)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -69,5 +69,7 @@ constexpr auto pad(X const& operand, extent before, V value, std::source_locatio
   else return detail::padded_to<From, To>(detail::entered(operand), before, static_cast<detail::element_in<X>>(value), at);
 }
 
+MESHTF_ACCEPT_REJECTED(pad)
+
 }  // namespace v0
 }  // namespace meshtf

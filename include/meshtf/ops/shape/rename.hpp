@@ -119,5 +119,7 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_lo
   }
 }
 
+MESHTF_ACCEPT_REJECTED(rename)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -189,5 +189,8 @@ constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::sourc
   else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
 }
 
+MESHTF_ACCEPT_REJECTED(split_dim)
+MESHTF_ACCEPT_REJECTED(merge_dims)
+
 }  // namespace v0
 }  // namespace meshtf

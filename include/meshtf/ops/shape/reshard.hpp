@@ -86,5 +86,7 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_l
   }
 }
 
+MESHTF_ACCEPT_REJECTED(reshard)
+
 }  // namespace v0
 }  // namespace meshtf

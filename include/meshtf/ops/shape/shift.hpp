@@ -51,5 +51,8 @@ constexpr auto roll(X const& operand, extent offset, std::source_location at = s
   else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("roll", at, x, offset, true); });
 }
 
+MESHTF_ACCEPT_REJECTED(shift)
+MESHTF_ACCEPT_REJECTED(roll)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -127,5 +127,7 @@ constexpr auto slice(X const& operand, extent first, std::source_location at = s
   }
 }
 
+MESHTF_ACCEPT_REJECTED(slice)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -15,9 +15,6 @@ inline namespace v0 {
 
 namespace detail {
 
-template<class>
-using rejected_for = rejected;
-
 template<class From, class To, class T, class L, class... D>
 constexpr auto piece(tensor<T, L, D...> const& x, extent first) {
   if constexpr (stays_whole<wet<L>, To>) {
@@ -68,6 +65,11 @@ constexpr auto split_into(X const& operand, std::source_location at = std::sourc
     detail::keep_whole_if_open<First, Rest...>(operand);
     return detail::pieces_as_in(operand, detail::pieces<From, First, Rest...>(x));
   }
+}
+
+template<Dimension From, Dimension First, Dimension... Rest>
+constexpr auto split_into(rejected, std::source_location = {}) {
+  return std::tuple{rejected{}, detail::rejected_for<Rest>{}...};
 }
 
 }  // namespace v0

@@ -188,5 +188,11 @@ constexpr auto stack(std::vector<X> const& x, std::source_location at = std::sou
   }
 }
 
+template<Dimension New, auto... At, class... X>
+  requires detail::AnyRejected<X...>
+constexpr rejected stack(X const&...) {
+  return {};
+}
+
 }  // namespace v0
 }  // namespace meshtf

@@ -12,5 +12,7 @@ constexpr auto stop_gradient(X const& operand) {
   return detail::linearly<algebra::use::moved>(operand, [](auto const& x) { return x.without_slot(); });
 }
 
+MESHTF_ACCEPT_REJECTED(stop_gradient)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -67,5 +67,7 @@ constexpr auto tile(X const& operand, std::source_location at = std::source_loca
   }
 }
 
+MESHTF_ACCEPT_REJECTED(tile)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -33,5 +33,7 @@ constexpr auto transpose(X const& operand, std::source_location at = std::source
   }
 }
 
+MESHTF_ACCEPT_REJECTED(transpose)
+
 }  // namespace v0
 }  // namespace meshtf

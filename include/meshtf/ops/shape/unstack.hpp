@@ -40,5 +40,10 @@ constexpr auto unstack(X const& operand, std::source_location at = std::source_l
   }
 }
 
+template<Dimension Along>
+constexpr auto unstack(rejected, std::source_location = {}) {
+  return std::array<rejected, std::size_t{Along::size}>{};
+}
+
 }  // namespace v0
 }  // namespace meshtf

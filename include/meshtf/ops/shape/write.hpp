@@ -96,5 +96,7 @@ template<Dimension D, detail::Operand X, detail::Operand P>
   }
 }
 
+MESHTF_ACCEPT_REJECTED(write)
+
 }  // namespace v0
 }  // namespace meshtf

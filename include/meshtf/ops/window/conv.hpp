@@ -69,5 +69,7 @@ constexpr auto conv(X const& x, F const& filter, std::source_location at = std::
   }
 }
 
+MESHTF_ACCEPT_REJECTED(conv)
+
 }  // namespace v0
 }  // namespace meshtf

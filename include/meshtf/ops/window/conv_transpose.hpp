@@ -58,5 +58,7 @@ constexpr auto conv_transpose(Z const& z, F const& filter, std::source_location 
   }
 }
 
+MESHTF_ACCEPT_REJECTED(conv_transpose)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -36,5 +36,10 @@ constexpr auto halo(X const& operand, std::source_location at = std::source_loca
     });
 }
 
+template<Dimension D, auto... Wide>
+constexpr rejected halo(rejected, std::source_location = {}) {
+  return {};
+}
+
 }  // namespace v0
 }  // namespace meshtf

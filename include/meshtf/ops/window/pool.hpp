@@ -104,5 +104,8 @@ constexpr auto avg_pool(X const& operand, std::source_location at = std::source_
   }
 }
 
+MESHTF_ACCEPT_REJECTED(max_pool)
+MESHTF_ACCEPT_REJECTED(avg_pool)
+
 }  // namespace v0
 }  // namespace meshtf

@@ -41,5 +41,7 @@ constexpr auto windows(X const& operand, std::source_location at = std::source_l
         operand, [&](auto const& x) { return detail::recorded_windows<W...>("windows", at, x, detail::element_in<X>{}); });
 }
 
+MESHTF_ACCEPT_REJECTED(windows)
+
 }  // namespace v0
 }  // namespace meshtf
