@@ -1,7 +1,9 @@
-// One point of the curves of benchmarks/growth: the training step of a language model, what the compiler promises of it, and what is counted.
+// One point of the curves of benchmarks/growth: the training step of a language model, what the compiler
+// promises of it, and what is counted.
 //
-// Sizes are types, so CMakeLists.txt compiles a program for each point, with LENGTH, WIDTH, VOCABULARY, BATCH, SPLIT (nothing, data or tensor) and
-// PROCESSES. The kernels are compiled once for all of them, and the number of layers is known when a program runs.
+// Sizes are types, so CMakeLists.txt compiles a program for each point, with LENGTH, WIDTH, VOCABULARY,
+// BATCH, SPLIT (nothing, data or tensor) and PROCESSES. The kernels are compiled once for all of them, and
+// the number of layers is known when a program runs.
 // Run:    growth_128_128_256_4_nothing_1 LAYERS STEPS
 // Prints: one object of JSON. The first step is recorded, the others are timed.
 #include "random_language_model.hpp"
@@ -32,7 +34,8 @@ template<int N> struct line : meshtf::mesh<all<N>> {};
 
 template<int N> struct nothing : meshtf::layout<line<N>> {};
 template<int N> struct data    : meshtf::layout<line<N>, meshtf::padded<batch, all<N>>> {};
-template<int N> struct tensor  : meshtf::layout<line<N>, meshtf::split<heads, all<N>>, meshtf::split<hidden, all<N>>,
+template<int N> struct tensor  : meshtf::layout<line<N>, meshtf::split<heads, all<N>>,
+                                                meshtf::split<hidden, all<N>>,
                                                 meshtf::padded<vocab, all<N>>> {};
 // clang-format on
 
@@ -42,7 +45,8 @@ struct sizes : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hi
 
 template<meshtf::Layout L>
 struct training : random_language_model<L, batch, sizes> {
-  constexpr training(meshtf::machine<L>& m, int layers) : random_language_model<L, batch, sizes>{m, 3e-4, 0, false, meshtf::nn::depth{layers}} {}
+  constexpr training(meshtf::machine<L>& m, int layers)
+      : random_language_model<L, batch, sizes>{m, 3e-4, 0, false, meshtf::nn::depth{layers}} {}
 };
 
 template<meshtf::Layout L, int Layers>
@@ -56,7 +60,8 @@ auto promised(int layers) {
 /// Bytes that one of two processes sends, if the sizes can be split over two.
 template<template<int> class Split>
 double sent_by_one_of_two(int layers) {
-  if constexpr (heads::size % 2 == 0 && PROCESSES == 1) return static_cast<double>(promised<Split<2>>(layers).bytes_sent());
+  if constexpr (heads::size % 2 == 0 && PROCESSES == 1)
+    return static_cast<double>(promised<Split<2>>(layers).bytes_sent());
   else return 0;
 }
 
@@ -65,9 +70,12 @@ void measure(int layers, int steps) {
   meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   auto const promise = promised<L>(layers);
   training<L> program{m, layers};
-  double first_loss = 0, last_loss = 0;
-  auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { first_loss = static_cast<double>(program.step().value()); });
-  std::vector<double> seconds, of_processor;
+  double first_loss = 0;
+  double last_loss  = 0;
+  auto const counted =
+      meshtf::recorded<L>(m, [&]<class>(auto&) { first_loss = static_cast<double>(program.step().value()); });
+  std::vector<double> seconds;
+  std::vector<double> of_processor;
   for (int i = 0; i < steps; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     auto const start           = std::chrono::steady_clock::now();
@@ -120,6 +128,7 @@ int positive_number(std::string const& what, std::string const& text) {
 
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};
-  if (argc != 3) throw meshtf::usage_error{"expected LAYERS STEPS, got " + std::to_string(argc - 1) + " arguments"};
+  if (argc != 3)
+    throw meshtf::usage_error{"expected LAYERS STEPS, got " + std::to_string(argc - 1) + " arguments"};
   measure<SPLIT<PROCESSES>>(positive_number("layers", argv[1]), positive_number("steps", argv[2]));
 }

@@ -1,4 +1,5 @@
-// Training steps of a multi-layer perceptron as one process, for benchmarks/instructions: valgrind's callgrind counts what `counted_steps` does.
+// Training steps of a multi-layer perceptron as one process, for benchmarks/instructions: valgrind's
+// callgrind counts what `counted_steps` does.
 //
 //   instructions large|small STEPS
 #include <cstdio>
@@ -20,7 +21,8 @@ struct small_training {
   meshtf::tensor<float, L, with_meshtf::few, with_meshtf::small> x;
   meshtf::tensor<int, L, with_meshtf::few> labels;
 
-  explicit small_training(meshtf::machine<L>& m) : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  explicit small_training(meshtf::machine<L>& m)
+      : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
 
   void step() {
     using namespace with_meshtf;
@@ -42,7 +44,7 @@ void train(int steps) {
   meshtf::process_mesh<point> m{MPI_COMM_WORLD};
   Training t{m};
   for (auto& element : t.x.local()) element = 0.5f;
-  t.step();   // the first makes what the others find
+  t.step();  // the first makes what the others find
   counted_steps(t, steps);
 }
 

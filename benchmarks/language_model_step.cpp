@@ -1,8 +1,11 @@
-// The training step of a Transformer language model, as a share of the cores' sgemm rate in the same run, and the memory it takes.
+// The training step of a Transformer language model, as a share of the cores' sgemm rate in the same run, and
+// the memory it takes.
 //
-// 6 layers of 384, 6 heads, length 256, batch 8, bytes, AdamW: 10.84 million parameters. Alone on one process; on two, split by the batch or by heads, hidden
-// units and vocabulary. One layout a run, so that the resident memory is its own. MESHTF_THREADS=2 gives the process two threads. With `--only mixed` the step in float and in mixed precision, side by
-// side: weights, gradients of weights and optimizer in float, activations and products in bfloat16. With `--only trace` the step with and without a trace.
+// 6 layers of 384, 6 heads, length 256, batch 8, bytes, AdamW: 10.84 million parameters. Alone on one
+// process; on two, split by the batch or by heads, hidden units and vocabulary. One layout a run, so that the
+// resident memory is its own. MESHTF_THREADS=2 gives the process two threads. With `--only mixed` the step in
+// float and in mixed precision, side by side: weights, gradients of weights and optimizer in float,
+// activations and products in bfloat16. With `--only trace` the step with and without a trace.
 #include "random_language_model.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
@@ -26,7 +29,8 @@ struct hidden : meshtf::dim<1536> {};
 
 struct alone           : meshtf::layout<meshtf::mesh<>> {};
 struct data_parallel   : meshtf::layout<with_meshtf::line, meshtf::split<batch, with_meshtf::all>> {};
-struct tensor_parallel : meshtf::layout<with_meshtf::line, meshtf::split<heads, with_meshtf::all>, meshtf::split<hidden, with_meshtf::all>,
+struct tensor_parallel : meshtf::layout<with_meshtf::line, meshtf::split<heads, with_meshtf::all>,
+                                        meshtf::split<hidden, with_meshtf::all>,
                                         meshtf::split<vocab, with_meshtf::all>> {};
 // clang-format on
 
@@ -36,7 +40,8 @@ struct base : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hid
 
 template<meshtf::Layout L, class Activation>
 struct training_with : random_language_model<L, batch, base, Activation> {
-  constexpr explicit training_with(meshtf::machine<L>& m) : random_language_model<L, batch, base, Activation>{m, 3e-4, 0, true} {}
+  constexpr explicit training_with(meshtf::machine<L>& m)
+      : random_language_model<L, batch, base, Activation>{m, 3e-4, 0, true} {}
 };
 
 template<meshtf::Layout L>
@@ -50,10 +55,14 @@ public:
   static constexpr int n        = 1024;
   static constexpr double flops = 2.0 * n * n * n;
 
-  void operator()() { meshtf::kernel::gemm<float>(false, false, n, n, n, a_.data(), n, b_.data(), n, 0, c_.data(), n); }
+  void operator()() {
+    meshtf::kernel::gemm<float>(false, false, n, n, n, a_.data(), n, b_.data(), n, 0, c_.data(), n);
+  }
 
 private:
-  std::vector<float> a_ = std::vector<float>(n * n, 0.5f), b_ = a_, c_ = a_;
+  std::vector<float> a_ = std::vector<float>(n * n, 0.5f);
+  std::vector<float> b_ = a_;
+  std::vector<float> c_ = a_;
 };
 
 template<meshtf::Layout L>
@@ -82,65 +91,87 @@ void measure(bench::options const& options, std::string const& what) {
                         true});
     auto timings = bench::interleave(MPI_COMM_WORLD, variants, options.rounds, 1);
     for (double& s : timings[1].samples) s /= 3;
-    if (m.memory().blocks() != blocks) throw meshtf::software_error("expected no new memory in a steady step, got some");
+    if (m.memory().blocks() != blocks)
+      throw meshtf::software_error("expected no new memory in a steady step, got some");
     double const flops = static_cast<double>(price.flops());
     double const rate  = product::flops / bench::quantile(timings[1].samples, 0.1);
     report.add(what, timings, [&](bench::timing const& t) {
-      if (t.raw) return bench::report::extras{{"gflops_a_core", 1e-9 * product::flops / bench::median(t) / cores}};
-      return bench::report::extras{{"gflops_a_core", 1e-9 * flops / bench::median(t) / cores},
-                                   {"share_of_sgemm", flops / product::flops / bench::compare(t, timings[1]).of_rounds},
-                                   {"share_of_best_sgemm", flops / bench::median(t) / rate},
-                                   {"resident_MB", resident / 1e6},
-                                   {"promised_peak_MB", static_cast<double>(price.peak_bytes()) / 1e6},
-                                   {"sent_MB", static_cast<double>(price.bytes_sent()) / 1e6},
-                                   {"first_loss", first_loss},
-                                   {"parameters_a_process", static_cast<double>(price.parameter_bytes()) / sizeof(float)}};
+      if (t.raw)
+        return bench::report::extras{{"gflops_a_core", 1e-9 * product::flops / bench::median(t) / cores}};
+      return bench::report::extras{
+          {"gflops_a_core", 1e-9 * flops / bench::median(t) / cores},
+          {"share_of_sgemm", flops / product::flops / bench::compare(t, timings[1]).of_rounds},
+          {"share_of_best_sgemm", flops / bench::median(t) / rate},
+          {"resident_MB", resident / 1e6},
+          {"promised_peak_MB", static_cast<double>(price.peak_bytes()) / 1e6},
+          {"sent_MB", static_cast<double>(price.bytes_sent()) / 1e6},
+          {"first_loss", first_loss},
+          {"parameters_a_process", static_cast<double>(price.parameter_bytes()) / sizeof(float)}};
     });
   }
-  report.say("  resident: the most memory of all processes; promised_peak: what the compiler says of one process's tensors; sent: by one, each step");
+  report.say(
+      "  resident: the most memory of all processes; promised_peak: what the compiler says of one "
+      "process's tensors; sent: by one, each step");
   report.write(options.json);
 }
 
 /// The two steps in turn.
 template<meshtf::Layout L>
 void compare_precisions(bench::options const& options, std::string const& what) {
-  static constexpr auto price = meshtf::dry_run<training, L>(), mixed_price = meshtf::dry_run<training_in_mixed_precision, L>();
+  static constexpr auto price       = meshtf::dry_run<training, L>();
+  static constexpr auto mixed_price = meshtf::dry_run<training_in_mixed_precision, L>();
   meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   bench::report report{MPI_COMM_WORLD};
   {
     training<L> in_float{m};
     training_in_mixed_precision<L> mixed{m};
-    for (int i = 0; i < 3; ++i) in_float.step(), mixed.step();
-    auto const timings = bench::interleave(
-        MPI_COMM_WORLD, {{"meshtf, float", [&] { in_float.step(); }, true}, {"meshtf, mixed precision", [&] { mixed.step(); }, false}},
-        options.rounds, 1);
+    for (int i = 0; i < 3; ++i) {
+      in_float.step();
+      mixed.step();
+    }
+    auto const timings = bench::interleave(MPI_COMM_WORLD,
+                                           {{"meshtf, float", [&] { in_float.step(); }, true},
+                                            {"meshtf, mixed precision", [&] { mixed.step(); }, false}},
+                                           options.rounds, 1);
     report.add(what, timings, [&](bench::timing const& t) {
       auto const& its = t.raw ? price : mixed_price;
-      return bench::report::extras{{"promised_peak_MB", static_cast<double>(its.peak_bytes()) / 1e6},
-                                   {"activations_MB", static_cast<double>(its.at_peak()[meshtf::held_for::activation]) / 1e6},
-                                   {"sent_MB", static_cast<double>(its.bytes_sent()) / 1e6},
-                                   {"multiplies_narrow", meshtf::kernel::multiplies_narrow() ? 1 : 0}};
+      return bench::report::extras{
+          {"promised_peak_MB", static_cast<double>(its.peak_bytes()) / 1e6},
+          {"activations_MB", static_cast<double>(its.at_peak()[meshtf::held_for::activation]) / 1e6},
+          {"sent_MB", static_cast<double>(its.bytes_sent()) / 1e6},
+          {"multiplies_narrow", meshtf::kernel::multiplies_narrow() ? 1 : 0}};
     });
   }
   report.write(options.json);
 }
 
-/// The step with a trace and without, in turn. Each has a mesh of its own, which looks for a trace when it is made.
+/// The step with a trace and without, in turn. Each has a mesh of its own, which looks for a trace when it is
+/// made.
 template<meshtf::Layout L>
 void compare_traced(bench::options const& options, std::string const& what) {
   static constexpr auto price = meshtf::dry_run<training, L>();
   if (char const* const set = std::getenv("MESHTF_TRACE"))
-    throw meshtf::usage_error{"expected no MESHTF_TRACE, since this program makes a trace of its own, got '" + std::string{set} + "'"};
+    throw meshtf::usage_error{"expected no MESHTF_TRACE, since this program makes a trace of its own, got '" +
+                              std::string{set} + "'"};
   bench::report report{MPI_COMM_WORLD};
   {
     meshtf::process_mesh<typename L::mesh_type> quiet{MPI_COMM_WORLD};
-    auto const log = meshtf::detail::trace_log::if_wanted(MPI_COMM_WORLD, {"/dev/null", 1, std::numeric_limits<long>::max()});
+    auto const log = meshtf::detail::trace_log::if_wanted(MPI_COMM_WORLD,
+                                                          {"/dev/null", 1, std::numeric_limits<long>::max()});
     meshtf::process_mesh<typename L::mesh_type> watched{MPI_COMM_WORLD};
-    training<L> plain{quiet}, traced{watched};
-    for (int i = 0; i < 3; ++i) plain.step(), traced.step();
+    training<L> plain{quiet};
+    training<L> traced{watched};
+    for (int i = 0; i < 3; ++i) {
+      plain.step();
+      traced.step();
+    }
     auto const timings = bench::interleave(
-        MPI_COMM_WORLD, {{"without a trace", [&] { plain.step(); }, true}, {"with a trace", [&] { traced.step(); }, false}}, options.rounds, 1);
-    report.add(what, timings, [&](bench::timing const&) { return bench::report::extras{{"calls", static_cast<double>(price.operations())}}; });
+        MPI_COMM_WORLD,
+        {{"without a trace", [&] { plain.step(); }, true}, {"with a trace", [&] { traced.step(); }, false}},
+        options.rounds, 1);
+    report.add(what, timings, [&](bench::timing const&) {
+      return bench::report::extras{{"calls", static_cast<double>(price.operations())}};
+    });
   }
   report.write(options.json);
 }
@@ -152,11 +183,15 @@ int main(int argc, char** argv) {
   auto const options = bench::read(argc, argv);
   int const n        = meshtf::kernel::thread_count();
   auto const threads = n > 1 ? ", " + std::to_string(n) + " threads" : std::string{};
-  if (options.only == "mixed" && env.world().size() == 1) compare_precisions<alone>(options, "mixed precision step, 1 process");
-  else if (options.only == "mixed") compare_precisions<data_parallel>(options, "mixed precision step, data parallel");
-  else if (options.only == "trace" && env.world().size() == 1) compare_traced<alone>(options, "traced step, 1 process");
+  if (options.only == "mixed" && env.world().size() == 1)
+    compare_precisions<alone>(options, "mixed precision step, 1 process");
+  else if (options.only == "mixed")
+    compare_precisions<data_parallel>(options, "mixed precision step, data parallel");
+  else if (options.only == "trace" && env.world().size() == 1)
+    compare_traced<alone>(options, "traced step, 1 process");
   else if (options.only == "trace") compare_traced<data_parallel>(options, "traced step, data parallel");
   else if (env.world().size() == 1) measure<alone>(options, "language model step, 1 process" + threads);
-  else if (options.only == "tensor") measure<tensor_parallel>(options, "language model step, tensor parallel");
+  else if (options.only == "tensor")
+    measure<tensor_parallel>(options, "language model step, tensor parallel");
   else measure<data_parallel>(options, "language model step, data parallel");
 }

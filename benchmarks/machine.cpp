@@ -2,8 +2,9 @@
 //
 // examples/processes 2 build/release/benchmarks/machine [--rounds N]
 //
-// Every figure is that of one process while the other does the same: of products the best, since the model knows large ones only; else the median of
-// the rounds, of the slower process. Two processes on two nodes measure the link between nodes: what is printed as `within_node` is that one then.
+// Every figure is that of one process while the other does the same: of products the best, since the model
+// knows large ones only; else the median of the rounds, of the slower process. Two processes on two nodes
+// measure the link between nodes: what is printed as `within_node` is that one then.
 #include "program.hpp"
 #include "setting.hpp"
 #include "timing.hpp"
@@ -16,21 +17,29 @@
 
 namespace {
 
-/// Seconds of a step, alone and not in turn with others: a pass over large arrays would leave them a cold cache.
+/// Seconds of a step, alone and not in turn with others: a pass over large arrays would leave them a cold
+/// cache.
 bench::timing measured(std::string const& what, int rounds, int repeat, std::function<void()> const& step) {
   return bench::interleave(MPI_COMM_WORLD, {{what, step, true}}, rounds, repeat).front();
 }
 
 struct figures {
-  double flops_per_second, bytes_per_second, added_per_second, alpha, beta;
+  double flops_per_second;
+  double bytes_per_second;
+  double added_per_second;
+  double alpha;
+  double beta;
 };
 
 /// Both processes multiply: 1024^3, by the library that the operations use.
 double flops_per_second(int rounds) {
   constexpr int n = 1024;
-  std::vector<float> const a(n * n, 0.5f), b(n * n, 0.25f);
+  std::vector<float> const a(n * n, 0.5f);
+  std::vector<float> const b(n * n, 0.25f);
   std::vector<float> c(n * n);
-  auto const t = measured("sgemm", rounds, 1, [&] { meshtf::kernel::gemm<float>(false, false, n, n, n, a.data(), n, b.data(), n, 0, c.data(), n); });
+  auto const t = measured("sgemm", rounds, 1, [&] {
+    meshtf::kernel::gemm<float>(false, false, n, n, n, a.data(), n, b.data(), n, 0, c.data(), n);
+  });
   return 2.0 * n * n * n / bench::best(t);
 }
 
@@ -39,7 +48,9 @@ constexpr std::size_t elements = std::size_t{32} << 20;
 
 /// a = b + s c: three arrays travel.
 double bytes_per_second(int rounds) {
-  std::vector<float> a(elements), b(elements, 1), c(elements, 2);
+  std::vector<float> a(elements);
+  std::vector<float> b(elements, 1);
+  std::vector<float> c(elements, 2);
   float s      = 0.5f;
   auto const t = measured("triad", rounds, 1, [&] {
     for (std::size_t i = 0; i < elements; ++i) a[i] = b[i] + s * c[i];
@@ -50,8 +61,11 @@ double bytes_per_second(int rounds) {
 
 /// MPI's own sum of two arrays, as in a reduction: bytes of the one that is added.
 double added_per_second(int rounds) {
-  std::vector<float> into(elements), arrived(elements, 1e-3f);
-  auto const t = measured("sum", rounds, 1, [&] { MPI_Reduce_local(arrived.data(), into.data(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM); });
+  std::vector<float> into(elements);
+  std::vector<float> arrived(elements, 1e-3f);
+  auto const t = measured("sum", rounds, 1, [&] {
+    MPI_Reduce_local(arrived.data(), into.data(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM);
+  });
   return static_cast<double>(sizeof(float) * elements) / bench::median(t);
 }
 
@@ -60,7 +74,8 @@ double exchange(int other, int bytes, int rounds, int repeat) {
   std::vector<char> const sent(static_cast<std::size_t>(bytes), 1);
   std::vector<char> received(sent.size());
   return bench::median(measured("exchange", rounds, repeat, [&] {
-    MPI_Sendrecv(sent.data(), bytes, MPI_BYTE, other, 0, received.data(), bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent.data(), bytes, MPI_BYTE, other, 0, received.data(), bytes, MPI_BYTE, other, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }));
 }
 
@@ -72,10 +87,13 @@ std::string literal(double x) {
 }
 
 void run(int rounds) {
-  int size = 0, rank = 0;
+  int size = 0;
+  int rank = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (size != 2) throw meshtf::usage_error{"expected 2 processes, got " + std::to_string(size) + ": examples/processes 2 PROGRAM"};
+  if (size != 2)
+    throw meshtf::usage_error{"expected 2 processes, got " + std::to_string(size) +
+                              ": examples/processes 2 PROGRAM"};
   bench::settle();
 
   constexpr int large = 16 << 20;
@@ -92,10 +110,11 @@ void run(int rounds) {
   std::printf("exchange of 8 bytes      %8.2f us\n", 1e6 * f.alpha);
   std::printf("exchange of 16 MiB       %8.2f GB/s each way\n\n", 1e-9 / f.beta);
   std::printf(
-      "constexpr meshtf::machine_model measured{.flops_per_second = %s, .memory_bytes_per_second = %s, .seconds_per_byte_added = 1 / %s,"
+      "constexpr meshtf::machine_model measured{.flops_per_second = %s, .memory_bytes_per_second = %s, "
+      ".seconds_per_byte_added = 1 / %s,"
       " .within_node = {.seconds_per_message = %s, .seconds_per_byte = 1 / %s}};\n",
-      literal(f.flops_per_second).c_str(), literal(f.bytes_per_second).c_str(), literal(f.added_per_second).c_str(), literal(f.alpha).c_str(),
-      literal(1 / f.beta).c_str());
+      literal(f.flops_per_second).c_str(), literal(f.bytes_per_second).c_str(),
+      literal(f.added_per_second).c_str(), literal(f.alpha).c_str(), literal(1 / f.beta).c_str());
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ namespace bench {
 template<class F>
 int run_program(int argc, char** argv, F const& f) {
   MPI_Init(&argc, &argv);
-  int status = 0, rank = 0;
+  int status = 0;
+  int rank   = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     f();

@@ -1,12 +1,14 @@
-// The training step of a Transformer language model of any size on random ids: for this folder's benchmark, and for a test of threads.
+// The training step of a Transformer language model of any size on random ids: for this folder's benchmark,
+// and for a test of threads.
 #pragma once
 
 #include <cstdint>
 
 #include <meshtf/training.hpp>
 
-/// Its weights are floats; `Activation` is what it computes in. AdamW decays by 0.1, clips gradients to `max_norm` if that is not 0, and shards its
-/// state on request. `Depth` is `nn::depth` where the sizes leave the number of layers open.
+/// Its weights are floats; `Activation` is what it computes in. AdamW decays by 0.1, clips gradients to
+/// `max_norm` if that is not 0, and shards its state on request. `Depth` is `nn::depth` where the sizes leave
+/// the number of layers open.
 template<meshtf::Layout L, meshtf::Dimension Batch, class Sizes, class Activation = float>
 struct random_language_model {
   using length = typename Sizes::length;
@@ -14,10 +16,12 @@ struct random_language_model {
 
   meshtf::nn::transformer<float, L, Sizes, Activation> net;
   meshtf::adamw opt;
-  meshtf::tensor<int, L, Batch, length> ids, targets;
+  meshtf::tensor<int, L, Batch, length> ids;
+  meshtf::tensor<int, L, Batch, length> targets;
 
   template<class... Depth>
-  constexpr random_language_model(meshtf::machine<L>& m, double rate, double max_norm, bool shard_state, Depth... depth)
+  constexpr random_language_model(meshtf::machine<L>& m, double rate, double max_norm, bool shard_state,
+                                  Depth... depth)
       : net{m, depth..., 1}, opt{rate, 0.1}, ids{m}, targets{m} {
     opt.max_norm    = max_norm;
     opt.shard_state = shard_state;

@@ -1,4 +1,5 @@
-// Timing of variants side by side: interleaved in one run, medians, ratios to the best raw one, a table and a JSON file. And the memory it took.
+// Timing of variants side by side: interleaved in one run, medians, ratios to the best raw one, a table and a
+// JSON file. And the memory it took.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
@@ -47,9 +48,11 @@ inline double quantile(std::vector<double> v, double q) {
 inline double median(timing const& t) { return quantile(t.samples, 0.5); }
 inline double best(timing const& t) { return *std::min_element(t.samples.begin(), t.samples.end()); }
 
-/// A, B, C, then B, C, A, ...: every round measures each variant once, `repeat` steps after one that only warms the cache. A disturbance that is longer than
-/// a round falls on all of them, and none always runs after the same other.
-inline std::vector<timing> interleave(MPI_Comm comm, std::vector<variant> const& variants, int rounds, int repeat) {
+/// A, B, C, then B, C, A, ...: every round measures each variant once, `repeat` steps after one that only
+/// warms the cache. A disturbance that is longer than a round falls on all of them, and none always runs
+/// after the same other.
+inline std::vector<timing> interleave(MPI_Comm comm, std::vector<variant> const& variants, int rounds,
+                                      int repeat) {
   std::vector<timing> timings;
   for (auto const& v : variants) timings.push_back({v.name, v.raw, {}});
   for (int round = -1; round < rounds; ++round)
@@ -84,9 +87,13 @@ inline timing const& best_raw(std::vector<timing> const& group) {
   return *found;
 }
 
-/// How much longer `t` takes than `base`: of the medians; the median and the quartiles of the ratios round by round.
+/// How much longer `t` takes than `base`: of the medians; the median and the quartiles of the ratios round by
+/// round.
 struct ratio {
-  double of_medians, of_rounds, low, high;
+  double of_medians;
+  double of_rounds;
+  double low;
+  double high;
 };
 
 inline ratio compare(timing const& t, timing const& base) {
@@ -108,14 +115,17 @@ public:
   using extras = std::vector<std::pair<std::string, double>>;
 
   /// Prints and keeps one group: `extra` gives the columns a variant has besides its times.
-  void add(std::string const& what, std::vector<timing> const& group, std::function<extras(timing const&)> const& extra = {}) {
+  void add(std::string const& what, std::vector<timing> const& group,
+           std::function<extras(timing const&)> const& extra = {}) {
     if (rank_ != 0) return;
     auto const& base = best_raw(group);
     std::printf("\n%-44s %12s %12s %7s  %s\n", what.c_str(), "median us", "best us", "ratio", "quartiles");
     for (auto const& t : group) {
       auto const r = compare(t, base);
-      std::printf("  %-42s %12.2f %12.2f %7.3f  %.3f-%.3f", t.name.c_str(), 1e6 * median(t), 1e6 * best(t), r.of_medians, r.low, r.high);
-      std::string row = "{\"what\": \"" + what + "\", \"variant\": \"" + t.name + "\", \"raw\": " + (t.raw ? "true" : "false");
+      std::printf("  %-42s %12.2f %12.2f %7.3f  %.3f-%.3f", t.name.c_str(), 1e6 * median(t), 1e6 * best(t),
+                  r.of_medians, r.low, r.high);
+      std::string row = "{\"what\": \"" + what + "\", \"variant\": \"" + t.name +
+                        "\", \"raw\": " + (t.raw ? "true" : "false");
       append(row, {{"samples", static_cast<double>(t.samples.size())},
                    {"median_s", median(t)},
                    {"best_s", best(t)},
@@ -139,7 +149,8 @@ public:
     if (rank_ != 0 || path.empty()) return;
     std::FILE* const file = std::fopen(path.c_str(), "w");
     if (!file) throw std::runtime_error{"can't write " + path};
-    for (std::size_t i = 0; i < rows_.size(); ++i) std::fprintf(file, "%s\n  %s", i == 0 ? "[" : ",", rows_[i].c_str());
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      std::fprintf(file, "%s\n  %s", i == 0 ? "[" : ",", rows_[i].c_str());
     bool const written = std::fprintf(file, "\n]\n") > 0;
     if (std::fclose(file) != 0 || !written) throw std::runtime_error{"can't write " + path};
   }

@@ -1,6 +1,8 @@
-// One binary for 1, 2, 3 or 4 processes: the batch is cut into as many parts as there are, whether they divide it or not, and the last batch of an epoch
-// is smaller. With `resume` it goes on from the newest checkpoint in FOLDER, whatever number of processes wrote that.
-// Run:    examples/processes 3 build/release/examples/any_processes [FOLDER [EPOCHS [resume]]]   (build/any_processes, 2 epochs)
+// One binary for 1, 2, 3 or 4 processes: the batch is cut into as many parts as there are, whether they
+// divide it or not, and the last batch of an epoch is smaller. With `resume` it goes on from the newest
+// checkpoint in FOLDER, whatever number of processes wrote that.
+// Run:    examples/processes 3 build/release/examples/any_processes [FOLDER [EPOCHS [resume]]]
+// (build/any_processes, 2 epochs)
 // Prints: a line for each epoch: the number of processes, and the loss, which is the same for any number.
 #include <algorithm>
 #include <cmath>
@@ -31,7 +33,8 @@ struct two : meshtf::mesh<halves> {};
 struct three : meshtf::mesh<thirds> {};
 struct four : meshtf::mesh<rows, cols> {};
 
-// what is split over a mesh; 64 samples over 3 are 22, 22 and 20, and 50 hidden units over 4 are 13, 13, 13 and 11
+// what is split over a mesh; 64 samples over 3 are 22, 22 and 20, and 50 hidden units over 4 are 13, 13, 13
+// and 11
 template<class M>
 struct chosen;
 template<> struct chosen<one> : meshtf::layout<one> {};
@@ -47,7 +50,8 @@ struct training {
   meshtf::tensor<float, L, batch, in> x;
   meshtf::tensor<float, L, batch, out> y;
 
-  constexpr explicit training(meshtf::machine<L>& m) : w{m, meshtf::he_normal{1}}, v{m, meshtf::he_normal{2}}, x{m}, y{m} {}
+  constexpr explicit training(meshtf::machine<L>& m)
+      : w{m, meshtf::he_normal{1}}, v{m, meshtf::he_normal{2}}, x{m}, y{m} {}
 
   constexpr auto parameters() { return meshtf::parameters(w, v); }
   constexpr auto step() {
@@ -63,18 +67,21 @@ struct training {
 constexpr int samples = 1000;  // 15 batches of 64, and one of 40
 
 struct table {
-  xt::xarray<float> x = xt::xarray<float>::from_shape({std::size_t{samples}, 8}), y = xt::xarray<float>::from_shape({std::size_t{samples}, 2});
+  xt::xarray<float> x = xt::xarray<float>::from_shape({std::size_t{samples}, 8});
+  xt::xarray<float> y = xt::xarray<float>::from_shape({std::size_t{samples}, 2});
   table() {
     for (int i = 0; i < samples; ++i) {
       double total = 0;
       for (int k = 0; k < 8; ++k) total += x(i, k) = static_cast<float>(std::sin(1.7 * i + 2.3 * k * k));
-      y(i, 0) = static_cast<float>(std::tanh(total)), y(i, 1) = x(i, 0) * x(i, 1);
+      y(i, 0) = static_cast<float>(std::tanh(total));
+      y(i, 1) = x(i, 0) * x(i, 1);
     }
   }
 };
 
 template<meshtf::Layout L>
-void train(meshtf::process_mesh<typename L::mesh_type>& m, std::string const& folder, long epochs, [[maybe_unused]] bool resume) {
+void train(meshtf::process_mesh<typename L::mesh_type>& m, std::string const& folder, long epochs,
+           [[maybe_unused]] bool resume) {
   check_promise<training, L>(m);  // of whole batches
   training<L> t{m};
   m.agree(t.parameters());
@@ -92,7 +99,8 @@ void train(meshtf::process_mesh<typename L::mesh_type>& m, std::string const& fo
       t.y = meshtf::from_global<float, L, batch, out>(m, xt::view(data.y, xt::range(at, at + n), xt::all()));
       total += n * double{t.step().value()};
     }
-    if (m.rank() == 0) std::printf("epoch %ld on %d processes: loss %.4f\n", done + 1, m.world().size(), total / samples);
+    if (m.rank() == 0)
+      std::printf("epoch %ld on %d processes: loss %.4f\n", done + 1, m.world().size(), total / samples);
   }
 #if MESHTF_WITH_JANSSON
   meshtf::save(t.parameters(), t.opt, {.step = static_cast<std::uint64_t>(done), .seed = 1}, folder);

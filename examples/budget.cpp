@@ -1,6 +1,8 @@
-// What a training step may cost: budgets that the compiler checks, and the figures they stand on. Planned only: no process but this one ever exists.
+// What a training step may cost: budgets that the compiler checks, and the figures they stand on. Planned
+// only: no process but this one ever exists.
 // Run:    build/release/examples/budget
-// Prints: the step's cost as tables: by kind of call, at the peak of memory, in modelled seconds, and compared with another layout.
+// Prints: the step's cost as tables: by kind of call, at the peak of memory, in modelled seconds, and
+// compared with another layout.
 #include <iostream>
 
 #include <meshtf/planning.hpp>
@@ -21,8 +23,8 @@ struct cols : meshtf::axis<4> {};
 struct grid : meshtf::mesh<rows, cols> {};
 
 struct data_parallel : meshtf::layout<grid, meshtf::split<batch, rows, cols>> {};
-struct mixed         : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<vocab, cols>, meshtf::split<heads, cols>,
-                                      meshtf::split<hidden, cols>> {};
+struct mixed         : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<vocab, cols>,
+                                      meshtf::split<heads, cols>, meshtf::split<hidden, cols>> {};
 // clang-format on
 
 struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
@@ -33,9 +35,12 @@ template<meshtf::Layout L>
 struct training {
   meshtf::nn::transformer<float, L, dims> net;
   meshtf::adamw opt{1e-3};
-  meshtf::tensor<int, L, batch, length> ids, targets;
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
 
-  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.prepare(parameters(net)); }
+  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+    opt.prepare(parameters(net));
+  }
   constexpr auto step() {
     auto loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
     backward(loss);
@@ -60,16 +65,18 @@ static_assert(more.parameter_bytes() > 0 && more.bytes_sent<rows>() > 0 && more.
 static_assert(more.flops() == 0 && more.calls<meshtf::collective::all_reduce>() < 0);
 
 // Of another machine: 60 Tflop/s, 3 TB/s of memory, links of 300 GB/s and 3 us.
-constexpr meshtf::machine_model gpus{.flops_per_second        = 60e12,
-                                     .memory_bytes_per_second = 3e12,
-                                     .seconds_per_byte_added  = 1 / 3e12,
-                                     .within_node             = {.seconds_per_message = 3e-6, .seconds_per_byte = 1 / 300e9}};
+constexpr meshtf::machine_model gpus{
+    .flops_per_second        = 60e12,
+    .memory_bytes_per_second = 3e12,
+    .seconds_per_byte_added  = 1 / 3e12,
+    .within_node             = {.seconds_per_message = 3e-6, .seconds_per_byte = 1 / 300e9}};
 
 template<class Cost>
 void say_time(char const* what, Cost const& c, meshtf::machine_model const& machine) {
   meshtf::modelled_time const t = c.time(machine);
-  std::cout << meshtf::left_column(what, 24) << meshtf::seconds_text(t.total()) << " a step: products " << meshtf::seconds_text(t.products)
-            << ", passes " << meshtf::seconds_text(t.passes) << ", messages " << meshtf::seconds_text(t.messages()) << '\n';
+  std::cout << meshtf::left_column(what, 24) << meshtf::seconds_text(t.total()) << " a step: products "
+            << meshtf::seconds_text(t.products) << ", passes " << meshtf::seconds_text(t.passes)
+            << ", messages " << meshtf::seconds_text(t.messages()) << '\n';
 }
 
 }  // namespace
@@ -78,12 +85,14 @@ int main() {
   std::cout << cost_text(cost);
 
   std::cout << "\nof the peak, in percent:\n";
-  for (auto what : {meshtf::held_for::parameter, meshtf::held_for::optimizer_state, meshtf::held_for::activation})
-    std::cout << meshtf::left_column(to_string(what), 22) << 100 * cost.at_peak()[what] / cost.peak_bytes() << '\n';
+  for (auto what :
+       {meshtf::held_for::parameter, meshtf::held_for::optimizer_state, meshtf::held_for::activation})
+    std::cout << meshtf::left_column(to_string(what), 22) << 100 * cost.at_peak()[what] / cost.peak_bytes()
+              << '\n';
 
   std::cout << "\ndata_parallel has more, or less:\n" << more.text() << '\n';
 
-  say_time("mixed, cores", cost, {});   // the default machine
+  say_time("mixed, cores", cost, {});  // the default machine
   say_time("data_parallel, cores", parallel, {});
   say_time("mixed, gpus", cost, gpus);
   say_time("data_parallel, gpus", parallel, gpus);

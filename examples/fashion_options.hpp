@@ -25,14 +25,15 @@ inline std::string usage_of(std::string const& program, std::string const& steps
 
 struct options {
   long steps         = 0;
-  std::string layout = {};   // empty: all
+  std::string layout = {};  // empty: all
   std::string data   = meshtf::fashion_mnist_folder;
   std::uint64_t seed = 1;
   bool plain         = false;
   bool help          = false;
 };
 
-/// All processes were given the same: a seed or a number of steps of its own would train wrongly, and not say so. Errors: `software_error` on all.
+/// All processes were given the same: a seed or a number of steps of its own would train wrongly, and not say
+/// so. Errors: `software_error` on all.
 template<class Machine>
 void agree_on(Machine const& m, options const& chosen) {
   m.agree("--steps", chosen.steps);
@@ -43,20 +44,23 @@ void agree_on(Machine const& m, options const& chosen) {
 /// Errors: `usage_error`, on every process alike.
 inline options read_options(int argc, char** argv, std::vector<std::string> const& layouts, long steps) {
   options chosen{.steps = steps};
-  chosen.help = for_each_option(argc, argv, "--steps, --layout, --data, --seed, --plain or --help", [&](std::string const& option, auto const& next) {
-    if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
-    else if (option == "--layout") chosen.layout = one_of(layouts, next());
-    else if (option == "--data") chosen.data = next();
-    else if (option == "--seed") chosen.seed = static_cast<std::uint64_t>(whole_number(option, next(), 0));
-    else if (option == "--plain") chosen.plain = true;
-    else return false;
-    return true;
-  });
+  chosen.help = for_each_option(argc, argv, "--steps, --layout, --data, --seed, --plain or --help",
+                                [&](std::string const& option, auto const& next) {
+                                  if (option == "--steps") chosen.steps = whole_number(option, next(), 1);
+                                  else if (option == "--layout") chosen.layout = one_of(layouts, next());
+                                  else if (option == "--data") chosen.data = next();
+                                  else if (option == "--seed")
+                                    chosen.seed = static_cast<std::uint64_t>(whole_number(option, next(), 0));
+                                  else if (option == "--plain") chosen.plain = true;
+                                  else return false;
+                                  return true;
+                                });
   return chosen;
 }
 
 struct image_data {
-  meshtf::labelled_images images, unseen;
+  meshtf::labelled_images images;
+  meshtf::labelled_images unseen;
 };
 
 /// The images to learn from and those to test with, on every process; equal ones, or `software_error` on all.

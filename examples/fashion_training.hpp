@@ -8,10 +8,11 @@
 #include "progress.hpp"
 #include "side_by_side.hpp"
 
-/// Trains `Training`, a class template over layouts, under `L`, and says how well it names the images of `unseen`.
+/// Trains `Training`, a class template over layouts, under `L`, and says how well it names the images of
+/// `unseen`.
 template<template<class> class Training, class Batch, meshtf::Layout L, class M>
-void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images, meshtf::labelled_images const& unseen, long steps, std::uint64_t seed,
-           bool plain) {
+void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images,
+           meshtf::labelled_images const& unseen, long steps, std::uint64_t seed, bool plain) {
   say(m, "\ntraining under %s: %ld steps of %ld images\n", name<L>.c_str(), steps, Batch::size);
   Training<L> t{m, seed};
   m.agree(parameters(t.net));
@@ -21,7 +22,9 @@ void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images, me
     batches.next(t.x, t.labels);
     t.opt.rate      = 2e-3 * static_cast<double>(steps - i + 1) / static_cast<double>(steps);
     auto const loss = t.step();
-    if (shown.at(i)) shown.say("epoch %2ld  loss %.4f  %6.0f images/s", batches.epoch(), loss.value(), Batch::size / shown.seconds_a_step());
+    if (shown.at(i))
+      shown.say("epoch %2ld  loss %.4f  %6.0f images/s", batches.epoch(), loss.value(),
+                Batch::size / shown.seconds_a_step());
   }
 
   meshtf::no_gradient guard{m};
@@ -39,5 +42,6 @@ void train(meshtf::process_mesh<M>& m, meshtf::labelled_images const& images, me
       name_a_batch();
     }
   }
-  say(m, "test accuracy %.2f %% (%.0f of %ld images)\n", 100 * right / static_cast<double>(unseen.count), right, unseen.count);
+  say(m, "test accuracy %.2f %% (%.0f of %ld images)\n", 100 * right / static_cast<double>(unseen.count),
+      right, unseen.count);
 }

@@ -1,8 +1,10 @@
-// The dictionary of docs/from_mesh_tensorflow.md and docs/from_pytorch_and_jax.md: lines from there, and the line that says the same here. The
-// tables of both pages are made from this file by tests/checks/dictionary.py. Like every example, it is compiled and run.
+// The dictionary of docs/from_mesh_tensorflow.md and docs/from_pytorch_and_jax.md: lines from there, and the
+// line that says the same here. The tables of both pages are made from this file by
+// tests/checks/dictionary.py. Like every example, it is compiled and run.
 //
 //   //# HEADING     begins a table
-//   //= ORIGINAL || PYTORCH || JAX   the lines there, of which some may be missing, on as many lines as they need; below them the line here
+//   //= ORIGINAL || PYTORCH || JAX   the lines there, of which some may be missing, on as many lines as they
+//                                    need; below them the line here
 // Run:    examples/processes 4 build/release/examples/from_mesh_tensorflow
 // Prints: that every line has run, and a loss.
 #include <cstdint>
@@ -17,7 +19,7 @@ using namespace meshtf;
 
 namespace {
 
-//# Dimensions, meshes, layouts
+// # Dimensions, meshes, layouts
 
 //= batch = mtf.Dimension("batch", 8) || a number in a shape || a number in a shape
 struct batch : dim<8> {};
@@ -56,7 +58,8 @@ struct grid : mesh<rows, cols> {};
 //= layout_rules = mtf.convert_to_layout_rules("batch:rows;hidden:cols;heads:cols;vocab:cols") ||
 //= placements = [Shard(0), Shard(1)], for each tensor ||
 //= PartitionSpec("rows", "cols"), for each tensor
-struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<heads, cols>, split<vocab, cols>> {};
+struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<heads, cols>, split<vocab, cols>> {
+};
 
 struct by_length : layout<grid, split<length, rows>> {};
 struct whole : layout<grid> {};
@@ -71,9 +74,11 @@ static_assert(accepted<placement_verdict<mixed, batch, hidden>>);
 using processes_of_the_grid = process_mesh<grid>;
 
 //= layout_rules.tensor_dimension_to_mesh_axis(batch, mesh_shape), tensor_layout.is_fully_replicated
-static_assert(split_over<mixed, shape<batch>> == axis_set_of<grid, axes<rows>> && split_over<mixed, shape<length>> == 0);
+static_assert(split_over<mixed, shape<batch>> == axis_set_of<grid, axes<rows>> &&
+              split_over<mixed, shape<length>> == 0);
 
-//= mtf.tensor_dim_to_mesh_dim_size(layout, mesh_shape, batch), mtf.tensor_dim_to_size_per_split(layout, mesh_shape, batch)
+//= mtf.tensor_dim_to_mesh_dim_size(layout, mesh_shape, batch), mtf.tensor_dim_to_size_per_split(layout,
+// mesh_shape, batch)
 static_assert(placed_under<mixed, batch>.parts == 2 && placed_under<mixed, batch>.room() == 4);
 
 //= mesh_impl.slice_shape(shape)
@@ -96,20 +101,24 @@ using product_plan = einsum_plan<mixed, shape<batch, hidden>, shape<batch, model
 static_assert(accepted<product_plan::verdict>);
 
 //= operation.lower(lowering): the local operation and its allreduce
-static_assert(product_plan::local.m == 4 && product_plan::local.n == 8 && product_plan::local.k == 12 && product_plan::finished_over == 0);
+static_assert(product_plan::local.m == 4 && product_plan::local.n == 8 && product_plan::local.k == 12 &&
+              product_plan::finished_over == 0);
 
 //= mtf.Lowering(graph, {mesh: mesh_impl}), for each kind of mesh_impl || || jax.jit(f).lower(x)
-static_assert(std::same_as<machine<mixed>, process_mesh<grid>> && std::same_as<machine<dry<mixed>>, ledger<grid>>);
+static_assert(std::same_as<machine<mixed>, process_mesh<grid>> &&
+              std::same_as<machine<dry<mixed>>, ledger<grid>>);
 
-//# Values
+// # Values
 void values(process_mesh<grid>& m) {
   using L            = mixed;
   auto const numbers = xt::xarray<float>::from_shape({8, 12});
 
-  //= mtf.import_tf_tensor(mesh, array, shape), mesh_impl.make_slices || torch.from_numpy(array) || jax.device_put(array, sharding)
+  //= mtf.import_tf_tensor(mesh, array, shape), mesh_impl.make_slices || torch.from_numpy(array) ||
+  // jax.device_put(array, sharding)
   auto const x = from_global<float, L, batch, model>(m, numbers);
 
-  //= mtf.import_fully_replicated(mesh, array, shape) || distribute_tensor(x, mesh, [Replicate()]) || jax.device_put(array, replicated)
+  //= mtf.import_fully_replicated(mesh, array, shape) || distribute_tensor(x, mesh, [Replicate()]) ||
+  // jax.device_put(array, replicated)
   auto const same = from_global<float, whole, batch, model>(m, numbers);
 
   //= mtf.anonymize(x) || x.full_tensor() || lax.with_sharding_constraint(x, replicated)
@@ -118,7 +127,8 @@ void values(process_mesh<grid>& m) {
   //= lowering.export_to_tf_tensor(x), mesh_impl.combine_slices || x.full_tensor().numpy() || np.asarray(x)
   auto const all = to_global(x);
 
-  //= mtf.import_laid_out_tensor(mesh, slices, shape) || DTensor.from_local(part, mesh, placements) || jax.make_array_from_process_local_data
+  //= mtf.import_laid_out_tensor(mesh, slices, shape) || DTensor.from_local(part, mesh, placements) ||
+  // jax.make_array_from_process_local_data
   tensor<float, L, batch, model> laid_out{m};
   laid_out.local() = xt::ones<float>({4, 12});
 
@@ -137,7 +147,8 @@ void values(process_mesh<grid>& m) {
   //= mtf.zeros(mesh, shape), mtf.zeros_like(x) || torch.zeros(8, 12) || jnp.zeros((8, 12))
   tensor<float, L, batch, model> const nothing{m};
 
-  //= mtf.constant(mesh, 1.0, shape), mtf.ones(mesh, shape), mtf.ones_like(x) || torch.ones(8, 12) || jnp.ones((8, 12))
+  //= mtf.constant(mesh, 1.0, shape), mtf.ones(mesh, shape), mtf.ones_like(x) || torch.ones(8, 12) ||
+  // jnp.ones((8, 12))
   auto const ones = nothing + 1;
 
   //= mtf.range(mesh, vocab, tf.int32) || torch.arange(16) || jnp.arange(16)
@@ -167,10 +178,12 @@ void values(process_mesh<grid>& m) {
   //= lax.axis_index("rows")
   [[maybe_unused]] extent const row = m.coordinate<rows>(), column = m.coordinate<cols>();
 
-  //= mtf.processor_coordinates_to_pnum(mesh_shape, [row, column]), mesh_impl.laid_out_pnum() || mesh.get_rank() || jax.process_index()
+  //= mtf.processor_coordinates_to_pnum(mesh_shape, [row, column]), mesh_impl.laid_out_pnum() ||
+  // mesh.get_rank() || jax.process_index()
   [[maybe_unused]] bool const is_row_major = m.rank() == row * cols::size + column;
 
-  //= mtf.processor_groups(mesh_shape, ["rows"]), mtf.pnum_to_group(mesh_shape, ["rows"], pnum) || mesh.get_group("rows") || an axis name
+  //= mtf.processor_groups(mesh_shape, ["rows"]), mtf.pnum_to_group(mesh_shape, ["rows"], pnum) ||
+  // mesh.get_group("rows") || an axis name
   [[maybe_unused]] MPI_Comm const group_of_this_process = m.along<rows>();
 
   //= mesh_impl.laid_out_slice_num(shape) || || sharding.devices_indices_map(shape)
@@ -183,7 +196,7 @@ void values(process_mesh<grid>& m) {
   w = stop_gradient(w) + 1;
 }
 
-//# Pointwise
+// # Pointwise
 void pointwise(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1}, 0.5, 2);
@@ -192,13 +205,16 @@ void pointwise(process_mesh<grid>& m) {
   auto const i = iota<int, L, hidden>(m);
 
   //= mtf.add(x, b), mtf.sub(x, b) || x + b, x - b || x + b, x - b
-  auto const sums = x + b, differences = x - b;
+  auto const sums        = x + b;
+  auto const differences = x - b;
 
   //= mtf.multiply(x, b), mtf.divide(x, y) || x * b, x / y || x * b, x / y
-  auto const products = x * b, quotients = x / y;
+  auto const products  = x * b;
+  auto const quotients = x / y;
 
   //= mtf.ScalarMultiplyOperation, mtf.ScalarAddOperation || x * 2, x + 1 || x * 2, x + 1
-  auto const doubled = x * 2, one_more = x + 1;
+  auto const doubled  = x * 2;
+  auto const one_more = x + 1;
 
   //= mtf.identity(x) || x.clone() || jnp.copy(x)
   auto const own = copy(x);
@@ -207,27 +223,39 @@ void pointwise(process_mesh<grid>& m) {
   auto const three = x + y + b;
 
   //= mtf.sin(x), mtf.cos(x), mtf.tanh(x) || x.sin(), x.cos(), x.tanh() || jnp.sin(x), jnp.cos(x), jnp.tanh(x)
-  auto const s = sin(x), c = cos(x), t = tanh(x);
+  auto const s = sin(x);
+  auto const c = cos(x);
+  auto const t = tanh(x);
 
   //= mtf.square(x), mtf.sqrt(x), mtf.rsqrt(x), mtf.reciprocal(x) ||
   //= x.square(), x.sqrt(), x.rsqrt(), x.reciprocal() ||
   //= jnp.square(x), jnp.sqrt(x), lax.rsqrt(x), jnp.reciprocal(x)
-  auto const x2 = square(x), root = sqrt(x), one_by_root = rsqrt(x), one_by_x = reciprocal(x);
+  auto const x2          = square(x);
+  auto const root        = sqrt(x);
+  auto const one_by_root = rsqrt(x);
+  auto const one_by_x    = reciprocal(x);
 
   //= mtf.exp(x), mtf.log(x), mtf.pow(x, y) ||
   //= x.exp(), x.log(), x.pow(y) ||
   //= jnp.exp(x), jnp.log(x), jnp.power(x, y)
-  auto const e = exp(x), l = log(x), p = pow(x, y);
+  auto const e = exp(x);
+  auto const l = log(x);
+  auto const p = pow(x, y);
 
   //= mtf.sigmoid(x), mtf.swish(x), mtf.softplus(x) ||
   //= F.sigmoid(x), F.silu(x), F.softplus(x) ||
   //= jax.nn.sigmoid(x), jax.nn.silu(x), jax.nn.softplus(x)
-  auto const sg = sigmoid(x), sw = silu(x), sp = softplus(x);
+  auto const sg = sigmoid(x);
+  auto const sw = silu(x);
+  auto const sp = softplus(x);
 
   //= mtf.relu(x), mtf.leaky_relu(x), mtf.elu(x), mtf.selu(x) ||
   //= F.relu(x), F.leaky_relu(x, 0.2), F.elu(x), F.selu(x) ||
   //= jax.nn.relu(x), jax.nn.leaky_relu(x, 0.2), jax.nn.elu(x), jax.nn.selu(x)
-  auto const r = relu(x), lr = leaky_relu(x, 0.2), el = elu(x), se = selu(x);
+  auto const r  = relu(x);
+  auto const lr = leaky_relu(x, 0.2);
+  auto const el = elu(x);
+  auto const se = selu(x);
 
   //= mtf.gelu(x) || F.gelu(x, approximate="tanh") || jax.nn.gelu(x)
   auto const ge = gelu(x);
@@ -239,29 +267,42 @@ void pointwise(process_mesh<grid>& m) {
   auto const clamped = clamp(x, 0.6, 1.5);
 
   //= || x.floor(), x.ceil(), x.round() || jnp.floor(x), jnp.ceil(x), jnp.round(x)
-  auto const down = floor(x), up = ceil(x), nearest = round(x);
+  auto const down    = floor(x);
+  auto const up      = ceil(x);
+  auto const nearest = round(x);
 
   //= mtf.abs(x), mtf.sign(x), mtf.negative(x) || x.abs(), x.sign(), -x || jnp.abs(x), jnp.sign(x), -x
-  auto const ab = abs(x), si = sign(x), ne = -x;
+  auto const ab = abs(x);
+  auto const si = sign(x);
+  auto const ne = -x;
 
   //= mtf.minimum(x, b), mtf.maximum(x, b) ||
   //= torch.minimum(x, b), torch.maximum(x, b) ||
   //= jnp.minimum(x, b), jnp.maximum(x, b)
-  auto const low = minimum(x, b), high = maximum(x, b);
+  auto const low  = minimum(x, b);
+  auto const high = maximum(x, b);
 
   //= mtf.floordiv(x, y), mtf.mod(x, y) of integers || x // y, x % y || x // y, x % y
-  auto const q = floor_divide(i, 3), rest = modulo(i, 3);
+  auto const q    = floor_divide(i, 3);
+  auto const rest = modulo(i, 3);
 
   //= mtf.less(x, y), mtf.greater_equal(x, y), mtf.equal(x, y) ||
   //= x < y, x >= y, x == y ||
   //= x < y, x >= y, x == y
-  auto const is_less = less(x, y), is_greater_equal = greater_equal(x, y), is_equal = equal(x, y);
+  auto const is_less          = less(x, y);
+  auto const is_greater_equal = greater_equal(x, y);
+  auto const is_equal         = equal(x, y);
 
-  //= mtf.greater(x, y), mtf.less_equal(x, y), mtf.not_equal(x, y) || x > y, x <= y, x != y || x > y, x <= y, x != y
-  auto const is_greater = greater(x, y), is_less_equal = less_equal(x, y), is_other = not_equal(x, y);
+  //= mtf.greater(x, y), mtf.less_equal(x, y), mtf.not_equal(x, y) || x > y, x <= y, x != y || x > y, x <= y,
+  // x != y
+  auto const is_greater    = greater(x, y);
+  auto const is_less_equal = less_equal(x, y);
+  auto const is_other      = not_equal(x, y);
 
   //= mtf.logical_and(p, q), mtf.logical_or(p, q), mtf.logical_not(p) || p & q, p | q, ~p || p & q, p | q, ~p
-  auto const both = logical_and(is_less, is_equal), either = logical_or(is_less, is_equal), no = logical_not(is_less);
+  auto const both   = logical_and(is_less, is_equal);
+  auto const either = logical_or(is_less, is_equal);
+  auto const no     = logical_not(is_less);
 
   //= mtf.where(condition, x, y) || torch.where(condition, x, y) || jnp.where(condition, x, y)
   auto const chosen = where(is_less, x, y);
@@ -269,13 +310,14 @@ void pointwise(process_mesh<grid>& m) {
   //= mtf.cast(x, tf.int32) || x.int() || x.astype(jnp.int32)
   auto const whole_numbers = cast<int>(x);
 
-  //= mtf.to_float(i), mtf.to_int32(x), mtf.to_bfloat16(x) || i.float(), x.int(), x.bfloat16() || i.astype(jnp.float32)
+  //= mtf.to_float(i), mtf.to_int32(x), mtf.to_bfloat16(x) || i.float(), x.int(), x.bfloat16() ||
+  // i.astype(jnp.float32)
   auto const floats = cast<float>(i);
   auto const narrow = cast<bfloat16>(x);
 
   //= mtf.cwise(tf_function, [x, y]) || a torch.autograd.Function || a function, vmap
-  auto const mine =
-      map([](auto const& u, auto const& v) { return u * v + u; }, [](auto const& u, auto const& v) { return std::array{v + 1, u}; }, x, y);
+  auto const mine = map([](auto const& u, auto const& v) { return u * v + u; },
+                        [](auto const& u, auto const& v) { return std::array{v + 1, u}; }, x, y);
 
   //= mtf.layers.sigmoid_cross_entropy_with_logits(x, y) ||
   //= F.binary_cross_entropy_with_logits(x, y, reduction="none") ||
@@ -283,7 +325,7 @@ void pointwise(process_mesh<grid>& m) {
   auto const loss = sigmoid_cross_entropy(x, y);
 }
 
-//# Along dimensions
+// # Along dimensions
 void reductions(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
@@ -307,14 +349,18 @@ void reductions(process_mesh<grid>& m) {
   //= mtf.reduce_max(x, reduced_dim=hidden), mtf.reduce_min(x, reduced_dim=hidden) ||
   //= x.amax(-1), x.amin(-1), whose gradient divides dz among equal elements (here each gets all of it) ||
   //= x.max(-1), x.min(-1), whose gradient divides dz among equal elements (here each gets all of it)
-  auto const most = max<hidden>(x), least = min<hidden>(x);
+  auto const most  = max<hidden>(x);
+  auto const least = min<hidden>(x);
 
   //= || x.var(-1, correction=0), torch.linalg.vector_norm(x, dim=-1), x.prod(-1) ||
   //= x.var(-1), jnp.linalg.norm(x, axis=-1), x.prod(-1)
-  auto const spread = variance<hidden>(x), size = l2_norm<hidden>(x), all_multiplied = product<hidden>(x);
+  auto const spread         = variance<hidden>(x);
+  auto const size           = l2_norm<hidden>(x);
+  auto const all_multiplied = product<hidden>(x);
 
   //= mtf.reduce_all(b), mtf.reduce_any(b) || b.all(), b.any() || b.all(), b.any()
-  auto const every = all(b), some = any(b);
+  auto const every = all(b);
+  auto const some  = any(b);
 
   //= mtf.argmax(x, hidden) || x.argmax(-1) || x.argmax(-1)
   auto const where_most = argmax<hidden>(x);
@@ -330,7 +376,9 @@ void reductions(process_mesh<grid>& m) {
   auto const third = nth_element<model, 2>(random_uniform<float, L, batch, model>(m, {.seed = 3})).value;
 
   //= mtf.nth_largest_element(y, 2, model) || y.kthvalue(10, 1) || jnp.sort(y, 1)[:, -3]
-  auto const third_largest = nth_element<model, 2>(random_uniform<float, L, batch, model>(m, {.seed = 3}), {.descending = true}).value;
+  auto const third_largest =
+      nth_element<model, 2>(random_uniform<float, L, batch, model>(m, {.seed = 3}), {.descending = true})
+          .value;
 
   //= tf.sort, tf.argsort by slicewise || y.sort(1), y.argsort(1) || jnp.sort(y, 1), jnp.argsort(y, 1)
   auto const y        = random_uniform<float, L, batch, model>(m, {.seed = 2});
@@ -349,7 +397,8 @@ void reductions(process_mesh<grid>& m) {
   //= mtf.softmax(x, hidden), mtf.log_softmax(x, hidden) ||
   //= x.softmax(-1), x.log_softmax(-1) ||
   //= jax.nn.softmax(x), jax.nn.log_softmax(x)
-  auto const probabilities = softmax<hidden>(x), logs = log_softmax<hidden>(x);
+  auto const probabilities = softmax<hidden>(x);
+  auto const logs          = log_softmax<hidden>(x);
 
   //= mtf.softmax(x, hidden, extra_logit=0.0)
   auto const attention_to_nothing = softmax<hidden>(x, 0.0);
@@ -360,7 +409,7 @@ void reductions(process_mesh<grid>& m) {
   auto const ids = sample<hidden>(x, {.seed = 7}, 0.8);
 }
 
-//# Products
+// # Products
 void products(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
@@ -372,7 +421,8 @@ void products(process_mesh<grid>& m) {
   //= jnp.einsum("blm,mh->blh", x, w)
   auto const h = einsum<batch, length, hidden>(x, w);
 
-  //= mtf.einsum([x, w, v], output_shape=[batch, length]) || torch.einsum("blm,mh,hm->bl", x, w, v) || jnp.einsum("blm,mh,hm->bl", x, w, v)
+  //= mtf.einsum([x, w, v], output_shape=[batch, length]) || torch.einsum("blm,mh,hm->bl", x, w, v) ||
+  // jnp.einsum("blm,mh,hm->bl", x, w, v)
   auto const of_three = einsum<batch, length>(x, w, v);
 
   //= mtf.matmul(x, w) || x @ w || x @ w
@@ -422,7 +472,7 @@ void products(process_mesh<grid>& m) {
   auto const unpadded = attention<length, memory, key>(q, k, k, with_mask(visible));
 }
 
-//# Layers
+// # Layers
 void layers(process_mesh<grid>& m) {
   using L          = mixed;
   auto const x     = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
@@ -433,7 +483,8 @@ void layers(process_mesh<grid>& m) {
   //= mtf.layers.dense(x, new_dims=[heads, key], reduced_dims=[length, model]) ||
   //= nn.Linear(4 * 12, 4 * 3) on x.flatten(1) ||
   //= nnx.LinearGeneral((4, 12), (4, 3), axis=(-2, -1))
-  nn::linear<float, L, shape<length, model>, shape<heads, key>> dense{m, variance_scaling{.seed = 4, .in = 4 * 12, .out = 4 * 3}};
+  nn::linear<float, L, shape<length, model>, shape<heads, key>> dense{
+      m, variance_scaling{.seed = 4, .in = 4 * 12, .out = 4 * 3}};
   auto const y = dense(x);
 
   //= mtf.layers.dense_product(x, [model], [hidden], ["sigmoid", "linear"]) ||
@@ -448,7 +499,8 @@ void layers(process_mesh<grid>& m) {
   //= vocab_embeddings.AdaptiveVocabEmbedding(..., clusters=[{"token_count": 4, "embedding_size": 12}, ...])
   struct often : dim<4> {};
   struct seldom : dim<12> {};
-  nn::adaptive_embedding<float, L, vocab, model, nn::cluster<often, model>, nn::cluster<seldom, inner>> adaptive{m, seeds, 0.1};
+  nn::adaptive_embedding<float, L, vocab, model, nn::cluster<often, model>, nn::cluster<seldom, inner>>
+      adaptive{m, seeds, 0.1};
 
   //= transformer.autoregressive_inputs(targets, sequence_id)
   auto const inputs = nn::autoregressive_inputs<length>(ids, words);
@@ -462,7 +514,7 @@ void layers(process_mesh<grid>& m) {
   auto const h = gated(small(inputs) + adaptive(ids) + x + broadcast<batch, length, model>(positions));
 }
 
-//# Shapes, indices, placements
+// # Shapes, indices, placements
 void shapes(process_mesh<grid>& m) {
   using L          = mixed;
   auto const x     = random_uniform<float, L, batch, length, hidden>(m, {.seed = 1});
@@ -483,7 +535,8 @@ void shapes(process_mesh<grid>& m) {
   auto const parts = split_dim<hidden, heads, depth>(x);
   auto const again = merge_dims<heads, depth, hidden>(parts);
 
-  //= mtf.broadcast(x, [batch, length, hidden]), mesh_impl.broadcast_impl || b.expand(8, 4, 16) || jnp.broadcast_to(b, (8, 4, 16))
+  //= mtf.broadcast(x, [batch, length, hidden]), mesh_impl.broadcast_impl || b.expand(8, 4, 16) ||
+  // jnp.broadcast_to(b, (8, 4, 16))
   auto const b    = random_uniform<float, L, hidden>(m, {.seed = 4});
   auto const wide = broadcast<batch, length, hidden>(b);
 
@@ -502,7 +555,8 @@ void shapes(process_mesh<grid>& m) {
   auto const places = iota<int, L, pick>(m) + tensor<int, L, batch, pick>{m};
   auto const picked = gather<length>(x, places);
 
-  //= || x.scatter(1, places[..., None].expand(-1, -1, 16), picked) || jax.vmap(lambda a, p, b: a.at[p].set(b))(x, places, picked)
+  //= || x.scatter(1, places[..., None].expand(-1, -1, 16), picked) || jax.vmap(lambda a, p, b:
+  // a.at[p].set(b))(x, places, picked)
   auto const put_back = scatter<length>(x, places, picked);
 
   //= mtf.one_hot(ids, vocab) || F.one_hot(ids, 16) || jax.nn.one_hot(ids, 16)
@@ -521,14 +575,16 @@ void shapes(process_mesh<grid>& m) {
   struct six : dim<6> {};
   auto const padded_x = pad<length, six>(x, 1);
 
-  //= mtf.stack([x, y], "two"), mtf.unstack(both, two) || torch.stack([x, y]), both.unbind() || jnp.stack([x, y]), jnp.unstack(both)
+  //= mtf.stack([x, y], "two"), mtf.unstack(both, two) || torch.stack([x, y]), both.unbind() || jnp.stack([x,
+  // y]), jnp.unstack(both)
   auto const both    = stack<two>(x, x);
   auto const singles = unstack<two>(both);
 
   //= mtf.stack(steps, "two") || torch.stack(steps) || jnp.stack(steps)
   auto const of_list = stack<two>(std::vector{x, x});
 
-  //= mtf.shift(x, 1, length, wrap=False) || F.pad(x, (0, 0, 1, 0))[:, :-1] || jnp.pad(x, ((0, 0), (1, 0), (0, 0)))[:, :-1]
+  //= mtf.shift(x, 1, length, wrap=False) || F.pad(x, (0, 0, 1, 0))[:, :-1] || jnp.pad(x, ((0, 0), (1, 0), (0,
+  // 0)))[:, :-1]
   auto const later = shift<length>(x, 1);
 
   //= mtf.shift(x, 1, length, wrap=True) || x.roll(1, 1) || jnp.roll(x, 1, 1)
@@ -540,13 +596,12 @@ void shapes(process_mesh<grid>& m) {
   auto const filter    = random_uniform<float, L, three, hidden, model>(m, {.seed = 6});
   auto const convolved = conv<window<length, three>, hidden, model>(x, filter);
 
-  //= mtf.layers.conv2d_transpose(z, ...), mtf.layers.conv3d_transpose, of as many dimensions as there are windows ||
-  //= F.conv_transpose1d(z.mT, w, padding=1).mT ||
-  //= lax.conv_transpose(z, w, (1,), "SAME")
+  //= mtf.layers.conv2d_transpose(z, ...), mtf.layers.conv3d_transpose, of as many dimensions as there are
+  // windows || = F.conv_transpose1d(z.mT, w, padding=1).mT || = lax.conv_transpose(z, w, (1,), "SAME")
   auto const spread_again = conv_transpose<window<length, three>, hidden, model>(convolved, filter);
 
-  //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the layout's;
-  //= mtf.layers.conv3d has a window more || F.conv2d || lax.conv
+  //= mtf.layers.conv2d(image, filters), mtf.layers.conv2d_with_blocks(image, ...), whose blocks are the
+  // layout's; = mtf.layers.conv3d has a window more || F.conv2d || lax.conv
   struct height : dim<4> {};
   struct width : dim<4> {};
   struct k_h : dim<3> {};
@@ -561,7 +616,8 @@ void shapes(process_mesh<grid>& m) {
   struct half : dim<2> {};
   auto const pooled = max_pool<window<length, two, half, stride<2>>>(x);
 
-  //= mtf.layers.batch_norm(x, is_training, momentum=0.9), and its update_ops || nn.BatchNorm1d(16)(x.mT).mT || nnx.BatchNorm(16, rngs=rngs)(x)
+  //= mtf.layers.batch_norm(x, is_training, momentum=0.9), and its update_ops || nn.BatchNorm1d(16)(x.mT).mT
+  //|| nnx.BatchNorm(16, rngs=rngs)(x)
   nn::batch_norm<float, L, hidden> by_batch{m};
   auto const normed = by_batch(x);
 
@@ -573,8 +629,10 @@ void shapes(process_mesh<grid>& m) {
   nn::conv<float, L, hidden, model, window<length, three>> layer{m, he_normal{7}};
   auto const filtered = layer(x);
 
-  //= || nn.ConvTranspose2d(3, 12, 3, padding=1)(image.movedim(-1, 1)).movedim(1, -1) || nnx.ConvTranspose(3, 12, (3, 3), rngs=rngs)(image)
-  nn::conv_transpose<float, L, key, model, window<height, k_h>, window<width, k_w>> spreading{m, he_normal{8}};
+  //= || nn.ConvTranspose2d(3, 12, 3, padding=1)(image.movedim(-1, 1)).movedim(1, -1) || nnx.ConvTranspose(3,
+  // 12, (3, 3), rngs=rngs)(image)
+  nn::conv_transpose<float, L, key, model, window<height, k_h>, window<width, k_w>> spreading{m,
+                                                                                              he_normal{8}};
   auto const spread_image = spreading(image);
 
   //= mtf.halo_exchange(x, blocks_dim, block_dim, 1) || isend and irecv || lax.ppermute and jnp.concatenate
@@ -590,7 +648,8 @@ void shapes(process_mesh<grid>& m) {
   //= tf.reverse by slicewise || x.flip(1) || jnp.flip(x, 1)
   auto const backwards = flip<length>(x);
 
-  //= an einsum with a one-hot || table.index_add(0, ids.flatten(), updates.flatten(0, 1)) || table.at[ids].add(updates)
+  //= an einsum with a one-hot || table.index_add(0, ids.flatten(), updates.flatten(0, 1)) ||
+  // table.at[ids].add(updates)
   auto const updates = random_uniform<float, L, batch, length, model>(m, {.seed = 5});
   auto const added   = scatter_add<vocab>(table, ids, updates);
 
@@ -606,20 +665,23 @@ void shapes(process_mesh<grid>& m) {
   auto const running = cumsum<length>(x);
 }
 
-//# Between processes
+// # Between processes
 constexpr auto moved = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   tensor<float, L, batch, length, model> const x{m};
 
-  //= mesh_impl.alltoall(x, rows, split_axis=1, concat_axis=0) || dist.all_to_all_single || lax.all_to_all(x, "rows", 1, 0)
+  //= mesh_impl.alltoall(x, rows, split_axis=1, concat_axis=0) || dist.all_to_all_single || lax.all_to_all(x,
+  //"rows", 1, 0)
   auto const by_length_now = reshard<by_length>(x);
 
-  //= mesh_impl.allconcat(x, rows, concat_axis=1) || dist.all_gather_into_tensor || lax.all_gather(x, "rows", axis=1)
+  //= mesh_impl.allconcat(x, rows, concat_axis=1) || dist.all_gather_into_tensor || lax.all_gather(x, "rows",
+  // axis=1)
   auto const on_all = reshard<whole>(by_length_now);
 
   //= mesh_impl.allsplit(x, rows, split_axis=0) || each process takes its part || each process takes its part
   auto const by_batch_again = reshard<mixed>(on_all);
 
-  //= mesh_impl.allreduce(x, [rows], "SUM"), where the parts of batch have been summed || dist.all_reduce(x) || lax.psum(x, "rows")
+  //= mesh_impl.allreduce(x, [rows], "SUM"), where the parts of batch have been summed || dist.all_reduce(x)
+  //|| lax.psum(x, "rows")
   auto const total = sum<batch>(x);
 
   //= mesh_impl.allreduce(x, [rows], "MAX") || dist.all_reduce(x, ReduceOp.MAX) || lax.pmax(x, "rows")
@@ -631,27 +693,33 @@ constexpr auto moved = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   auto const from_the_process_before = roll<batch>(x, placed_under<mixed, batch>.room());
 });
 static_assert(moved.calls<collective::all_to_all>() == 1 && moved.calls<collective::all_gather>() == 1);
-static_assert(moved.calls<collective::all_reduce>() == 2 && moved.calls<collective::neighbours>() == 1 && moved.calls() == 5);
+static_assert(moved.calls<collective::all_reduce>() == 2 && moved.calls<collective::neighbours>() == 1 &&
+              moved.calls() == 5);
 
-//# Functions of one's own
+// # Functions of one's own
 void functions(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, hidden>(m, {.seed = 1});
   parameter<float, L, hidden> w{m, normal{.seed = 2}};
 
-  //= mtf.recompute_grad(f, [x]), transformer.LayerStack(recompute_grads=True) || torch.utils.checkpoint.checkpoint(f, x) || jax.checkpoint(f)(x)
+  //= mtf.recompute_grad(f, [x]), transformer.LayerStack(recompute_grads=True) ||
+  // torch.utils.checkpoint.checkpoint(f, x) || jax.checkpoint(f)(x)
   auto const y = recompute([&](auto const& v) { return tanh(v * w); }, x);
 
   //= mtf.custom_gradient(f, grad_f, [x]) || torch.autograd.Function || jax.custom_vjp
-  auto const passed = custom_gradient([](auto const& v) { return round(v); }, [](auto const& dz, auto const&) { return dz; }, x);
+  auto const passed = custom_gradient([](auto const& v) { return round(v); },
+                                      [](auto const& dz, auto const&) { return dz; }, x);
 
-  //= mtf.slicewise(f, [x], output_shape, dtype, splittable_dims=[batch, hidden]) || DTensor's local_map || shard_map
-  auto const mine = slicewise<shape<batch, hidden>, splittable<batch, hidden>>([](auto&& z, auto const& v) { z = xt::exp(v); }, x);
+  //= mtf.slicewise(f, [x], output_shape, dtype, splittable_dims=[batch, hidden]) || DTensor's local_map ||
+  // shard_map
+  auto const mine = slicewise<shape<batch, hidden>, splittable<batch, hidden>>(
+      [](auto&& z, auto const& v) { z = xt::exp(v); }, x);
 
-  //= mtf.slicewise(f, [x], ..., grad_function=grad_f), mtf.GenericGradOperation || DTensor's local_map of a torch.autograd.Function ||
-  //= shard_map of a jax.custom_vjp
-  auto const mine_too = slicewise<shape<batch, hidden>, splittable<batch, hidden>>([](auto&& z, auto const& v) { z = xt::exp(v); },
-                                                                                   [](auto const& dz, auto const& v) { return dz * exp(v); }, x);
+  //= mtf.slicewise(f, [x], ..., grad_function=grad_f), mtf.GenericGradOperation || DTensor's local_map of a
+  // torch.autograd.Function || = shard_map of a jax.custom_vjp
+  auto const mine_too = slicewise<shape<batch, hidden>, splittable<batch, hidden>>(
+      [](auto&& z, auto const& v) { z = xt::exp(v); },
+      [](auto const& dz, auto const& v) { return dz * exp(v); }, x);
 
   //= mtf.gradients([y], [w], grad_ys=[dy]) || y.backward(dy) || jax.vjp(f, w)[1](dy)
   auto const dy = random_uniform<float, L, batch, hidden>(m, {.seed = 3});
@@ -659,7 +727,7 @@ void functions(process_mesh<grid>& m) {
   auto const dw = finish(gradient(w));
 }
 
-//# Loops
+// # Loops
 void loops(process_mesh<grid>& m) {
   using L = mixed;
 
@@ -675,7 +743,7 @@ void loops(process_mesh<grid>& m) {
   auto const added_up_once = finish(total);
 }
 
-//# Layers
+// # Layers
 void plain_layers(process_mesh<grid>& m) {
   using L      = mixed;
   auto const x = random_uniform<float, L, batch, length, model>(m, {.seed = 1});
@@ -693,10 +761,12 @@ void plain_layers(process_mesh<grid>& m) {
   //= mtf.layers.embedding(ids, vocab, model) || nn.Embedding(16, 12) || nn.Embed(16, 12)
   nn::embedding<float, L, vocab, model> const tokens{m, normal{.seed = 4}};
 
-  //= mtf.layers.dense_relu_dense(x, hidden), transformer_layers.DenseReluDense || nn.Sequential || nn.Sequential
+  //= mtf.layers.dense_relu_dense(x, hidden), transformer_layers.DenseReluDense || nn.Sequential ||
+  // nn.Sequential
   nn::feed_forward<float, L, model, hidden> const to_hidden_and_back{m, seeds, 0.02, 0.02};
 
-  //= mtf.layers.multihead_attention(x, ...), transformer_layers.SelfAttention || nn.MultiheadAttention || nn.MultiHeadDotProductAttention
+  //= mtf.layers.multihead_attention(x, ...), transformer_layers.SelfAttention || nn.MultiheadAttention ||
+  // nn.MultiHeadDotProductAttention
   nn::self_attention<float, L, length, model, heads, key> const attends{m, seeds, 0.02, 0.02};
   auto const z = attends(norm(x)) + to_hidden_and_back(root_mean_square(x));
 
@@ -710,7 +780,7 @@ void plain_layers(process_mesh<grid>& m) {
   auto const y = crosses(x, encoded, with_mask(visible));
 }
 
-//# Training
+// # Training
 struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
 };
@@ -719,7 +789,8 @@ template<Layout L>
 struct training {
   nn::transformer<float, L, dims> net;
   adamw opt{1e-3};
-  tensor<int, L, batch, length> ids, targets;
+  tensor<int, L, batch, length> ids;
+  tensor<int, L, batch, length> targets;
 
   constexpr explicit training(machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.prepare(parameters(net)); }
 
@@ -748,10 +819,12 @@ struct optimizers {
   //= mtf.optimize.SgdOptimizer(0.1) || torch.optim.SGD(net.parameters(), 0.1) || optax.sgd(0.1)
   sgd plain{0.1};
 
-  //= mtf.optimize.AdafactorOptimizer(learning_rate=1e-2) || torch.optim.Adafactor(net.parameters(), 1e-2) || optax.adafactor(1e-2)
+  //= mtf.optimize.AdafactorOptimizer(learning_rate=1e-2) || torch.optim.Adafactor(net.parameters(), 1e-2) ||
+  // optax.adafactor(1e-2)
   adafactor factored{1e-2};
 
-  //= mtf.optimize.MomentumOptimizer(0.1, 0.9) || torch.optim.SGD(net.parameters(), 0.1, 0.9) || optax.sgd(0.1, 0.9)
+  //= mtf.optimize.MomentumOptimizer(0.1, 0.9) || torch.optim.SGD(net.parameters(), 0.1, 0.9) ||
+  // optax.sgd(0.1, 0.9)
   momentum heavy{0.1, 0.9};
 
   //= no counterpart || torch.optim.AdamW(net.parameters(), 1e-3) || optax.adamw(1e-3, weight_decay=0.01)
@@ -761,10 +834,12 @@ struct optimizers {
   lion by_signs{1e-4};
   lamb by_layers{1e-3};
 
-  //= || swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999)) || optax.incremental_update(w, average, 1 - 0.999)
+  //= || swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.999)) ||
+  // optax.incremental_update(w, average, 1 - 0.999)
   averaged<adamw> smoothed{0.999, 1e-3};
 
-  //= || lr_scheduler.SequentialLR of LinearLR and CosineAnnealingLR || optax.warmup_cosine_decay_schedule(0, 1e-3, 100, 5000, 1e-4)
+  //= || lr_scheduler.SequentialLR of LinearLR and CosineAnnealingLR || optax.warmup_cosine_decay_schedule(0,
+  // 1e-3, 100, 5000, 1e-4)
   warmup_cosine schedule{.peak = 1e-3, .warmup_steps = 100, .total_steps = 5000, .floor = 1e-4};
 };
 
@@ -782,13 +857,15 @@ void settings(training<mixed>& t, extent step) {
   //= || scheduler.step() || a schedule in the place of the rate
   t.opt.rate = all.schedule(step);
 
-  //= mtf.optimize.AdamWeightDecayOptimizer(exclude_from_weight_decay=["norm"]) || {"params": norm.parameters(), "weight_decay": 0} || optax.masked
+  //= mtf.optimize.AdamWeightDecayOptimizer(exclude_from_weight_decay=["norm"]) || {"params":
+  // norm.parameters(), "weight_decay": 0} || optax.masked
   t.opt.treat(parameters(t.net.norm), {.decays = false});
 
   //= graph.make_variables_untrainable([w]) || w.requires_grad_(False) || optax.set_to_zero() for these
   t.opt.treat(parameters(t.net.positions.table), {.frozen = true});
 
-  //= mtf.optimize.SgdMultiLROptimizer, AdamWithDecayMultiLROptimizer || {"params": tokens.parameters(), "lr": 1e-4} || optax.multi_transform
+  //= mtf.optimize.SgdMultiLROptimizer, AdamWithDecayMultiLROptimizer || {"params": tokens.parameters(), "lr":
+  // 1e-4} || optax.multi_transform
   t.opt.treat(parameters(t.net.tokens), {.rate = 0.1});
 }
 
@@ -799,16 +876,19 @@ void micro_batches(process_mesh<grid>& m) {
   struct quarter : dim<2> {};
   struct in_quarters : layout<grid, split<batch, rows>, split<quarter, rows>> {};
   parameter<float, in_quarters, model> w{m, normal{.seed = 1}};
-  auto const x    = random_uniform<float, in_quarters, batch, model>(m, {.seed = 2});
-  auto const loss = accumulate<4>([&](extent i) { return mean(square(micro_batch<batch, quarter>(x, i) * w)) / 4; });
+  auto const x = random_uniform<float, in_quarters, batch, model>(m, {.seed = 2});
+  auto const loss =
+      accumulate<4>([&](extent i) { return mean(square(micro_batch<batch, quarter>(x, i) * w)) / 4; });
 }
 
 // Compiled alone: it would write files.
 [[maybe_unused]] void files(training<mixed>& t, log_to& log, std::uint64_t step) {
-  //= MtfCheckpointSaverListener, which copies slices to masters || torch.save(net.state_dict(), path) || orbax.checkpoint
+  //= MtfCheckpointSaverListener, which copies slices to masters || torch.save(net.state_dict(), path) ||
+  // orbax.checkpoint
   save(parameters(t.net), t.opt, {.step = step}, "folder");
 
-  //= MtfRestoreHook, which copies masters to slices || net.load_state_dict(torch.load(path)) || orbax.checkpoint
+  //= MtfRestoreHook, which copies masters to slices || net.load_state_dict(torch.load(path)) ||
+  // orbax.checkpoint
   step = load(parameters(t.net), t.opt, "folder").step;
 
   //= || print(*net.state_dict(), sep="\n") || jax.tree.map(jnp.shape, parameters)
@@ -832,10 +912,13 @@ constexpr auto product_recorded = record<product_of_two, batch, model, hidden>()
 using best                      = best_layout<product_recorded, grid, candidates<batch, model, hidden>>;
 
 //= mtf.auto_mtf.layout_and_mesh_shape(graph, 4)
-[[maybe_unused]] constexpr double seconds_on_a_grid = rank_layouts<grid, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
-[[maybe_unused]] constexpr double seconds_on_a_line = rank_layouts<line, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
+[[maybe_unused]] constexpr double seconds_on_a_grid =
+    rank_layouts<grid, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
+[[maybe_unused]] constexpr double seconds_on_a_line =
+    rank_layouts<line, candidates<batch, model, hidden>>(product_recorded)[0].seconds;
 
-//= auto_mtf.memory_estimator.MemoryEstimator || torch.cuda.max_memory_allocated(), of a run || compiled.memory_analysis()
+//= auto_mtf.memory_estimator.MemoryEstimator || torch.cuda.max_memory_allocated(), of a run ||
+// compiled.memory_analysis()
 static_assert(dry_run<product_of_two, best>().peak_bytes() <= dry_run<product_of_two, mixed>().peak_bytes());
 
 }  // namespace
@@ -856,5 +939,6 @@ int main(int argc, char** argv) {
   settings(t, 0);
   float const loss = t.step().value();
   micro_batches(m);
-  if (m.rank() == 0) std::printf("every line has run; the loss of a step is %.2f\n", static_cast<double>(loss));
+  if (m.rank() == 0)
+    std::printf("every line has run; the loss of a step is %.2f\n", static_cast<double>(loss));
 }

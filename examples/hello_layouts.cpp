@@ -1,5 +1,5 @@
-// The program of the README: the compiler runs a training step under a layout, and fails the build if a process
-// sends too much. It needs no MPI.
+// The program of the README: the compiler runs a training step under a layout, and fails the build if a
+// process sends too much. It needs no MPI.
 // Run:    build/release/examples/hello_layouts
 // Prints: the bytes that a process sends along each axis of the mesh in one step.
 // clang-format off

@@ -1,9 +1,13 @@
-// A convolutional network on Fashion-MNIST whose images are split: one source, any layout, its price known to the compiler.
+// A convolutional network on Fashion-MNIST whose images are split: one source, any layout, its price known to
+// the compiler.
 //
-// Two convolutions of 3 x 3 with pooling, batch on one axis of the mesh and the rows of each image on the other: parts of an image exchange the rows at
-// their edges. First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised.
-// Then training under one of them, and the accuracy on images that the network has not seen, of which the last batch is smaller.
-// Run:    examples/processes 4 build/release/examples/images   (examples/images installs the data, builds it and runs it)
+// Two convolutions of 3 x 3 with pooling, batch on one axis of the mesh and the rows of each image on the
+// other: parts of an image exchange the rows at their edges. First a few steps under each of five layouts:
+// the losses must be equal, and what each layout sends must be what the compiler promised. Then training
+// under one of them, and the accuracy on images that the network has not seen, of which the last batch is
+// smaller.
+// Run:    examples/processes 4 build/release/examples/images   (examples/images installs the data, builds it
+// and runs it)
 // Prints: a table of the layouts, promised and counted, then the losses of the training, and the accuracy.
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +22,7 @@
 
 namespace {
 
-// ---- the network ----------------------------------------------------------------------------------------------------------------------------------
+// ---- the network ----------------------------------------------------------------------------------------
 
 // clang-format off
 struct batch    : meshtf::up_to<128> {};   // the last batch of the test is what is left
@@ -61,12 +65,18 @@ struct network {
         b4{m} {}
 
   constexpr auto operator()(auto const& x) const {
-    auto const image = meshtf::broadcast<batch, height, width, one>(meshtf::split_dim<pixels, height, width>(x));
+    auto const image =
+        meshtf::broadcast<batch, height, width, one>(meshtf::split_dim<pixels, height, width>(x));
     auto const edges = relu(conv<window<height, tap>, window<width, tap_across>, one, maps>(image, w1) + b1);
-    auto const small = max_pool<window<height, two, half, stride<2>>, window<width, two_across, half_width, stride<2>>>(edges);
-    auto const parts = relu(conv<window<half, tap>, window<half_width, tap_across>, maps, features>(small, w2) + b2);
-    auto const seen  = max_pool<window<half, two, quarter, stride<2>>, window<half_width, two_across, quarter_width, stride<2>>>(parts);
-    auto const h     = relu(einsum<batch, hidden>(seen, w3) + b3);  // where the rows are split, an all-reduce over their axis
+    auto const small =
+        max_pool<window<height, two, half, stride<2>>, window<width, two_across, half_width, stride<2>>>(
+            edges);
+    auto const parts =
+        relu(conv<window<half, tap>, window<half_width, tap_across>, maps, features>(small, w2) + b2);
+    auto const seen = max_pool<window<half, two, quarter, stride<2>>,
+                               window<half_width, two_across, quarter_width, stride<2>>>(parts);
+    // where the rows are split, an all-reduce over their axis
+    auto const h = relu(einsum<batch, hidden>(seen, w3) + b3);
     return einsum<batch, classes>(h, w4) + b4;
   }
   constexpr auto parameters() { return meshtf::parameters(w1, b1, w2, b2, w3, b3, w4, b4); }
@@ -79,7 +89,8 @@ struct training {
   meshtf::tensor<float, L, batch, pixels> x;
   meshtf::tensor<int, L, batch> labels;
 
-  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1) : net{m, seed}, x{m}, labels{m} {}
+  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1)
+      : net{m, seed}, x{m}, labels{m} {}
 
   constexpr auto step() {
     auto const loss = mean(softmax_cross_entropy<classes>(net(x), labels));
@@ -92,7 +103,7 @@ struct training {
   constexpr auto hits() const { return sum(cast<float>(equal(argmax<classes>(net(x)), labels))); }
 };
 
-// ---- the layouts ----------------------------------------------------------------------------------------------------------------------------------
+// ---- the layouts ----------------------------------------------------------------------------------------
 
 // clang-format off
 struct rows : meshtf::axis<2> {};        // the machine: four processes as a square
@@ -102,8 +113,10 @@ struct grid : meshtf::mesh<rows, cols> {};
 using meshtf::layout, meshtf::padded, meshtf::split;
 struct replicated : layout<grid> {};
 struct data       : layout<grid, split<batch, rows, cols>> {};
-struct space      : layout<grid, split<height, cols>, split<half, cols>, padded<quarter, cols>> {};   // 7 rows over 2: 4 and 3
-struct mixed      : layout<grid, split<batch, rows>, split<height, cols>, split<half, cols>, padded<quarter, cols>> {};
+// 7 rows over 2: 4 and 3
+struct space      : layout<grid, split<height, cols>, split<half, cols>, padded<quarter, cols>> {};
+struct mixed      : layout<grid, split<batch, rows>, split<height, cols>, split<half, cols>,
+                           padded<quarter, cols>> {};
 struct model      : layout<grid, split<batch, rows>, split<maps, cols>, split<hidden, cols>> {};
 // clang-format on
 
@@ -128,8 +141,11 @@ int main(int argc, char** argv) {
     meshtf::shuffled_batches batches{images, chosen.seed};
     table.add(t, [&] { batches.next(t.x, t.labels); });
   });
-  table.finish(1e-3F);  // the largest of a window, and Adam where a gradient is almost 0, jump with the last bit of a sum
+  // the largest of a window, and Adam where a gradient is almost 0, jump with the last bit of a sum
+  table.finish(1e-3F);
 
   std::string const trained = chosen.layout.empty() ? name<mixed> : chosen.layout;
-  all_layouts::visit(trained, [&]<class L>() { train<training, batch, L>(m, images, unseen, chosen.steps, chosen.seed, chosen.plain); });
+  all_layouts::visit(trained, [&]<class L>() {
+    train<training, batch, L>(m, images, unseen, chosen.steps, chosen.seed, chosen.plain);
+  });
 }

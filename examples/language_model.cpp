@@ -1,12 +1,15 @@
 // Trains a Transformer on a text, byte by byte: one source, any layout, its price known to the compiler.
 //
-// First a few steps under each of its layouts, five with four processes: the losses must be equal, and what each layout sends must be what the
-// compiler promised.
-// Then training under one of them, how well the model knows a part of the text that it has not seen, and a continuation of a line.
+// First a few steps under each of its layouts, five with four processes: the losses must be equal, and what
+// each layout sends must be what the compiler promised.
+// Then training under one of them, how well the model knows a part of the text that it has not seen, and a
+// continuation of a line.
 // Two models: --model gpt2 and --model llama are two programs.
 // One binary for 1, 2, 4 or 8 processes, each with its own layouts.
-// Run:    examples/processes 4 build/release/examples/language_model_tiny   (examples/demo makes the text, builds it and runs it)
-// Prints: a table of the layouts, promised and counted, then the losses of the training, bits per character, and the continuation.
+// Run:    examples/processes 4 build/release/examples/language_model_tiny   (examples/demo makes the text,
+// builds it and runs it)
+// Prints: a table of the layouts, promised and counted, then the losses of the training, bits per character,
+// and the continuation.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -47,29 +50,35 @@
 
 namespace {
 
-// ---- the model ------------------------------------------------------------------------------------------------------------------------------------
+// ---- the model ------------------------------------------------------------------------------------------
 
 /// What a size is, and how it learns.
 struct model_size {
   char const* name;
   int layers;
-  meshtf::extent model, heads, key, length, batch;
+  meshtf::extent model;
+  meshtf::extent heads;
+  meshtf::extent key;
+  meshtf::extent length;
+  meshtf::extent batch;
   double stddev;  // of the initial weights
-  double rate;  // the learning rate after the warm-up
+  double rate;    // the learning rate after the warm-up
   long steps;
 };
 // clang-format off
-//                                                 layers  width  heads  key  length  batch  stddev   rate   steps
-[[maybe_unused]] constexpr model_size tiny {"tiny",     2,   128,     4,  32,    256,     8,   0.06,  4e-3,   4000};
-[[maybe_unused]] constexpr model_size small{"small",    4,   256,     4,  64,    256,    16,   0.05,  2e-3,   4000};
-[[maybe_unused]] constexpr model_size base {"base",     6,   384,     6,  64,    256,    16,   0.04,  1e-3,   6000};
+//                                layers  width  heads  key  length  batch  stddev   rate   steps
+constexpr model_size tiny {"tiny",     2,   128,     4,  32,    256,     8,   0.06,  4e-3,   4000};
+constexpr model_size small{"small",    4,   256,     4,  64,    256,    16,   0.05,  2e-3,   4000};
+constexpr model_size base {"base",     6,   384,     6,  64,    256,    16,   0.04,  1e-3,   6000};
 // clang-format on
 constexpr model_size size = MODEL_SIZE;
 
-enum class kind { gpt2, llama };  // learned positions, layer norms and GELU; rotary positions, queries in groups, RMS norms and SwiGLU
+// learned positions, layer norms and GELU; rotary positions, queries in groups, RMS norms and SwiGLU
+enum class kind { gpt2, llama };
 constexpr kind model_kind = kind::MODEL;
 
-using activation                  = ACTIVATION;  // what the model computes in; its weights, their gradients and the optimizer are float
+// what the model computes in; its weights, their gradients and the optimizer are float
+using activation                  = ACTIVATION;
 constexpr bool in_mixed_precision = !std::is_same_v<activation, float>;
 
 // clang-format off
@@ -82,7 +91,8 @@ struct key    : meshtf::dim<size.key>       {};
 struct hidden : meshtf::dim<4 * size.model> {};
 struct groups : meshtf::dim<2> {};                // of a Llama: heads that share keys
 struct each   : meshtf::dim<size.heads / 2> {};   // heads of a group
-struct gated  : meshtf::dim<(8 * size.model / 3 + 31) / 32 * 32> {};   // three matrices of this size have as many elements as two of `hidden`
+// three matrices of this size have as many elements as two of `hidden`
+struct gated  : meshtf::dim<(8 * size.model / 3 + 31) / 32 * 32> {};
 
 /// The machine: processes as a rectangle, and the layouts on it.
 template<int Rows, int Cols>
@@ -95,10 +105,12 @@ struct processes {
   using split = meshtf::split<Dim, Axis...>;
   struct replicated : meshtf::layout<grid> {};
   struct data       : meshtf::layout<grid, split<batch, rows>> {};
-  struct model      : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>, split<gated, cols>> {};
-  struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<groups, cols>,
-                                     split<gated, cols>> {};
-  struct two_axes   : meshtf::layout<grid, split<batch, rows, cols>> {};   // data parallel on all: a quarter of the batch each, of four
+  struct model      : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>,
+                                     split<groups, cols>, split<gated, cols>> {};
+  struct mixed      : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>,
+                                     split<vocab, cols>, split<groups, cols>, split<gated, cols>> {};
+  // data parallel on all: a quarter of the batch each, of four
+  struct two_axes   : meshtf::layout<grid, split<batch, rows, cols>> {};
 };
 using one   = processes<1, 1>;
 using two   = processes<2, 1>;
@@ -110,7 +122,8 @@ template<class P>
 struct layouts_on;
 template<> struct layouts_on<one>   : layouts<one::replicated> { using first_choice = one::replicated; };
 template<> struct layouts_on<two>   : layouts<two::data> { using first_choice = two::data; };
-template<> struct layouts_on<four>  : layouts<four::replicated, four::data, four::model, four::mixed, four::two_axes> {
+template<> struct layouts_on<four>  : layouts<four::replicated, four::data, four::model, four::mixed,
+                                              four::two_axes> {
   using first_choice = four::mixed;
 };
 template<> struct layouts_on<eight> : layouts<eight::mixed> { using first_choice = eight::mixed; };
@@ -127,16 +140,19 @@ struct dims_of_llama : meshtf::nn::llama_dims<length, vocab, model, groups, each
 };
 
 template<meshtf::Layout L>
-using language_model = std::conditional_t<model_kind == kind::llama, meshtf::nn::llama<float, L, dims_of_llama, activation>,
-                                          meshtf::nn::transformer<float, L, dims, activation>>;
+using language_model =
+    std::conditional_t<model_kind == kind::llama, meshtf::nn::llama<float, L, dims_of_llama, activation>,
+                       meshtf::nn::transformer<float, L, dims, activation>>;
 
 template<meshtf::Layout L>
 struct training {
   language_model<L> net;
   meshtf::adamw opt{size.rate, 0.1, 0.9, 0.95};
-  meshtf::tensor<int, L, batch, length> ids, targets;
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
 
-  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1) : net{m, seed}, ids{m}, targets{m} {
+  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1)
+      : net{m, seed}, ids{m}, targets{m} {
     opt.max_norm    = 1;
     opt.shard_state = true;  // processes that hold the same weights keep a part of their means each
     opt.prepare(parameters(net));
@@ -158,12 +174,16 @@ struct training {
 };
 
 constexpr meshtf::warmup_cosine schedule(long steps) {
-  return {.peak = size.rate, .warmup_steps = std::min(steps / 10, 200L), .total_steps = steps, .floor = size.rate / 20};
+  return {.peak         = size.rate,
+          .warmup_steps = std::min(steps / 10, 200L),
+          .total_steps  = steps,
+          .floor        = size.rate / 20};
 }
 
 /// Adds the table as charts to the page.
 template<class M>
-void compare_layouts(meshtf::process_mesh<M>& m, meshtf::text const& text, options const& chosen, report& page) {
+void compare_layouts(meshtf::process_mesh<M>& m, meshtf::text const& text, options const& chosen,
+                     report& page) {
   using all       = typename M::machine;
   auto const seed = static_cast<std::uint64_t>(chosen.seed.value_or(1));
   side_by_side<M, typename all::rows, typename all::cols> table{m};
@@ -176,7 +196,9 @@ void compare_layouts(meshtf::process_mesh<M>& m, meshtf::text const& text, optio
   table.finish(in_mixed_precision ? 1e-2F : 1e-5F);
   auto const add = [&](std::string const& title, auto const& figure, auto const& words) {
     report::chart c{title, {}};
-    for (auto const& row : table.rows()) c.bars.push_back({row.layout, static_cast<double>(figure(row)), std::string{words(figure(row)).view()}});
+    for (auto const& row : table.rows())
+      c.bars.push_back(
+          {row.layout, static_cast<double>(figure(row)), std::string{words(figure(row)).view()}});
     page.layouts.push_back(std::move(c));
   };
   add("Time of a step", [](auto const& row) { return row.seconds; }, meshtf::seconds_text);
@@ -185,13 +207,15 @@ void compare_layouts(meshtf::process_mesh<M>& m, meshtf::text const& text, optio
   add("Memory at the peak", [](auto const& row) { return row.peak; }, meshtf::bytes_text);
 }
 
-// ---- training -------------------------------------------------------------------------------------------------------------------------------------
+// ---- training -------------------------------------------------------------------------------------------
 
-constexpr long tokens_a_step = batch::size * length::size;  // a token is a byte, a byte is a character of an English text
+// a token is a byte, a byte is a character of an English text
+constexpr long tokens_a_step = batch::size * length::size;
 
 double bits(double loss) { return loss / std::log(2.0); }
 
-/// The mean loss over every byte of the text but the first, which nothing comes before: each counts once, under every layout.
+/// The mean loss over every byte of the text but the first, which nothing comes before: each counts once,
+/// under every layout.
 template<meshtf::Layout L>
 double evaluate(training<L>& t, meshtf::text const& held_out) {
   meshtf::no_gradient guard{t.ids.machine()};
@@ -230,11 +254,12 @@ meshtf::training_position resume(training<L>& t, options const& chosen) {
   auto const at     = meshtf::load(parameters(t.net), t.opt, chosen.resume);
   auto const behind = std::to_string(at.step);
   if (chosen.seed && at.seed != static_cast<std::uint64_t>(*chosen.seed))
-    throw meshtf::usage_error("expected --seed " + std::to_string(at.seed) + ", that of the training in " + chosen.resume + ", got " +
-                              std::to_string(*chosen.seed) + ": leave --seed out");
+    throw meshtf::usage_error("expected --seed " + std::to_string(at.seed) + ", that of the training in " +
+                              chosen.resume + ", got " + std::to_string(*chosen.seed) + ": leave --seed out");
   if (at.step >= static_cast<std::uint64_t>(chosen.steps))
-    throw meshtf::usage_error("expected more --steps than the " + behind + " that the training in " + chosen.resume + " has behind it, got " +
-                              std::to_string(chosen.steps) + ": for example --steps " + std::to_string(2 * at.step));
+    throw meshtf::usage_error("expected more --steps than the " + behind + " that the training in " +
+                              chosen.resume + " has behind it, got " + std::to_string(chosen.steps) +
+                              ": for example --steps " + std::to_string(2 * at.step));
   return at;
 }
 
@@ -249,12 +274,13 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   meshtf::random_windows windows{text.training, at.seed};
   windows.seek(first);
 
-  say(m, "\ntraining under %s%s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(), in_mixed_precision ? " in mixed precision" : "", first + 1,
-      steps, tokens_a_step);
+  say(m, "\ntraining under %s%s: steps %ld to %ld of %ld tokens each\n", name<L>.c_str(),
+      in_mixed_precision ? " in mixed precision" : "", first + 1, steps, tokens_a_step);
   auto const rate      = schedule(steps);
   long const save_pace = std::clamp(steps / 10, 1L, 500L);
   progress shown{m.rank() == 0, first, steps, chosen.every, chosen.plain};
-  meshtf::text const beginning{text.held_out.name, text.held_out.bytes.substr(0, 8 * tokens_a_step + 1)};  // for the curve: all of it takes too long
+  // for the curve: all of it takes too long
+  meshtf::text const beginning{text.held_out.name, text.held_out.bytes.substr(0, 8 * tokens_a_step + 1)};
   auto const* const spent = chosen.report.empty() ? nullptr : &m.time_spent();
   std::optional<meshtf::log_to> log;
   if (!chosen.log.empty()) log.emplace(chosen.log, at.step);
@@ -272,11 +298,14 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
     }
     if (shown.at(step)) {
       double const x = loss.value();
-      shown.say("loss %.5f  %.3f bits per character  %7.0f tokens/s", x, bits(x), static_cast<double>(tokens_a_step) / shown.seconds_a_step());
+      shown.say("loss %.5f  %.3f bits per character  %7.0f tokens/s", x, bits(x),
+                static_cast<double>(tokens_a_step) / shown.seconds_a_step());
     }
     if (!chosen.report.empty()) {
-      if (step == first + 1 || step % std::max(steps / 200, 1L) == 0) page.training.push_back({step, bits(loss.value())});
-      if (step == steps || step % std::max(steps / 10, 1L) == 0) page.held_out.push_back({step, bits(evaluate(t, beginning))});
+      if (step == first + 1 || step % std::max(steps / 200, 1L) == 0)
+        page.training.push_back({step, bits(loss.value())});
+      if (step == steps || step % std::max(steps / 10, 1L) == 0)
+        page.held_out.push_back({step, bits(evaluate(t, beginning))});
     }
     if (!chosen.save.empty() && (step % save_pace == 0 || step == steps)) {
       at.step = static_cast<std::uint64_t>(step);
@@ -286,8 +315,8 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   if (!chosen.save.empty()) say(m, "saved in %s\n", chosen.save.c_str());
 
   auto const loss = evaluate(t, text.held_out);
-  say(m, "\nheld-out text: loss %.5f, %.3f bits per character (all of its %ld characters)\n", loss, bits(loss),
-      static_cast<long>(text.held_out.size()) - 1);
+  say(m, "\nheld-out text: loss %.5f, %.3f bits per character (all of its %ld characters)\n", loss,
+      bits(loss), static_cast<long>(text.held_out.size()) - 1);
   page.sample = continuation(t, "And God said", 300, at.seed);
   say(m, "\n%s\n", page.sample.c_str());
   if (log) {
@@ -296,71 +325,85 @@ void train(meshtf::machine<L>& m, meshtf::text_parts const& text, options const&
   }
 
   if (chosen.report.empty() || m.rank() != 0) return;
-  page.note = "Held out: the first " + std::to_string(beginning.size() - 1) + " of its characters; all of them have " +
-              meshtf::decimal_text(bits(loss), 3).c_str() + " bits each at the end.";
-  page.title = std::string{"A Transformer of size "} + size.name + " under " + name<L> + ", " + std::to_string(steps) + " steps";
-  page.time  = {"Seconds of the training by kind of operation, in the process of rank 0", {}};
+  page.note = "Held out: the first " + std::to_string(beginning.size() - 1) +
+              " of its characters; all of them have " + meshtf::decimal_text(bits(loss), 3).c_str() +
+              " bits each at the end.";
+  page.title = std::string{"A Transformer of size "} + size.name + " under " + name<L> + ", " +
+               std::to_string(steps) + " steps";
+  page.time = {"Seconds of the training by kind of operation, in the process of rank 0", {}};
   for (auto const& line : spent->by_kind())
-    page.time.bars.push_back({line.words, line.spent.seconds, meshtf::seconds_text(line.spent.seconds).c_str()});
+    page.time.bars.push_back(
+        {line.words, line.spent.seconds, meshtf::seconds_text(line.spent.seconds).c_str()});
   // The training is done, so a page that can't be written is no reason to fail.
   if (page.write(chosen.report)) std::printf("report: %s\n", chosen.report.c_str());
   else
-    std::fprintf(stderr, "meshtf: expected to write the report to %s, got an error: make room, or name another file after --report\n",
-                 chosen.report.c_str());
+    std::fprintf(
+        stderr,
+        "meshtf: expected to write the report to %s, got an error: make room, or name another file after "
+        "--report\n",
+        chosen.report.c_str());
 }
 
-// ---- what is given --------------------------------------------------------------------------------------------------------------------------------
+// ---- what is given --------------------------------------------------------------------------------------
 
 meshtf::text_parts read_parts(std::string const& path) {
   auto const whole      = meshtf::read_text(path);
   constexpr long enough = 2 * (length::size + 1);  // a window to train with and some bytes to hold out
   if (whole.size() < enough)
-    throw meshtf::data_error("expected a text of at least " + std::to_string(enough) + " bytes, got " + std::to_string(whole.size()) + " in " + path +
-                             ": take a longer one");
+    throw meshtf::data_error("expected a text of at least " + std::to_string(enough) + " bytes, got " +
+                             std::to_string(whole.size()) + " in " + path + ": take a longer one");
   auto parts = meshtf::split_text(whole);
-  parts.held_out.bytes.insert(0, 1, parts.training.bytes.back());  // a byte is predicted from one before it: so the first one is, too
+  // a byte is predicted from one before it: so the first one is, too
+  parts.held_out.bytes.insert(0, 1, parts.training.bytes.back());
   return parts;
 }
 
-/// A folder that checkpoints can't go to is refused, and so is a file that the report can't be written to. One process looks.
+/// A folder that checkpoints can't go to is refused, and so is a file that the report can't be written to.
+/// One process looks.
 void check_folder(options const& chosen, bool here) {
   namespace fs = std::filesystem;
   if (!here) return;
   std::error_code failed;
   if (!chosen.report.empty() && !std::ofstream{chosen.report, std::ios::app})
-    throw meshtf::unavailable("expected a file that can be written after --report, got '" + chosen.report + "': name one in a folder that is there");
+    throw meshtf::unavailable("expected a file that can be written after --report, got '" + chosen.report +
+                              "': name one in a folder that is there");
   if (chosen.save.empty()) return;
   fs::create_directories(chosen.save, failed);
   if (failed || access(chosen.save.c_str(), W_OK | X_OK) != 0)
     throw meshtf::unavailable("expected a folder that can be written after --save, got '" + chosen.save +
-                              "': " + (failed ? failed.message() : "permission denied") + ": name another one");
+                              "': " + (failed ? failed.message() : "permission denied") +
+                              ": name another one");
   if (!chosen.resume.empty() && fs::equivalent(chosen.save, chosen.resume, failed)) return;
   for (auto const& entry : fs::directory_iterator{chosen.save, failed})
     if (entry.path().extension() == ".safetensors")
-      throw meshtf::usage_error("expected a folder without checkpoints after --save, got " + chosen.save + " with " +
-                                entry.path().filename().string() + ": go on from there (--resume " + chosen.save + "), or name another folder");
+      throw meshtf::usage_error("expected a folder without checkpoints after --save, got " + chosen.save +
+                                " with " + entry.path().filename().string() +
+                                ": go on from there (--resume " + chosen.save + "), or name another folder");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   meshtf::environment env{argc, argv};  // MPI is up, and an error becomes one line and an exit status
-  meshtf::run_on<one::grid, two::grid, four::grid, eight::grid>(env, [&]<class M>(meshtf::process_mesh<M>& m) {
-    using all_layouts = layouts_on<typename M::machine>;
-    auto const chosen = read_options(argc, argv, all_layouts::names(), size.name, model_kind == kind::llama ? "llama" : "gpt2", size.steps);
-    if (chosen.help) {
-      say(m, "%s", usage(size.name, size.steps).c_str());
-      return;
-    }
-    agree_on(m, chosen);
+  meshtf::run_on<one::grid, two::grid, four::grid, eight::grid>(
+      env, [&]<class M>(meshtf::process_mesh<M>& m) {
+        using all_layouts = layouts_on<typename M::machine>;
+        auto const chosen = read_options(argc, argv, all_layouts::names(), size.name,
+                                         model_kind == kind::llama ? "llama" : "gpt2", size.steps);
+        if (chosen.help) {
+          say(m, "%s", usage(size.name, size.steps).c_str());
+          return;
+        }
+        agree_on(m, chosen);
 
-    auto const text = meshtf::agreed(m.world(), [&] { return read_parts(chosen.data); });
-    m.agree("the text in --data", text.training.bytes);
-    m.agree("the text in --data that is held out", text.held_out.bytes);
-    meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });  // now, and not after an hour of training
-    report page;
-    if (chosen.resume.empty()) compare_layouts(m, text.training, chosen, page);
-    all_layouts::visit(chosen.layout.empty() ? name<typename all_layouts::first_choice> : chosen.layout,
-                       [&]<class L>() { train<L>(m, text, chosen, page); });
-  });
+        auto const text = meshtf::agreed(m.world(), [&] { return read_parts(chosen.data); });
+        m.agree("the text in --data", text.training.bytes);
+        m.agree("the text in --data that is held out", text.held_out.bytes);
+        // now, and not after an hour of training
+        meshtf::agreed(m.world(), [&] { check_folder(chosen, m.rank() == 0); });
+        report page;
+        if (chosen.resume.empty()) compare_layouts(m, text.training, chosen, page);
+        all_layouts::visit(chosen.layout.empty() ? name<typename all_layouts::first_choice> : chosen.layout,
+                           [&]<class L>() { train<L>(m, text, chosen, page); });
+      });
 }

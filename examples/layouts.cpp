@@ -1,7 +1,8 @@
-// One program under several layouts: what a step of a Transformer language model sends, holds and computes, as the compiler promised it and as four
-// processes then counted it.
+// One program under several layouts: what a step of a Transformer language model sends, holds and computes,
+// as the compiler promised it and as four processes then counted it.
 // Run:    examples/processes 4 build/release/examples/layouts
-// Prints: for each layout two lines of equal figures, and the loss, which is the same under all of them. README.md shows three of the layouts.
+// Prints: for each layout two lines of equal figures, and the loss, which is the same under all of them.
+// README.md shows three of the layouts.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -27,7 +28,8 @@ using meshtf::split;
 struct replicated     : meshtf::layout<grid> {};
 struct data_parallel  : meshtf::layout<grid, split<batch, rows>> {};
 struct model_parallel : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
-struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>,
+                                       split<vocab, cols>> {};
 struct two_axes       : meshtf::layout<grid, split<batch, rows, cols>> {};
 
 constexpr auto feed_forward(auto const& x, auto const& up, auto const& down) {    // one source, every layout
@@ -35,17 +37,23 @@ constexpr auto feed_forward(auto const& x, auto const& up, auto const& down) {  
   return einsum<batch, length, model>(h, down);                 // where hidden is split: all_reduce over cols
 }
 
-struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = 2; };
+struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  static constexpr int layers = 2;
+};
 
-template<meshtf::Layout L> struct training {                    // the constructor sets up, step() is what the loop calls
+// the constructor sets up, step() is what the loop calls
+template<meshtf::Layout L> struct training {
   meshtf::nn::transformer<float, L, dims> net;
   meshtf::adamw opt{1e-3};
-  meshtf::tensor<int, L, batch, length> ids, targets;
-  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.prepare(parameters(net)); }
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
+  constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+    opt.prepare(parameters(net));
+  }
   constexpr auto step() {
     auto loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
     backward(loss);
-    opt.step(parameters(net));                                  // adds the gradients up over the processes that share a parameter
+    opt.step(parameters(net));                                  // reduces the gradients over replicas
     return loss;
   }
 };
@@ -66,13 +74,17 @@ constexpr auto layer = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machi
   meshtf::tensor<float, L, hidden, model> const down{m};
   feed_forward(x, up, down);
 });
-static_assert(layer.calls() == 1 && layer.calls<meshtf::collective::all_reduce>() == 1 && layer.bytes_sent<rows>() == 0);
+static_assert(layer.calls() == 1 && layer.calls<meshtf::collective::all_reduce>() == 1 &&
+              layer.bytes_sent<rows>() == 0);
 
 // What docs/walk.md says of its second line.
-using second = meshtf::einsum_plan<mixed, meshtf::shape<batch, length, model>, meshtf::shape<batch, length, hidden>, meshtf::shape<hidden, model>>;
+using second = meshtf::einsum_plan<mixed, meshtf::shape<batch, length, model>,
+                                   meshtf::shape<batch, length, hidden>, meshtf::shape<hidden, model>>;
 static_assert(std::same_as<second::verdict, meshtf::legal>);
-static_assert(second::local.by_gemm && second::local.m == 8 * 64 && second::local.n == 128 && second::local.k == 256);
-static_assert(second::local.batch.turns == 1 && second::local.scratch == 0);  // one call, and nothing is copied for it
+static_assert(second::local.by_gemm && second::local.m == 8 * 64 && second::local.n == 128 &&
+              second::local.k == 256);
+// one call, and nothing is copied for it
+static_assert(second::local.batch.turns == 1 && second::local.scratch == 0);
 static_assert(second::finished_over == meshtf::axis_set_of<grid, meshtf::axes<cols>>);
 
 // The optimizer's means are there from the start, so a later step's peak is that of the first.
@@ -83,8 +95,9 @@ struct later : training<L> {
 static_assert(meshtf::dry_run<later, mixed>().peak_bytes() == cost.peak_bytes());
 
 void print(std::string const& layout, char const* figures, auto const& price) {
-  std::printf("%-14s  %-8s  %10ld  %10ld  %10ld  %10ld", layout.c_str(), figures, price.template bytes_sent<rows>(),
-              price.template bytes_sent<cols>(), price.peak_bytes(), price.flops());
+  std::printf("%-14s  %-8s  %10ld  %10ld  %10ld  %10ld", layout.c_str(), figures,
+              price.template bytes_sent<rows>(), price.template bytes_sent<cols>(), price.peak_bytes(),
+              price.flops());
 }
 
 /// The two lines of one layout; returns its loss.
@@ -92,7 +105,8 @@ template<meshtf::Layout L>
 float compare(meshtf::process_mesh<grid>& m) {
   static constexpr auto promised = meshtf::dry_run<training, L>();
   training<L> t{m};
-  m.agree(parameters(t.net));   // processes that hold the same part of a parameter begin with the same elements
+  // processes that hold the same part of a parameter begin with the same elements
+  m.agree(parameters(t.net));
   t.ids     = cast<int>(meshtf::random_uniform<float, L, batch, length>(m, {.seed = 3}, 0, vocab::size));
   t.targets = cast<int>(meshtf::random_uniform<float, L, batch, length>(m, {.seed = 4}, 0, vocab::size));
 
@@ -109,10 +123,13 @@ float compare(meshtf::process_mesh<grid>& m) {
 }
 
 int main(int argc, char** argv) {
-  meshtf::environment env{argc, argv};  // MPI up, errors become messages
+  meshtf::environment env{argc, argv};        // MPI up, errors become messages
   meshtf::process_mesh<grid> m{env.world()};  // 4 processes, or a sentence that says so
-  if (m.rank() == 0) std::printf("layout          a step    along rows  along cols  peak bytes       flops  loss\n");
+  if (m.rank() == 0)
+    std::printf("layout          a step    along rows  along cols  peak bytes       flops  loss\n");
   float const loss = compare<replicated>(m);
-  for (float const other : {compare<data_parallel>(m), compare<model_parallel>(m), compare<mixed>(m), compare<two_axes>(m)})
-    if (!(std::abs(other / loss - 1) <= 1e-5f)) throw meshtf::software_error("expected the same loss under every layout, got another");
+  for (float const other :
+       {compare<data_parallel>(m), compare<model_parallel>(m), compare<mixed>(m), compare<two_axes>(m)})
+    if (!(std::abs(other / loss - 1) <= 1e-5f))
+      throw meshtf::software_error("expected the same loss under every layout, got another");
 }

@@ -1,5 +1,5 @@
-// What a layout makes of a model, before a process exists: who holds what, what is sent and why, what a step costs, and what each rule saves and costs.
-// It needs no MPI: the compiler has worked it all out.
+// What a layout makes of a model, before a process exists: who holds what, what is sent and why, what a step
+// costs, and what each rule saves and costs. It needs no MPI: the compiler has worked it all out.
 // Run:    build/release/examples/meshtf-plan --model transformer --layout mixed
 // Prints: the pages of docs/explain.md, for that model and layout, or draws them.
 #include <cstdio>
@@ -16,7 +16,8 @@
 
 namespace {
 
-constexpr char const* usage = R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
+constexpr char const* usage =
+    R"(usage: meshtf-plan [--model NAME] [--layout NAME] [--what NAME] [--svg FILE] [--beside NAME]
 
   --model NAME    mlp, transformer or images (default: mlp)
   --layout NAME   replicated, data_parallel, model_parallel or mixed (default: mixed)
@@ -52,7 +53,8 @@ using meshtf::split;
 struct replicated     : meshtf::layout<grid> {};
 struct data_parallel  : meshtf::layout<grid, split<batch, rows>> {};
 struct model_parallel : meshtf::layout<grid, split<heads, cols>, split<hidden, cols>, padded<vocab, cols>> {};
-struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, padded<vocab, cols>> {};
+struct mixed          : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>,
+                                       padded<vocab, cols>> {};
 
 // Images are split along their rows instead.
 namespace of_images {
@@ -80,7 +82,8 @@ struct mlp {
   meshtf::tensor<int, L, batch> labels;
   meshtf::sgd opt{0.1f};
 
-  constexpr explicit mlp(meshtf::machine<L>& m) : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr explicit mlp(meshtf::machine<L>& m)
+      : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
   constexpr auto step() {
     auto const h    = relu(einsum<batch, hidden>(x, w1));
     auto const loss = mean(softmax_cross_entropy<classes>(einsum<batch, classes>(h, w2), labels));
@@ -99,9 +102,12 @@ template<meshtf::Layout L>
 struct transformer {
   meshtf::nn::transformer<float, L, dims> net;
   meshtf::adamw opt{1e-3};
-  meshtf::tensor<int, L, batch, length> ids, targets;
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
 
-  constexpr explicit transformer(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.prepare(parameters(net)); }
+  constexpr explicit transformer(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
+    opt.prepare(parameters(net));
+  }
   constexpr auto step() {
     auto const loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
     backward(loss);
@@ -114,7 +120,8 @@ namespace of_images {
 
 using meshtf::window, meshtf::stride;
 
-/// A convolution, pooling and a linear layer, trained by SGD. Where rows are split, parts of an image exchange halos.
+/// A convolution, pooling and a linear layer, trained by SGD. Where rows are split, parts of an image
+/// exchange halos.
 template<meshtf::Layout L>
 struct network {
   meshtf::nn::conv<float, L, colours, features, window<height, tap>, window<width, tap_across>> edges;
@@ -123,11 +130,14 @@ struct network {
   meshtf::tensor<int, L, batch> labels;
   meshtf::sgd opt{0.1f};
 
-  constexpr explicit network(meshtf::machine<L>& m) : edges{m, meshtf::he_normal{1}}, last{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr explicit network(meshtf::machine<L>& m)
+      : edges{m, meshtf::he_normal{1}}, last{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
   constexpr auto step() {
-    auto const seen  = relu(edges(x));
-    auto const small = max_pool<window<height, two, half, stride<2>>, window<width, two_across, half_width, stride<2>>>(seen);
-    auto const loss  = mean(softmax_cross_entropy<classes>(last(small), labels));
+    auto const seen = relu(edges(x));
+    auto const small =
+        max_pool<window<height, two, half, stride<2>>, window<width, two_across, half_width, stride<2>>>(
+            seen);
+    auto const loss = mean(softmax_cross_entropy<classes>(last(small), labels));
     backward(loss);
     opt.step(parameters(edges, last));
     return loss;
@@ -142,7 +152,11 @@ void say(std::string_view text) {
 }
 
 struct asked {
-  std::string model = "mlp", layout = "mixed", what = "all", svg, beside;
+  std::string model  = "mlp";
+  std::string layout = "mixed";
+  std::string what   = "all";
+  std::string svg;
+  std::string beside;
   bool wants(std::string_view part) const { return what == "all" || what == part; }
 };
 
@@ -152,7 +166,8 @@ template<class L>
 void say_of_mlp(asked const& a) {
   if (a.wants("layout")) say(meshtf::explain<L>());
   if (a.wants("tensors")) say(meshtf::explain<meshtf::parameter<float, L, pixels, hidden>>());
-  if (a.wants("operations")) say(meshtf::explain_einsum<L, shape<batch, classes>, shape<batch, hidden>, shape<hidden, classes>>());
+  if (a.wants("operations"))
+    say(meshtf::explain_einsum<L, shape<batch, classes>, shape<batch, hidden>, shape<hidden, classes>>());
   if (a.wants("step")) say(meshtf::explain<mlp, L>());
   if (a.wants("rules")) say(meshtf::explain_rules<mlp, L>());
 }
@@ -163,9 +178,13 @@ void say_of_transformer(asked const& a) {
   if (a.wants("layout")) say(meshtf::explain<L>());
   if (a.wants("tensors")) say(meshtf::explain<meshtf::tensor<float, L, batch, length, model>>());
   if (a.wants("tensors")) say(meshtf::explain<meshtf::parameter<float, L, model, heads, key>>());
-  if (a.wants("operations")) say(meshtf::explain_gather<L, shape<vocab, model>, vocab, shape<batch, length>>());
-  if (a.wants("operations")) say(meshtf::explain_attention<L, length, length, key, queries, queries, queries>());
-  if (a.wants("operations")) say(meshtf::explain_einsum<L, shape<batch, length, model>, shape<batch, length, hidden>, shape<hidden, model>>());
+  if (a.wants("operations"))
+    say(meshtf::explain_gather<L, shape<vocab, model>, vocab, shape<batch, length>>());
+  if (a.wants("operations"))
+    say(meshtf::explain_attention<L, length, length, key, queries, queries, queries>());
+  if (a.wants("operations"))
+    say(meshtf::explain_einsum<L, shape<batch, length, model>, shape<batch, length, hidden>,
+                               shape<hidden, model>>());
   if (a.wants("step")) say(meshtf::explain<transformer, L>());
   if (a.wants("rules")) say(meshtf::explain_rules<transformer, L>());
 }
@@ -175,9 +194,11 @@ void say_of_images(asked const& a) {
   using namespace of_images;
   if (a.wants("layout")) say(meshtf::explain<L>());
   if (a.wants("tensors")) say(meshtf::explain<meshtf::tensor<float, L, batch, height, width, features>>());
-  if (a.wants("tensors")) say(meshtf::explain<meshtf::parameter<float, L, tap, tap_across, colours, features>>());
+  if (a.wants("tensors"))
+    say(meshtf::explain<meshtf::parameter<float, L, tap, tap_across, colours, features>>());
   if (a.wants("operations"))
-    say(meshtf::explain_einsum<L, shape<batch, classes>, shape<batch, half, half_width, features>, shape<half, half_width, features, classes>>());
+    say(meshtf::explain_einsum<L, shape<batch, classes>, shape<batch, half, half_width, features>,
+                               shape<half, half_width, features, classes>>());
   if (a.wants("step")) say(meshtf::explain<network, L>());
   // no rules: windows of rows that are split make rows that are split, so no rule can be left out alone
 }
@@ -194,7 +215,8 @@ struct layouts_by_name {
   }
 };
 using most_layouts      = layouts_by_name<replicated, data_parallel, model_parallel, mixed>;
-using layouts_of_images = layouts_by_name<of_images::replicated, of_images::data_parallel, of_images::model_parallel, of_images::mixed>;
+using layouts_of_images = layouts_by_name<of_images::replicated, of_images::data_parallel,
+                                          of_images::model_parallel, of_images::mixed>;
 
 template<class L>
 inline constexpr auto mlp_step = meshtf::dry_run<mlp, L>();
@@ -211,12 +233,14 @@ meshtf::svg_text picture(asked const& a) {
       if (a.beside.empty()) made = meshtf::explain_svg<L>(cost_under.template operator()<L>());
       else
         All::under(a.beside, [&]<class Other> {
-          made = meshtf::explain_svg<L, Other>(cost_under.template operator()<L>(), cost_under.template operator()<Other>());
+          made = meshtf::explain_svg<L, Other>(cost_under.template operator()<L>(),
+                                               cost_under.template operator()<Other>());
         });
     });
   };
   if (a.model == "mlp") of(most_layouts{}, []<class L>() -> auto const& { return mlp_step<L>; });
-  else if (a.model == "transformer") of(most_layouts{}, []<class L>() -> auto const& { return transformer_step<L>; });
+  else if (a.model == "transformer")
+    of(most_layouts{}, []<class L>() -> auto const& { return transformer_step<L>; });
   else of(layouts_of_images{}, []<class L>() -> auto const& { return step_of_images<L>; });
   return made;
 }
@@ -231,13 +255,15 @@ void write(std::string const& file, std::string_view text) {
 }
 
 /// Errors: `usage_error`.
-std::string among(std::string const& option, std::vector<std::string> const& known, std::string const& given) {
+std::string among(std::string const& option, std::vector<std::string> const& known,
+                  std::string const& given) {
   std::string all;
   for (auto const& name : known) {
     if (name == given) return given;
     all += (all.empty() ? "" : ", ") + name;
   }
-  throw meshtf::usage_error("expected one of " + all + " after " + option + ", got '" + given + "': for example " + option + " " + known.front());
+  throw meshtf::usage_error("expected one of " + all + " after " + option + ", got '" + given +
+                            "': for example " + option + " " + known.front());
 }
 
 }  // namespace
@@ -246,13 +272,15 @@ int main(int argc, char** argv) {
   try {
     asked a;
     std::vector<std::string> const layouts{"replicated", "data_parallel", "model_parallel", "mixed"};
-    bool const help =
-        for_each_option(argc, argv, "--model, --layout, --what, --svg, --beside or --help", [&](std::string const& option, auto const& next) {
+    bool const help = for_each_option(
+        argc, argv, "--model, --layout, --what, --svg, --beside or --help",
+        [&](std::string const& option, auto const& next) {
           if (option == "--model") a.model = among(option, {"mlp", "transformer", "images"}, next());
           else if (option == "--layout") a.layout = among(option, layouts, next());
           else if (option == "--beside") a.beside = among(option, layouts, next());
           else if (option == "--svg") a.svg = next();
-          else if (option == "--what") a.what = among(option, {"layout", "tensors", "operations", "step", "rules", "all"}, next());
+          else if (option == "--what")
+            a.what = among(option, {"layout", "tensors", "operations", "step", "rules", "all"}, next());
           else return false;
           return true;
         });
@@ -261,10 +289,12 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (!a.beside.empty() && a.svg.empty())
-      throw meshtf::usage_error("expected --svg FILE with --beside, got none: two layouts are drawn side by side");
+      throw meshtf::usage_error(
+          "expected --svg FILE with --beside, got none: two layouts are drawn side by side");
     if (a.svg.empty()) {
       if (a.model == "mlp") most_layouts::under(a.layout, [&]<class L> { say_of_mlp<L>(a); });
-      else if (a.model == "transformer") most_layouts::under(a.layout, [&]<class L> { say_of_transformer<L>(a); });
+      else if (a.model == "transformer")
+        most_layouts::under(a.layout, [&]<class L> { say_of_transformer<L>(a); });
       else layouts_of_images::under(a.layout, [&]<class L> { say_of_images<L>(a); });
     } else {
       write(a.svg, picture(a).view());

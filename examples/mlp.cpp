@@ -1,7 +1,8 @@
 // Trains a multi-layer perceptron on Fashion-MNIST: one source, any layout, its price known to the compiler.
 //
-// First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be what the compiler promised. Then training under
-// one of them, and the accuracy on images that the network has not seen.
+// First a few steps under each of five layouts: the losses must be equal, and what each layout sends must be
+// what the compiler promised. Then training under one of them, and the accuracy on images that the network
+// has not seen.
 // Run:    examples/processes 4 build/release/examples/mlp
 // Prints: a table of the layouts, promised and counted, then the losses of the training, and the accuracy.
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace {
 
 using fashion::batch, fashion::hidden;
 
-// ---- the layouts ----------------------------------------------------------------------------------------------------------------------------------
+// ---- the layouts ----------------------------------------------------------------------------------------
 
 // clang-format off
 struct rows : meshtf::axis<2> {};        // the machine: four processes as a square
@@ -58,5 +59,7 @@ int main(int argc, char** argv) {
   table.finish();
 
   std::string const trained = chosen.layout.empty() ? name<mixed> : chosen.layout;
-  all_layouts::visit(trained, [&]<class L>() { train<fashion::training, batch, L>(m, images, unseen, chosen.steps, chosen.seed, chosen.plain); });
+  all_layouts::visit(trained, [&]<class L>() {
+    train<fashion::training, batch, L>(m, images, unseen, chosen.steps, chosen.seed, chosen.plain);
+  });
 }

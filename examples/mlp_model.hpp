@@ -27,11 +27,17 @@ struct mlp {
   // clang-format on
 
   constexpr mlp(meshtf::machine<L>& m, std::uint64_t seed)
-      : w1{m, meshtf::he_normal{3 * seed}}, b1{m}, w2{m, meshtf::he_normal{3 * seed + 1}}, b2{m}, w3{m, meshtf::he_normal{3 * seed + 2}}, b3{m} {}
+      : w1{m, meshtf::he_normal{3 * seed}},
+        b1{m},
+        w2{m, meshtf::he_normal{3 * seed + 1}},
+        b2{m},
+        w3{m, meshtf::he_normal{3 * seed + 2}},
+        b3{m} {}
 
   constexpr auto operator()(auto const& x) const {
     auto h = relu(einsum<batch, hidden>(x, w1) + b1);
-    auto f = relu(einsum<batch, features>(h, w2) + b2);  // sums over hidden: where that is split, an all-reduce over its axes
+    // sums over hidden: where that is split, an all-reduce over its axes
+    auto f = relu(einsum<batch, features>(h, w2) + b2);
     return einsum<batch, classes>(f, w3) + b3;
   }
   constexpr auto parameters() { return meshtf::parameters(w1, b1, w2, b2, w3, b3); }
@@ -44,7 +50,8 @@ struct training {
   meshtf::tensor<float, L, batch, pixels> x;
   meshtf::tensor<int, L, batch> labels;
 
-  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1) : net{m, seed}, x{m}, labels{m} {}
+  constexpr explicit training(meshtf::machine<L>& m, std::uint64_t seed = 1)
+      : net{m, seed}, x{m}, labels{m} {}
 
   constexpr auto step() {
     auto loss = mean(softmax_cross_entropy<classes>(net(x), labels));

@@ -14,8 +14,8 @@ inline long whole_number(std::string const& option, std::string const& text, lon
   char const* const end     = text.data() + text.size();
   auto const [stop, failed] = std::from_chars(text.data(), end, n);
   if (failed != std::errc{} || stop != end || n < least || n > 999'999'999)
-    throw meshtf::usage_error("expected a whole number of at least " + std::to_string(least) + " after " + option + ", got '" + text +
-                              "': for example " + option + " 20");
+    throw meshtf::usage_error("expected a whole number of at least " + std::to_string(least) + " after " +
+                              option + ", got '" + text + "': for example " + option + " 20");
   return n;
 }
 
@@ -24,19 +24,21 @@ inline std::string one_of(std::vector<std::string> const& layouts, std::string c
   std::string all;
   for (auto const& name : layouts) all += (all.empty() ? "" : " ") + name;
   if (std::ranges::find(layouts, text) == layouts.end())
-    throw meshtf::usage_error("expected a layout (one of " + all + "), got '" + text + "': for example --layout " + layouts.back());
+    throw meshtf::usage_error("expected a layout (one of " + all + "), got '" + text +
+                              "': for example --layout " + layouts.back());
   return text;
 }
 
-/// Calls take(option, next) for each option, up to --help. next() is the option's value, of `--steps 20` or of `--steps=20`; `take` is false if
-/// it does not know the option. True if --help was asked for.
+/// Calls take(option, next) for each option, up to --help. next() is the option's value, of `--steps 20` or
+/// of `--steps=20`; `take` is false if it does not know the option. True if --help was asked for.
 ///
 /// Errors: `usage_error`, on every process alike.
 template<class Take>
 bool for_each_option(int argc, char** argv, std::string const& known, Take const& take) {
   for (int i = 1; i < argc; ++i) {
-    std::string option = argv[i], value;
-    bool is_there      = false;
+    std::string option = argv[i];
+    std::string value;
+    bool is_there = false;
     if (option == "--help") return true;
     if (auto const equals = option.find('='); option.starts_with("--") && equals != std::string::npos) {
       value    = option.substr(equals + 1);
@@ -44,10 +46,13 @@ bool for_each_option(int argc, char** argv, std::string const& known, Take const
       is_there = true;
     }
     auto const next = [&] {
-      if (!is_there && ++i == argc) throw meshtf::usage_error("expected a value after " + option + ", got nothing: --help shows the options");
+      if (!is_there && ++i == argc)
+        throw meshtf::usage_error("expected a value after " + option +
+                                  ", got nothing: --help shows the options");
       return is_there ? value : std::string{argv[i]};
     };
-    if (!take(option, next)) throw meshtf::usage_error("expected " + known + ", got '" + option + "': --help shows the options");
+    if (!take(option, next))
+      throw meshtf::usage_error("expected " + known + ", got '" + option + "': --help shows the options");
   }
   return false;
 }

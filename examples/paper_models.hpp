@@ -1,10 +1,12 @@
-// The models of the Mesh-TensorFlow paper, as its authors' configurations describe them, and T5, which was trained with it: parameters and steps can
-// be priced where nobody could hold them.
+// The models of the Mesh-TensorFlow paper, as its authors' configurations describe them, and T5, which was
+// trained with it: parameters and steps can be priced where nobody could hold them.
 //
-// A model's sizes are those of its layout, so that one program stands for all of them. Sources: Shazeer et al., Mesh-TensorFlow (2018), section 5;
-// tensor2tensor/models/mtf_transformer.py for the hyper-parameters. No biases; a norm has a scale; embedding and softmax are two matrices; a position
-// table of 256. Of T5: Raffel et al., Exploring the Limits of Transfer Learning (2020), section 2.1, and the sizes of the released models. Embedding
-// and softmax are one matrix; in the place of positions each stack has a table of 32 biases a head.
+// A model's sizes are those of its layout, so that one program stands for all of them. Sources: Shazeer et
+// al., Mesh-TensorFlow (2018), section 5; tensor2tensor/models/mtf_transformer.py for the hyper-parameters.
+// No biases; a norm has a scale; embedding and softmax are two matrices; a position table of 256. Of T5:
+// Raffel et al., Exploring the Limits of Transfer Learning (2020), section 2.1, and the sizes of the released
+// models. Embedding and softmax are one matrix; in the place of positions each stack has a table of 32 biases
+// a head.
 #pragma once
 
 #include <vector>
@@ -24,10 +26,10 @@ struct memory : meshtf::dim<256> {};  // the source's positions, as the target l
 struct vocab : meshtf::dim<32768> {};
 struct model : meshtf::dim<1024> {};
 template<extent N>
-struct width : meshtf::dim<N> {};  // T5's model
+struct width : meshtf::dim<N> {};       // T5's model
 struct pieces : meshtf::dim<32128> {};  // its vocabulary
-struct buckets : meshtf::dim<32> {};  // of distances
-struct text : meshtf::dim<512> {};  // positions of the encoder; as they are looked at
+struct buckets : meshtf::dim<32> {};    // of distances
+struct text : meshtf::dim<512> {};      // positions of the encoder; as they are looked at
 struct text_seen : meshtf::dim<512> {};
 struct gaps : meshtf::dim<114> {};  // of the decoder: what was cut out of the text
 struct gaps_seen : meshtf::dim<114> {};
@@ -47,8 +49,9 @@ struct grid : meshtf::mesh<rows<Rows>, cols<Cols>> {};
 
 /// The paper's layout "batch:rows; vocab, d_ff, heads: cols" of a model with these sizes.
 template<extent Rows, extent Cols, extent Batch, extent Heads, extent Key, extent Hidden>
-struct placed : meshtf::layout<grid<Rows, Cols>, meshtf::split<batch<Batch>, rows<Rows>>, meshtf::split<vocab, cols<Cols>>,
-                               meshtf::split<heads<Heads>, cols<Cols>>, meshtf::split<hidden<Hidden>, cols<Cols>>> {
+struct placed : meshtf::layout<grid<Rows, Cols>, meshtf::split<batch<Batch>, rows<Rows>>,
+                               meshtf::split<vocab, cols<Cols>>, meshtf::split<heads<Heads>, cols<Cols>>,
+                               meshtf::split<hidden<Hidden>, cols<Cols>>> {
   using batch_dim  = batch<Batch>;
   using heads_dim  = heads<Heads>;
   using key_dim    = key<Key>;
@@ -64,8 +67,9 @@ using wmt = placed<Rows, Cols, 128, 4 * TwoN, 128, 2048 * TwoN>;
 
 /// The same layout of a T5 with these sizes, 128 pairs a step.
 template<extent Rows, extent Cols, extent Model, extent Hidden, extent Key, extent Heads, int Layers>
-struct t5 : meshtf::layout<grid<Rows, Cols>, meshtf::split<batch<128>, rows<Rows>>, meshtf::split<pieces, cols<Cols>>,
-                           meshtf::split<heads<Heads>, cols<Cols>>, meshtf::split<hidden<Hidden>, cols<Cols>>> {
+struct t5 : meshtf::layout<grid<Rows, Cols>, meshtf::split<batch<128>, rows<Rows>>,
+                           meshtf::split<pieces, cols<Cols>>, meshtf::split<heads<Heads>, cols<Cols>>,
+                           meshtf::split<hidden<Hidden>, cols<Cols>>> {
   using batch_dim             = batch<128>;
   using heads_dim             = heads<Heads>;
   using key_dim               = key<Key>;
@@ -101,11 +105,16 @@ using model_of = typename meshtf::wet<L>::model_dim;
 /// The four products of an attention, without biases.
 template<Layout L>
 struct projections {
-  meshtf::nn::projection<float, L, model_of<L>, shape<heads_of<L>, key_of<L>>> q, k, v;
+  meshtf::nn::projection<float, L, model_of<L>, shape<heads_of<L>, key_of<L>>> q;
+  meshtf::nn::projection<float, L, model_of<L>, shape<heads_of<L>, key_of<L>>> k;
+  meshtf::nn::projection<float, L, model_of<L>, shape<heads_of<L>, key_of<L>>> v;
   meshtf::nn::projection<float, L, shape<heads_of<L>, key_of<L>>, model_of<L>> o;
 
-  constexpr explicit projections(machine<L>& m) : q{m, meshtf::zeros{}}, k{m, meshtf::zeros{}}, v{m, meshtf::zeros{}}, o{m, meshtf::zeros{}} {}
-  constexpr auto parameters() { return meshtf::parameters(named("q", q), named("k", k), named("v", v), named("o", o)); }
+  constexpr explicit projections(machine<L>& m)
+      : q{m, meshtf::zeros{}}, k{m, meshtf::zeros{}}, v{m, meshtf::zeros{}}, o{m, meshtf::zeros{}} {}
+  constexpr auto parameters() {
+    return meshtf::parameters(named("q", q), named("k", k), named("v", v), named("o", o));
+  }
 };
 
 /// Attention of the paper's models, `Memory` the positions that are looked at from `Query`.
@@ -121,8 +130,8 @@ struct attention : projections<L> {
   constexpr auto operator()(auto const& x, bool causal) const { return (*this)(x, x, causal); }
 };
 
-/// Attention in a stack of T5: scores without a scale, and a bias for each head and distance, which all blocks of the stack share. Composed, as the
-/// authors' is: the weights lie in memory.
+/// Attention in a stack of T5: scores without a scale, and a bias for each head and distance, which all
+/// blocks of the stack share. Composed, as the authors' is: the weights lie in memory.
 template<Layout L, class Query, class Memory>
 struct biased_attention : projections<L> {
   using projections<L>::projections;
@@ -153,8 +162,8 @@ struct feed_forward {
 template<Layout L>
 using norm = meshtf::nn::rms_norm<float, L, model_of<L>>;
 
-/// A block: `Attention` among its positions, in the way `how` (whether it is causal, or T5's biases), and a feed-forward layer; each behind a norm, and
-/// added to what came in.
+/// A block: `Attention` among its positions, in the way `how` (whether it is causal, or T5's biases), and a
+/// feed-forward layer; each behind a norm, and added to what came in.
 template<Layout L, class Attention>
 struct block {
   norm<L> norm1;
@@ -171,7 +180,8 @@ struct block {
     return y + f;
   }
   constexpr auto parameters() {
-    return meshtf::parameters(named("norm1", norm1), named("attend", attend), named("norm2", norm2), named("feed", feed));
+    return meshtf::parameters(named("norm1", norm1), named("attend", attend), named("norm2", norm2),
+                              named("feed", feed));
   }
 };
 
@@ -185,7 +195,8 @@ struct looking_block {
   norm<L> norm3;
   feed_forward<L> feed;
 
-  constexpr explicit looking_block(machine<L>& m) : norm1{m}, attend{m}, norm2{m}, look{m}, norm3{m}, feed{m} {}
+  constexpr explicit looking_block(machine<L>& m)
+      : norm1{m}, attend{m}, norm2{m}, look{m}, norm3{m}, feed{m} {}
   template<class X, class Y, class How>
   constexpr X operator()(X const& x, Y const& source, How const& how) const {
     auto const a = attend(norm1(x), how);
@@ -196,8 +207,8 @@ struct looking_block {
     return z + f;
   }
   constexpr auto parameters() {
-    return meshtf::parameters(named("norm1", norm1), named("attend", attend), named("norm2", norm2), named("look", look), named("norm3", norm3),
-                              named("feed", feed));
+    return meshtf::parameters(named("norm1", norm1), named("attend", attend), named("norm2", norm2),
+                              named("look", look), named("norm3", norm3), named("feed", feed));
   }
 };
 
@@ -209,24 +220,27 @@ struct ends {
   meshtf::nn::projection<float, L, model, vocab> scores;
   norm<L> last;
 
-  constexpr explicit ends(machine<L>& m) : tokens{m, meshtf::zeros{}}, positions{m}, scores{m, meshtf::zeros{}}, last{m} {}
+  constexpr explicit ends(machine<L>& m)
+      : tokens{m, meshtf::zeros{}}, positions{m}, scores{m, meshtf::zeros{}}, last{m} {}
   constexpr auto embedded(auto const& ids) const {
     auto const found = tokens(ids);
     return found + positions;
   }
   constexpr auto logits(auto const& x) const { return scores(last(x)); }
   constexpr auto parameters() {
-    return meshtf::parameters(named("tokens", tokens), named("positions", positions), named("scores", scores), named("last", last));
+    return meshtf::parameters(named("tokens", tokens), named("positions", positions), named("scores", scores),
+                              named("last", last));
   }
 };
 
-/// The language model, and its step. The number of layers is no part of its type. Adafactor, which the authors used, keeps little state: plain
-/// descent stands for it.
+/// The language model, and its step. The number of layers is no part of its type. Adafactor, which the
+/// authors used, keeps little state: plain descent stands for it.
 template<Layout L>
 struct language_model {
   ends<L> end;
   std::vector<block<L, attention<L, length>>> blocks{};
-  meshtf::tensor<int, L, batch_of<L>, length> ids, targets;
+  meshtf::tensor<int, L, batch_of<L>, length> ids;
+  meshtf::tensor<int, L, batch_of<L>, length> targets;
 
   constexpr explicit language_model(machine<L>& m, int layers = 6) : end{m}, ids{m}, targets{m} {
     blocks.reserve(static_cast<std::size_t>(layers));
@@ -250,16 +264,20 @@ struct translator {
   norm<L> encoded;
   std::vector<block<L, attention<L, length>>> encoder{};
   std::vector<looking_block<L, attention<L, length>, attention<L, length, memory>>> decoder{};
-  meshtf::tensor<int, L, batch_of<L>, length> source, ids, targets;
+  meshtf::tensor<int, L, batch_of<L>, length> source;
+  meshtf::tensor<int, L, batch_of<L>, length> ids;
+  meshtf::tensor<int, L, batch_of<L>, length> targets;
 
-  constexpr explicit translator(machine<L>& m, int layers = 6) : end{m}, encoded{m}, source{m}, ids{m}, targets{m} {
+  constexpr explicit translator(machine<L>& m, int layers = 6)
+      : end{m}, encoded{m}, source{m}, ids{m}, targets{m} {
     encoder.reserve(static_cast<std::size_t>(layers));
     decoder.reserve(static_cast<std::size_t>(layers));
     for (int i = 0; i < layers; ++i) encoder.emplace_back(m);
     for (int i = 0; i < layers; ++i) decoder.emplace_back(m);
   }
   constexpr auto parameters() {
-    return meshtf::parameters(named("ends", end), named("encoded", encoded), named("encoder", encoder), named("decoder", decoder));
+    return meshtf::parameters(named("ends", end), named("encoded", encoded), named("encoder", encoder),
+                              named("decoder", decoder));
   }
   constexpr auto step() {
     auto x = end.embedded(source);
@@ -296,11 +314,13 @@ struct t5_model {
   meshtf::nn::embedding<float, L, pieces, model_of<L>> tokens;
   position_bias<L, text, text_seen> far;
   position_bias<L, gaps, gaps_seen> near;
-  norm<L> encoded, last;
+  norm<L> encoded;
+  norm<L> last;
   std::vector<block<L, biased_attention<L, text, text_seen>>> encoder{};
   std::vector<looking_block<L, biased_attention<L, gaps, gaps_seen>, attention<L, gaps, text>>> decoder{};
   meshtf::tensor<int, L, batch_of<L>, text> source;
-  meshtf::tensor<int, L, batch_of<L>, gaps> ids, targets;
+  meshtf::tensor<int, L, batch_of<L>, gaps> ids;
+  meshtf::tensor<int, L, batch_of<L>, gaps> targets;
 
   constexpr explicit t5_model(machine<L>& m, int layers = meshtf::wet<L>::layers)
       : tokens{m, meshtf::zeros{}}, far{m}, near{m}, encoded{m}, last{m}, source{m}, ids{m}, targets{m} {
@@ -310,8 +330,9 @@ struct t5_model {
     for (int i = 0; i < layers; ++i) decoder.emplace_back(m);
   }
   constexpr auto parameters() {
-    return meshtf::parameters(named("tokens", tokens), named("far", far), named("near", near), named("encoded", encoded), named("last", last),
-                              named("encoder", encoder), named("decoder", decoder));
+    return meshtf::parameters(named("tokens", tokens), named("far", far), named("near", near),
+                              named("encoded", encoded), named("last", last), named("encoder", encoder),
+                              named("decoder", decoder));
   }
   constexpr auto step() {
     auto const distances = far(false);
@@ -334,7 +355,9 @@ consteval extent count() {
   meshtf::ledger<typename L::mesh_type> m;
   Model<meshtf::dry<L>> net{m};
   extent n = 0;
-  net.parameters().for_each([&n]<class T, class P, class... D>(meshtf::parameter<T, P, D...> const&) { n += (D::size * ... * extent{1}); });
+  net.parameters().for_each([&n]<class T, class P, class... D>(meshtf::parameter<T, P, D...> const&) {
+    n += (D::size * ... * extent{1});
+  });
   return n;
 }
 

@@ -26,7 +26,8 @@ struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
 struct model_in_parts : dim<model::size> {};  // `model` of a weight that no process has all of
-struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>, split<model_in_parts, rows>> {};
+struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>,
+                      split<model_in_parts, rows>> {};
 
 constexpr int no_word = 0;  // the id after the end of a sequence
 
@@ -41,16 +42,19 @@ struct encoder_layer {
 
 template<Layout L>
 struct decoder_layer {
-  nn::self_attention<float, L, target, model, heads, key> attends;    // causal
+  nn::self_attention<float, L, target, model, heads, key> attends;     // causal
   nn::attention<float, L, model, heads, key, target, source> crosses;  // memory along source
 
-  constexpr decoder_layer(machine<L>& m, nn::streams& seeds) : attends{m, seeds, 0.3, 0.3}, crosses{m, seeds, 0.3, 0.3} {}
+  constexpr decoder_layer(machine<L>& m, nn::streams& seeds)
+      : attends{m, seeds, 0.3, 0.3}, crosses{m, seeds, 0.3, 0.3} {}
 
   constexpr auto operator()(auto const& x, auto const& encoded, auto const& terms) const {
     auto const y = x + attends(x);
     return y + crosses(y, encoded, terms);
   }
-  constexpr auto parameters() { return meshtf::parameters(named("attends", attends), named("crosses", crosses)); }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("attends", attends), named("crosses", crosses));
+  }
 };
 
 template<Layout L>
@@ -59,8 +63,11 @@ struct translator {
   encoder_layer<L> encoder;
   decoder_layer<L> decoder;
 
-  constexpr translator(machine<L>& m, nn::streams seeds) : tokens{m, normal{seeds.next()}}, encoder{m, seeds}, decoder{m, seeds} {}
-  constexpr auto parameters() { return meshtf::parameters(named("tokens", tokens), named("encoder", encoder), named("decoder", decoder)); }
+  constexpr translator(machine<L>& m, nn::streams seeds)
+      : tokens{m, normal{seeds.next()}}, encoder{m, seeds}, decoder{m, seeds} {}
+  constexpr auto parameters() {
+    return meshtf::parameters(named("tokens", tokens), named("encoder", encoder), named("decoder", decoder));
+  }
 
   /// The scores of the targets, where positions of the source that are padding are hidden.
   constexpr auto padded(auto const& source_ids, auto const& target_ids) const {
@@ -72,7 +79,8 @@ struct translator {
 
   /// The same of several pairs of sequences in each row. A pair has one number, from 1 on, in both sides'
   /// segment ids.
-  constexpr auto packed(auto const& source_ids, auto const& of_source, auto const& target_ids, auto const& of_target) const {
+  constexpr auto packed(auto const& source_ids, auto const& of_source, auto const& target_ids,
+                        auto const& of_target) const {
     auto const encoded = encoder(tokens(source_ids), with_segments(of_source));
     auto const inputs  = nn::autoregressive_inputs<target>(target_ids, of_target);
     auto const x       = tokens(inputs);
@@ -125,7 +133,9 @@ struct in_parts {
   adamw opt{0.05};
 
   constexpr explicit in_parts(machine<L>& m)
-      : w{m, he_normal{1}}, x{random_normal<float, L, batch, model>(m, {.seed = 2})}, y{random_normal<float, L, batch, hidden>(m, {.seed = 3})} {}
+      : w{m, he_normal{1}},
+        x{random_normal<float, L, batch, model>(m, {.seed = 2})},
+        y{random_normal<float, L, batch, hidden>(m, {.seed = 3})} {}
 
   constexpr auto step() {
     auto const layer = [&](auto const& v) {
@@ -141,7 +151,8 @@ struct in_parts {
 };
 
 constexpr auto cost_in_parts = dry_run<in_parts, mixed>();
-static_assert(cost_in_parts.calls<collective::all_gather>() == 2 && cost_in_parts.calls<collective::reduce_scatter>() == 1);
+static_assert(cost_in_parts.calls<collective::all_gather>() == 2 &&
+              cost_in_parts.calls<collective::reduce_scatter>() == 1);
 static_assert(cost_in_parts.parameter_bytes() == 4 * 16 * 4);  // a quarter of 8 x 32
 
 }  // namespace
@@ -169,7 +180,9 @@ int main(int argc, char** argv) {
     opt.step(parameters(net));
   }
   auto const after = loss_of(net.padded(ids, answers), answers);
-  if (is_first) std::printf("padded: the loss is %.2f at the start, %.2f after 20 steps\n", before.value(), after.value());
+  if (is_first)
+    std::printf("padded: the loss is %.2f at the start, %.2f after 20 steps\n", before.value(),
+                after.value());
 
   auto const of_source = floor_divide(place, 3) + 1;
   auto const of_target = floor_divide(iota<int, L, target>(m), 2) + 1;

@@ -1,4 +1,5 @@
-// A training as one page in HTML, which needs nothing from outside: the losses, the layouts side by side, where the time went, and a sample.
+// A training as one page in HTML, which needs nothing from outside: the losses, the layouts side by side,
+// where the time went, and a sample.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,8 @@ struct report {
   };
 
   std::string title;
-  std::vector<point> training, held_out;
+  std::vector<point> training;
+  std::vector<point> held_out;
   std::string note;  // below the curves
   std::vector<chart> layouts;
   chart time;
@@ -41,12 +43,15 @@ struct report {
 
   std::string page() const {
     std::string text =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+        "content=\"width=device-width\">\n<title>" +
         escaped(title) + "</title>\n" + style + "<h1>" + escaped(title) + "</h1>\n";
     text += "<h2>Bits per character</h2>\n" + curves();
     if (!note.empty()) text += "<p>" + escaped(note) + "</p>\n";
     if (!layouts.empty())
-      text += "<h2>The layouts, side by side</h2>\n<p>The first steps of the same training under each of them, of one process.</p>\n";
+      text +=
+          "<h2>The layouts, side by side</h2>\n<p>The first steps of the same training under each of them, "
+          "of one process.</p>\n";
     for (chart const& c : layouts) text += drawn(c);
     if (!time.bars.empty()) text += "<h2>Where the time went</h2>\n" + drawn(time);
     if (!sample.empty()) text += "<h2>What the model writes</h2>\n<pre>" + escaped(sample) + "</pre>\n";
@@ -88,33 +93,48 @@ text{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}path{fill:none;str
   static std::string drawn(chart const& c) {
     double longest     = 0;
     std::size_t widest = 0;
-    for (bar const& b : c.bars) longest = std::max(longest, b.length), widest = std::max(widest, b.name.size());
-    std::string text = "<h3>" + escaped(c.title) + "</h3>\n<div class=\"bars" + (widest > 14 ? " wide" : "") + "\">\n";
+    for (bar const& b : c.bars) {
+      longest = std::max(longest, b.length);
+      widest  = std::max(widest, b.name.size());
+    }
+    std::string text =
+        "<h3>" + escaped(c.title) + "</h3>\n<div class=\"bars" + (widest > 14 ? " wide" : "") + "\">\n";
     for (bar const& b : c.bars)
-      text += "<span>" + escaped(b.name) + "</span><i><b style=\"width:" + number(longest > 0 ? 100 * b.length / longest : 0, 1) +
+      text += "<span>" + escaped(b.name) +
+              "</span><i><b style=\"width:" + number(longest > 0 ? 100 * b.length / longest : 0, 1) +
               "%\"></b></i><span>" + escaped(b.words) + "</span>\n";
     return text + "</div>\n";
   }
 
   /// Both losses over the steps.
   std::string curves() const {
-    constexpr double left = 44, right = 470, top = 34, bottom = 220;
-    double most = 0, least = 1e9;
-    long steps = 1;
+    constexpr double left   = 44;
+    constexpr double right  = 470;
+    constexpr double top    = 34;
+    constexpr double bottom = 220;
+    double most             = 0;
+    double least            = 1e9;
+    long steps              = 1;
     for (auto const* curve : {&training, &held_out})
       for (point const& p : *curve) {
         if (!std::isfinite(p.bits)) continue;
-        most = std::max(most, p.bits), least = std::min(least, p.bits), steps = std::max(steps, p.step);
+        most  = std::max(most, p.bits);
+        least = std::min(least, p.bits);
+        steps = std::max(steps, p.step);
       }
     if (most < least) return "<p>No step has a finite loss.</p>\n";
     double grid = 0.1;
     if (most - least > 4) grid = 1;
     else if (most - least > 1) grid = 0.5;
-    double const low = std::floor(least / grid) * grid, high = std::max(low + grid, std::ceil(most / grid) * grid);
-    auto const x     = [&](long step) { return left + (right - left) * static_cast<double>(step) / static_cast<double>(steps); };
+    double const low  = std::floor(least / grid) * grid;
+    double const high = std::max(low + grid, std::ceil(most / grid) * grid);
+    auto const x      = [&](long step) {
+      return left + (right - left) * static_cast<double>(step) / static_cast<double>(steps);
+    };
     auto const y     = [&](double bits) { return bottom - (bottom - top) * (bits - low) / (high - low); };
     auto const words = [](double at_x, double at_y, std::string const& what, char const* kind) {
-      return "<text class=\"" + std::string{kind} + "\" x=\"" + number(at_x, 0) + "\" y=\"" + number(at_y, 0) + "\">" + what + "</text>\n";
+      return "<text class=\"" + std::string{kind} + "\" x=\"" + number(at_x, 0) + "\" y=\"" +
+             number(at_y, 0) + "\">" + what + "</text>\n";
     };
     auto const path = [&](std::vector<point> const& curve, char const* kind) {
       std::string text = "<path class=\"" + std::string{kind} + "\" d=\"";
@@ -127,18 +147,25 @@ text{fill:var(--ink)}.e{text-anchor:end}.m{text-anchor:middle}path{fill:none;str
       return text + "\"/>\n";
     };
 
-    std::string text = "<svg viewBox=\"0 0 480 264\" role=\"img\">\n<title>Bits per character over the steps</title>\n";
+    std::string text =
+        "<svg viewBox=\"0 0 480 264\" role=\"img\">\n<title>Bits per character over the steps</title>\n";
     text += "<path class=\"one\" d=\"M44 12h20\"/>\n" + words(70, 16, "training", "");
-    if (!held_out.empty()) text += "<path class=\"two\" d=\"M160 12h20\"/>\n" + words(186, 16, "held out", "");
-    text += "<path d=\"M" + number(left, 0) + " " + number(top, 0) + "V" + number(bottom, 0) + "H" + number(right, 0) + "\"/>\n";
-    int const lines = static_cast<int>(std::lround((high - low) / grid)), every = (lines + 5) / 6;
+    if (!held_out.empty())
+      text += "<path class=\"two\" d=\"M160 12h20\"/>\n" + words(186, 16, "held out", "");
+    text += "<path d=\"M" + number(left, 0) + " " + number(top, 0) + "V" + number(bottom, 0) + "H" +
+            number(right, 0) + "\"/>\n";
+    int const lines = static_cast<int>(std::lround((high - low) / grid));
+    int const every = (lines + 5) / 6;
     for (int i = 0; i <= lines; i += every) {
       double const bits = low + i * grid;
-      text += "<path d=\"M" + number(left - 4, 0) + " " + number(y(bits), 1) + "h4\"/>\n" + words(left - 8, y(bits) + 4, number(bits, 1), "e");
+      text += "<path d=\"M" + number(left - 4, 0) + " " + number(y(bits), 1) + "h4\"/>\n" +
+              words(left - 8, y(bits) + 4, number(bits, 1), "e");
     }
     text += words(left, bottom + 18, "0", "m") +
-            words((left + right) / 2, bottom + 18, number(static_cast<double>(steps) / 2, steps % 2 == 0 ? 0 : 1), "m") +
-            words(right, bottom + 18, std::to_string(steps), "e") + words((left + right) / 2, bottom + 38, "steps", "m");
+            words((left + right) / 2, bottom + 18,
+                  number(static_cast<double>(steps) / 2, steps % 2 == 0 ? 0 : 1), "m") +
+            words(right, bottom + 18, std::to_string(steps), "e") +
+            words((left + right) / 2, bottom + 38, "steps", "m");
     return text + path(training, "one") + path(held_out, "two") + "</svg>\n";
   }
 };

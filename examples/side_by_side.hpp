@@ -1,4 +1,5 @@
-// A few steps of a program under each of several layouts, side by side: equal losses, and at the price that the compiler promised.
+// A few steps of a program under each of several layouts, side by side: equal losses, and at the price that
+// the compiler promised.
 #pragma once
 
 #include <array>
@@ -14,7 +15,9 @@
 #include "promise.hpp"
 
 using wall_clock = std::chrono::steady_clock;
-inline double seconds_since(wall_clock::time_point start) { return std::chrono::duration<double>(wall_clock::now() - start).count(); }
+inline double seconds_since(wall_clock::time_point start) {
+  return std::chrono::duration<double>(wall_clock::now() - start).count();
+}
 
 /// printf, by one process for all.
 template<class M>
@@ -50,7 +53,8 @@ public:
     say(m, "layout          loss    promised        counted    promised      counted    a step\n");
   }
 
-  /// Some steps of `program`; `next()` gives it the next batch. Throws if the first step costs other than the compiler says.
+  /// Some steps of `program`; `next()` gives it the next batch. Throws if the first step costs other than the
+  /// compiler says.
   template<class Program, class Next>
   void add(Program& program, Next const& next) {
     using L                         = typename promise_of<Program>::layout;
@@ -61,7 +65,9 @@ public:
 
     trial losses{};
     next();
-    auto const counted = meshtf::recorded<L>(machine_, [&]<class>(auto&) { losses[0] = program.step().value(); });  // the same step, as it happens
+    // the same step, as it happens
+    auto const counted =
+        meshtf::recorded<L>(machine_, [&]<class>(auto&) { losses[0] = program.step().value(); });
 
     machine_.world().barrier();  // the time of all processes, not of the one that is ahead
     auto const start = wall_clock::now();
@@ -72,29 +78,37 @@ public:
     machine_.world().barrier();
     double const seconds = seconds_since(start) / (steps - 1);
 
-    say(machine_, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(), promised.template bytes_sent<Rows>(),
-        counted.template bytes_sent<Rows>(), promised.template bytes_sent<Cols>(), counted.template bytes_sent<Cols>(), seconds);
+    say(machine_, "%-10s  %.6f  %10ld  %13ld  %10ld  %11ld  %8.4f\n", name<L>.c_str(), losses.back(),
+        promised.template bytes_sent<Rows>(), counted.template bytes_sent<Rows>(),
+        promised.template bytes_sent<Cols>(), counted.template bytes_sent<Cols>(), seconds);
     check_promise<L>(promised, counted);  // every call in its order, arithmetic, memory
     trials_.push_back(losses);
-    rows_.push_back({name<L>, seconds, counted.template bytes_sent<Rows>(), counted.template bytes_sent<Cols>(), promised.peak_bytes()});
+    rows_.push_back({name<L>, seconds, counted.template bytes_sent<Rows>(),
+                     counted.template bytes_sent<Cols>(), promised.peak_bytes()});
   }
 
   /// A layout, and what a step of one process took under it.
   struct row {
     std::string layout;
     double seconds;
-    meshtf::extent along_rows, along_cols, peak;
+    meshtf::extent along_rows;
+    meshtf::extent along_cols;
+    meshtf::extent peak;
   };
   std::vector<row> const& rows() const { return rows_; }
 
-  /// Every step's loss is the same under every layout, up to the rounding of sums: relative to the loss, at most `tolerance`.
+  /// Every step's loss is the same under every layout, up to the rounding of sums: relative to the loss, at
+  /// most `tolerance`.
   void finish(float tolerance = 1e-5F) const {
     for (auto const& losses : trials_)
       for (std::size_t i = 0; i < steps; ++i)
         if (!(std::abs(losses[i] / trials_[0][i] - 1) <= tolerance))
-          throw meshtf::software_error("expected equal losses under all layouts, got " + std::to_string(trials_[0][i]) + " and " +
-                                       std::to_string(losses[i]) + " in step " + std::to_string(i + 1));
-    if (trials_.size() > 1) say(machine_, "The losses are equal under all layouts, and what was counted is what the compiler promised.\n");
+          throw meshtf::software_error("expected equal losses under all layouts, got " +
+                                       std::to_string(trials_[0][i]) + " and " + std::to_string(losses[i]) +
+                                       " in step " + std::to_string(i + 1));
+    if (trials_.size() > 1)
+      say(machine_,
+          "The losses are equal under all layouts, and what was counted is what the compiler promised.\n");
   }
 
 private:

@@ -1,6 +1,9 @@
-// The program of docs/tutorial.md, from the first dimension to a trained model. Its text shows parts of this file, and of what it prints.
-// Run:    examples/processes 4 build/release/examples/tutorial [FOLDER]   (where checkpoints go; build/tutorial)
-// Prints: where tensors are, then losses while a small model learns the order of the months, the lines that it continues, and a profile.
+// The program of docs/tutorial.md, from the first dimension to a trained model. Its text shows parts of this
+// file, and of what it prints.
+// Run:    examples/processes 4 build/release/examples/tutorial [FOLDER]   (where checkpoints go;
+// build/tutorial)
+// Prints: where tensors are, then losses while a small model learns the order of the months, the lines that
+// it continues, and a profile.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -28,23 +31,28 @@ struct grid : meshtf::mesh<rows, cols> {};
 
 struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 
-static_assert(meshtf::tensor<float, mixed, batch, hidden>::size == 4 * 8);  // of 8 * 16: each process holds a quarter
-static_assert(meshtf::tensor<float, mixed, batch, in>::size == 4 * 4);      // of 8 * 4: a half, the same in both columns
-static_assert(meshtf::tensor<float, mixed, in, out>::size == 4 * 2);        // all of it, on every process
+// of 8 * 16: each process holds a quarter
+static_assert(meshtf::tensor<float, mixed, batch, hidden>::size == 4 * 8);
+// of 8 * 4: a half, the same in both columns
+static_assert(meshtf::tensor<float, mixed, batch, in>::size == 4 * 4);
+static_assert(meshtf::tensor<float, mixed, in, out>::size == 4 * 2);  // all of it, on every process
 
 struct people : meshtf::dim<10> {};
 struct uneven : meshtf::layout<grid, meshtf::padded<people, rows, cols>> {};
 static_assert(meshtf::tensor<float, uneven, people>::size == 3);  // room for 3 elements, on every process
 
 struct clash : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, rows>> {};
-static_assert(std::same_as<meshtf::placement_verdict<clash, batch, hidden>, meshtf::one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(std::same_as<meshtf::placement_verdict<clash, batch, hidden>,
+                           meshtf::one_axis_splits_two_dims<rows, batch, hidden>>);
 
 void tensors(meshtf::process_mesh<grid>& m) {
   auto numbers = xt::xarray<float>::from_shape({8, 16});
   std::iota(numbers.begin(), numbers.end(), 0.0f);
 
-  auto const x    = meshtf::from_global<float, mixed, batch, hidden>(m, numbers);  // each process takes its part: nothing is sent
-  auto const mine = x.local();                                                     // that part: a view of 4 x 8 elements
+  // each process takes its part: nothing is sent
+  auto const x = meshtf::from_global<float, mixed, batch, hidden>(m, numbers);
+  // that part: a view of 4 x 8 elements
+  auto const mine = x.local();
 
   std::vector<float> corners;
   boost::mpi::gather(m.world(), mine(0, 0), corners, 0);
@@ -55,21 +63,25 @@ void tensors(meshtf::process_mesh<grid>& m) {
     std::printf("the last element of the whole: %g\n", whole(7, 15));
   }
 
-  auto const ages        = meshtf::iota<float, uneven, people>(m);                  // 0 to 9, in parts of 3, 3, 3 and 1
-  auto const total       = sum(ages).value();                                      // adds up no padding
-  auto const mine_of_ten = meshtf::placed_under<uneven, people>.held(m.rank());  // ranks are in the order of the parts
+  // 0 to 9, in parts of 3, 3, 3 and 1
+  auto const ages  = meshtf::iota<float, uneven, people>(m);
+  auto const total = sum(ages).value();  // adds up no padding
+  // ranks are in the order of the parts
+  auto const mine_of_ten = meshtf::placed_under<uneven, people>.held(m.rank());
 
   std::vector<meshtf::extent> held;
   boost::mpi::gather(m.world(), mine_of_ten, held, 0);
   if (m.rank() == 0) {
     std::printf("%s\n", placement_text(ages).c_str());
-    std::printf("parts of %ld, %ld, %ld and %ld; the sum is %g\n", long{held[0]}, long{held[1]}, long{held[2]}, long{held[3]}, total);
+    std::printf("parts of %ld, %ld, %ld and %ld; the sum is %g\n", long{held[0]}, long{held[1]},
+                long{held[2]}, long{held[3]}, total);
   }
 }
 
 constexpr auto network(auto const& x, auto const& w, auto const& v) {
   auto const h = relu(einsum<batch, hidden>(x, w));  // in is whole: each process multiplies what it holds
-  return einsum<batch, out>(h, v);                   // hidden is split over cols: an all-reduce adds up the two addends
+  // hidden is split over cols: an all-reduce adds up the two addends
+  return einsum<batch, out>(h, v);
 }
 
 constexpr auto forward = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
@@ -80,8 +92,10 @@ constexpr auto forward = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::mac
 });
 static_assert(forward.calls() == 1 && forward.calls<meshtf::collective::all_reduce>() == 1);
 static_assert(forward.bytes_sent<rows>() == 0);
-static_assert(forward.bytes_sent<cols>() == 4 * 2 * 4);                  // 4 rows of the batch, 2 outputs, 4 bytes each
-static_assert(forward.flops() == 2 * (4 * 4 * 8) + 2 * (4 * 8 * 2));     // two for each multiply-add, of one process
+// 4 rows of the batch, 2 outputs, 4 bytes each
+static_assert(forward.bytes_sent<cols>() == 4 * 2 * 4);
+// two for each multiply-add, of one process
+static_assert(forward.flops() == 2 * (4 * 4 * 8) + 2 * (4 * 8 * 2));
 static_assert(forward.peak_bytes() <= 1 * meshtf::KiB);
 
 using w_of_mixed = meshtf::parameter<float, mixed, in, hidden>;
@@ -117,7 +131,8 @@ void train(meshtf::process_mesh<grid>& m) {
   double const before = r.step().value();
   for (int i = 0; i < 500; ++i) r.step();
   double const after = r.step().value();
-  if (m.rank() == 0) std::printf("mean square error: %.2f at the start, %.2f after 500 steps\n", before, after);
+  if (m.rank() == 0)
+    std::printf("mean square error: %.2f at the start, %.2f after 500 steps\n", before, after);
 }
 
 }  // namespace first_steps
@@ -134,7 +149,9 @@ struct hidden : meshtf::dim<256> {};
 
 using first_steps::cols, first_steps::grid, first_steps::rows, meshtf::split;
 struct data_parallel : meshtf::layout<grid, split<batch, rows, cols>> {};
-struct mixed : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct mixed
+    : meshtf::layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {
+};
 
 struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
@@ -144,7 +161,8 @@ template<meshtf::Layout L, class Activation>
 struct training_in {
   meshtf::nn::transformer<float, L, dims, Activation> net;
   meshtf::adamw opt{3e-3};
-  meshtf::tensor<int, L, batch, length> ids, targets;
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
 
   constexpr explicit training_in(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
     opt.max_norm    = 1;     // gradients are scaled down to this norm
@@ -175,7 +193,8 @@ struct training_in_bfloat16 : training_in<L, meshtf::bfloat16> {
 };
 static_assert(meshtf::dry_run<training_in_bfloat16, mixed>().peak_bytes() < 0.75 * cost.peak_bytes());
 
-constexpr std::array months{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
+constexpr std::array months{"jan", "feb", "mar", "apr", "may", "jun",
+                            "jul", "aug", "sep", "oct", "nov", "dec"};
 
 std::string line(std::size_t month) { return std::string{"after "} + months[month] + " comes "; }
 
@@ -205,8 +224,8 @@ void train(training_in<L, Activation>& t, meshtf::text const& text, long steps) 
 template<meshtf::Layout L, class Activation>
 double bits_a_character(training_in<L, Activation>& t, meshtf::text const& text) {
   auto& m = t.ids.machine();
-  meshtf::no_gradient const guard{m};                    // nothing is put on the tape
-  meshtf::tensor<float, L, batch, length> weights{m};    // 1, and 0 for what fills up the last batch
+  meshtf::no_gradient const guard{m};                  // nothing is put on the tape
+  meshtf::tensor<float, L, batch, length> weights{m};  // 1, and 0 for what fills up the last batch
   meshtf::windows_in_order windows{text};
   double total = 0;
   while (windows.next(t.ids, t.targets, weights)) total += sum(t.losses() * weights).value();
@@ -223,12 +242,15 @@ void write_on(training<L>& t, std::vector<std::string>& lines, int bytes) {
     auto known = xt::xarray<int>::from_shape({batch::size, length::size});
     known.fill(0);
     for (std::size_t line = 0; line < lines.size(); ++line)
-      for (std::size_t k = 0; k < lines[line].size(); ++k) known(line, k) = meshtf::byte_tokenizer::id_of(lines[line][k]);
+      for (std::size_t k = 0; k < lines[line].size(); ++k)
+        known(line, k) = meshtf::byte_tokenizer::id_of(lines[line][k]);
     t.ids = meshtf::from_global<int, L, batch, length>(m, known);
 
     auto const last   = static_cast<meshtf::extent>(lines[0].size()) - 1;
     auto const scores = slice<length, one>(t.net(t.ids), last);
-    auto const next   = meshtf::sample<vocab>(scores, {.seed = 1, .stream = static_cast<std::uint64_t>(last)}, 0);  // 0: the likeliest
+    // 0: the likeliest
+    auto const next =
+        meshtf::sample<vocab>(scores, {.seed = 1, .stream = static_cast<std::uint64_t>(last)}, 0);
     auto const chosen = to_global(next);
     for (std::size_t line = 0; line < lines.size(); ++line) lines[line] += static_cast<char>(chosen(line, 0));
   }
@@ -241,7 +263,8 @@ int examine(training<L>& t) {
   for (std::size_t month = 0; month < 12; ++month) lines.push_back("\n" + line(month));
   write_on(t, lines, 3);
   int right = 0;
-  for (std::size_t month = 0; month < 12; ++month) right += int{lines[month] == "\n" + line(month) + months[(month + 1) % 12]};
+  for (std::size_t month = 0; month < 12; ++month)
+    right += int{lines[month] == "\n" + line(month) + months[(month + 1) % 12]};
   if (t.ids.machine().rank() == 0) std::printf("%s\n", lines[4].substr(1).c_str());
   return right;
 }
@@ -257,13 +280,16 @@ void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& fold
   if (m.rank() == 0) std::printf("held-out text: %.2f bits a character\n", bits);
   int const right = examine(t);
   if (m.rank() == 0) std::printf("%d of 12 lines end as they should\n", right);
-  if (right < 12 || bits > 0.5) throw meshtf::software_error("expected a model that knows the months, got another");
+  if (right < 12 || bits > 0.5)
+    throw meshtf::software_error("expected a model that knows the months, got another");
 
   training_in_bfloat16<mixed> half{m};
   train(half, text.training, 400);
   double const half_bits = bits_a_character(half, text.held_out);
-  if (m.rank() == 0) std::printf("in mixed precision: %.1f bits a character\n", half_bits);  // processors round sums of bfloat16 differently
-  if (std::abs(half_bits / bits - 1) > 0.05) throw meshtf::software_error("expected mixed precision to learn as much, got another model");
+  // processors round sums of bfloat16 differently
+  if (m.rank() == 0) std::printf("in mixed precision: %.1f bits a character\n", half_bits);
+  if (std::abs(half_bits / bits - 1) > 0.05)
+    throw meshtf::software_error("expected mixed precision to learn as much, got another model");
 
 #if MESHTF_WITH_JANSSON
   meshtf::save(parameters(t.net), t.opt, {.step = 400, .seed = 1}, folder);
@@ -271,16 +297,20 @@ void run(meshtf::process_mesh<grid>& m, [[maybe_unused]] std::string const& fold
   training<data_parallel> other{m};
   auto const position     = meshtf::load(parameters(other.net), other.opt, folder);
   double const other_bits = bits_a_character(other, text.held_out);
-  if (m.rank() == 0) std::printf("loaded under data_parallel after step %d: %.2f bits a character\n", static_cast<int>(position.step), other_bits);
-  if (std::abs(other_bits / bits - 1) > 1e-5) throw meshtf::software_error("expected the same model under another layout, got another");
+  if (m.rank() == 0)
+    std::printf("loaded under data_parallel after step %d: %.2f bits a character\n",
+                static_cast<int>(position.step), other_bits);
+  if (std::abs(other_bits / bits - 1) > 1e-5)
+    throw meshtf::software_error("expected the same model under another layout, got another");
 #endif
 }
 
 }  // namespace calendar
 
 int main(int argc, char** argv) {
-  meshtf::environment env{argc, argv};                      // MPI is up, and an error becomes one line and an exit status
-  meshtf::process_mesh<first_steps::grid> m{env.world()};   // four processes, or a sentence that says so
+  // MPI is up, and an error becomes one line and an exit status
+  meshtf::environment env{argc, argv};
+  meshtf::process_mesh<first_steps::grid> m{env.world()};  // four processes, or a sentence that says so
   std::string const folder = argc > 1 ? argv[1] : "build/tutorial";
   m.agree("the folder for checkpoints", folder);
   check_promise<first_steps::regression, first_steps::mixed>(m);

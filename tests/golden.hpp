@@ -1,6 +1,8 @@
-// Arrays that other libraries computed, as tensors of any layout, and how far results are from them. See tests/golden/README.md.
+// Arrays that other libraries computed, as tensors of any layout, and how far results are from them. See
+// tests/golden/README.md.
 //
-// A test says once which file it reads:  golden_arrays const& golden() { static golden_arrays const file{"windows"}; return file; }
+// A test says once which file it reads:  golden_arrays const& golden() { static golden_arrays const
+// file{"windows"}; return file; }
 #pragma once
 
 #include <cmath>
@@ -17,7 +19,8 @@
 /// The arrays of tests/golden/NAME.safetensors.
 class golden_arrays {
 public:
-  explicit golden_arrays(std::string const& name) : file_{MESHTF_TESTS_FOLDER "/golden/" + name + ".safetensors"} {}
+  explicit golden_arrays(std::string const& name)
+      : file_{MESHTF_TESTS_FOLDER "/golden/" + name + ".safetensors"} {}
 
   meshtf::safetensors_reader const& file() const { return file_; }
 
@@ -29,8 +32,8 @@ public:
     return meshtf::from_global<T, L, D...>(m, xt::adapt(elements, extents));
   }
 
-  /// The largest difference of an element from the array `name`; infinite if one is not a number, or there are more or fewer of them. All processes
-  /// call it.
+  /// The largest difference of an element from the array `name`; infinite if one is not a number, or there
+  /// are more or fewer of them. All processes call it.
   template<class X>
   double distance(X const& x, std::string const& name) const {
     auto const all      = to_global(x);
@@ -38,8 +41,10 @@ public:
     if (all.size() != expected.size()) return std::numeric_limits<double>::infinity();
     double most = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      double const difference = std::abs(static_cast<double>(all.data()[i]) - static_cast<double>(expected[i]));
-      if (!(difference <= most)) most = std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
+      double const difference =
+          std::abs(static_cast<double>(all.data()[i]) - static_cast<double>(expected[i]));
+      if (!(difference <= most))
+        most = std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
     }
     return most;
   }
@@ -48,10 +53,11 @@ private:
   meshtf::safetensors_reader file_;
 };
 
-/// z has the result, and the operands have the gradients, that the file has under `name`, but for `close`. An operand has its `name` there, and its
-/// parameter, `value`.
+/// z has the result, and the operands have the gradients, that the file has under `name`, but for `close`. An
+/// operand has its `name` there, and its parameter, `value`.
 template<class Z, class... X>
-void check_case(golden_arrays const& file, std::string const& name, Z const& z, double close, X&... operands) {
+void check_case(golden_arrays const& file, std::string const& name, Z const& z, double close,
+                X&... operands) {
   CAPTURE(name);
   CHECK(file.distance(z, name + ".result") <= close);
   auto const weighted = [&]<class T, class L, class... D>(meshtf::tensor<T, L, D...> const& x) {

@@ -1,7 +1,8 @@
-// The main of the run-time tests: every process of an MPI job runs the same test cases, and one that fails does not leave the others waiting.
+// The main of the run-time tests: every process of an MPI job runs the same test cases, and one that fails
+// does not leave the others waiting.
 //
-// A test case whose tags name numbers of processes ("[2][4]") runs with these numbers only; one without runs with any. The first process
-// reports; another one is heard only if something failed there.
+// A test case whose tags name numbers of processes ("[2][4]") runs with these numbers only; one without runs
+// with any. The first process reports; another one is heard only if something failed there.
 #define CATCH_CONFIG_RUNNER
 #define CATCH_CONFIG_DEFAULT_REPORTER "console"
 #include "catch.hpp"
@@ -18,7 +19,8 @@
 #include <mpi.h>
 
 #ifdef __SANITIZE_ADDRESS__
-// Open MPI unloads its plugins at the end. The leak checker can't name the module of what they leave behind then, nor suppress it.
+// Open MPI unloads its plugins at the end. The leak checker can't name the module of what they leave behind
+// then, nor suppress it.
 extern "C" int dlclose(void*) noexcept { return 0; }
 #endif
 
@@ -30,7 +32,8 @@ using listener_base = Catch::EventListenerBase;
 using listener_base = Catch::TestEventListenerBase;
 #endif
 
-/// Where the processes of this job meet between test cases: a communicator of its own, and calls that a PMPI counter does not see.
+/// Where the processes of this job meet between test cases: a communicator of its own, and calls that a PMPI
+/// counter does not see.
 MPI_Comm meeting = MPI_COMM_NULL;
 int rank         = 0;
 int processes    = 1;
@@ -40,22 +43,24 @@ std::ostringstream unheard;
 void be_heard() {
   std::istringstream lines(unheard.str());
   std::string all;
-  for (std::string line; std::getline(lines, line);) all += "[process " + std::to_string(rank) + "] " + line + "\n";
+  for (std::string line; std::getline(lines, line);)
+    all += "[process " + std::to_string(rank) + "] " + line + "\n";
   std::cerr << all << std::flush;
   unheard.str("");
 }
 
 /// Holds the processes together at the end of every run through a test case.
 ///
-/// A process that fails leaves its test case early, and the others may wait for it in a collective that it will never join. So it waits for
-/// them here for a few seconds and then ends the job. If all fail alike they meet, and the next test case runs.
+/// A process that fails leaves its test case early, and the others may wait for it in a collective that it
+/// will never join. So it waits for them here for a few seconds and then ends the job. If all fail alike they
+/// meet, and the next test case runs.
 struct together : listener_base {
   using listener_base::listener_base;
 
   void sectionStarting(Catch::SectionInfo const&) override { ++depth_; }
 
   void sectionEnded(Catch::SectionStats const& section) override {
-    if (--depth_ > 0) return;   // the outermost section is the test case itself
+    if (--depth_ > 0) return;  // the outermost section is the test case itself
     std::string const shown = std::exchange(tests::shown_if_it_fails, {});
     bool const failed       = section.assertions.failed > 0;
     int const mine          = failed ? rank : processes;
@@ -110,11 +115,12 @@ int main(int argc, char** argv) {
     if (status == 0) {
       auto& choice = session.configData();
       if (choice.testsOrTags.empty()) choice.testsOrTags.push_back(default_selection());
-      auto seed = static_cast<unsigned>(choice.rngSeed);   // the order and the random values must be the same everywhere
+      // the order and the random values must be the same everywhere
+      auto seed = static_cast<unsigned>(choice.rngSeed);
       MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, meeting);
       choice.rngSeed = seed;
 #if !__has_include(<catch2/catch_all.hpp>)
-      choice.useColour = Catch::UseColour::No;   // mpirun's pipes look like a terminal
+      choice.useColour = Catch::UseColour::No;  // mpirun's pipes look like a terminal
 #endif
       status = session.run();
     }

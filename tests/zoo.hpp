@@ -1,9 +1,13 @@
-// The zoo: twelve pairs of mesh and layout, four of them with sizes that do not divide, under each of which a program must give what it gives on one process, at the price that was promised.
+// The zoo: twelve pairs of mesh and layout, four of them with sizes that do not divide, under each of which a
+// program must give what it gives on one process, at the price that was promised.
 //
-//   check_program(f)                       f.operator()<L>(machine, see): whatever it shows with `see(x)` is compared
-//   check_operation<double, S...>(f, how)  f(x...) of tensors of the shapes S...: values, gradients and finite differences
+//   check_program(f)                       f.operator()<L>(machine, see): whatever it shows with `see(x)` is
+//                                          compared
+//   check_operation<double, S...>(f, how)  f(x...) of tensors of the shapes S...: values, gradients and
+//                                          finite differences
 //
-// Each process computes the truth itself, on a mesh of its own with one process, and compares the elements it holds.
+// Each process computes the truth itself, on a mesh of its own with one process, and compares the elements it
+// holds.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +33,8 @@ namespace zoo {
 
 using namespace meshtf;
 
-// ---- dimensions. `in` and `out` are whole everywhere; hidden = heads x key = group x member = plain_group x plain_member
+// ---- dimensions. `in` and `out` are whole everywhere; hidden = heads x key = group x member = plain_group x
+// plain_member
 
 struct batch : dim<8> {};
 struct length : dim<4> {};
@@ -65,19 +70,25 @@ struct two_cubed : mesh<planes, rows, cols> {};
 
 struct alone : layout<single> {};
 struct data : layout<pair, split<batch, line>, split<right, line>> {};
-struct model : layout<pair, split<hidden, line>, split<vocab, line>, split<heads, line>, split<member, line>, split<left, line>, split<even, line>> {
-};
-struct mixed : layout<two_by_two, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>, split<member, cols>,
-                      split<left, rows>, split<even, rows>, split<right, cols>> {};
-struct tall : layout<two_by_two, split<hidden, cols, rows>, split<vocab, cols, rows>, split<heads, cols, rows>, split<member, rows>,
-                     split<left, cols, rows>, split<even, cols, rows>, split<right, cols>> {};
-struct mixed8 : layout<two_by_four, split<batch, rows>, split<hidden, wide>, split<vocab, wide>, split<heads, wide>, split<member, wide>,
-                       split<left, wide>, split<even, wide>, split<right, rows>> {};
-struct spread : layout<two_by_four, split<batch, rows, wide>, split<left, rows, wide>, split<even, rows, wide>, split<right, rows>> {};
-struct solid : layout<two_cubed, split<batch, planes>, split<length, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>,
-                      split<member, cols>, split<left, planes>, split<even, planes>, split<right, rows, cols>> {};
+struct model : layout<pair, split<hidden, line>, split<vocab, line>, split<heads, line>, split<member, line>,
+                      split<left, line>, split<even, line>> {};
+struct mixed
+    : layout<two_by_two, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>,
+             split<member, cols>, split<left, rows>, split<even, rows>, split<right, cols>> {};
+struct tall
+    : layout<two_by_two, split<hidden, cols, rows>, split<vocab, cols, rows>, split<heads, cols, rows>,
+             split<member, rows>, split<left, cols, rows>, split<even, cols, rows>, split<right, cols>> {};
+struct mixed8
+    : layout<two_by_four, split<batch, rows>, split<hidden, wide>, split<vocab, wide>, split<heads, wide>,
+             split<member, wide>, split<left, wide>, split<even, wide>, split<right, rows>> {};
+struct spread : layout<two_by_four, split<batch, rows, wide>, split<left, rows, wide>,
+                       split<even, rows, wide>, split<right, rows>> {};
+struct solid : layout<two_cubed, split<batch, planes>, split<length, rows>, split<hidden, cols>,
+                      split<vocab, cols>, split<heads, cols>, split<member, cols>, split<left, planes>,
+                      split<even, planes>, split<right, rows, cols>> {};
 
-// Sizes that do not divide: processes hold unequally much, or nothing. On ten processes 8 elements are in parts of one, and two processes have none.
+// Sizes that do not divide: processes hold unequally much, or nothing. On ten processes 8 elements are in
+// parts of one, and two processes have none.
 struct third : axis<3> {};
 struct fifth : axis<5> {};
 struct by_three : mesh<third> {};
@@ -86,18 +97,25 @@ struct by_six : mesh<rows, third> {};
 struct by_ten : mesh<rows, fifth> {};
 
 struct thirds : layout<by_three, padded<batch, third>, padded<right, third>> {};
-struct crossed : layout<by_six, split<batch, rows>, padded<heads, third>, padded<vocab, third>, padded<left, rows, third>, padded<even, third>> {};
-struct sparse_batch : layout<by_ten, padded<batch, rows, fifth>, padded<left, fifth, rows>, padded<right, rows>> {};
-struct sparse_heads : layout<by_ten, padded<hidden, fifth, rows>, padded<vocab, fifth, rows>, padded<heads, fifth, rows>, padded<left, rows, fifth>,
-                             padded<even, rows, fifth>> {};
+struct crossed : layout<by_six, split<batch, rows>, padded<heads, third>, padded<vocab, third>,
+                        padded<left, rows, third>, padded<even, third>> {};
+struct sparse_batch
+    : layout<by_ten, padded<batch, rows, fifth>, padded<left, fifth, rows>, padded<right, rows>> {};
+struct sparse_heads
+    : layout<by_ten, padded<hidden, fifth, rows>, padded<vocab, fifth, rows>, padded<heads, fifth, rows>,
+             padded<left, rows, fifth>, padded<even, rows, fifth>> {};
 
-// With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide beside others that do; processes with none of parts of several elements.
-struct fifths : layout<by_five, padded<hidden, fifth>, padded<vocab, fifth>, padded<heads, fifth>, padded<left, fifth>, padded<even, fifth>> {};
+// With MESHTF_LONG_ZOO: axes in another order, and sizes that do not divide beside others that do; processes
+// with none of parts of several elements.
+struct fifths : layout<by_five, padded<hidden, fifth>, padded<vocab, fifth>, padded<heads, fifth>,
+                       padded<left, fifth>, padded<even, fifth>> {};
 struct sixths : layout<by_six, padded<batch, rows, third>, padded<left, third, rows>, padded<right, rows>> {};
-struct mixed_across : layout<two_by_two, split<batch, cols>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
-                             split<left, cols>, split<even, cols>, split<right, rows>> {};
-struct mixed8_across : layout<two_by_four, split<batch, wide>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>, split<member, rows>,
-                              split<left, rows>, split<even, rows>, split<right, wide>> {};
+struct mixed_across
+    : layout<two_by_two, split<batch, cols>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>,
+             split<member, rows>, split<left, cols>, split<even, cols>, split<right, rows>> {};
+struct mixed8_across
+    : layout<two_by_four, split<batch, wide>, split<hidden, rows>, split<vocab, rows>, split<heads, rows>,
+             split<member, rows>, split<left, rows>, split<even, rows>, split<right, wide>> {};
 struct batch_by_five : layout<by_five, padded<batch, fifth>, padded<right, fifth>> {};
 
 // Where values are resharded to.
@@ -123,7 +141,8 @@ struct out4_across : layout<two_by_two, split<batch, cols>, split<out, rows>> {}
 struct out8_across : layout<two_by_four, split<batch, wide>, split<out, rows>> {};
 struct turnc : layout<two_cubed, split<batch, planes, cols>, split<length, rows>> {};
 
-/// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split over axes that split hidden in L.
+/// `whole`: nothing is split. `exchanged`: batch and hidden are split otherwise. `scattered`: out is split
+/// over axes that split hidden in L.
 template<class Whole, class Exchanged, class Scattered>
 struct targets {
   using whole     = Whole;
@@ -167,16 +186,19 @@ public:
   std::vector<sight> all;
 
   template<class T>
-  void add(T const* shard, std::span<placed const> dims, std::span<extent const> coordinates, std::span<extent const> axis_sizes) {
+  void add(T const* shard, std::span<placed const> dims, std::span<extent const> coordinates,
+           std::span<extent const> axis_sizes) {
     extent size = 1;
     for (placed const& d : dims) size *= d.size;
-    sight s{std::vector<double>(static_cast<std::size_t>(size)), std::vector<char>(static_cast<std::size_t>(size))};
-    for_each_run(dims, first_indices(dims, {coordinates, axis_sizes}), [&](extent local, extent at, extent n) {
-      for (extent i = 0; i < n; ++i) {
-        s.value[static_cast<std::size_t>(at + i)] = static_cast<double>(shard[local + i]);
-        s.known[static_cast<std::size_t>(at + i)] = 1;
-      }
-    });
+    sight s{std::vector<double>(static_cast<std::size_t>(size)),
+            std::vector<char>(static_cast<std::size_t>(size))};
+    for_each_run(dims, first_indices(dims, {coordinates, axis_sizes}),
+                 [&](extent local, extent at, extent n) {
+                   for (extent i = 0; i < n; ++i) {
+                     s.value[static_cast<std::size_t>(at + i)] = static_cast<double>(shard[local + i]);
+                     s.known[static_cast<std::size_t>(at + i)] = 1;
+                   }
+                 });
     all.push_back(std::move(s));
   }
 };
@@ -188,17 +210,22 @@ struct witness {
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...> const& x) const {
     if constexpr (!is_dry<L>)
-      if (seen != nullptr) seen->add(x.data(), placed_dims<L, shape<D...>>, x.machine().coordinates(), axis_sizes<typename L::mesh_type>);
+      if (seen != nullptr)
+        seen->add(x.data(), placed_dims<L, shape<D...>>, x.machine().coordinates(),
+                  axis_sizes<typename L::mesh_type>);
   }
   template<class... X>
   constexpr void operator()(std::tuple<X...> const& x) const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { ((*this)(std::get<I>(x)), ...); }(std::index_sequence_for<X...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((*this)(std::get<I>(x)), ...);
+    }(std::index_sequence_for<X...>{});
   }
 };
 
 inline double largest(std::vector<double> const& v) {
   double most = 0;
-  for (double x : v) most = std::isfinite(x) ? std::max(most, std::abs(x)) : std::numeric_limits<double>::infinity();
+  for (double x : v)
+    most = std::isfinite(x) ? std::max(most, std::abs(x)) : std::numeric_limits<double>::infinity();
   return most;
 }
 
@@ -207,7 +234,8 @@ inline void compare(sights const& ours, sights const& truth, double tolerance, s
   INFO("under " << where);
   REQUIRE(ours.all.size() == truth.all.size());
   for (std::size_t n = 0; n < truth.all.size(); ++n) {
-    auto const &x = ours.all[n], &t = truth.all[n];
+    auto const& x = ours.all[n];
+    auto const& t = truth.all[n];
     INFO("value number " << n << " that the program shows, of " << t.value.size() << " elements");
     REQUIRE(x.value.size() == t.value.size());
     double const scale = largest(t.value);
@@ -215,7 +243,10 @@ inline void compare(sights const& ours, sights const& truth, double tolerance, s
     double worst   = 0;
     std::size_t at = 0;
     for (std::size_t i = 0; i < x.value.size(); ++i)
-      if (double const error = std::abs(x.value[i] - t.value[i]); x.known[i] != 0 && !(error <= worst)) worst = error, at = i;
+      if (double const error = std::abs(x.value[i] - t.value[i]); x.known[i] != 0 && !(error <= worst)) {
+        worst = error;
+        at    = i;
+      }
     INFO("element " << at << ": got " << x.value[at] << ", one process has " << t.value[at]);
     CHECK(worst <= tolerance * scale);
   }
@@ -223,20 +254,28 @@ inline void compare(sights const& ours, sights const& truth, double tolerance, s
 
 // ---- prices
 
-/// A cost without its room for thousands of calls: what the compiler hands to the test is written into the program.
+/// A cost without its room for thousands of calls: what the compiler hands to the test is written into the
+/// program.
 struct bill {
   static constexpr std::size_t room = 240;
   struct line_of_bill {
     collective kind{};
     reduction op{};
     element type{};
-    axis_set over = 0;
-    extent count = 0, payload = 0, sent = 0;
+    axis_set over                                                              = 0;
+    extent count                                                               = 0;
+    extent payload                                                             = 0;
+    extent sent                                                                = 0;
     friend constexpr bool operator==(line_of_bill const&, line_of_bill const&) = default;
   };
   std::array<line_of_bill, room> calls{};
-  std::size_t count = 0;
-  extent flops = 0, elementwise = 0, touched = 0, parameters = 0, peak = 0, live = 0;
+  std::size_t count  = 0;
+  extent flops       = 0;
+  extent elementwise = 0;
+  extent touched     = 0;
+  extent parameters  = 0;
+  extent peak        = 0;
+  extent live        = 0;
 
   template<class Cost>
   constexpr explicit bill(Cost const& cost)
@@ -247,7 +286,9 @@ struct bill {
         peak(cost.peak_bytes()),
         live(cost.live_bytes()) {
     // not `collectives()`: with -D_GLIBCXX_DEBUG g++ makes no span of a temporary's array
-    cost.for_each_collective([this](auto const& c, extent) { calls[count++] = {c.kind, c.op, c.type, c.over, c.count, c.payload, c.sent}; });
+    cost.for_each_collective([this](auto const& c, extent) {
+      calls[count++] = {c.kind, c.op, c.type, c.over, c.count, c.payload, c.sent};
+    });
   }
 };
 
@@ -255,8 +296,10 @@ inline void compare(bill const& promised, bill const& counted, std::string const
   INFO("the price under " << where);
   CHECK(promised.count == counted.count);
   for (std::size_t i = 0; i < std::min(promised.count, counted.count); ++i) {
-    INFO("call " << i << ": promised " << to_string(promised.calls[i].kind) << " of " << promised.calls[i].count << " over " << promised.calls[i].over
-                 << ", counted " << to_string(counted.calls[i].kind) << " of " << counted.calls[i].count << " over " << counted.calls[i].over);
+    INFO("call " << i << ": promised " << to_string(promised.calls[i].kind) << " of "
+                 << promised.calls[i].count << " over " << promised.calls[i].over << ", counted "
+                 << to_string(counted.calls[i].kind) << " of " << counted.calls[i].count << " over "
+                 << counted.calls[i].over);
     CHECK(promised.calls[i] == counted.calls[i]);
   }
   CHECK(promised.flops == counted.flops);
@@ -294,8 +337,8 @@ sights run(F const& f) {
   return seen;
 }
 
-/// What the compiler promises. It is no consteval function: clang, which sees in a template the value of a consteval function as a variable's
-/// initializer, evaluates it twice.
+/// What the compiler promises. It is no consteval function: clang, which sees in a template the value of a
+/// consteval function as a variable's initializer, evaluates it twice.
 template<Layout L, class F>
 constexpr bill promised_bill() {
   return bill{dry_run<L>(shown_to<F>{F{}})};
@@ -315,7 +358,10 @@ void under_each_layout(F const& f) {
 #ifdef MESHTF_LONG_ZOO
   switch (boost::mpi::communicator{}.size()) {
     case 4: f.template operator()<mixed_across>(); break;
-    case 5: f.template operator()<batch_by_five>(), f.template operator()<fifths>(); return;
+    case 5:
+      f.template operator()<batch_by_five>();
+      f.template operator()<fifths>();
+      return;
     case 6: f.template operator()<sixths>(); break;
     case 8: f.template operator()<mixed8_across>(); break;
     default: break;
@@ -323,12 +369,25 @@ void under_each_layout(F const& f) {
 #endif
   switch (boost::mpi::communicator{}.size()) {
     case 1: f.template operator()<alone>(); break;
-    case 2: f.template operator()<data>(), f.template operator()<model>(); break;
+    case 2:
+      f.template operator()<data>();
+      f.template operator()<model>();
+      break;
     case 3: f.template operator()<thirds>(); break;
-    case 4: f.template operator()<mixed>(), f.template operator()<tall>(); break;
+    case 4:
+      f.template operator()<mixed>();
+      f.template operator()<tall>();
+      break;
     case 6: f.template operator()<crossed>(); break;
-    case 8: f.template operator()<mixed8>(), f.template operator()<spread>(), f.template operator()<solid>(); break;
-    case 10: f.template operator()<sparse_batch>(), f.template operator()<sparse_heads>(); break;
+    case 8:
+      f.template operator()<mixed8>();
+      f.template operator()<spread>();
+      f.template operator()<solid>();
+      break;
+    case 10:
+      f.template operator()<sparse_batch>();
+      f.template operator()<sparse_heads>();
+      break;
     default: FAIL("the zoo has 1 to 4, 6, 8 and 10 processes; with MESHTF_LONG_TESTS also 5");
   }
 }
@@ -436,7 +495,8 @@ constexpr bool splits<L, tensor<T, M, D...>> = splits<L, shape<D...>>;
 template<Layout L, class... X>
 constexpr bool splits<L, std::tuple<X...>> = (splits<L, X> || ...);
 
-/// f(x...) and its gradients, first of parameters, then of intermediate values in a second micro-batch; then with each operand in turn as data.
+/// f(x...) and its gradients, first of parameters, then of intermediate values in a second micro-batch; then
+/// with each operand in turn as data.
 template<class T, class F, drawn How, class... S>
 struct operation {
   template<Layout L>
@@ -449,7 +509,8 @@ struct operation {
   }
 
   template<class Inputs, std::size_t... I>
-  static constexpr auto loss_of(Inputs const& w, std::array<operand, sizeof...(S)> const& kinds, witness const& see, std::index_sequence<I...>) {
+  static constexpr auto loss_of(Inputs const& w, std::array<operand, sizeof...(S)> const& kinds,
+                                witness const& see, std::index_sequence<I...>) {
     return w.with([&]<class... P>(P const&... p) {
       bunch<decltype(given_as({}, p))...> const x{{given_as(kinds[I], p)}...};
       auto const z = x.with(F{});
@@ -495,16 +556,16 @@ struct operation {
   template<Layout L>
   using result = std::invoke_result_t<F, tensor_of_shape<T, L, S> const&...>;
 
-  /// Whether the operation is to be tried under `L`. Where nothing of the operands and of the result is split, processes do what one alone does: `model`
-  /// is enough for that.
+  /// Whether the operation is to be tried under `L`. Where nothing of the operands and of the result is
+  /// split, processes do what one alone does: `model` is enough for that.
   template<Layout L>
   static constexpr bool tried() {
     if constexpr (std::is_same_v<L, alone> || std::is_same_v<L, model> || (splits<L, S> || ...)) return true;
     else return splits<L, result<L>>;
   }
 
-  /// The gradients of the first two turns against central differences: of some elements of each operand one by one, and of all of them at once in
-  /// some directions, where each element moves up or down.
+  /// The gradients of the first two turns against central differences: of some elements of each operand one
+  /// by one, and of all of them at once in some directions, where each element moves up or down.
   static void check_differences() {
     constexpr extent one_by_one = 32;
     constexpr int directions    = 4;
@@ -521,7 +582,8 @@ struct operation {
     std::mt19937 draws{1};
     w.with([&](auto&... p) {
       auto const one = [&](auto& x) {
-        std::vector<double> found, expected;
+        std::vector<double> found;
+        std::vector<double> expected;
         auto const n    = static_cast<std::size_t>(x.size);
         auto const g    = finish(gradient(x));
         auto const here = std::vector<double>(x.data(), x.data() + n);
@@ -559,13 +621,17 @@ private:
     double worst   = 0;
     std::size_t at = 0;
     for (std::size_t i = 0; i < found.size(); ++i)
-      if (double const error = std::abs(found[i] - expected[i]); !(error <= worst)) worst = error, at = i;
+      if (double const error = std::abs(found[i] - expected[i]); !(error <= worst)) {
+        worst = error;
+        at    = i;
+      }
     INFO("derivative " << at << ": got " << found[at] << ", differences say " << expected[at]);
     CHECK(worst <= 1e-6 * std::max(largest(expected), 1.0));
   }
 };
 
-/// f(x...) of normal tensors of the shapes `S...` under every layout. F is a lambda without captures: the compiler runs it too.
+/// f(x...) of normal tensors of the shapes `S...` under every layout. F is a lambda without captures: the
+/// compiler runs it too.
 template<drawn How, class... S, class F>
 void check_operation(F const&) {
   using program = operation<double, F, How, S...>;

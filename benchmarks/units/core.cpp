@@ -1,4 +1,5 @@
-// A translation unit whose compilation is timed: one question about a layout, with what the compiler alone needs.
+// A translation unit whose compilation is timed: one question about a layout, with what the compiler alone
+// needs.
 #include <meshtf/core.hpp>
 
 struct batch : meshtf::dim<512> {};

@@ -1,4 +1,5 @@
-// A translation unit whose compilation is timed: the price of one product under one layout, with the header of that operation alone.
+// A translation unit whose compilation is timed: the price of one product under one layout, with the header
+// of that operation alone.
 #include <meshtf/ops/product/einsum.hpp>
 #include <meshtf/price/dry_run.hpp>
 

@@ -1,4 +1,5 @@
-// A translation unit whose compilation is timed: a Transformer's training step that runs, under one layout, with its price.
+// A translation unit whose compilation is timed: a Transformer's training step that runs, under one layout,
+// with its price.
 #include "language_model.hpp"
 
 #include <meshtf/training.hpp>

@@ -1,5 +1,5 @@
-// The training step of a Transformer language model. ROWS, COLS and LAYERS say on how large a mesh, and how deep: the curves vary them. With BATCH
-// and WIDTH it is small enough to run.
+// The training step of a Transformer language model. ROWS, COLS and LAYERS say on how large a mesh, and how
+// deep: the curves vary them. With BATCH and WIDTH it is small enough to run.
 #pragma once
 
 #include <meshtf/planning.hpp>
@@ -39,8 +39,8 @@ struct hidden : meshtf::dim<4096> {};
 struct rows : meshtf::axis<ROWS> {};
 struct cols : meshtf::axis<COLS> {};
 struct grid : meshtf::mesh<rows, cols> {};
-struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<heads, cols>, meshtf::split<hidden, cols>, meshtf::split<vocab, cols>> {
-};
+struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<heads, cols>,
+                              meshtf::split<hidden, cols>, meshtf::split<vocab, cols>> {};
 
 struct dims : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = LAYERS;
@@ -50,7 +50,8 @@ template<meshtf::Layout L>
 struct training {
   meshtf::nn::transformer<float, L, dims> net;
   meshtf::adamw opt{1e-3};
-  meshtf::tensor<int, L, batch, length> ids, targets;
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
 
   constexpr explicit training(meshtf::machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
     opt.shard_state = true;

@@ -1,4 +1,5 @@
-// A translation unit whose compilation is timed: a perceptron's training step that runs, under three layouts, each with its price.
+// A translation unit whose compilation is timed: a perceptron's training step that runs, under three layouts,
+// each with its price.
 #include "mlp.hpp"
 
 #include <meshtf/training.hpp>

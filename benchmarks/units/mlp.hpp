@@ -26,7 +26,8 @@ struct training {
   meshtf::tensor<float, L, batch, in> x;
   meshtf::tensor<int, L, batch> labels;
 
-  constexpr explicit training(meshtf::machine<L>& m) : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr explicit training(meshtf::machine<L>& m)
+      : w1{m, meshtf::he_normal{1}}, w2{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
 
   constexpr auto step() {
     auto h    = relu(einsum<batch, hidden>(x, w1));

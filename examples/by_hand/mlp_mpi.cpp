@@ -1,4 +1,5 @@
-// Trains the two-layer perceptron by hand, split by batch and then by hidden units: losses and seconds a step.
+// Trains the two-layer perceptron by hand, split by batch and then by hidden units: losses and seconds a
+// step.
 // Run:    examples/processes 2 build/release/examples/mlp_mpi
 // Prints: the losses of each step under both splits, which agree, and their seconds a step.
 #include "mlp_mpi.hpp"
@@ -41,50 +42,61 @@ course train(by_hand::split by, int steps) {
 int steps_asked_for(int argc, char** argv) {
   int steps = 20;
   if (argc == 1) return steps;
-  std::string const name = argv[1], value = argc > 2 ? argv[2] : "";
-  auto const end = value.data() + value.size();
-  if (argc != 3 || name != "--steps" || std::from_chars(value.data(), end, steps).ptr != end || value.empty() || steps < 1)
+  std::string const name  = argv[1];
+  std::string const value = argc > 2 ? argv[2] : "";
+  auto const end          = value.data() + value.size();
+  if (argc != 3 || name != "--steps" || std::from_chars(value.data(), end, steps).ptr != end ||
+      value.empty() || steps < 1)
     throw std::invalid_argument{"expected [--steps N], got '" + name + " " + value + "'"};
   return steps;
 }
 
-/// Errors: `std::invalid_argument` on all processes if one was asked for other steps: it would leave the others waiting.
+/// Errors: `std::invalid_argument` on all processes if one was asked for other steps: it would leave the
+/// others waiting.
 void agree_on(int steps) {
   int most_and_least[]{steps, -steps};
   MPI_Allreduce(MPI_IN_PLACE, most_and_least, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (most_and_least[0] != -most_and_least[1])
-    throw std::invalid_argument{"expected the same --steps on all processes, got " + std::to_string(-most_and_least[1]) + " to " +
+    throw std::invalid_argument{"expected the same --steps on all processes, got " +
+                                std::to_string(-most_and_least[1]) + " to " +
                                 std::to_string(most_and_least[0])};
 }
 
 void run(int steps) {
 #ifdef __GLIBC__
-  // The GEMM library's packing buffers stay with the process: given back, they come again as 4 KiB page faults at every call.
+  // The GEMM library's packing buffers stay with the process: given back, they come again as 4 KiB page
+  // faults at every call.
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
 #endif
-  int rank = 0, size = 1;
+  int rank = 0;
+  int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  course const by_batch = train(by_hand::split::batch, steps), by_hidden = train(by_hand::split::hidden, steps);
+  course const by_batch  = train(by_hand::split::batch, steps);
+  course const by_hidden = train(by_hand::split::hidden, steps);
 
   double apart = 0;
   for (std::size_t i = 0; i < by_batch.losses.size(); ++i)
-    apart = std::max(apart, std::abs(by_batch.losses[i] - by_hidden.losses[i]) / std::abs(by_batch.losses[i]));
+    apart =
+        std::max(apart, std::abs(by_batch.losses[i] - by_hidden.losses[i]) / std::abs(by_batch.losses[i]));
   if (rank == 0) {
     std::printf("%d processes\n%4s  %-14s  %-14s\n", size, "step", "split batch", "split hidden");
-    for (std::size_t i = 0; i < by_batch.losses.size(); ++i) std::printf("%4zu  %-14.7f  %-14.7f\n", i, by_batch.losses[i], by_hidden.losses[i]);
-    std::printf("      %8.3f ms     %8.3f ms  (median of a step)\nlosses differ by %.1e at most, relative\n", 1e3 * by_batch.seconds,
-                1e3 * by_hidden.seconds, apart);
+    for (std::size_t i = 0; i < by_batch.losses.size(); ++i)
+      std::printf("%4zu  %-14.7f  %-14.7f\n", i, by_batch.losses[i], by_hidden.losses[i]);
+    std::printf("      %8.3f ms     %8.3f ms  (median of a step)\nlosses differ by %.1e at most, relative\n",
+                1e3 * by_batch.seconds, 1e3 * by_hidden.seconds, apart);
   }
-  if (!(apart < 1e-5)) throw std::runtime_error{"expected losses equal to 1e-5, they differ by " + std::to_string(apart)};
+  if (!(apart < 1e-5))
+    throw std::runtime_error{"expected losses equal to 1e-5, they differ by " + std::to_string(apart)};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int status = 0, rank = 0;
+  int status = 0;
+  int rank   = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
     int const steps = steps_asked_for(argc, argv);

@@ -1,4 +1,5 @@
-// Layout checks: all that the compiler knows about dimensions, meshes and layouts. Needs the standard library and Boost.Hana.
+// Layout checks: all that the compiler knows about dimensions, meshes and layouts. Needs the standard library
+// and Boost.Hana.
 #pragma once
 
 #include <meshtf/detail/compiler.hpp>

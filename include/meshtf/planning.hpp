@@ -1,10 +1,11 @@
-// Every operation, layer and optimizer on the compiler's machine: checks and prices programs where MPI, BLAS and xtensor are not
-// installed. Needs the standard library and Boost.Hana.
+// Every operation, layer and optimizer on the compiler's machine: checks and prices programs where MPI, BLAS
+// and xtensor are not installed. Needs the standard library and Boost.Hana.
 #pragma once
 
 #include <meshtf/detail/compiler.hpp>
 
-// Headers that the others include come first, and operations that can be refused before those of their rooms: error messages then name fewer files.
+// Headers that the others include come first, and operations that can be refused before those of their rooms:
+// error messages then name fewer files.
 #include <meshtf/core.hpp>
 
 #include <meshtf/tensor/tensor.hpp>

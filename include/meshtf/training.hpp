@@ -1,5 +1,6 @@
-// What a program needs that trains on processes: every operation, layer and optimizer, and the mesh. <meshtf/meshtf.hpp> adds data sets, files, and
-// xtensor's views of elements (`x.local()`), which take the compiler three seconds.
+// What a program needs that trains on processes: every operation, layer and optimizer, and the mesh.
+// <meshtf/meshtf.hpp> adds data sets, files, and xtensor's views of elements (`x.local()`), which take the
+// compiler three seconds.
 #pragma once
 
 #include <meshtf/detail/compiler.hpp>

@@ -1,4 +1,5 @@
-// What bfloat16 sends, as the compiler promises it and as MPI sees it: short sums as float, long ones pairwise in two bytes an element, all else as it is.
+// What bfloat16 sends, as the compiler promises it and as MPI sees it: short sums as float, long ones
+// pairwise in two bytes an element, all else as it is.
 #include "compare.hpp"
 
 #include "../catch.hpp"
@@ -47,7 +48,8 @@ TEST_CASE("bfloat16 is sent as promised", "[4]") {
   auto const made    = pmpi::stop();
   CHECK(difference(promised, made) == "");
   CHECK(difference(promised, counted) == "");
-  bool float_sum = false, pairwise = false;
+  bool float_sum = false;
+  bool pairwise  = false;
   for (auto const& c : promised.collectives()) {
     float_sum = float_sum || (c.kind == collective::all_reduce && c.type == element::float32);
     pairwise  = pairwise || (c.kind == collective::reduce_scatter && c.type == element::bfloat16);

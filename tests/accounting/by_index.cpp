@@ -1,4 +1,5 @@
-// What operations by index, and numbers by which all processes decide, send: as the compiler promises it and as MPI sees it.
+// What operations by index, and numbers by which all processes decide, send: as the compiler promises it and
+// as MPI sees it.
 #include "compare.hpp"
 
 #include "../catch.hpp"
@@ -28,7 +29,7 @@ struct sends {
     parameter<float, L, slot, width> table{m};
     parameter<float, L, batch, step, width> part{m};
     tensor<int, L, batch, length> const places{m};
-    auto const read  = gather<slot>(memory, places);           // over cols
+    auto const read  = gather<slot>(memory, places);             // over cols
     auto const kept  = scatter<slot>(memory * 1, places, read);  // nothing, and its gradient over cols
     auto const added = scatter_add<slot>(table, places, read);   // over rows
     auto const grown = write<slot>(kept, part, 3);               // nothing, and its gradient over cols
@@ -51,7 +52,8 @@ TEST_CASE("operations by index send what is promised", "[4]") {
   CHECK(difference(promised, counted) == "");
   bool one_for_all = false;
   for (auto const& c : promised.collectives())
-    one_for_all = one_for_all || (c.kind == collective::broadcast && c.payload == 4 && c.over == axis_set_of<grid, axes<rows, cols>>);
+    one_for_all = one_for_all || (c.kind == collective::broadcast && c.payload == 4 &&
+                                  c.over == axis_set_of<grid, axes<rows, cols>>);
   CHECK(one_for_all);
 }
 

@@ -1,4 +1,5 @@
-// The step of examples/mlp.cpp, in every layout of the zoo. The steps of the other examples are those of tests/nn, in sizes of their own.
+// The step of examples/mlp.cpp, in every layout of the zoo. The steps of the other examples are those of
+// tests/nn, in sizes of their own.
 #include "../../examples/mlp_model.hpp"
 #include "program.hpp"
 
@@ -22,7 +23,8 @@ struct mixed : meshtf::layout<square_grid, split<batch, rows>, split<hidden, col
 struct two_axes : meshtf::layout<square_grid, split<hidden, rows, cols>, split<classes, cols>> {};
 struct wide_mixed : meshtf::layout<grid, split<batch, few>, split<hidden, many>> {};
 struct wide_two_axes : meshtf::layout<grid, split<batch, many, few>> {};
-struct cubic : meshtf::layout<cube, split<batch, planes>, split<pixels, cols>, split<hidden, rows>, split<features, cols>, split<classes, rows>> {};
+struct cubic : meshtf::layout<cube, split<batch, planes>, split<pixels, cols>, split<hidden, rows>,
+                              split<features, cols>, split<classes, rows>> {};
 }  // namespace under
 
 }  // namespace

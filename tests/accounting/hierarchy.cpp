@@ -27,7 +27,8 @@ struct summed {
   constexpr auto operator()(Machine& m) const {
     meshtf::tensor<double, L, D> x{m};
     if constexpr (!meshtf::is_dry<L>)
-      for (meshtf::extent i = 0; i < x.size; ++i) x.data()[i] = static_cast<double>((i % 1000 + 1) * (m.rank() + 1));
+      for (meshtf::extent i = 0; i < x.size; ++i)
+        x.data()[i] = static_cast<double>((i % 1000 + 1) * (m.rank() + 1));
     auto const open = meshtf::partial<meshtf::tensor<double, L, D>, meshtf::axes<Pods, cores>>{x, 3};
     return finish(open);
   }
@@ -41,15 +42,17 @@ using meshtf::collective;
 // three calls, each over its own axes: the slow link carries a part
 constexpr meshtf::extent bytes = 8 * longer::size;
 constexpr auto by_nodes        = promised<nodes_first, pods, longer>;
-static_assert(by_nodes.calls() == 3 && by_nodes.calls<collective::reduce_scatter>() == 1 && by_nodes.calls<collective::all_reduce>() == 1 &&
-              by_nodes.calls<collective::all_gather>() == 1);
-static_assert(by_nodes.collectives()[0].over == 2 && by_nodes.collectives()[1].over == 1 && by_nodes.collectives()[2].over == 2);
+static_assert(by_nodes.calls() == 3 && by_nodes.calls<collective::reduce_scatter>() == 1 &&
+              by_nodes.calls<collective::all_reduce>() == 1 && by_nodes.calls<collective::all_gather>() == 1);
+static_assert(by_nodes.collectives()[0].over == 2 && by_nodes.collectives()[1].over == 1 &&
+              by_nodes.collectives()[2].over == 2);
 static_assert(by_nodes.bytes_sent<pods>() == bytes / 2 && by_nodes.bytes_sent<cores>() == bytes);
 
 // in one call all of it goes over both, as where no link is slow
 constexpr auto flatly = promised<flat, flat_pods, longer>;
 static_assert(flatly.calls() == 1 && flatly.bytes_sent<flat_pods>() == 2 * bytes * 3 / 4);
-static_assert(promised<nodes_first, pods, shorter>.calls() == 1 && promised<nodes_first, pods, uneven>.calls() == 1);
+static_assert(promised<nodes_first, pods, shorter>.calls() == 1 &&
+              promised<nodes_first, pods, uneven>.calls() == 1);
 
 template<meshtf::Mesh M, meshtf::MeshAxis Pods, meshtf::Dimension D>
 void check() {

@@ -31,7 +31,8 @@ struct training {
     if constexpr (!meshtf::is_dry<L>) {
       constexpr auto dims = meshtf::placed_dims<L, meshtf::shape<batch>>;
       auto const first    = meshtf::first_indices(dims, m.place())[0];
-      for (meshtf::extent i = 0; i < labels.size; ++i) labels.data()[i] = static_cast<int>((first + i) * 5 % classes::size);
+      for (meshtf::extent i = 0; i < labels.size; ++i)
+        labels.data()[i] = static_cast<int>((first + i) * 5 % classes::size);
     }
   }
 

@@ -1,6 +1,7 @@
-// What operations that move elements along split dimensions send: as the compiler promises it and as MPI sees it, of each call the busiest process
-// exactly so much, and no other more. Of all calls together the busiest process sends that too if the row has a part with neighbours on both sides:
-// of two parts, each hands over in one of a halo's two calls.
+// What operations that move elements along split dimensions send: as the compiler promises it and as MPI sees
+// it, of each call the busiest process exactly so much, and no other more. Of all calls together the busiest
+// process sends that too if the row has a part with neighbours on both sides: of two parts, each hands over
+// in one of a halo's two calls.
 #include "compare.hpp"
 
 #include "../catch.hpp"
@@ -27,7 +28,8 @@ struct taps : dim<3> {};
 struct channels : dim<2> {};
 
 /// A row of two parts, one of four, and names that change places along one axis.
-struct mixed : layout<grid, split<batch, rows>, split<length, cols>, padded<shorter, cols>, split<groups, rows>, split<experts, rows>> {};
+struct mixed : layout<grid, split<batch, rows>, split<length, cols>, padded<shorter, cols>,
+                      split<groups, rows>, split<experts, rows>> {};
 struct in_a_row : layout<grid, split<length, cols, rows>, padded<shorter, cols, rows>> {};
 
 struct sends {
@@ -121,19 +123,22 @@ TEST_CASE("a halo sends an edge to each side, and so does a convolution, which s
   extent halos                = 0;
   for (auto const& c : of_two_parts.collectives())
     if (c.kind == collective::neighbours) halos += c.payload;
-  CHECK(check<mixed>(sends_halos{}) == of_two_parts.payload() - halos / 2);  // one of two calls on the way there, the other on the way back
+  // one of two calls on the way there, the other on the way back
+  CHECK(check<mixed>(sends_halos{}) == of_two_parts.payload() - halos / 2);
 }
 
 TEST_CASE("flip, slice, pad and a far shift send what is promised", "[4]") {
   static constexpr auto promised = dry_run<in_a_row>(exchanges_parts{});
-  static_assert(promised.calls<collective::permute>() == 2 && promised.calls<collective::neighbours>() == 4 + 4);
+  static_assert(promised.calls<collective::permute>() == 2 &&
+                promised.calls<collective::neighbours>() == 4 + 4);
   check<mixed>(exchanges_parts{});
   check<in_a_row>(exchanges_parts{});
 }
 
 TEST_CASE("names that change places along one axis are one all-to-all", "[4]") {
   constexpr auto promised = dry_run<mixed>(exchanges_names{});
-  static_assert(promised.calls<collective::all_to_all>() == 2 && promised.calls<collective::all_gather>() == 0);
+  static_assert(promised.calls<collective::all_to_all>() == 2 &&
+                promised.calls<collective::all_gather>() == 0);
   check<mixed>(exchanges_names{});
 }
 

@@ -1,5 +1,5 @@
-// What running sums and the first elements in order send along a split dimension: as the compiler promises it and as MPI sees it, of each call the
-// busiest process exactly so much, and no other more.
+// What running sums and the first elements in order send along a split dimension: as the compiler promises it
+// and as MPI sees it, of each call the busiest process exactly so much, and no other more.
 #include "compare.hpp"
 
 #include "../catch.hpp"

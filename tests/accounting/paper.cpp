@@ -1,6 +1,8 @@
-// The two fully connected layers of the Mesh-TensorFlow paper, in its seven layouts: the elements that travel, in the compiler and on 8 processes.
+// The two fully connected layers of the Mesh-TensorFlow paper, in its seven layouts: the elements that
+// travel, in the compiler and on 8 processes.
 //
-// Source: Shazeer et al., Mesh-TensorFlow (2018), section 4 and its table; the figures are what Mesh TensorFlow counts, over all processes.
+// Source: Shazeer et al., Mesh-TensorFlow (2018), section 4 and its table; the figures are what Mesh
+// TensorFlow counts, over all processes.
 #include <cmath>
 
 #include "../catch.hpp"
@@ -20,7 +22,8 @@ struct two_layers {
   meshtf::parameter<float, L, io, hidden> w;
   meshtf::parameter<float, L, hidden, io> v;
 
-  constexpr explicit two_layers(meshtf::machine<L>& m) : x{m, meshtf::normal{1}}, w{m, meshtf::he_normal{2}}, v{m, meshtf::he_normal{3}} {}
+  constexpr explicit two_layers(meshtf::machine<L>& m)
+      : x{m, meshtf::normal{1}}, w{m, meshtf::he_normal{2}}, v{m, meshtf::he_normal{3}} {}
 
   constexpr auto step() {
     auto const h    = relu(meshtf::einsum<batch, hidden>(x, w));
@@ -125,7 +128,8 @@ struct depth : meshtf::axis<2> {};
 struct height : meshtf::axis<2> {};
 struct width : meshtf::axis<2> {};
 struct cube : meshtf::mesh<depth, height, width> {};
-struct three_ways : meshtf::layout<cube, meshtf::split<batch, depth>, meshtf::split<io, height>, meshtf::split<hidden, width>> {};
+struct three_ways : meshtf::layout<cube, meshtf::split<batch, depth>, meshtf::split<io, height>,
+                                   meshtf::split<hidden, width>> {};
 constexpr auto three_ways_cost = meshtf::dry_run<two_layers, three_ways>();
 static_assert(elements<height>(three_ways_cost) == 2048);
 static_assert(elements<height>(three_ways_cost, direction::forward) == 1024);
@@ -153,7 +157,8 @@ double run(meshtf::cost<typename L::mesh_type> const& promised) {
 
 }  // namespace
 
-TEST_CASE("the paper's layouts on 8 processes send what the compiler promises, and agree in the loss", "[8]") {
+TEST_CASE("the paper's layouts on 8 processes send what the compiler promises, and agree in the loss",
+          "[8]") {
   double const loss    = run<mixed>(mixed_cost);
   double const rounded = loss * 1e-5;
   CHECK(loss > 1);

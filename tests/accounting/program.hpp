@@ -32,13 +32,17 @@ template<class T, class L, class... D>
 double distance(meshtf::tensor<T, L, D...> const& x, std::vector<double> const& whole) {
   std::span<meshtf::placed const> const dims{meshtf::placed_dims<L, meshtf::shape<D...>>};
   double most = 0;
-  meshtf::for_each_run(dims, meshtf::first_indices(dims, x.machine().place()), [&](meshtf::extent local, meshtf::extent at, meshtf::extent n) {
-    for (meshtf::extent i = 0; i < n; ++i) most = std::max(most, std::abs(double{x.data()[local + i]} - whole[static_cast<std::size_t>(at + i)]));
-  });
+  meshtf::for_each_run(dims, meshtf::first_indices(dims, x.machine().place()),
+                       [&](meshtf::extent local, meshtf::extent at, meshtf::extent n) {
+                         for (meshtf::extent i = 0; i < n; ++i)
+                           most = std::max(most, std::abs(double{x.data()[local + i]} -
+                                                          whole[static_cast<std::size_t>(at + i)]));
+                       });
   return most;
 }
 
-// The layout is a parameter since clang 16 crashes where it looks up a concept for `Program<replicated>` in a template.
+// The layout is a parameter since clang 16 crashes where it looks up a concept for `Program<replicated>` in a
+// template.
 template<template<meshtf::Layout> class Program, meshtf::Layout L = replicated>
 answer const& on_one_process() {
   static answer const known = [] {
@@ -57,8 +61,10 @@ answer const& on_one_process() {
   return known;
 }
 
-/// Loss and gradients of the first step, relative to the largest entry of all gradients, are those of `Truth` on one process.
-template<template<meshtf::Layout> class Program, meshtf::Layout L, template<meshtf::Layout> class Truth = Program>
+/// Loss and gradients of the first step, relative to the largest entry of all gradients, are those of `Truth`
+/// on one process.
+template<template<meshtf::Layout> class Program, meshtf::Layout L,
+         template<meshtf::Layout> class Truth = Program>
 void has_the_answer_of_one_process(double tolerance) {
   auto const& expected = on_one_process<Truth>();
   meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
@@ -77,7 +83,8 @@ void has_the_answer_of_one_process(double tolerance) {
   CHECK(worst <= tolerance);
 }
 
-/// Promised by the compiler = counted by the ledger of a run = seen by MPI, in three steps; after these a step allocates nothing.
+/// Promised by the compiler = counted by the ledger of a run = seen by MPI, in three steps; after these a
+/// step allocates nothing.
 template<template<meshtf::Layout> class Program, meshtf::Layout L>
 void costs_what_was_promised() {
   static constexpr auto promised = meshtf::dry_run<Program, L>();
@@ -94,7 +101,8 @@ void costs_what_was_promised() {
     });
     auto const made     = pmpi::stop();
     CHECK(difference(promised, made) == "");
-    if (step == 1 || Program<L>::prepared) {   // an optimizer makes its state in the first, if it was not asked to before
+    // an optimizer makes its state in the first, if it was not asked to before
+    if (step == 1 || Program<L>::prepared) {
       CHECK(difference(promised, counted) == "");
       CHECK(promised == counted);
       CHECK(peak == promised.peak_bytes());

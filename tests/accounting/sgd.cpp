@@ -23,11 +23,17 @@ TEST_CASE("SGD on 2 processes costs what was promised and gives one process's gr
   check<model>();
 }
 
-TEST_CASE("SGD on 3 processes, which do not divide the batch, costs what was promised and gives one process's gradients", "[3]") {
+TEST_CASE(
+    "SGD on 3 processes, which do not divide the batch, costs what was promised and gives one process's "
+    "gradients",
+    "[3]") {
   check<uneven_data>();
 }
 
-TEST_CASE("SGD on 5 processes, which do not divide the layers, costs what was promised and gives one process's gradients", "[5]") {
+TEST_CASE(
+    "SGD on 5 processes, which do not divide the layers, costs what was promised and gives one process's "
+    "gradients",
+    "[5]") {
   check<uneven_model>();
 }
 

@@ -13,7 +13,8 @@ namespace accounting {
 
 namespace {
 
-/// A step with one call of each kind that the library makes: all-reduce, all-gather, all-to-all, permute, reduce-scatter.
+/// A step with one call of each kind that the library makes: all-reduce, all-gather, all-to-all, permute,
+/// reduce-scatter.
 struct by_column : meshtf::layout<square_grid, meshtf::split<hidden, rows, cols>> {};
 struct by_row : meshtf::layout<square_grid, meshtf::split<batch, rows, cols>> {};
 struct turned : meshtf::layout<square_grid, meshtf::split<hidden, cols, rows>> {};
@@ -25,23 +26,25 @@ struct every_kind {
     using by_column_too = meshtf::layout_beside<L, by_column>;
     meshtf::tensor<double, by_column_too, batch, hidden> const x{m};
     meshtf::tensor<double, by_column_too, hidden, inner> const y{m};
-    auto const total = sum<hidden>(x);                             // all-reduce
-    auto const all   = meshtf::reshard<whole>(x);              // all-gather
-    auto const other = meshtf::reshard<by_row>(x);             // all-to-all
-    auto const again = meshtf::reshard<turned>(x);             // permute
+    auto const total = sum<hidden>(x);              // all-reduce
+    auto const all   = meshtf::reshard<whole>(x);   // all-gather
+    auto const other = meshtf::reshard<by_row>(x);  // all-to-all
+    auto const again = meshtf::reshard<turned>(x);  // permute
     auto const open  = meshtf::partial_einsum<batch, inner>(x, y);
-    auto const part  = meshtf::reshard<by_row>(open);          // reduce-scatter
+    auto const part  = meshtf::reshard<by_row>(open);  // reduce-scatter
   }
 };
 
-/// Hands 3 elements to the process with the next part, and adds up 5 over the parts before, in an order of parts that is not that of ranks.
+/// Hands 3 elements to the process with the next part, and adds up 5 over the parts before, in an order of
+/// parts that is not that of ranks.
 struct along_a_row {
   template<meshtf::Layout L, class Machine>
   constexpr void operator()(Machine& m) const {
     meshtf::axis_list over;
     over.push_back(1);
     over.push_back(0);
-    meshtf::tensor<double, L, inner> const x{m}, z{m};
+    meshtf::tensor<double, L, inner> const x{m};
+    meshtf::tensor<double, L, inner> const z{m};
     meshtf::tensor<double, L, inner> sums{m};
     m.enter("along_a_row");
     m.exchange_with_neighbours(x.data(), sums.data(), 3, over, 1, false);
@@ -51,7 +54,7 @@ struct along_a_row {
 };
 
 struct tall : meshtf::dim<512> {};
-struct broad : meshtf::dim<1040> {};   // a part is no multiple of a message
+struct broad : meshtf::dim<1040> {};  // a part is no multiple of a message
 
 /// Adds up an array of more than 4 MiB over all processes.
 struct long_sum {
@@ -140,13 +143,18 @@ TEST_CASE("a call too few and one too many are found", "[4]") {
 
 TEST_CASE("a message that the ledger does not have is found, whoever sends it", "[4]") {
   boost::mpi::communicator const world;
-  int one = 1, other = 0;
-  int const next = (world.rank() + 1) % world.size(), last = (world.rank() + 3) % world.size();
-  CHECK(differs(promised, [] { MPI_Barrier(MPI_COMM_WORLD); }) == "the ledger has no such call: Barrier of 0 bytes over \"MPI_COMM_WORLD\"");
+  int one        = 1;
+  int other      = 0;
+  int const next = (world.rank() + 1) % world.size();
+  int const last = (world.rank() + 3) % world.size();
+  CHECK(differs(promised, [] { MPI_Barrier(MPI_COMM_WORLD); }) ==
+        "the ledger has no such call: Barrier of 0 bytes over \"MPI_COMM_WORLD\"");
   CHECK(differs(
             promised, [] { MPI_Barrier(MPI_COMM_WORLD); }, [] {}) ==
-        "call 0, for sum: expected Allreduce of 128 bytes over \"rows cols\", MPI saw Barrier of 0 bytes over \"MPI_COMM_WORLD\"");
-  CHECK(differs(promised, [&] { world.barrier(); }).starts_with("the ledger has no such call: Barrier"));   // called in Boost.MPI's library
+        "call 0, for sum: expected Allreduce of 128 bytes over \"rows cols\", MPI saw Barrier of 0 bytes "
+        "over \"MPI_COMM_WORLD\"");
+  // called in Boost.MPI's library
+  CHECK(differs(promised, [&] { world.barrier(); }).starts_with("the ledger has no such call: Barrier"));
   CHECK(differs(promised, [&] { world.split(0); }).starts_with("the ledger has no such call: Comm_split"));
   CHECK(differs(promised, [&] {
           MPI_Request both[2];
@@ -178,7 +186,8 @@ TEST_CASE("a long all-reduce is a reduce-scatter in pieces and an all-gather in 
 
 TEST_CASE("what crosses to the next part is promised as the busiest process sends it", "[4]") {
   static constexpr auto cost = meshtf::dry_run<whole>(along_a_row{});
-  static_assert(cost.calls<meshtf::collective::neighbours>() == 2 && cost.calls<meshtf::collective::scan>() == 1);
+  static_assert(cost.calls<meshtf::collective::neighbours>() == 2 &&
+                cost.calls<meshtf::collective::scan>() == 1);
   static_assert(cost.bytes_sent() == (3 + 3 + 5) * 8 && cost.bytes_sent() == cost.payload());
   meshtf::process_mesh<square_grid> m{MPI_COMM_WORLD};
   pmpi::start();
@@ -186,11 +195,13 @@ TEST_CASE("what crosses to the next part is promised as the busiest process send
   auto const made    = pmpi::stop();
   CHECK(cost == counted);
   CHECK(difference(cost, made) == "");
-  std::int64_t bytes = 0, most = 0;
+  std::int64_t bytes = 0;
+  std::int64_t most  = 0;
   for (auto const& c : made) bytes += c.bytes;
   MPI_Allreduce(&bytes, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
   CHECK(most == cost.payload());
-  CHECK(bytes == (m.rank() == 3 ? 3 * 8 : most));  // the last part has nobody to hand to, unless the row is closed to a ring
+  // the last part has nobody to hand to, unless the row is closed to a ring
+  CHECK(bytes == (m.rank() == 3 ? 3 * 8 : most));
 }
 
 TEST_CASE("parts follow each other in the order of a dimension's axes", "[4]") {
@@ -198,8 +209,11 @@ TEST_CASE("parts follow each other in the order of a dimension's axes", "[4]") {
   meshtf::axis_list over;
   over.push_back(1);
   over.push_back(0);
-  auto const part = static_cast<double>(m.place().part_of(over));
-  double x = part, from_before = -1, from_after = -1, sum = part;
+  auto const part    = static_cast<double>(m.place().part_of(over));
+  double x           = part;
+  double from_before = -1;
+  double from_after  = -1;
+  double sum         = part;
   m.exchange_with_neighbours(&x, &from_before, 1, over, 1, false);
   m.exchange_with_neighbours(&x, &from_after, 1, over, -1, true);
   m.exclusive_scan(meshtf::reduction::sum, 0., &sum, 1, over, true);
@@ -212,7 +226,7 @@ TEST_CASE("parts follow each other in the order of a dimension's axes", "[4]") {
 
 TEST_CASE("operator new is counted") {
   auto const before = heap::allocations();
-  operator delete(operator new(4));   // a new expression the compiler may leave out
+  operator delete(operator new(4));  // a new expression the compiler may leave out
   operator delete[](operator new[](64, std::align_val_t{64}), std::align_val_t{64});
   CHECK(heap::allocations() == before + 2);
 }
@@ -220,7 +234,8 @@ TEST_CASE("operator new is counted") {
 TEST_CASE("communicators carry the names of their axes", "[4]") {
   pmpi::start();
   meshtf::process_mesh<square_grid> const m{MPI_COMM_WORLD};
-  CHECK(pmpi::stop().size() == 5);   // a duplicate; nobody, rows, cols split from it; whether anybody wants MESHTF_CHECK
+  // a duplicate; nobody, rows, cols split from it; whether anybody wants MESHTF_CHECK
+  CHECK(pmpi::stop().size() == 5);
   char name[MPI_MAX_OBJECT_NAME];
   int length = 0;
   for (auto const& [over, expected] : {std::pair{1u, "rows"}, {2u, "cols"}, {3u, "rows cols"}}) {

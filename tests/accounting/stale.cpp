@@ -18,7 +18,8 @@ constexpr auto line_of(std::source_location at = std::source_location::current()
 
 /// What `backward` says: it names the operation, its line and the dimensions of the operand that was written.
 std::string stale(char const* operation, unsigned line, char const* dims) {
-  return std::string{"backward of "} + operation + (line == 0 ? "" : " (stale.cpp:" + std::to_string(line) + ")") + " needs its operand " + dims +
+  return std::string{"backward of "} + operation +
+         (line == 0 ? "" : " (stale.cpp:" + std::to_string(line) + ")") + " needs its operand " + dims +
          " as it was, but it was written after the forward pass";
 }
 
@@ -131,11 +132,11 @@ TEST_CASE("local() of a tensor that is not const counts as writing", "[4]") {
   CHECK(thrown_by([&] { backward(l); }) == stale("einsum", line, "[batch, in]"));
 
   auto const l2 = forward();
-  static_cast<void>(std::as_const(x).local()(0, 0));   // reading is not
+  static_cast<void>(std::as_const(x).local()(0, 0));  // reading is not
   CHECK_NOTHROW(backward(l2));
 
   auto const l3 = forward();
-  x             = values{m};   // neither is giving the handle another shard
+  x             = values{m};  // neither is giving the handle another shard
   CHECK_NOTHROW(backward(l3));
 }
 
@@ -144,7 +145,7 @@ TEST_CASE("an operand that no gradient needs may be written", "[4]") {
   weight w{m, meshtf::normal{1}};
   values const x           = meshtf::random_normal<double, mixed, batch, in>(m, {.seed = 2});
   auto const gradient_of_w = [&](bool writes) {
-    auto const l = sum(meshtf::einsum<batch, hidden>(x, w));   // x is data: only its value is kept
+    auto const l = sum(meshtf::einsum<batch, hidden>(x, w));  // x is data: only its value is kept
     if (writes) update(w, meshtf::tensor<double, mixed, in, hidden>{m}, 0.1);
     backward(l);
     auto const g = finish(gradient(w));
@@ -183,7 +184,7 @@ TEST_CASE("operations that keep something else than a matrix product find it too
   logits.local()(0, 0)       = 0;
   CHECK(thrown_by([&] { backward(l); }) == stale("square", square_line, "[batch, classes]"));
 
-  l                    = sum(logits * logits);   // an operator has no line
+  l                    = sum(logits * logits);  // an operator has no line
   logits.local()(0, 0) = 0;
   CHECK(thrown_by([&] { backward(l); }) == stale("operator*", 0, "[batch, classes]"));
 

@@ -1,4 +1,5 @@
-// The zoo: ten meshes and layouts, two of them with sizes that do not divide, that between them split each dimension of a perceptron, and of a Transformer, over no axis, one and two.
+// The zoo: ten meshes and layouts, two of them with sizes that do not divide, that between them split each
+// dimension of a perceptron, and of a Transformer, over no axis, one and two.
 #pragma once
 
 #include <meshtf/meshtf.hpp>
@@ -41,16 +42,22 @@ struct five        : meshtf::mesh<fifth> {};
 
 struct replicated    : meshtf::layout<one_process> {};
 struct data          : meshtf::layout<line, split<batch, all>> {};
-struct model         : meshtf::layout<line, split<hidden, all>, split<classes, all>, split<heads, all>, split<vocab, all>> {};
-struct mixed         : meshtf::layout<square_grid, split<batch, rows>, split<hidden, cols>, split<classes, cols>, split<heads, cols>, split<vocab, cols>> {};
-struct two_axes      : meshtf::layout<square_grid, split<hidden, rows, cols>, split<classes, rows, cols>, split<heads, cols, rows>,
-                                      split<vocab, rows, cols>> {};
-struct wide_mixed    : meshtf::layout<grid, split<batch, few>, split<hidden, many>, split<classes, many>, split<heads, many>, split<vocab, many>> {};
-struct wide_two_axes : meshtf::layout<grid, split<batch, many, few>> {};   // the outer part over the mesh's inner axis
-struct cubic         : meshtf::layout<cube, split<batch, planes>, split<in, cols>, split<hidden, rows>, split<inner, cols>, split<classes, rows>,
-                                      split<width, cols>, split<heads, rows>, split<vocab, rows>> {};
+struct model         : meshtf::layout<line, split<hidden, all>, split<classes, all>, split<heads, all>,
+                                      split<vocab, all>> {};
+struct mixed         : meshtf::layout<square_grid, split<batch, rows>, split<hidden, cols>,
+                                      split<classes, cols>, split<heads, cols>, split<vocab, cols>> {};
+struct two_axes      : meshtf::layout<square_grid, split<hidden, rows, cols>, split<classes, rows, cols>,
+                                      split<heads, cols, rows>, split<vocab, rows, cols>> {};
+struct wide_mixed    : meshtf::layout<grid, split<batch, few>, split<hidden, many>, split<classes, many>,
+                                      split<heads, many>, split<vocab, many>> {};
+// the outer part over the mesh's inner axis
+struct wide_two_axes : meshtf::layout<grid, split<batch, many, few>> {};
+struct cubic         : meshtf::layout<cube, split<batch, planes>, split<in, cols>, split<hidden, rows>,
+                                      split<inner, cols>, split<classes, rows>, split<width, cols>,
+                                      split<heads, rows>, split<vocab, rows>> {};
 struct uneven_data   : meshtf::layout<three, padded<batch, third>> {};
-struct uneven_model  : meshtf::layout<five, padded<hidden, fifth>, padded<classes, fifth>, padded<heads, fifth>, padded<vocab, fifth>> {};
+struct uneven_model  : meshtf::layout<five, padded<hidden, fifth>, padded<classes, fifth>,
+                                      padded<heads, fifth>, padded<vocab, fifth>> {};
 // clang-format on
 
 }  // namespace accounting

@@ -1,8 +1,9 @@
 // error: gradient_is_not_summed_over<meshtf::
 // error: meshtf: update takes finished gradients: finish(g)
 //
-// NVIDIA/Megatron-LM#7452, #1446: gradients were not reduced, reduced twice, or reduced over the wrong group, and training went on with wrong numbers.
-// Here a gradient that is still a sum over processes has a type of its own, and nothing but a finished one updates a parameter. Finishing twice is harmless.
+// NVIDIA/Megatron-LM#7452, #1446: gradients were not reduced, reduced twice, or reduced over the wrong group,
+// and training went on with wrong numbers. Here a gradient that is still a sum over processes has a type of
+// its own, and nothing but a finished one updates a parameter. Finishing twice is harmless.
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

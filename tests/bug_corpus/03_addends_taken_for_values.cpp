@@ -1,7 +1,8 @@
 // error: no member named
 //
-// pytorch/pytorch#172932, pytorch/torchtitan#1805: to_local() handed out the addends of a pending sum, and the placement of their gradient was lost or guessed.
-// Here an open sum has no local(): its addends are not handed out. A finished tensor has.
+// pytorch/pytorch#172932, pytorch/torchtitan#1805: to_local() handed out the addends of a pending sum, and
+// the placement of their gradient was lost or guessed. Here an open sum has no local(): its addends are not
+// handed out. A finished tensor has.
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};
@@ -14,7 +15,8 @@ struct grid : meshtf::mesh<rows, cols> {};
 
 struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 
-using sum_over_cols = meshtf::partial<meshtf::tensor<float, meshtf::dry<mixed>, batch, in>, meshtf::axes<cols>>;
+using sum_over_cols =
+    meshtf::partial<meshtf::tensor<float, meshtf::dry<mixed>, batch, in>, meshtf::axes<cols>>;
 
 constexpr void look(sum_over_cols const& p) {
 #ifdef FIXED

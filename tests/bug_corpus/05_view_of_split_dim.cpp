@@ -1,7 +1,8 @@
 // error: split_runs_across_parts<hidden,
 //
-// pytorch/pytorch#179502, openxla/xla#13306: view() of a tensor whose dimension was split gave wrong numbers, or sent the whole tensor.
-// Here a split into parts that the shards cut through does not compile; one along the shards moves nothing.
+// pytorch/pytorch#179502, openxla/xla#13306: view() of a tensor whose dimension was split gave wrong numbers,
+// or sent the whole tensor. Here a split into parts that the shards cut through does not compile; one along
+// the shards moves nothing.
 #include <meshtf/core.hpp>
 #include <meshtf/plan/reshard/reshape_plan.hpp>
 

@@ -1,7 +1,8 @@
 // error: parts_do_not_divide_dim<vocab, 30, 4>
 //
-// pytorch/pytorch#144109, #103306, #161368, #115310: shards of unequal size led to corrupted gathers, wrong global shapes and crashes.
-// Here `split` means equal parts, and a size that does not divide is a compile error with both numbers. Unequal parts are asked for: `padded`.
+// pytorch/pytorch#144109, #103306, #161368, #115310: shards of unequal size led to corrupted gathers, wrong
+// global shapes and crashes. Here `split` means equal parts, and a size that does not divide is a compile
+// error with both numbers. Unequal parts are asked for: `padded`.
 #include <meshtf/core.hpp>
 
 struct vocab : meshtf::dim<30> {};

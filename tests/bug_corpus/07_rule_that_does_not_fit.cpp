@@ -1,7 +1,8 @@
 // error: axis_is_not_in_mesh<colls, hidden, grid>
 //
-// jax-ml/jax#26946, AI-Hypercomputer/maxtext#2369, google/flax#1702: a rule that did not fit (a typing error, an axis already taken, a size that does not divide)
-// left the tensor whole on every process, found weeks later by its memory. Here each of these is a compile error; what has no rule is whole, and says so.
+// jax-ml/jax#26946, AI-Hypercomputer/maxtext#2369, google/flax#1702: a rule that did not fit (a typing error,
+// an axis already taken, a size that does not divide) left the tensor whole on every process, found weeks
+// later by its memory. Here each of these is a compile error; what has no rule is whole, and says so.
 #include <meshtf/core.hpp>
 
 struct batch : meshtf::dim<8> {};

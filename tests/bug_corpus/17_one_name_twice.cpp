@@ -1,7 +1,8 @@
 // error: dim_appears_twice<length>
 //
-// marin-community/haliax#13, #53: a name may occur once in a tensor, but the scores of attention have two position axes.
-// Here a second dimension of the same size is one line, and `rename<length, memory>(x)` to it is free where both are split alike.
+// marin-community/haliax#13, #53: a name may occur once in a tensor, but the scores of attention have two
+// position axes. Here a second dimension of the same size is one line, and `rename<length, memory>(x)` to it
+// is free where both are split alike.
 #include <meshtf/core.hpp>
 
 struct length : meshtf::dim<64> {};

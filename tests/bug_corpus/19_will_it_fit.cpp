@@ -1,8 +1,9 @@
 // error: cost.peak_bytes() <=
 //
 // NVIDIA-NeMo/Automodel#1592: whether a model fits was found out by trying.
-// Here the peak of a step is a constant, counted as the allocator counts it. (The other half of the complaint, checkpoints that load gibberish on another number
-// of processes: tests/io loads each under every layout.)
+// Here the peak of a step is a constant, counted as the allocator counts it. (The other half of the
+// complaint, checkpoints that load gibberish on another number of processes: tests/io loads each under every
+// layout.)
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

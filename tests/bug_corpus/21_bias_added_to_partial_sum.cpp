@@ -1,9 +1,9 @@
 // error: still_a_sum_over<meshtf::
 // error: meshtf: x would count per addend: p + as_partial<...>(x), free
 //
-// pytorch/torchtitan PR 4245: under tensor parallelism a replicated bias was added to the partial sum of a product,
-// so that it counted once for each process. Here the sum of a tensor and a partial sum does not compile; as_partial
-// gives the bias to one process, so it is added once and nothing is sent.
+// pytorch/torchtitan PR 4245: under tensor parallelism a replicated bias was added to the partial sum of a
+// product, so that it counted once for each process. Here the sum of a tensor and a partial sum does not
+// compile; as_partial gives the bias to one process, so it is added once and nothing is sent.
 #include <meshtf/planning.hpp>
 
 struct batch : meshtf::dim<8> {};

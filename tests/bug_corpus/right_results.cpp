@@ -1,4 +1,5 @@
-// Complaints whose subject gives the right result here: each case names the threads, what went wrong there, and what is checked.
+// Complaints whose subject gives the right result here: each case names the threads, what went wrong there,
+// and what is checked.
 #include <cmath>
 
 #include <meshtf/meshtf.hpp>
@@ -35,29 +36,39 @@ struct memory : dim<8> {};
 struct by_position : layout<grid, split<query, rows, cols>> {};
 
 process_mesh<grid>& processes() {
-  static auto* const m = new process_mesh<grid>{MPI_COMM_WORLD};   // never destroyed: MPI is down when static objects die
+  // never destroyed: MPI is down when static objects die
+  static auto* const m = new process_mesh<grid>{MPI_COMM_WORLD};
   return *m;
 }
 
 double largest_difference(auto const& a, auto const& b) {
-  auto const x = to_global(a), y = to_global(b);
+  auto const x = to_global(a);
+  auto const y = to_global(b);
   REQUIRE(x.size() == y.size());
   double most = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(double(x.flat(i)) - double(y.flat(i))));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    most = std::max(most, std::abs(double(x.flat(i)) - double(y.flat(i))));
   return most;
 }
 
-// ---- 1. openxla/xla#15207, jax-ml/jax#21562, EnzymeAD/Enzyme-JAX#822: between two legal layouts the whole tensor was gathered. Here a step that gathers
-// can be refused by the build; this one turns the parts of both dimensions.
-constexpr auto turning = dry_run<mixed>([]<Layout L>(machine<L>& m) { (void)reshard<turned>(tensor<float, L, batch, hidden>{m}); });
-static_assert(turning.bytes_sent() <= 2 * 8 * 16 / 4 * 4, "no process sends more than two of its shards, where a gather of everything sends three");
+// ---- 1. openxla/xla#15207, jax-ml/jax#21562, EnzymeAD/Enzyme-JAX#822
 
-// ---- 18. pytorch/pytorch PR#107305, #168255, StanfordLegion/legion#1963: layout decisions were made, and cached, for each operation at run time. Here they are
-// constants.
+// Between two legal layouts the whole tensor was gathered. Here a step that gathers can be refused by the
+// build; this one turns the parts of both dimensions.
+constexpr auto turning = dry_run<mixed>(
+    []<Layout L>(machine<L>& m) { (void)reshard<turned>(tensor<float, L, batch, hidden>{m}); });
+static_assert(turning.bytes_sent() <= 2 * 8 * 16 / 4 * 4,
+              "no process sends more than two of its shards, where a gather of everything sends three");
+
+// ---- 18. pytorch/pytorch PR#107305, #168255, StanfordLegion/legion#1963
+
+// Layout decisions were made, and cached, for each operation at run time. Here they are constants.
 constexpr auto product = einsum_plan<mixed, shape<batch, in>, shape<batch, hidden>, shape<hidden, in>>::local;
 static_assert(product.flops == 2 * 8 / 2 * 4 * 16 / 2);
 
-// ---- 14. openxla/xla#47945: a grouped convolution gathered the batch. Here it sends nothing, whether the batch or the groups are split.
+// ---- 14. openxla/xla#47945
+
+// A grouped convolution gathered the batch. Here it sends nothing, whether the batch or the groups are split.
 template<Layout L>
 constexpr auto convolved(machine<L>& m) {
   auto const x = random_normal<double, L, batch, line, group, member>(m, {.seed = 5});
@@ -66,13 +77,17 @@ constexpr auto convolved(machine<L>& m) {
 }
 static_assert(dry_run<grouped>([]<Layout L>(machine<L>& m) { (void)convolved<L>(m); }).calls() == 0);
 
-// ---- 15. tensorflow/tensorflow#58161, NVIDIA/physicsnemo PR#784: halos were exchanged by one backend only. Here they are two messages to neighbours.
+// ---- 15. tensorflow/tensorflow#58161, NVIDIA/physicsnemo PR#784
+
+// Halos were exchanged by one backend only. Here they are two messages to neighbours.
 constexpr auto over_space = dry_run<spaced>([]<Layout L>(machine<L>& m) { (void)convolved<L>(m); });
 static_assert(over_space.calls() == 2 && over_space.calls<collective::neighbours>() == 2);
 
 }  // namespace
 
-TEST_CASE("14 and 15. openxla/xla#47945, tensorflow/tensorflow#58161: grouped convolutions, of which the batch, the groups or space are split") {
+TEST_CASE(
+    "14 and 15. openxla/xla#47945, tensorflow/tensorflow#58161: grouped convolutions, of which the batch, "
+    "the groups or space are split") {
   auto& m             = processes();
   auto const expected = convolved<whole>(m);
   CHECK(largest_difference(convolved<grouped>(m), expected) <= 1e-12);
@@ -84,13 +99,15 @@ TEST_CASE("4. pytorch/pytorch#153603, #147180: a pending sum times a number was 
   auto const x = random_normal<double, mixed, batch, hidden>(m, {.seed = 1});
   auto const w = random_normal<double, mixed, hidden, in>(m, {.seed = 2});
   auto const p = partial_einsum<batch, in>(x, w);
-  for (double c : {2.0, 3.0, 2.0}) CHECK(largest_difference(finish(p * c), einsum<batch, in>(x, w) * c) <= 1e-12);
+  for (double c : {2.0, 3.0, 2.0})
+    CHECK(largest_difference(finish(p * c), einsum<batch, in>(x, w) * c) <= 1e-12);
 }
 
 TEST_CASE("13. jax-ml/jax#40232, #21232, Oneflow-Inc/oneflow#8465: random numbers changed with the layout") {
   auto& m = processes();
   random_key const key{.seed = 3, .stream = 4};
-  CHECK(largest_difference(random_normal<float, mixed, batch, hidden>(m, key), random_normal<float, whole, batch, hidden>(m, key)) == 0);
+  CHECK(largest_difference(random_normal<float, mixed, batch, hidden>(m, key),
+                           random_normal<float, whole, batch, hidden>(m, key)) == 0);
   auto const x = random_normal<float, mixed, batch, hidden>(m, key);
   CHECK(largest_difference(dropout(x, 0.5, key), dropout(reshard<turned>(x), 0.5, key)) == 0);
 }

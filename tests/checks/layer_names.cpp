@@ -1,7 +1,8 @@
-// Prints the table of docs/from_pytorch_and_jax.md that says how the arrays of layers are called, here and in PyTorch: layer_names.py puts it there.
+// Prints the table of docs/from_pytorch_and_jax.md that says how the arrays of layers are called, here and in
+// PyTorch: layer_names.py puts it there.
 //
-// What is here comes from the layers. What is there is written by hand, here and nowhere else; the program ends with status 1 if a layer has another
-// array, or if the dimensions are not those of the array.
+// What is here comes from the layers. What is there is written by hand, here and nowhere else; the program
+// ends with status 1 if a layer has another array, or if the dimensions are not those of the array.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -43,13 +44,20 @@ struct lone  : mesh<one>    {};
 struct rules : layout<lone> {};
 using L = dry<rules>;   // names and shapes need no elements
 
-struct gpt2  : nn::transformer_dims<length, vocab, model, heads, key, hidden>        { static constexpr int layers = 1; };
-struct llama : nn::llama_dims<length, vocab, model, groups, each, key, hidden>       { static constexpr int layers = 1; };
+struct gpt2 : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
+  static constexpr int layers = 1;
+};
+struct llama : nn::llama_dims<length, vocab, model, groups, each, key, hidden> {
+  static constexpr int layers = 1;
+};
 // clang-format on
 
-/// The array `name` here is `source` in PyTorch, of the dimensions `dims` there; those in parentheses are one dimension there.
+/// The array `name` here is `source` in PyTorch, of the dimensions `dims` there; those in parentheses are one
+/// dimension there.
 struct there {
-  std::string name, source, dims;
+  std::string name;
+  std::string source;
+  std::string dims;
 };
 
 int wrong = 0;
@@ -64,12 +72,14 @@ std::vector<std::string> dims_of(tensor<T, L, D...> const&) {
   return {std::string{name_of<D>()}...};
 }
 
-/// The Python expression that makes an array with the dimensions `here` of one in PyTorch; empty if there is none.
+/// The Python expression that makes an array with the dimensions `here` of one in PyTorch; empty if there is
+/// none.
 std::string conversion(there const& array, std::vector<std::string> const& here) {
   std::string text = array.source;
   std::vector<std::string> flat;
   std::vector<std::pair<std::size_t, std::string>> merged;  // where, and which
-  std::string word, group;
+  std::string word;
+  std::string group;
   std::size_t place = 0;
   bool inside       = false;
   for (char const c : array.dims + " ") {
@@ -80,8 +90,14 @@ std::string conversion(there const& array, std::vector<std::string> const& here)
         flat.push_back(word);
         group += (group.empty() ? "" : ", ") + word;
       }
-      if (inside && c == ')') merged.emplace_back(place, group), inside = false;
-      if (!inside && !group.empty()) ++place, group.clear();
+      if (inside && c == ')') {
+        merged.emplace_back(place, group);
+        inside = false;
+      }
+      if (!inside && !group.empty()) {
+        ++place;
+        group.clear();
+      }
       word.clear();
     } else {
       word += c;
@@ -93,23 +109,28 @@ std::string conversion(there const& array, std::vector<std::string> const& here)
   if (flat.size() != here.size() || !std::is_permutation(flat.begin(), flat.end(), here.begin())) return "";
   if (flat.size() == 2) return text + ".T";
   std::string order;
-  for (auto const& name : here) order += (order.empty() ? "" : ", ") + std::to_string(std::find(flat.begin(), flat.end(), name) - flat.begin());
+  for (auto const& name : here)
+    order += (order.empty() ? "" : ", ") +
+             std::to_string(std::find(flat.begin(), flat.end(), name) - flat.begin());
   return text + ".permute(" + order + ")";
 }
 
 /// The rows of a layer. Without a list, PyTorch has no such layer.
 template<class Layer>
-void rows(std::string const& title, std::string const& counterpart, Layer layer, std::vector<there> list = {}) {
+void rows(std::string const& title, std::string const& counterpart, Layer layer,
+          std::vector<there> list = {}) {
   std::printf("| **`%s`** | | %s |\n", title.c_str(), counterpart.c_str());
   bool const known = !list.empty();
   parameters(layer).for_each_named([&](std::string const& name, auto const& w) {
     std::vector<std::string> const dims = dims_of(w);
-    std::string shape, made;
+    std::string shape;
+    std::string made;
     for (auto const& d : dims) shape += (shape.empty() ? "" : ", ") + d;
     auto const found = std::find_if(list.begin(), list.end(), [&](there const& t) { return t.name == name; });
     if (found != list.end()) {
       made = conversion(*found, dims);
-      if (made.empty()) complain(title, "expected '" + name + "' to have the dimensions " + shape + ", got " + found->dims);
+      if (made.empty())
+        complain(title, "expected '" + name + "' to have the dimensions " + shape + ", got " + found->dims);
       made = "`" + made + "`";
       list.erase(found);
     } else if (known) {
@@ -128,35 +149,49 @@ int main() {
   normal const some{1};
   using height_window = window<height, k_h>;
   using width_window  = window<width, k_w>;
-  rows("nn::linear<T, L, in, out>", "`nn.Linear`", nn::linear<float, L, in, out>{m, some}, {{"weight", "weight", "out in"}, {"bias", "bias", "out"}});
-  rows("nn::projection<T, L, in, out>", "`nn.Linear`, `bias=False`", nn::projection<float, L, in, out>{m, some}, {{"weight", "weight", "out in"}});
-  rows("nn::embedding<T, L, vocab, model>", "`nn.Embedding`", nn::embedding<float, L, vocab, model>{m, some}, {{"0", "weight", "vocab model"}});
-  rows("nn::factorised_embedding<T, L, vocab, inner, model>", "`nn.Sequential(nn.Embedding, nn.Linear)`, `bias=False`",
+  rows("nn::linear<T, L, in, out>", "`nn.Linear`", nn::linear<float, L, in, out>{m, some},
+       {{"weight", "weight", "out in"}, {"bias", "bias", "out"}});
+  rows("nn::projection<T, L, in, out>", "`nn.Linear`, `bias=False`",
+       nn::projection<float, L, in, out>{m, some}, {{"weight", "weight", "out in"}});
+  rows("nn::embedding<T, L, vocab, model>", "`nn.Embedding`", nn::embedding<float, L, vocab, model>{m, some},
+       {{"0", "weight", "vocab model"}});
+  rows("nn::factorised_embedding<T, L, vocab, inner, model>",
+       "`nn.Sequential(nn.Embedding, nn.Linear)`, `bias=False`",
        nn::factorised_embedding<float, L, vocab, inner, model>{m, some, some},
        {{"table", "0.weight", "vocab inner"}, {"up.weight", "1.weight", "model inner"}});
   rows("nn::adaptive_embedding<T, L, vocab, model, cluster<often, model>, cluster<seldom, inner>>", "",
-       nn::adaptive_embedding<float, L, vocab, model, nn::cluster<often, model>, nn::cluster<seldom, inner>>{m, seeds, 0.1});
+       nn::adaptive_embedding<float, L, vocab, model, nn::cluster<often, model>, nn::cluster<seldom, inner>>{
+           m, seeds, 0.1});
   rows("nn::layer_norm<T, L, model>", "`nn.LayerNorm`", nn::layer_norm<float, L, model>{m},
        {{"scale", "weight", "model"}, {"bias", "bias", "model"}});
-  rows("nn::rms_norm<T, L, model>", "`nn.RMSNorm`", nn::rms_norm<float, L, model>{m}, {{"scale", "weight", "model"}});
-  rows("nn::batch_norm<T, L, out>", "`nn.BatchNorm2d`; leave out `num_batches_tracked`", nn::batch_norm<float, L, out>{m},
-       {{"scale", "weight", "out"}, {"bias", "bias", "out"}, {"running_mean", "running_mean", "out"}, {"running_variance", "running_var", "out"}});
+  rows("nn::rms_norm<T, L, model>", "`nn.RMSNorm`", nn::rms_norm<float, L, model>{m},
+       {{"scale", "weight", "model"}});
+  rows("nn::batch_norm<T, L, out>", "`nn.BatchNorm2d`; leave out `num_batches_tracked`",
+       nn::batch_norm<float, L, out>{m},
+       {{"scale", "weight", "out"},
+        {"bias", "bias", "out"},
+        {"running_mean", "running_mean", "out"},
+        {"running_variance", "running_var", "out"}});
   rows("nn::group_norm<T, L, shape<groups, member>, height, width, member>", "`nn.GroupNorm`",
        nn::group_norm<float, L, shape<groups, member>, height, width, member>{m},
        {{"scale", "weight", "(groups member)"}, {"bias", "bias", "(groups member)"}});
   rows("nn::conv<T, L, in, out, window<height, k_h>, window<width, k_w>>", "`nn.Conv2d`",
-       nn::conv<float, L, in, out, height_window, width_window>{m, some}, {{"filter", "weight", "out in k_h k_w"}, {"bias", "bias", "out"}});
+       nn::conv<float, L, in, out, height_window, width_window>{m, some},
+       {{"filter", "weight", "out in k_h k_w"}, {"bias", "bias", "out"}});
   rows("nn::conv<T, L, shape<groups, in>, member, window<height, k_h>>", "`nn.Conv1d`, in groups",
        nn::conv<float, L, shape<groups, in>, member, height_window>{m, some},
        {{"filter", "weight", "(groups member) in k_h"}, {"bias", "bias", "(groups member)"}});
-  rows("nn::conv_block<T, L, in, out, nn::batch_norm<T, L, out>, nn::rectified, window<height, k_h>, window<width, k_w>>",
-       "`nn.Sequential(nn.Conv2d, nn.BatchNorm2d, nn.ReLU)`, `bias=False`",
-       nn::conv_block<float, L, in, out, nn::batch_norm<float, L, out>, nn::rectified, height_window, width_window>{m, some},
-       {{"filter", "0.weight", "out in k_h k_w"},
-        {"norm.scale", "1.weight", "out"},
-        {"norm.bias", "1.bias", "out"},
-        {"norm.running_mean", "1.running_mean", "out"},
-        {"norm.running_variance", "1.running_var", "out"}});
+  rows(
+      "nn::conv_block<T, L, in, out, nn::batch_norm<T, L, out>, nn::rectified, window<height, k_h>, "
+      "window<width, k_w>>",
+      "`nn.Sequential(nn.Conv2d, nn.BatchNorm2d, nn.ReLU)`, `bias=False`",
+      nn::conv_block<float, L, in, out, nn::batch_norm<float, L, out>, nn::rectified, height_window,
+                     width_window>{m, some},
+      {{"filter", "0.weight", "out in k_h k_w"},
+       {"norm.scale", "1.weight", "out"},
+       {"norm.bias", "1.bias", "out"},
+       {"norm.running_mean", "1.running_mean", "out"},
+       {"norm.running_variance", "1.running_var", "out"}});
   rows("nn::feed_forward<T, L, model, hidden>", "`nn.Sequential(nn.Linear, nn.GELU, nn.Linear)`",
        nn::feed_forward<float, L, model, hidden>{m, seeds, 0.1, 0.1},
        {{"up.weight", "0.weight", "hidden model"},
@@ -185,10 +220,12 @@ int main() {
         {"value.weight", "v_proj.weight", "(groups key) model"},
         {"output.weight", "o_proj.weight", "model (groups each key)"}});
   rows("nn::relative_bias<T, L, bucket, heads, memory, apart>", "`T5Attention` of transformers",
-       nn::relative_bias<float, L, bucket, heads, memory, apart>{m, some}, {{"0", "relative_attention_bias.weight", "bucket heads"}});
+       nn::relative_bias<float, L, bucket, heads, memory, apart>{m, some},
+       {{"0", "relative_attention_bias.weight", "bucket heads"}});
   rows("nn::contextual_bias<T, L, heads, key, bucket, length, memory>", "",
        nn::contextual_bias<float, L, heads, key, bucket, length, memory>{m, some});
-  rows("nn::transformer<T, L, gpt2>", "`GPT2LMHeadModel` of transformers, whose names begin with `transformer.`",
+  rows("nn::transformer<T, L, gpt2>",
+       "`GPT2LMHeadModel` of transformers, whose names begin with `transformer.`",
        nn::transformer<float, L, gpt2>{m, 1},
        {{"tokens", "wte.weight", "vocab model"},
         {"positions", "wpe.weight", "length model"},
@@ -213,10 +250,12 @@ int main() {
   rows("nn::llama<T, L, llama>", "`LlamaForCausalLM` of transformers", nn::llama<float, L, llama>{m, 1},
        {{"tokens", "model.embed_tokens.weight", "vocab model"},
         {"blocks.0.norm1.scale", "model.layers.0.input_layernorm.weight", "model"},
-        {"blocks.0.attention.query.weight", "model.layers.0.self_attn.q_proj.weight", "(groups each key) model"},
+        {"blocks.0.attention.query.weight", "model.layers.0.self_attn.q_proj.weight",
+         "(groups each key) model"},
         {"blocks.0.attention.key.weight", "model.layers.0.self_attn.k_proj.weight", "(groups key) model"},
         {"blocks.0.attention.value.weight", "model.layers.0.self_attn.v_proj.weight", "(groups key) model"},
-        {"blocks.0.attention.output.weight", "model.layers.0.self_attn.o_proj.weight", "model (groups each key)"},
+        {"blocks.0.attention.output.weight", "model.layers.0.self_attn.o_proj.weight",
+         "model (groups each key)"},
         {"blocks.0.norm2.scale", "model.layers.0.post_attention_layernorm.weight", "model"},
         {"blocks.0.feed_forward.gate.weight", "model.layers.0.mlp.gate_proj.weight", "hidden model"},
         {"blocks.0.feed_forward.up.weight", "model.layers.0.mlp.up_proj.weight", "hidden model"},

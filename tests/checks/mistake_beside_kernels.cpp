@@ -1,6 +1,7 @@
 // error: nonsense
 //
-// One's own mistake is all that a compiler speaks of: clang warns of what kernels leave out too, once there was an error.
+// One's own mistake is all that a compiler speaks of: clang warns of what kernels leave out too, once there
+// was an error.
 #include <meshtf/kernel/nest.hpp>
 
 struct twice {

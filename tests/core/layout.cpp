@@ -43,7 +43,8 @@ namespace named_as_members {
 struct rules : layout<grid, split<batch, rows>> {};
 struct pads : layout<grid, padded<hidden, cols>> {};
 static_assert(Layout<rules> && Layout<dry<rules>> && Layout<pads>);
-static_assert(std::same_as<axes_of<rules, batch>, axes<rows>> && std::same_as<axes_of<dry<rules>, batch>, axes<rows>>);
+static_assert(std::same_as<axes_of<rules, batch>, axes<rows>> &&
+              std::same_as<axes_of<dry<rules>, batch>, axes<rows>>);
 static_assert(detail::placing<rules, batch>.parts == rows::size && detail::placing<pads, hidden>.pads);
 
 }  // namespace named_as_members
@@ -82,8 +83,10 @@ static_assert(Layout<stray> && std::same_as<axes_of<stray, hidden>, axes<>>);
 static_assert(Layout<dry<mixed>> && is_dry<dry<mixed>> && !is_dry<mixed>);
 static_assert(std::same_as<wet<dry<mixed>>, mixed> && std::same_as<wet<mixed>, mixed>);
 static_assert(std::same_as<axes_of<dry<mixed>, batch>, axes<pods, rows>>);
-static_assert(std::same_as<layout_beside<mixed, rules>, rules> && std::same_as<layout_beside<dry<mixed>, rules>, dry<rules>>);
-static_assert(std::same_as<layout_beside<mixed, dry<rules>>, rules> && std::same_as<layout_beside<dry<mixed>, dry<rules>>, dry<rules>>);
+static_assert(std::same_as<layout_beside<mixed, rules>, rules> &&
+              std::same_as<layout_beside<dry<mixed>, rules>, dry<rules>>);
+static_assert(std::same_as<layout_beside<mixed, dry<rules>>, rules> &&
+              std::same_as<layout_beside<dry<mixed>, dry<rules>>, dry<rules>>);
 static_assert(std::same_as<dry<stray>::rules_verdict, stray::rules_verdict>);
 
 // a dimension, a mesh and a number are no layouts

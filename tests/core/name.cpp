@@ -27,7 +27,8 @@ struct grid : mesh<rows> {};
 struct mixed : layout<grid, split<batch, rows>> {};
 
 // a name is what stands in the program, without the namespaces around it
-static_assert(name_of<batch>() == "batch" && name_of<model::hidden>() == "hidden" && name_of<rows>() == "rows" && name_of<mixed>() == "mixed");
+static_assert(name_of<batch>() == "batch" && name_of<model::hidden>() == "hidden" &&
+              name_of<rows>() == "rows" && name_of<mixed>() == "mixed");
 static_assert(name_of<float>() == "float" && name_of<int>() == "int");
 
 // of a template it is the template's, with its arguments

@@ -1,4 +1,5 @@
-// A mesh as a value has the names and sizes of its axes, and knows along which of them there is more than one process.
+// A mesh as a value has the names and sizes of its axes, and knows along which of them there is more than one
+// process.
 #include <meshtf/core/named_mesh.hpp>
 
 namespace {

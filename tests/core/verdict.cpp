@@ -18,7 +18,8 @@ struct almost : legal {};
 static_assert(!is_legal<almost>);
 
 // of several verdicts the first objection counts
-static_assert(std::same_as<first_objection<legal, is_too_long<int>, legal, is_too_long<sentence>>, is_too_long<int>>);
+static_assert(
+    std::same_as<first_objection<legal, is_too_long<int>, legal, is_too_long<sentence>>, is_too_long<int>>);
 static_assert(std::same_as<first_objection<is_too_long<sentence>>, is_too_long<sentence>>);
 
 // where nothing is objected to, or nothing asked, it is legal

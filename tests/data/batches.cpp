@@ -81,7 +81,9 @@ std::vector<extent> order_of(labelled_images const& images, std::uint64_t seed, 
   return order;
 }
 
-std::vector<extent> part(std::vector<extent> const& all, int epoch) { return {all.begin() + 21 * epoch, all.begin() + 21 * (epoch + 1)}; }
+std::vector<extent> part(std::vector<extent> const& all, int epoch) {
+  return {all.begin() + 21 * epoch, all.begin() + 21 * (epoch + 1)};
+}
 
 /// Each whole batch of x and labels under L is that of one process.
 template<class L, class Batch, class... Pixel, class Batches>
@@ -109,7 +111,8 @@ void check_like_one_process(Batches make, int n) {
   check_batches_of<L, batch, Pixel...>(make, n);
 }
 
-/// After `seek(step)`, from any place before, whole batches under L go on as after `step` batches of one process.
+/// After `seek(step)`, from any place before, whole batches under L go on as after `step` batches of one
+/// process.
 template<class L, class Batch>
 void check_seek() {
   auto const images = numbered();
@@ -139,7 +142,8 @@ void check_seek() {
 
 /// 10,000 images, of each of which one pixel tells its class, and of every seventh the wrong one.
 labelled_images to_be_told() {
-  labelled_images images{"to be told", 10000, 12, std::vector<std::uint8_t>(10000 * 12), std::vector<std::uint8_t>(10000), {}};
+  labelled_images images{
+      "to be told", 10000, 12, std::vector<std::uint8_t>(10000 * 12), std::vector<std::uint8_t>(10000), {}};
   for (std::size_t i = 0; i < 10000; ++i) {
     images.labels[i]                                            = static_cast<std::uint8_t>(i % 12);
     images.bytes[12 * i + (i % 7 == 0 ? (i + 1) % 12 : i % 12)] = 255;
@@ -189,7 +193,7 @@ TEST_CASE("every place of an epoch is as likely for an image") {
   tensor<int, single, batch> labels{m};
   shuffled_batches batches{images, 3};
   double times[4][4]{};
-  constexpr int n = 2000;   // batches of two epochs
+  constexpr int n = 2000;  // batches of two epochs
   for (int i = 0; i < n; ++i) {
     batches.next(x, labels);
     REQUIRE(batches.epoch() == 2 * i + 2);
@@ -225,7 +229,8 @@ TEST_CASE("all images once: as many batches as it takes, and padding is of no cl
   process_mesh<lone> m{MPI_COMM_SELF};
   tensor<float, single, batch, pixels> x{m};
   tensor<int, single, batch> labels{m};
-  extent n = 0, batches = 0;
+  extent n       = 0;
+  extent batches = 0;
   for (batches_in_order all{images}; all.next(x, labels); ++batches)
     for (extent i = 0; i < batch::size; ++i) {
       if (labels.data()[i] == -1) {
@@ -243,8 +248,8 @@ TEST_CASE("all images once: as many batches as it takes, and padding is of no cl
 TEST_CASE("batches whose processes hold unequally much of them are the same", "[3]") {
   auto const shuffled = [](labelled_images const& images) { return shuffled_batches{images, 5}; };
   auto const in_order = [](labelled_images const& images) { return batches_in_order{images}; };
-  check_batches_of<image_thirds, batch, pixels>(shuffled, 7);   // 3 + 3 + 2
-  check_batches_of<image_thirds, few, pixels>(shuffled, 7);     // 2 + 2 + 0
+  check_batches_of<image_thirds, batch, pixels>(shuffled, 7);  // 3 + 3 + 2
+  check_batches_of<image_thirds, few, pixels>(shuffled, 7);    // 2 + 2 + 0
   check_batches_of<image_thirds, many, height, width>(shuffled, 2);
   check_batches_of<width_thirds, batch, height, width>(shuffled, 7);
   check_batches_of<image_thirds, batch, pixels>(in_order, 3);
@@ -268,8 +273,10 @@ TEST_CASE("what lies past the held images is left alone", "[3]") {
 TEST_CASE("10,000 images are evaluated in batches of 128 under any layout", "[1][3]") {
   auto const images = to_be_told();
   extent batches    = 0;
-  auto const right  = boost::mpi::communicator{}.size() == 3 ? told_rightly<image_thirds>(images, batches) : told_rightly<single>(images, batches);
-  CHECK(right == 10000 - 1429);   // every seventh, from the first on; the 112 that fill up the last batch count as wrong
+  auto const right  = boost::mpi::communicator{}.size() == 3 ? told_rightly<image_thirds>(images, batches)
+                                                             : told_rightly<single>(images, batches);
+  // every seventh, from the first on; the 112 that fill up the last batch count as wrong
+  CHECK(right == 10000 - 1429);
   CHECK(batches == 79);
 }
 
@@ -346,6 +353,6 @@ TEST_CASE("a batch takes no memory after the first") {
   shuffled_batches batches{images};
   batches.next(x, labels);
   auto const before = heap::allocations();
-  for (int i = 0; i < 10; ++i) batches.next(x, labels);   // over the ends of epochs
+  for (int i = 0; i < 10; ++i) batches.next(x, labels);  // over the ends of epochs
   CHECK(heap::allocations() == before);
 }

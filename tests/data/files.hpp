@@ -32,7 +32,8 @@ public:
   std::string operator/(std::string const& name) const { return (path_ / name).string(); }
 
 private:
-  std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("meshtf_data_" + std::to_string(getpid()));
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("meshtf_data_" + std::to_string(getpid()));
 };
 
 inline std::string write(std::string const& path, bytes const& content) {

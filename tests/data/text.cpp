@@ -25,7 +25,9 @@ std::string every_byte() {
   return all;
 }
 
-std::string write(std::string const& path, std::string const& content) { return files::write(path, {content.begin(), content.end()}); }
+std::string write(std::string const& path, std::string const& content) {
+  return files::write(path, {content.begin(), content.end()});
+}
 
 /// What f complains of, and the status that a program would end with.
 template<class Error>
@@ -60,22 +62,31 @@ TEST_CASE("what is no text is refused with its name") {
   files::folder const at;
   auto const refusal = [](auto const& path) { return complaint<error>([&] { read_text(path); }); };
   CHECK(refusal(at / "none") ==
-        "66 expected to read the text " + (at / "none") + ", got: No such file or directory: name a file that is there and that you may read");
+        "66 expected to read the text " + (at / "none") +
+            ", got: No such file or directory: name a file that is there and that you may read");
   CHECK(refusal(std::string{}).starts_with("66 expected to read the text , got: No such file"));
-  CHECK(refusal(write(at / "empty", "")) == "65 expected text in " + (at / "empty") + ", got an empty file: name another one");
-  CHECK(refusal(at.path()) == "65 expected " + at.path() + " to be a file of text, got a directory: name a file in it");
+  CHECK(refusal(write(at / "empty", "")) ==
+        "65 expected text in " + (at / "empty") + ", got an empty file: name another one");
+  CHECK(refusal(at.path()) ==
+        "65 expected " + at.path() + " to be a file of text, got a directory: name a file in it");
   CHECK(refusal(at / "empty" + "/below").starts_with("66 "));
-  CHECK(refusal("/dev/zero").starts_with("65 expected /dev/zero to be a regular file, since every process reads it, got a device or a pipe"));
-  std::filesystem::resize_file(write(at / "huge", ""), (std::uintmax_t{1} << 32) + 1);   // a hole, which takes no room
+  CHECK(refusal("/dev/zero")
+            .starts_with(
+                "65 expected /dev/zero to be a regular file, since every process reads it, got a device or a "
+                "pipe"));
+  // a hole, which takes no room
+  std::filesystem::resize_file(write(at / "huge", ""), (std::uintmax_t{1} << 32) + 1);
   CHECK(refusal(at / "huge") ==
         "65 expected " + (at / "huge") +
-            " to have at most 4294967296 bytes, since every process keeps all of them, got 4294967297: take a part of it (head -c)");
+            " to have at most 4294967296 bytes, since every process keeps all of them, got 4294967297: take "
+            "a part of it (head -c)");
   // a pipe that nobody writes to would be waited for without end
   REQUIRE(mkfifo((at / "pipe").c_str(), 0600) == 0);
   CHECK(refusal(at / "pipe").starts_with("65 expected " + (at / "pipe") + " to be a regular file"));
   if (geteuid() != 0) {
     std::filesystem::permissions(write(at / "locked", "text"), std::filesystem::perms::none);
-    CHECK(refusal(at / "locked").starts_with("66 expected to read the text " + (at / "locked") + ", got: Permission denied"));
+    CHECK(refusal(at / "locked")
+              .starts_with("66 expected to read the text " + (at / "locked") + ", got: Permission denied"));
   }
 }
 
@@ -94,7 +105,8 @@ TEST_CASE("the end of a text is held out") {
   whole.bytes.resize(119);
   CHECK(split_text(whole, 0.05).held_out.size() == 5);
   whole.bytes.resize(10);
-  for (int tenths = 1; tenths < 10; ++tenths) CHECK(split_text(whole, 0.1 * tenths).held_out.size() == tenths);
+  for (int tenths = 1; tenths < 10; ++tenths)
+    CHECK(split_text(whole, 0.1 * tenths).held_out.size() == tenths);
   whole.bytes.resize(3'000'000);
   CHECK(split_text(whole, 0.000'001).held_out.size() == 3);
   CHECK(split_text(whole, 0.999'999).training.size() == 3);
@@ -103,12 +115,15 @@ TEST_CASE("the end of a text is held out") {
 TEST_CASE("a share that holds out nothing or all is refused") {
   text const whole{"short", "nineteen bytes here"};
   for (double share : {0.0, 1.0, -0.05, 5.0, std::numeric_limits<double>::quiet_NaN()})
-    CHECK(complaint<usage_error>([&] {
-            split_text(whole, share);
-          }).starts_with("64 expected a held-out share of more than 0 and less than 1, got " + std::to_string(share) + ": "));
+    CHECK(complaint<usage_error>([&] { split_text(whole, share); })
+              .starts_with("64 expected a held-out share of more than 0 and less than 1, got " +
+                           std::to_string(share) + ": "));
   CHECK(complaint<data_error>([&] { split_text(whole, 0.05); }) ==
-        "65 expected short to be long enough to hold out 50000 millionths of it, got 19 bytes: take a longer text, or another share");
-  CHECK(complaint<data_error>([&] { split_text(text{"none", ""}, 0.5); }).starts_with("65 expected none to be long enough"));
+        "65 expected short to be long enough to hold out 50000 millionths of it, got 19 bytes: take a longer "
+        "text, or another share");
+  CHECK(complaint<data_error>([&] {
+          split_text(text{"none", ""}, 0.5);
+        }).starts_with("65 expected none to be long enough"));
 }
 
 TEST_CASE("bytes are tokens") {

@@ -50,13 +50,15 @@ struct length_thirds : layout<trio, padded<brief, third>, padded<four, third>> {
 /// No two windows of four bytes or more are alike, and no byte is 0.
 text numbered(extent size) {
   text t{"numbered", {}};
-  for (extent i = 0; i < size; ++i) t.bytes.push_back(static_cast<char>(1 + (i % 2 == 0 ? i / 2 % 251 : (i / 2 / 251 + i / 2) % 241)));
+  for (extent i = 0; i < size; ++i)
+    t.bytes.push_back(static_cast<char>(1 + (i % 2 == 0 ? i / 2 % 251 : (i / 2 / 251 + i / 2) % 241)));
   return t;
 }
 
 /// What `next` of one process gives: a batch in memory order.
 struct seen {
-  std::vector<int> ids, targets;
+  std::vector<int> ids;
+  std::vector<int> targets;
   std::vector<double> weights;
   friend bool operator==(seen const&, seen const&) = default;
 };
@@ -71,7 +73,8 @@ auto elements(X const& x) {
 template<class L, class Batch = batch, class Length = length>
 struct reader {
   process_mesh<typename L::mesh_type> m{L::mesh_type::size == 1 ? MPI_COMM_SELF : MPI_COMM_WORLD};
-  tensor<int, L, Batch, Length> ids{m}, targets{m};
+  tensor<int, L, Batch, Length> ids{m};
+  tensor<int, L, Batch, Length> targets{m};
   tensor<double, L, Batch, Length> weights{m};
 
   seen next(random_windows& windows) {
@@ -99,7 +102,8 @@ template<class L, class Batch = batch, class Length = length>
 void check_random_like_one_process(text const& from) {
   reader<L, Batch, Length> many;
   reader<single, Batch, Length> alone;
-  random_windows windows{from, 5}, reference{from, 5};
+  random_windows windows{from, 5};
+  random_windows reference{from, 5};
   for (int i = 0; i < 5; ++i) REQUIRE(many.next(windows) == alone.next(reference));
 }
 
@@ -107,7 +111,8 @@ template<class L, class Batch = batch, class Length = length>
 void check_in_order_like_one_process(text const& from) {
   reader<L, Batch, Length> many;
   reader<single, Batch, Length> alone;
-  windows_in_order windows{from}, reference{from};
+  windows_in_order windows{from};
+  windows_in_order reference{from};
   CHECK(windows.count() == reference.count());
   int batches = 0;
   for (seen ours, truth; alone.next(reference, truth); ++batches) {
@@ -128,7 +133,8 @@ void check_exact(extent size) {
   reader<single, Batch, Length> alone;
   windows_in_order windows{from};
   CHECK(windows.count() == size - 1);
-  std::string ids, targets;
+  std::string ids;
+  std::string targets;
   double weights = 0;
   for (seen s; alone.next(windows, s);)
     for (std::size_t i = 0; i < s.ids.size(); ++i) {
@@ -172,10 +178,11 @@ TEST_CASE("a window is a piece of the text, and its targets follow") {
       REQUIRE(starts[b] >= 0);
       all.insert(starts[b]);
       for (std::size_t k = 0; k < length::size; ++k)
-        REQUIRE(s.targets[b * length::size + k] == static_cast<unsigned char>(from.bytes[static_cast<std::size_t>(starts[b]) + k + 1]));
+        REQUIRE(s.targets[b * length::size + k] ==
+                static_cast<unsigned char>(from.bytes[static_cast<std::size_t>(starts[b]) + k + 1]));
     }
   }
-  CHECK(all.size() > 130);   // of 988 starts, 160 draws
+  CHECK(all.size() > 130);  // of 988 starts, 160 draws
 }
 
 TEST_CASE("windows depend on the seed, the step and their number, and go on from any step") {
@@ -248,7 +255,8 @@ TEST_CASE("windows in order: every byte but the first is a target once") {
 }
 
 TEST_CASE("windows in order are the same under every layout", "[4]") {
-  for (extent size : {2, 50, 97, 200, 205}) {   // the last batch: one target, half a batch, none but a whole one, and some over
+  // the last batch: one target, half a batch, none but a whole one, and some over
+  for (extent size : {2, 50, 97, 200, 205}) {
     auto const from = numbered(size);
     check_in_order_like_one_process<replicated>(from);
     check_in_order_like_one_process<by_batch>(from);
@@ -277,9 +285,11 @@ TEST_CASE("windows whose processes hold unequally much of them are the same", "[
 TEST_CASE("windows past the held ones are left alone", "[3]") {
   process_mesh<trio> m{boost::mpi::communicator{}};
   auto const from = numbered(50);
-  tensor<int, length_thirds, batch, brief> ids{m}, targets{m};
+  tensor<int, length_thirds, batch, brief> ids{m};
+  tensor<int, length_thirds, batch, brief> targets{m};
   auto const others = [&] {
-    return std::pair{std::count(ids.data(), ids.data() + ids.size, -77), std::count(targets.data(), targets.data() + targets.size, -77)};
+    return std::pair{std::count(ids.data(), ids.data() + ids.size, -77),
+                     std::count(targets.data(), targets.data() + targets.size, -77)};
   };
   for (auto* x : {&ids, &targets}) std::fill_n(x->data(), x->size, -77);
   random_windows{from, 1}.next(ids, targets);
@@ -289,7 +299,8 @@ TEST_CASE("windows past the held ones are left alone", "[3]") {
 TEST_CASE("windows and their weights in single precision") {
   auto const from = numbered(20);
   process_mesh<lone> m{MPI_COMM_SELF};
-  tensor<int, single, few, brief> ids{m}, targets{m};
+  tensor<int, single, few, brief> ids{m};
+  tensor<int, single, few, brief> targets{m};
   tensor<float, single, few, brief> weights{m};
   windows_in_order windows{from};
   REQUIRE(windows.next(ids, targets, weights));
@@ -303,16 +314,18 @@ TEST_CASE("texts that are too short are refused") {
   reader<single> alone;
   auto const brief_text = numbered(12);
   random_windows windows{brief_text};
-  CHECK(
-      refusal([&] { alone.next(windows); }) ==
-      "65 expected at least 13 bytes, a window of 12 and the byte after it, got 12 in numbered: take a longer text, or compile for shorter windows");
+  CHECK(refusal([&] { alone.next(windows); }) ==
+        "65 expected at least 13 bytes, a window of 12 and the byte after it, got 12 in numbered: take a "
+        "longer text, or compile for shorter windows");
   CHECK(windows.step() == 0);
   for (extent size : {0, 1}) {
     auto const none = numbered(size);
     CHECK(refusal([&] { windows_in_order{none}; }) ==
-          "65 expected at least 2 bytes, one to predict and one before it, got " + std::to_string(size) + " in numbered: take a longer text");
+          "65 expected at least 2 bytes, one to predict and one before it, got " + std::to_string(size) +
+              " in numbered: take a longer text");
   }
-  CHECK(refusal([&] { windows.seek(-1); }) == "70 expected a step from 0 on, got -1: steps are counted from the start of the training");
+  CHECK(refusal([&] { windows.seek(-1); }) ==
+        "70 expected a step from 0 on, got -1: steps are counted from the start of the training");
 }
 
 TEST_CASE("a batch of windows takes no memory, and counts as written") {

@@ -33,7 +33,8 @@ struct by_hidden : layout<grid, split<hidden, cols>> {};
 struct deep     : layout<cube, split<batch, rows>, split<hidden, cols, pods>, split<in, lone>> {};
 struct broad    : layout<wide, split<batch, many>, split<hidden, rows>> {};
 struct alone    : layout<one> {};
-struct clash    : layout<grid, split<batch, rows>, split<hidden, rows>, split<ragged, cols>, split<length, cols>> {};
+struct clash    : layout<grid, split<batch, rows>, split<hidden, rows>, split<ragged, cols>,
+                         split<length, cols>> {};
 struct twice    : layout<grid, split<batch, rows>, split<batch, cols>> {};
 // clang-format on
 
@@ -60,8 +61,8 @@ constexpr auto forward = dry_run<mixed>([]<Layout L>(machine<L>& m) {
 constexpr machine_model ideal{.flops_per_second        = 100e9,
                               .memory_bytes_per_second = 10e9,
                               .seconds_per_byte_added  = 0,
-                              .within_node             = {.seconds_per_message = 1e-6, .seconds_per_byte = 1e-9},
-                              .between_nodes           = {.seconds_per_message = 1e-6, .seconds_per_byte = 1e-9}};
+                              .within_node   = {.seconds_per_message = 1e-6, .seconds_per_byte = 1e-9},
+                              .between_nodes = {.seconds_per_message = 1e-6, .seconds_per_byte = 1e-9}};
 
 // a layout: its rules, its ranks, its parts
 static_assert(is(explain<mixed>(), R"(
@@ -209,7 +210,8 @@ static_assert(is(explain_placement<mixed, batch, batch>(), R"(
 tensor<float, mixed, batch, batch> is refused: batch is named twice; where a matrix has it on both sides, rename one
 )"));
 
-// einsum: nothing to send, a sum over one axis, over two axes of one dimension, none over an axis of one process
+// einsum: nothing to send, a sum over one axis, over two axes of one dimension, none over an axis of one
+// process
 static_assert(is(explain_einsum<mixed, h, x, w1>(), R"(
 einsum of x[batch, in] and y[in, hidden] to z[batch, hidden] under mixed
   a process multiplies 256 x 784 by 784 x 1024: 411 M flops
@@ -295,25 +297,25 @@ gather along vocab from table[vocab, key] by ids[batch, length] under by_batch
   nothing is sent: every process has all that its part takes
   the gradient of table owes a sum over rows: batch is summed and split over rows
 )"));
-static_assert(is(explain_attention<mixed, length, length, key, shape<batch, heads, length, key>, shape<batch, heads, length, key>,
-                                   shape<batch, heads, length, key>>(),
+static_assert(is(explain_attention<mixed, length, length, key, shape<batch, heads, length, key>,
+                                   shape<batch, heads, length, key>, shape<batch, heads, length, key>>(),
                  R"(
 attention of q[batch, heads, length, key] to k[batch, heads, length, key] and v[batch, heads, length, key], positions length to length, compared along key, under mixed
   a process has 2,048 pairs of sequence and head; in each, 64 queries look at 64 positions along 32 elements: 1.07 G flops
   nothing is sent: every process has all that its part takes
   the gradients of q, k and v are whole: nothing is owed
 )"));
-static_assert(
-    is(explain_attention<mixed, length, length, key, shape<batch, hidden, length, key>, shape<batch, length, key>, shape<batch, length, key>>(),
-       R"(
+static_assert(is(explain_attention<mixed, length, length, key, shape<batch, hidden, length, key>,
+                                   shape<batch, length, key>, shape<batch, length, key>>(),
+                 R"(
 attention of q[batch, hidden, length, key] to k[batch, length, key] and v[batch, length, key], positions length to length, compared along key, under mixed
   a process has 256 pairs of sequence and head; in each, 1024 times 64 queries look at 64 positions along 32 elements: 137 G flops
   nothing is sent: every process has all that its part takes
   the gradient of k owes a sum over cols: hidden is summed and split over cols
   the gradient of v owes a sum over cols: hidden is summed and split over cols
 )"));
-static_assert(is(explain_attention<clash, length, length, key, shape<batch, heads, length, key>, shape<batch, heads, length, key>,
-                                   shape<batch, heads, length, key>>(),
+static_assert(is(explain_attention<clash, length, length, key, shape<batch, heads, length, key>,
+                                   shape<batch, heads, length, key>, shape<batch, heads, length, key>>(),
                  R"(
 attention of q[batch, heads, length, key] to k[batch, heads, length, key] and v[batch, heads, length, key], positions length to length, compared along key, under clash
   is refused: attention along split dim: length, cols
@@ -364,22 +366,36 @@ one process of grid, 8 processes: rows 2 x cols 4
 )"));
 
 // a step: what has no reason of its own has that of its kind and its layout
-static_assert(says(explain<training, mixed>(), "a step under mixed, one process of grid, 8 processes: rows 2 x cols 4\n  computes    847 M flops"));
-static_assert(says(explain<training, mixed>(), "einsum, training.hpp:30: hidden is summed and split over cols\n"));
-static_assert(says(explain<training, mixed>(), "mean, training.hpp:30: batch is summed and split over rows\n"));
+static_assert(
+    says(explain<training, mixed>(),
+         "a step under mixed, one process of grid, 8 processes: rows 2 x cols 4\n  computes    847 M flops"));
 static_assert(says(explain<training, mixed>(),
-                   "3.13 MiB      2     819,200  all_reduce  rows  sgd::step, training.hpp:32: sums over batch, split over rows, are due\n"));
-static_assert(says(explain<training, by_batch>(),
-                   "all_gather      rows  sgd::step, training.hpp:32: each process along rows has a part of what all of them need\n"));
+                   "einsum, training.hpp:30: hidden is summed and split over cols\n"));
+static_assert(says(explain<training, mixed>(),
+                   "mean, training.hpp:30: batch is summed and split over rows\n"));
+static_assert(
+    says(explain<training, mixed>(),
+         "3.13 MiB      2     819,200  all_reduce  rows  sgd::step, training.hpp:32: sums over batch, split "
+         "over rows, are due\n"));
+static_assert(says(
+    explain<training, by_batch>(),
+    "all_gather      rows  sgd::step, training.hpp:32: each process along rows has a part of what all of "
+    "them need\n"));
 
 // what rules save and cost: figures of their own, so the model's constants may change
-static_assert(says(explain_rules<training, mixed>(),
-                   "the rules of mixed, for one process of grid, 8 processes: rows 2 x cols 4\n  split<batch, rows>: "));
-static_assert(says(explain_rules<training, mixed>(),
-                   "847 M flops (50 %), 24.0 KiB sent along cols (50 %)\n    costs 3.13 MiB sent along rows\n  split<hidden, cols>: "));
-static_assert(says(explain_rules<training, mixed>(),
-                   ", 9.38 MiB of parameters (75 %), 2.54 G flops (75 %), 9.38 MiB sent along rows (75 %)\n    costs 24.0 KiB sent along cols\n"));
-static_assert(says(explain_rules<training, mixed>(), " without this rule\n    changes nothing here\n"));   // no tensor has a vocab
+static_assert(says(
+    explain_rules<training, mixed>(),
+    "the rules of mixed, for one process of grid, 8 processes: rows 2 x cols 4\n  split<batch, rows>: "));
+static_assert(
+    says(explain_rules<training, mixed>(),
+         "847 M flops (50 %), 24.0 KiB sent along cols (50 %)\n    costs 3.13 MiB sent along rows\n  "
+         "split<hidden, cols>: "));
+static_assert(says(
+    explain_rules<training, mixed>(),
+    ", 9.38 MiB of parameters (75 %), 2.54 G flops (75 %), 9.38 MiB sent along rows (75 %)\n    costs 24.0 "
+    "KiB sent along cols\n"));
+// no tensor has a vocab
+static_assert(says(explain_rules<training, mixed>(), " without this rule\n    changes nothing here\n"));
 static_assert(is(explain_rules<training, alone>(), R"(
 the rules of alone, for one process of one, 1 process
   there are none: every process does the whole step
@@ -388,8 +404,10 @@ the rules of alone, for one process of one, 1 process
 // a verdict without words of its own is said by its name
 static_assert(in_words<one_axis_splits_two_dims<rows, batch, hidden>>() ==
               "rows splits both batch and hidden, so no process would hold a rectangular part");
-static_assert(in_words<reshard_needs_too_many_loops<shape<batch, in>>>() == "reshard needs too many loops: [batch, in]");
-static_assert(in_words<aliases_are_one_dim<dim<64>>>() == "dim<64> is named twice, by aliases; each dimension is a struct of its own");
+static_assert(in_words<reshard_needs_too_many_loops<shape<batch, in>>>() ==
+              "reshard needs too many loops: [batch, in]");
+static_assert(in_words<aliases_are_one_dim<dim<64>>>() ==
+              "dim<64> is named twice, by aliases; each dimension is a struct of its own");
 static_assert(in_words<legal>() == "legal");
 
 }  // namespace

@@ -32,12 +32,16 @@ constexpr auto cost = dry_run<L>([]<Layout D>(machine<D>& m) {
 constexpr bool says(std::string_view text, std::string_view words) { return text.find(words) != text.npos; }
 
 constexpr auto text = explain(cost<by_space>);
-// A row to each side, there and back, of 4 images of 6 pixels of 4 channels, and the loss; the reason is that of the kind.
-static_assert(says(text, "neighbours  cols") && says(text, "conv") && says(text, "elements cross over to the next part along cols"));
+// A row to each side, there and back, of 4 images of 6 pixels of 4 channels, and the loss; the reason is that
+// of the kind.
+static_assert(says(text, "neighbours  cols") && says(text, "conv") &&
+              says(text, "elements cross over to the next part along cols"));
 static_assert(cost<by_space>.template calls<collective::neighbours>() == 4);
 static_assert(cost<by_space>.template payload<cols>() == 4 * 4 * (4 * 6 * 4) + 4);
-// A variable, not an argument: g++ 12 takes a temporary page of one check for no constant on some processors' builds.
+// A variable, not an argument: g++ 12 takes a temporary page of one check for no constant on some processors'
+// builds.
 constexpr auto text_by_batch = explain(cost<by_batch>);
-static_assert(!says(text_by_batch, "neighbours") && cost<by_batch>.template calls<collective::neighbours>() == 0);
+static_assert(!says(text_by_batch, "neighbours") &&
+              cost<by_batch>.template calls<collective::neighbours>() == 0);
 
 }  // namespace

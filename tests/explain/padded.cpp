@@ -19,7 +19,8 @@ struct rows : axis<2> {};
 struct cols : axis<4> {};
 struct grid : mesh<rows, cols> {};
 
-struct mixed : layout<grid, split<batch, rows>, padded<vocab, cols>, padded<few, cols>, padded<heads, cols>> {};
+struct mixed : layout<grid, split<batch, rows>, padded<vocab, cols>, padded<few, cols>, padded<heads, cols>> {
+};
 struct by_batch : layout<grid, padded<batch, cols>> {};
 struct deep : layout<grid, padded<many, rows, cols>, padded<model, cols>> {};
 
@@ -110,8 +111,8 @@ gather along vocab from table[vocab, model] by ids[batch, length] under mixed
     because vocab is looked up and split over cols
   the gradient of table owes a sum over rows: batch is summed and split over rows
 )"));
-static_assert(is(explain_attention<mixed, length, length, key, shape<batch, heads, length, key>, shape<batch, heads, length, key>,
-                                   shape<batch, heads, length, key>>(),
+static_assert(is(explain_attention<mixed, length, length, key, shape<batch, heads, length, key>,
+                                   shape<batch, heads, length, key>, shape<batch, heads, length, key>>(),
                  R"(
 attention of q[batch, heads, length, key] to k[batch, heads, length, key] and v[batch, heads, length, key], positions length to length, compared along key, under mixed
   the fullest process has 10 pairs of sequence and head; in each, 8 queries look at 8 positions along 4 elements: 10.2 k flops
@@ -153,7 +154,8 @@ struct training {
 };
 
 struct ids : layout<grid, padded<vocab, cols>> {};
-static_assert(explain<training, ids>().view().starts_with("a step under ids, the fullest process of grid, 8 processes"));
+static_assert(explain<training, ids>().view().starts_with(
+    "a step under ids, the fullest process of grid, 8 processes"));
 static_assert(is(explain_rules<training, ids>(), R"(
 the rules of ids, for the fullest process of grid, 8 processes: rows 2 x cols 4
   padded<vocab, cols>: 9.45 us a step by the model, 8.64 us without this rule

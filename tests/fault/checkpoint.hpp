@@ -1,4 +1,5 @@
-// What the programs share whose checkpoints fail: a parameter whole on one process, or divided over four. A program is run<L>(world, folder, how).
+// What the programs share whose checkpoints fail: a parameter whole on one process, or divided over four. A
+// program is run<L>(world, folder, how).
 #pragma once
 
 #include <csignal>

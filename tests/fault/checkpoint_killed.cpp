@@ -1,9 +1,10 @@
 // A job that is killed while it saves loses nothing: checkpoint_killed FOLDER WHEN
 //
 // WHEN      1 or 4 processes: saves step 1 in an empty FOLDER, and then step 2, in which process 0 dies
-// write     in the middle of the file: a limit on the size of files, and its signal           killed by SIGXFSZ, status 153
-// rename    when the file is whole, before it has its name                                    killed by SIGKILL, status 137
-// resume    loads what is in FOLDER after that: step 1 with its values; saves step 3          status 0
+// write     in the middle of the file: a limit on the size of files, and its signal           killed by
+// SIGXFSZ, status 153 rename    when the file is whole, before it has its name
+// killed by SIGKILL, status 137 resume    loads what is in FOLDER after that: step 1 with its values; saves
+// step 3          status 0
 #include "checkpoint.hpp"
 
 #include <fcntl.h>

@@ -38,7 +38,8 @@ void run(boost::mpi::communicator const& world, std::string const& folder, std::
   if (why == "missing") load(list, opt, folder);
   if (why == "taken" && m.rank() == 0) let_another_take(folder);
   save(list, opt, {2, 7}, folder);
-  if (why == "foreign" && m.rank() == 0) std::ofstream{folder + "/step-00000002.safetensors"} << "this is not a safetensors file";
+  if (why == "foreign" && m.rank() == 0)
+    std::ofstream{folder + "/step-00000002.safetensors"} << "this is not a safetensors file";
   if (why == "foreign") load(list, opt, folder);
   if (why == "other") load(parameters(named("v", w)), opt, folder);
   if (why == "later") save(list, opt, {1, 7}, folder);

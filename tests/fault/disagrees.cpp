@@ -1,8 +1,11 @@
-// One process was given something else than the others, and all would go on: m.agree finds it, and says what differs, and how.
+// One process was given something else than the others, and all would go on: m.agree finds it, and says what
+// differs, and how.
 //
-//   disagrees CASE   seed, rate, layout, data, tensor, parameters: process 1 has another; none: all have the same
+//   disagrees CASE   seed, rate, layout, data, tensor, parameters: process 1 has another; none: all have the
+//                    same
 //
-// seed:   meshtf: the processes differ: process 0 has --seed 1, process 1 has --seed 2: start the same program ...     status 70
+// seed:   meshtf: the processes differ: process 0 has --seed 1, process 1 has --seed 2: start the same
+// program ...     status 70
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,7 +36,8 @@ int main(int argc, char** argv) {
   m.agree("the labels", std::vector<std::int32_t>(10, 1));
 
   meshtf::tensor<float, divided, in> x{m};
-  for (auto& e : x.local()) e = static_cast<float>(m.coordinate<rows>());   // parts may differ, replicas may not
+  // parts may differ, replicas may not
+  for (auto& e : x.local()) e = static_cast<float>(m.coordinate<rows>());
   if (other("tensor")) x.local()(3) = 7;
   m.agree(x);
   m.agree("x", x);

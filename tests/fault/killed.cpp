@@ -1,4 +1,5 @@
-// One process is killed while the others wait for it in an all-reduce: nothing of the library runs there, the launcher ends the job.
+// One process is killed while the others wait for it in an all-reduce: nothing of the library runs there, the
+// launcher ends the job.
 //
 // 1 process: dies of signal 9 (a shell reports 137). 4 processes under mpirun: status 137, within seconds.
 #include <csignal>

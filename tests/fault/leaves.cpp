@@ -1,6 +1,8 @@
-// One process leaves by exit(STATUS) while the others wait for it in an all-reduce: nothing of the library runs there, the launcher ends the job.
+// One process leaves by exit(STATUS) while the others wait for it in an all-reduce: nothing of the library
+// runs there, the launcher ends the job.
 //
-//   leaves STATUS   under examples/processes 4: meshtf: expected 4 processes to run to their end, got one that ended early ...
+//   leaves STATUS   under examples/processes 4: meshtf: expected 4 processes to run to their end, got one
+//                   that ended early ...
 #include <cstdlib>
 
 #include <meshtf/runtime/collectives.hpp>

@@ -1,8 +1,9 @@
 // A training and its log: log FOLDER WHAT
 //
-// full     meshtf: the log FOLDER/log.jsonl can't be written: No space left on device: training goes on, and nothing more is logged   status 0
-// begin    nothing: five steps are logged                                                                                        status 0
-// resume   nothing: goes on behind the third, to the seventh                                                                     status 0
+// full     meshtf: the log FOLDER/log.jsonl can't be written: No space left on device: training goes on, and
+// nothing more is logged   status 0 begin    nothing: five steps are logged
+// status 0 resume   nothing: goes on behind the third, to the seventh
+// status 0
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -41,7 +42,8 @@ bool trains(meshtf::process_mesh<M>& m, std::string const& folder, std::string c
     if (what == "full" && symlink("/dev/full", (folder + "/log.jsonl").c_str()) != 0) return false;
   }
   m.world().barrier();
-  unsigned const behind = what == "resume" ? 3 : 0, steps = behind == 0 ? 5 : 7;
+  unsigned const behind = what == "resume" ? 3 : 0;
+  unsigned const steps  = behind == 0 ? 5 : 7;
   meshtf::log_to log{folder, behind};
   for (unsigned step = 1; step <= steps; ++step) {
     auto const loss = sum(square(w));
@@ -59,7 +61,8 @@ bool trains(meshtf::process_mesh<M>& m, std::string const& folder, std::string c
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string const folder = argc > 1 ? argv[1] : ".", what = argc > 2 ? argv[2] : "begin";
+  std::string const folder = argc > 1 ? argv[1] : ".";
+  std::string const what   = argc > 2 ? argv[2] : "begin";
   meshtf::environment const env{argc, argv, {.report_kernels = false}};
   bool right = false;
   meshtf::run_on<alone, together>(env, [&]<class M>(meshtf::process_mesh<M>& m) {

@@ -1,8 +1,11 @@
-// One process calls alone what all should call, in a program compiled without NDEBUG: nobody has asked for the comparison of calls, and it finds the mistake.
+// One process calls alone what all should call, in a program compiled without NDEBUG: nobody has asked for
+// the comparison of calls, and it finds the mistake.
 //
-//   lonely CASE FOLDER   mean, save, load, agreed: process 0 alone calls it; stopped: process 1 stops before all call mean; none: all is well
+//   lonely CASE FOLDER   mean, save, load, agreed: process 0 alone calls it; stopped: process 1 stops before
+//                        all call mean; none: all is well
 //
-// mean:    meshtf: the processes differ in collective number 2: process 0 calls all_reduce (sum) of 1 float over "line" for mean, lonely.cpp:..., process 1 has
+// mean:    meshtf: the processes differ in collective number 2: process 0 calls all_reduce (sum) of 1 float
+// over "line" for mean, lonely.cpp:..., process 1 has
 //          come to the end of its mesh ...                                    status 70
 // With MESHTF_CHECK=0 the program waits for ever, and says so:
 // mean:    meshtf: process 0 of 4 has waited 10 s for others in all_reduce for mean, lonely.cpp:...

@@ -1,9 +1,12 @@
-// One process of four does something else than the others: with MESHTF_CHECK=1 all end with one line that names both call sites, and status 70.
+// One process of four does something else than the others: with MESHTF_CHECK=1 all end with one line that
+// names both call sites, and status 70.
 //
-//   mismatch CASE      the case "none" ends well; the others are the mistakes below. "program" is found by m.agree(cost) without the check
+//   mismatch CASE      the case "none" ends well; the others are the mistakes below. "program" is found by
+//                      m.agree(cost) without the check
 //   mismatch CASE one  MESHTF_CHECK is set on process 1 alone, which is as good as on all
 //
-// The line: meshtf: the processes differ in collective number 3: process 0 calls all_reduce (sum) of ... , process 3 calls ...
+// The line: meshtf: the processes differ in collective number 3: process 0 calls all_reduce (sum) of ... ,
+// process 3 calls ...
 #include <cstdlib>
 #include <string_view>
 
@@ -35,7 +38,8 @@ struct step_under {
 int main(int argc, char** argv) {
   std::string_view const which = argc > 1 ? argv[1] : "none";
   meshtf::environment env{argc, argv, {.report_kernels = false}};
-  if (which != "program" && (argc < 3 || env.world().rank() == 1)) setenv("MESHTF_CHECK", "1", 1);  // what `agree` finds needs no check
+  // what `agree` finds needs no check
+  if (which != "program" && (argc < 3 || env.world().rank() == 1)) setenv("MESHTF_CHECK", "1", 1);
   meshtf::process_mesh<grid> m{env.world()};
   bool const odd        = m.rank() == 3;
   auto const is         = [&](std::string_view mistake) { return odd && which == mistake; };

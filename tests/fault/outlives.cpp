@@ -1,9 +1,12 @@
-// Lifetimes: what is on a mesh dies before it, and operands of one operation live on one mesh. Each mistake ends with a sentence and status 70.
+// Lifetimes: what is on a mesh dies before it, and operands of one operation live on one mesh. Each mistake
+// ends with a sentence and status 70.
 //
-//   outlives CASE   static, outer, optimizer: a tensor, or an optimizer's state, outlives its mesh; thrown: so it does while an exception passes, whose words
+//   outlives CASE   static, outer, optimizer: a tensor, or an optimizer's state, outlives its mesh; thrown:
+//                   so it does while an exception passes, whose words
 //                   count; operands, product, rows, update: one on each of two meshes; none: all is well
 //
-// outer:      meshtf: the process_mesh of line ends before what lives on it, 1 array (8 bytes) of tensors, ...
+// outer:      meshtf: the process_mesh of line ends before what lives on it, 1 array (8 bytes) of tensors,
+// ...
 // operands:   meshtf: the operands of operator+ live on two meshes of one type: ...
 #include <optional>
 #include <string_view>
@@ -27,7 +30,8 @@ void run(boost::mpi::communicator const& world, std::string_view which) {
   meshtf::process_mesh<typename L::mesh_type> m{world};
   meshtf::process_mesh<typename L::mesh_type> other{world};
 
-  meshtf::tensor<float, L, in> const x{m}, y{which == "operands" ? other : m};
+  meshtf::tensor<float, L, in> const x{m};
+  meshtf::tensor<float, L, in> const y{which == "operands" ? other : m};
   auto const sum = x + y;
   meshtf::tensor<float, L, in, out> const weights{which == "product" ? other : m};
   auto const product = einsum<out>(x, weights);

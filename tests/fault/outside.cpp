@@ -1,8 +1,11 @@
-// An index lies outside of its dimension: on one process alone, while the others go on to an all-reduce, or, as a number of the program, on all.
+// An index lies outside of its dimension: on one process alone, while the others go on to an all-reduce, or,
+// as a number of the program, on all.
 //
-//   outside CASE   gather, scatter, scatter_add: an id of process 1;  slice, write, pad: where the part begins
+//   outside CASE   gather, scatter, scatter_add: an id of process 1;  slice, write, pad: where the part
+//                  begins
 //
-// gather:   meshtf: id number 1 of this process is 8, expected a row from 0 to 7: check the ids (process 1 of 4)     status 65, within seconds
+// gather:   meshtf: id number 1 of this process is 8, expected a row from 0 to 7: check the ids (process 1 of
+// 4)     status 65, within seconds
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,8 @@
-// On the last process, which may be the only one, the function of a slicewise throws, while the others go on to an all-reduce.
+// On the last process, which may be the only one, the function of a slicewise throws, while the others go on
+// to an all-reduce.
 //
-// 4 processes: meshtf: the function of slicewise threw: no plan for the last part (process 3 of 4)     status 70, within seconds
+// 4 processes: meshtf: the function of slicewise threw: no plan for the last part (process 3 of 4)     status
+// 70, within seconds
 #include <stdexcept>
 #include <string>
 

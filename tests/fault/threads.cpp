@@ -1,11 +1,13 @@
 // The number of threads, and how a program with several of them ends.
 //
-// variable two:  meshtf: expected MESHTF_THREADS to be a number of threads for each process, at least 1, got 'two': ...          status 64
-// bound 2:       meshtf: expected MESHTF_THREADS to be at most 1, the cores that this process may use, got 2: ...               status 64
-// program 0:     meshtf: expected threads{n} to be a number of threads for each process, at least 1, got '0': ...                status 64
-// thrown 1:      meshtf: part 3 is wrong                                                                                        status 65
-// exits 1:       ends at once, which mpirun takes for a failure
-// ends 1:        nothing                                                                                                        status 0
+// variable two:  meshtf: expected MESHTF_THREADS to be a number of threads for each process, at least 1, got
+// 'two': ...          status 64 bound 2:       meshtf: expected MESHTF_THREADS to be at most 1, the cores
+// that this process may use, got 2: ...               status 64 program 0:     meshtf: expected threads{n} to
+// be a number of threads for each process, at least 1, got '0': ...                status 64 thrown 1:
+// meshtf: part 3 is wrong
+// status 65 exits 1:       ends at once, which mpirun takes for a failure
+// ends 1:        nothing
+// status 0
 #include <cstddef>
 #include <cstdlib>
 #include <string>
@@ -16,8 +18,9 @@
 #include <meshtf/runtime/environment.hpp>
 
 int main(int argc, char** argv) {
-  std::string const what = argc > 1 ? argv[1] : "", number = argc > 2 ? argv[2] : "";
-  bool const of_program = what == "program";
+  std::string const what   = argc > 1 ? argv[1] : "";
+  std::string const number = argc > 2 ? argv[2] : "";
+  bool const of_program    = what == "program";
   if (!of_program) setenv("MESHTF_THREADS", number.c_str(), 1);
   if (what == "bound") {
     cpu_set_t one;
@@ -28,7 +31,8 @@ int main(int argc, char** argv) {
     CPU_SET(core, &one);
     sched_setaffinity(0, sizeof one, &one);
   }
-  meshtf::environment const env{argc, argv, meshtf::threads{of_program ? std::atoi(number.c_str()) : 1}, {.report_kernels = false}};
+  meshtf::environment const env{
+      argc, argv, meshtf::threads{of_program ? std::atoi(number.c_str()) : 1}, {.report_kernels = false}};
   int const expected = of_program || what == "variable" ? std::atoi(number.c_str()) : 4;
   if (expected == 4) meshtf::kernel::use_threads(4);  // whatever this machine has
   meshtf::kernel::parallel_parts(16, [&](meshtf::extent part, int) {

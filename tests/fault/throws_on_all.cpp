@@ -7,5 +7,6 @@
 
 int main(int argc, char** argv) {
   meshtf::environment const env{argc, argv, {.report_kernels = false}};
-  throw meshtf::usage_error{"compiled for 3 processes, started with " + std::to_string(env.world().size()) + ": mpirun -n 3 ..."};
+  throw meshtf::usage_error{"compiled for 3 processes, started with " + std::to_string(env.world().size()) +
+                            ": mpirun -n 3 ..."};
 }

@@ -1,11 +1,14 @@
 // Traces that can't be made, and what is said of those that are made in part.
 //
-// file /nowhere/t.json:  meshtf: expected a file for the trace that can be written, got '/nowhere/t.json': No such file or directory: ...  status 69
-// steps 5:3:             meshtf: expected MESHTF_TRACE_STEPS to be the first and the last step of a trace, ... got '5:3', ...               status 64
-// program 5:3:           meshtf: expected trace{file, first, last} to be the first and the last step of a trace, ... got '5:3', ...         status 64
-// late FILE:             meshtf: the trace in FILE has nothing: steps 100 to 102 were asked for, and the program came to step 4: ...         status 0
-// full /dev/full:        meshtf: the trace in /dev/full is not whole: No space left on device                                              status 0
-// off /nowhere/t.json:   nothing                                                                                                          status 0
+// file /nowhere/t.json:  meshtf: expected a file for the trace that can be written, got '/nowhere/t.json': No
+// such file or directory: ...  status 69 steps 5:3:             meshtf: expected MESHTF_TRACE_STEPS to be the
+// first and the last step of a trace, ... got '5:3', ...               status 64 program 5:3:
+// meshtf: expected trace{file, first, last} to be the first and the last step of a trace, ... got '5:3', ...
+// status 64 late FILE:             meshtf: the trace in FILE has nothing: steps 100 to 102 were asked for,
+// and the program came to step 4: ...         status 0 full /dev/full:        meshtf: the trace in /dev/full
+// is not whole: No space left on device                                              status 0 off
+// /nowhere/t.json:   nothing
+// status 0
 #include <cstdlib>
 #include <string>
 
@@ -44,9 +47,10 @@ void train(meshtf::process_mesh<M>& m) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string const what = argc > 1 ? argv[1] : "", value = argc > 2 ? argv[2] : "";
-  bool const of_program = what == "program";
-  auto const of_file    = what == "file" || what == "full" || what == "late" || what == "off";
+  std::string const what  = argc > 1 ? argv[1] : "";
+  std::string const value = argc > 2 ? argv[2] : "";
+  bool const of_program   = what == "program";
+  auto const of_file      = what == "file" || what == "full" || what == "late" || what == "off";
   if (what == "off") setenv("MESHTF_TRACE", "0", 1);
   else if (!of_program) setenv("MESHTF_TRACE", of_file ? value.c_str() : "trace.json", 1);
   if (what == "steps") setenv("MESHTF_TRACE_STEPS", value.c_str(), 1);

@@ -1,6 +1,8 @@
-// Products of bfloat16 on a processor that has nothing faster for them than float's: they are right, and the job says so once.
+// Products of bfloat16 on a processor that has nothing faster for them than float's: they are right, and the
+// job says so once.
 //
-// meshtf: products of bfloat16 are done in float, since this processor, or this build, has nothing faster for them (...): ...   status 0
+// meshtf: products of bfloat16 are done in float, since this processor, or this build, has nothing faster for
+// them (...): ...   status 0
 #include <meshtf/meshtf.hpp>
 
 struct batch : meshtf::dim<64> {};

@@ -34,7 +34,8 @@ struct grid<A, B, C> : mesh<first<A>, second<B>, third<C>> {};
 
 /// `Cut` on the mesh of a program, `Whole` on one process; dry as `L` is.
 template<Layout L, Layout Cut, Layout Whole>
-using chosen = std::conditional_t<std::is_same_v<typename L::mesh_type, typename Whole::mesh_type>, Whole, Cut>;
+using chosen =
+    std::conditional_t<std::is_same_v<typename L::mesh_type, typename Whole::mesh_type>, Whole, Cut>;
 template<Layout L, Layout Cut, Layout Whole>
 using like = layout_beside<L, chosen<L, Cut, Whole>>;
 
@@ -67,8 +68,8 @@ constexpr auto probe(tensor<T, L, D...> const& z, std::uint64_t stream) {
   return random_normal<T, L, D...>(z.machine(), {.seed = 99, .stream = stream});
 }
 
-/// `program` shows the same under `Cut` as under `Whole` on one process, at the promised price; on as many processes as the mesh of `Cut` has. If it
-/// fails, its text is printed: a test to compile.
+/// `program` shows the same under `Cut` as under `Whole` on one process, at the promised price; on as many
+/// processes as the mesh of `Cut` has. If it fails, its text is printed: a test to compile.
 template<Layout Whole, Layout Cut, class Program>
 void check(Program const& program, char const* text = "") {
   if (boost::mpi::communicator{}.size() != Cut::mesh_type::size) return;

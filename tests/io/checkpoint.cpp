@@ -1,4 +1,5 @@
-// Checkpoints: what one layout saves every other loads, training goes on as if nothing had happened, and no damaged file gets in.
+// Checkpoints: what one layout saves every other loads, training goes on as if nothing had happened, and no
+// damaged file gets in.
 #include <meshtf/io/checkpoint.hpp>
 
 #include <bit>
@@ -36,9 +37,19 @@ template<class F>
 void under_all_layouts(F const& f) {
   int const n = boost::mpi::communicator{}.size();
   f.template operator()<alone>();
-  if (n >= 2) f.template operator()<zoo::data>(), f.template operator()<model>();
-  if (n >= 4) f.template operator()<mixed>(), f.template operator()<tall>();
-  if (n >= 8) f.template operator()<mixed8>(), f.template operator()<spread>(), f.template operator()<solid>();
+  if (n >= 2) {
+    f.template operator()<zoo::data>();
+    f.template operator()<model>();
+  }
+  if (n >= 4) {
+    f.template operator()<mixed>();
+    f.template operator()<tall>();
+  }
+  if (n >= 8) {
+    f.template operator()<mixed8>();
+    f.template operator()<spread>();
+    f.template operator()<solid>();
+  }
 }
 
 template<Layout L>
@@ -50,7 +61,7 @@ struct block {
 template<Layout L>
 struct trained {
   model_of<double, L> net;
-  std::vector<block<L>> blocks;   // nobody trains them: the optimizer keeps nothing of them
+  std::vector<block<L>> blocks;  // nobody trains them: the optimizer keeps nothing of them
   adamw opt{0.05};
   tensor<double, L, batch, in> x;
 
@@ -60,8 +71,9 @@ struct trained {
     for (std::uint64_t i = 0; i < 2; ++i) blocks.push_back({{m, normal{10 + i}}});
   }
   auto list() {
-    return meshtf::parameters(named("weight", net.w), named("bias", net.b), named("c", net.c), named("temperature", net.t), named("u", net.u),
-                              named("v", net.v), named("blocks", blocks));
+    return meshtf::parameters(named("weight", net.w), named("bias", net.b), named("c", net.c),
+                              named("temperature", net.t), named("u", net.u), named("v", net.v),
+                              named("blocks", blocks));
   }
   double step() {
     auto const loss = net.loss(x);
@@ -99,7 +111,11 @@ template<Layout L>
 void load_and_save(std::string const& from, std::string const& to, bool sharded, bool used) {
   auto& m = group_of<typename L::mesh_type>();
   trained<L> t{m, sharded};
-  if (used) t.step(), t.step(), t.step();
+  if (used) {
+    t.step();
+    t.step();
+    t.step();
+  }
   t.spoil();
   CHECK(load(t.list(), t.opt, from) == training_position{2, 21});
   save(t.list(), t.opt, {2, 21}, of_group<typename L::mesh_type>(to));
@@ -188,14 +204,16 @@ TEST_CASE("after load training goes on with the same bits") {
   under_all_layouts([&]<Layout L> {
     for (bool sharded : {false, true}) {
       INFO("under " << name_of<L>() << (sharded ? ", sharded" : ""));
-      auto& m                = group_of<typename L::mesh_type>();
-      std::string const path = of_group<typename L::mesh_type>(folder / (std::string{name_of<L>()} + (sharded ? "1" : "0")));
+      auto& m = group_of<typename L::mesh_type>();
+      std::string const path =
+          of_group<typename L::mesh_type>(folder / (std::string{name_of<L>()} + (sharded ? "1" : "0")));
       std::vector<double> losses;
       trained<L> t{m, sharded};
       for (int i = 0; i < 2; ++i) t.step();
       save(t.list(), t.opt, {2, 0}, path);
       for (int i = 0; i < 3; ++i) losses.push_back(t.step());
-      trained<L> resumed{m, sharded}, otherwise{m, !sharded};
+      trained<L> resumed{m, sharded};
+      trained<L> otherwise{m, !sharded};
       resumed.spoil();
       load(resumed.list(), resumed.opt, path);
       load(otherwise.list(), otherwise.opt, path);
@@ -242,16 +260,20 @@ TEST_CASE("the checksum, the shortest digits of numbers, and larger elements fir
   CHECK(about.contains("crc32"));
 #endif
   CHECK(files::read(file.path()).size() % 4 == 0);
-  CHECK_THROWS_WITH(file.read<double>("w"), Catch::Contains("expected 'w' in ") && Catch::Contains("to hold F64, got F32 [6, 16]"));
+  CHECK_THROWS_WITH(file.read<double>("w"),
+                    Catch::Contains("expected 'w' in ") && Catch::Contains("to hold F64, got F32 [6, 16]"));
   CHECK_THROWS_WITH(file.read<double>("x"), Catch::Contains("got none of that name"));
 }
 
 TEST_CASE("parameters alone, of a file, of a folder, and of a file that another program made", "[1]") {
   files::folder const folder;
   auto& m = processes<single>();
-  small<alone> s{m}, t{m};
-  auto const spoil       = [&] { t.w = tensor<float, alone, in, hidden>{m}, t.b = tensor<double, alone, hidden>{m}; };
-  auto const equal       = [&] { return to_global(s.w) == to_global(t.w) && to_global(s.b) == to_global(t.b); };
+  small<alone> s{m};
+  small<alone> t{m};
+  auto const spoil = [&] {
+    t.w = tensor<float, alone, in, hidden>{m}, t.b = tensor<double, alone, hidden>{m};
+  };
+  auto const equal = [&] { return to_global(s.w) == to_global(t.w) && to_global(s.b) == to_global(t.b); };
   std::string const name = folder / "net";
 
   std::string const path = name + ".safetensors";
@@ -283,7 +305,9 @@ TEST_CASE("parameters alone, of a file, of a folder, and of a file that another 
   for (std::size_t i = 0; i < 4; ++i) data[i] = one[i];
   files::write(
       path,
-      with_header(R"({"w":{"dtype":"F32","shape":[6,16],"data_offsets":[0,384]},"b":{"data_offsets":[384,512],"dtype":"F64","shape":[16]}})", data));
+      with_header(
+          R"({"w":{"dtype":"F32","shape":[6,16],"data_offsets":[0,384]},"b":{"data_offsets":[384,512],"dtype":"F64","shape":[16]}})",
+          data));
   CHECK(load(t.list(), path) == training_position{});
   CHECK(*t.w.data() == 1);
 }
@@ -292,12 +316,14 @@ TEST_CASE("what had no gradient when it was saved has the state of a new optimiz
   files::folder const folder;
   auto& m = processes<single>();
   small<alone> s{m};
-  adam opt, used;
+  adam opt;
+  adam used;
   backward(sum(square(s.w)));
   opt.step(s.list());
   std::string const path = folder / "run";
   save(s.list(), opt, {1, 0}, path);
-  CHECK_FALSE(safetensors_reader{path + "/step-00000001.safetensors"}.header().arrays.contains("optimizer.first.b"));
+  CHECK_FALSE(
+      safetensors_reader{path + "/step-00000001.safetensors"}.header().arrays.contains("optimizer.first.b"));
   for (int i = 0; i < 3; ++i) {
     backward(sum(square(s.b)));
     used.step(s.list());
@@ -318,14 +344,16 @@ TEST_CASE("the two newest stay; what a save that was cut off has left goes; noth
   sgd opt;
   std::string const path = folder / "run";
   for (std::uint64_t step : {0u, 20u, 100000u, 100000000u}) save(s.list(), opt, {step, 0}, path);
-  CHECK(files::names_in(path) == std::vector<std::string>{"step-00100000.safetensors", "step-100000000.safetensors"});
+  CHECK(files::names_in(path) ==
+        std::vector<std::string>{"step-00100000.safetensors", "step-100000000.safetensors"});
   CHECK(load(s.list(), opt, path).step == 100000000);
 
-  std::vector<std::string> const strangers{"notes.txt", "other.safetensors.partial", "step-5.safetensors", "step-x.safetensors"};
+  std::vector<std::string> const strangers{"notes.txt", "other.safetensors.partial", "step-5.safetensors",
+                                           "step-x.safetensors"};
   for (auto const& name : strangers) files::write(path + "/" + name, "x");
   files::write(path + "/step-100000001.safetensors.partial", "cut off");
   CHECK(load(s.list(), opt, path).step == 100000000);
-  save(s.list(), opt, {100000000, 3}, path);   // in the place of the one before
+  save(s.list(), opt, {100000000, 3}, path);  // in the place of the one before
   CHECK(load(s.list(), opt, path) == training_position{100000000, 3});
   auto names = files::names_in(path);
   for (auto const& name : strangers) CHECK(std::erase(names, name) == 1);
@@ -333,7 +361,8 @@ TEST_CASE("the two newest stay; what a save that was cut off has left goes; noth
 
   CHECK(what_it_throws<usage_error>([&] { save(s.list(), opt, {99999999, 0}, path); }) ==
         "expected " + path +
-            " to hold no checkpoint later than the one to be saved, of step 99999999, got step-100000000.safetensors: "
+            " to hold no checkpoint later than the one to be saved, of step 99999999, got "
+            "step-100000000.safetensors: "
             "load it and go on from there, or save to another folder");
 }
 
@@ -350,7 +379,9 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
     for (rlim_t room : {0ul, 100ul, 4096ul, before.size() - 1}) {
       small_disk const full{room};
       CHECK(what_it_throws<unavailable>([&] { save(t.list(), t.opt, {2, 0}, path); }) ==
-            "expected to write the file " + path + "/step-00000002.safetensors, got: File too large: make room; what was saved before is untouched" +
+            "expected to write the file " + path +
+                "/step-00000002.safetensors, got: File too large: make room; what was saved before is "
+                "untouched" +
                 by);
       CHECK(files::names_in(path) == std::vector<std::string>{"step-00000001.safetensors"});
       CHECK(files::read(path + "/step-00000001.safetensors") == before);
@@ -373,14 +404,15 @@ TEST_CASE("a full disk: an error on all processes, and the checkpoints before ar
   }
 }
 
-TEST_CASE("killed while saving: the checkpoint before is the newest, and what was left goes with the next", "[1]") {
+TEST_CASE("killed while saving: the checkpoint before is the newest, and what was left goes with the next",
+          "[1]") {
   files::folder const folder;
   auto& m = processes<single>();
   small<alone> s{m};
   sgd opt;
   std::string const path = folder / "run";
   save(s.list(), opt, {1, 0}, path);
-  if (pid_t const child = fork(); child == 0) {   // it writes as `save` does, without MPI
+  if (pid_t const child = fork(); child == 0) {  // it writes as `save` does, without MPI
     safetensors_writer file{path + "/step-00000002.safetensors", {}, {{"w", {"F32", {100}}}}};
     std::array<float, 50> half{};
     file.write(half.data(), sizeof half);
@@ -396,7 +428,8 @@ TEST_CASE("killed while saving: the checkpoint before is the newest, and what wa
   CHECK_THAT(left[1], Catch::StartsWith("step-00000002.safetensors.") && Catch::EndsWith(".partial"));
   CHECK(load(s.list(), opt, path).step == 1);
   save(s.list(), opt, {3, 0}, path);
-  CHECK(files::names_in(path) == std::vector<std::string>{"step-00000001.safetensors", "step-00000003.safetensors"});
+  CHECK(files::names_in(path) ==
+        std::vector<std::string>{"step-00000001.safetensors", "step-00000003.safetensors"});
 }
 
 TEST_CASE("missing files", "[1]") {
@@ -405,10 +438,12 @@ TEST_CASE("missing files", "[1]") {
   small<alone> s{m};
   sgd opt;
   std::string const path = folder / "run";
-  CHECK(what_it_throws<no_input>([&] { load(s.list(), opt, path); }) == "expected a checkpoint at " + path + ", got: No such file or directory");
+  CHECK(what_it_throws<no_input>([&] { load(s.list(), opt, path); }) ==
+        "expected a checkpoint at " + path + ", got: No such file or directory");
   std::filesystem::create_directory(path);
   CHECK(what_it_throws<no_input>([&] { load(s.list(), opt, path); }) ==
-        "expected a checkpoint (step-00000000.safetensors or later) in " + path + ", got none: save one there first");
+        "expected a checkpoint (step-00000000.safetensors or later) in " + path +
+            ", got none: save one there first");
   files::write(path + "/step-00000001.safetensors.partial", "x");
   CHECK_THROWS_AS(load(s.list(), opt, path), no_input);
   CHECK(what_it_throws<no_input>([&] { load(s.list(), opt, "/dev/null"); }) ==
@@ -423,7 +458,8 @@ TEST_CASE("damaged and foreign files: one line that names the file, and nothing 
   backward(sum(square(s.w)));
   backward(sum(square(s.b)));
   opt.step(s.list());
-  std::string const path = folder / "run", file = path + "/step-00000002.safetensors";
+  std::string const path = folder / "run";
+  std::string const file = path + "/step-00000002.safetensors";
   save(s.list(), opt, {1, 21}, path);
   save(s.list(), opt, {2, 21}, path);
   std::string const sound = files::read(file);
@@ -433,14 +469,18 @@ TEST_CASE("damaged and foreign files: one line that names the file, and nothing 
     text[at]  = static_cast<char>(text[at] ^ 4);
     return text;
   };
-  auto const entry = [](std::string const& text) { return with_header(R"({"w":)" + text + "}", std::string(8, 'x')); };
+  auto const entry = [](std::string const& text) {
+    return with_header(R"({"w":)" + text + "}", std::string(8, 'x'));
+  };
   struct damage {
-    std::string content, says;
+    std::string content;
+    std::string says;
   };
   std::vector<damage> cases{
       {"", "to have a header after 8 bytes with its length, got 0 bytes in all"},
       {"1234567", "got 7 bytes in all"},
-      {"PK\3\4 the file of another program, which is long enough", "to have a header of at most 1051216 bytes, got one of "},
+      {"PK\3\4 the file of another program, which is long enough",
+       "to have a header of at most 1051216 bytes, got one of "},
       {sound.substr(0, 100), " bytes, got 100 bytes in all"},
       {sound.substr(0, sound.size() - 1), "bytes after its header, which names them, got "},
       {sound + "x", "bytes after its header, which names them, got "},
@@ -456,17 +496,25 @@ TEST_CASE("damaged and foreign files: one line that names the file, and nothing 
       {entry("7"), "to have the element type of the array 'w', got none"},
       {entry(R"({"dtype":"F32","data_offsets":[0,8]})"), "to have the list shape of the array 'w', got none"},
       {entry(R"({"dtype":"F32","shape":[2]})"), "to have the list data_offsets of the array 'w', got none"},
-      {entry(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"), "to have whole numbers of at least 0 in shape of the array 'w'"},
-      {entry(R"({"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"), "to have whole numbers of at least 0 in shape of the array 'w'"},
-      {entry(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8,16]})"), "to have the begin and the end of the array 'w'"},
-      {entry(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"), "to have the begin and the end of the array 'w'"},
-      {entry(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})"), "to have 12 bytes of the array 'w', F32 [3], got 8"},
-      {entry(R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]})"), "a shape of the array 'w' that can be"},
+      {entry(R"({"dtype":"F32","shape":[-2],"data_offsets":[0,8]})"),
+       "to have whole numbers of at least 0 in shape of the array 'w'"},
+      {entry(R"({"dtype":"F32","shape":[2.0],"data_offsets":[0,8]})"),
+       "to have whole numbers of at least 0 in shape of the array 'w'"},
+      {entry(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8,16]})"),
+       "to have the begin and the end of the array 'w'"},
+      {entry(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})"),
+       "to have the begin and the end of the array 'w'"},
+      {entry(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})"),
+       "to have 12 bytes of the array 'w', F32 [3], got 8"},
+      {entry(R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]})"),
+       "a shape of the array 'w' that can be"},
       {entry(R"({"dtype":"F32","shape":[2],"data_offsets":[1,9]})"),
        "to have the array 'w' at byte 0, where the one before it ends, got it at byte 1"},
-      {entry(R"({"dtype":"F32","shape":[4],"data_offsets":[0,16]})"), "to have 16 bytes after its header, which names them, got 8"},
-      {with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
-                   std::string(12, 'x')),
+      {entry(R"({"dtype":"F32","shape":[4],"data_offsets":[0,16]})"),
+       "to have 16 bytes after its header, which names them, got 8"},
+      {with_header(
+           R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+           std::string(12, 'x')),
        "to have the array 'b' at byte 8, where the one before it ends, got it at byte 4"},
       {with_header("{\"a\\nb\\u007f\":7}"), "of the array 'a?b?', got none"},
   };
@@ -482,16 +530,20 @@ TEST_CASE("damaged and foreign files: one line that names the file, and nothing 
     files::write(file, content);
     std::string const said = what_it_throws<data_error>([&] { load(s.list(), opt, path); });
     CHECK_THAT(said, Catch::StartsWith("expected " + file + " to have ") && Catch::Contains(says) &&
-                         Catch::EndsWith(": the file is damaged or of another kind, delete it to load the one before it, step-00000001.safetensors"));
+                         Catch::EndsWith(
+                             ": the file is damaged or of another kind, delete it to load the one before it, "
+                             "step-00000001.safetensors"));
     CHECK(said.find('\n') == said.npos);
     CHECK(said.size() < 600);
     CHECK((to_global(s.w) == before));
-    CHECK_THAT(what_it_throws<data_error>([&] { load(s.list(), file); }), Catch::Contains(says) && Catch::EndsWith("take another copy of it"));
+    CHECK_THAT(what_it_throws<data_error>([&] { load(s.list(), file); }),
+               Catch::Contains(says) && Catch::EndsWith("take another copy of it"));
   }
   std::filesystem::remove(file);
   CHECK(load(s.list(), opt, path).step == 1);
   files::write(path + "/step-00000001.safetensors", "");
-  CHECK_THAT(what_it_throws<data_error>([&] { load(s.list(), opt, path); }), Catch::EndsWith(", and no other is in the folder"));
+  CHECK_THAT(what_it_throws<data_error>([&] { load(s.list(), opt, path); }),
+             Catch::EndsWith(", and no other is in the folder"));
 }
 
 TEST_CASE("a sound file of something else is refused by name, shape and type, on all processes") {
@@ -505,30 +557,43 @@ TEST_CASE("a sound file of something else is refused by name, shape and type, on
     sgd down;
     backward(sum(square(s.w)));
     opt.step(s.list());
-    std::string const path = folder / "run", file = path + "/step-00000001.safetensors", net = folder / "net.safetensors";
+    std::string const path = folder / "run";
+    std::string const file = path + "/step-00000001.safetensors";
+    std::string const net  = folder / "net.safetensors";
     save(s.list(), opt, {1, 21}, path);
     save(s.list(), net);
     parameter<float, L, in, out> w{m};
     parameter<double, L, in, hidden> wide{m};
     parameter<double, L, hidden> c{m};
-    std::string const remedy = ": load it into the model that it was saved from, or give the parameters the names that they had" + by;
+    std::string const remedy =
+        ": load it into the model that it was saved from, or give the parameters the names that they had" +
+        by;
 
     CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", w), named("b", s.b)), net); }) ==
-          "expected 'w' in " + net + " to be F32 [6, 8], got F32 [6, 16]: make the model of the sizes that it was saved with" + by);
+          "expected 'w' in " + net +
+              " to be F32 [6, 8], got F32 [6, 16]: make the model of the sizes that it was saved with" + by);
     CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", wide), named("b", s.b)), net); }) ==
-          "expected 'w' in " + net + " to be F64 [6, 16], got F32 [6, 16]: make the parameters of that type, or convert the file" + by);
+          "expected 'w' in " + net +
+              " to be F64 [6, 16], got F32 [6, 16]: make the parameters of that type, or convert the file" +
+              by);
     CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w), named("bias", s.b)), net); }) ==
-          "expected 'bias', F64 [16], in " + net + ", got no array of that name but 'b', F64 [16], which this model has not" + remedy);
-    CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w), named("b", s.b), named("c", c)), net); }) ==
-          "expected 'c', F64 [16], in " + net + ", got no array of that name" + remedy);
+          "expected 'bias', F64 [16], in " + net +
+              ", got no array of that name but 'b', F64 [16], which this model has not" + remedy);
+    CHECK(what_it_throws<data_error>([&] {
+            load(parameters(named("w", s.w), named("b", s.b), named("c", c)), net);
+          }) == "expected 'c', F64 [16], in " + net + ", got no array of that name" + remedy);
     CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w)), net); }) ==
           "expected nothing in " + net + " but what this model has, got 'b', F64 [16]" + remedy);
     CHECK(what_it_throws<data_error>([&] { load(parameters(named("w", s.w)), path); }) ==
           "expected nothing in " + file + " but what this model has, got 'b', F64 [16]" + remedy);
     CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, net); }) ==
-          "expected the metadata of " + net + " to have 'step', got none: " + std::string{detail::checkpoint_check::other} + by);
+          "expected the metadata of " + net +
+              " to have 'step', got none: " + std::string{detail::checkpoint_check::other} + by);
     CHECK(what_it_throws<data_error>([&] { load(s.list(), down, path); }) ==
-          "expected " + file + " to hold the state of the optimizer sgd, got that of adam: load(parameters, path) takes the parameters alone" + by);
+          "expected " + file +
+              " to hold the state of the optimizer sgd, got that of adam: load(parameters, path) takes the "
+              "parameters alone" +
+              by);
 
     auto const altered = [&](std::string const& what, std::string const& instead) {
       world.barrier();
@@ -543,24 +608,31 @@ TEST_CASE("a sound file of something else is refused by name, shape and type, on
     std::string const here = "expected the metadata of " + folder / "altered.safetensors" + " to have ";
     CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, altered("meshtf 1", "meshtf 2")); }) ==
           here + "the format 'meshtf 1', got 'meshtf 2': load it with the version that saved it" + by);
-    CHECK_THROWS_WITH(load(s.list(), altered("meshtf 1", "meshtf 2")), Catch::Contains("load it with the version that saved it"));
+    CHECK_THROWS_WITH(load(s.list(), altered("meshtf 1", "meshtf 2")),
+                      Catch::Contains("load it with the version that saved it"));
     CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, altered("meshtf 1", "pytorch1")); }) ==
           here + "the format 'meshtf 1', got 'pytorch1': " + detail::checkpoint_check::other + by);
-    CHECK(what_it_throws<data_error>([&] { load(s.list(), opt, altered("\"seed\":\"21\"", "\"seed\":\"2x\"")); }) ==
-          here + "a number as 'seed', got '2x': " + detail::checkpoint_check::other + by);
-    CHECK_THROWS_WITH(load(s.list(), opt, altered("optimizer.power2", "optimizer.powerx")), Catch::Contains("to have 'optimizer.power2', got none"));
+    CHECK(what_it_throws<data_error>([&] {
+            load(s.list(), opt, altered("\"seed\":\"21\"", "\"seed\":\"2x\""));
+          }) == here + "a number as 'seed', got '2x': " + detail::checkpoint_check::other + by);
+    CHECK_THROWS_WITH(load(s.list(), opt, altered("optimizer.power2", "optimizer.powerx")),
+                      Catch::Contains("to have 'optimizer.power2', got none"));
     CHECK_THROWS_WITH(load(s.list(), opt, altered("optimizer.second.w", "optimizer.secxnd.w")),
                       Catch::Contains("expected 'optimizer.second.w', F32 [6, 16], in ") &&
                           Catch::Contains("but 'optimizer.secxnd.w', F32 [6, 16], which this model has not"));
-    load(s.list(), opt, altered("crc32", "crc32"));   // a file that was saved without zlib is taken as it is
+    load(s.list(), opt, altered("crc32", "crc32"));  // a file that was saved without zlib is taken as it is
     load(s.list(), altered("optimizer.second.w", "optimizer.secxnd.w"));
 
-    CHECK_THROWS_WITH(save(parameters(named("w", s.w), named("w", s.b)), net), Catch::Contains("two that are called 'w'"));
+    CHECK_THROWS_WITH(save(parameters(named("w", s.w), named("w", s.b)), net),
+                      Catch::Contains("two that are called 'w'"));
     CHECK_THROWS_AS(load(parameters(named("w", s.w), named("w", s.b)), net), software_error);
-    CHECK_THROWS_WITH(save(parameters(named("optimizer.w", s.w)), net), Catch::Contains("no parameter to be called 'optimizer.w'"));
-    CHECK_THROWS_WITH(save(parameters(named("\xff", s.w)), net), Catch::Contains("expected UTF-8 text as a name"));
+    CHECK_THROWS_WITH(save(parameters(named("optimizer.w", s.w)), net),
+                      Catch::Contains("no parameter to be called 'optimizer.w'"));
+    CHECK_THROWS_WITH(save(parameters(named("\xff", s.w)), net),
+                      Catch::Contains("expected UTF-8 text as a name"));
     std::vector<block<L>> empty;
-    CHECK_THROWS_WITH(save(parameters(named("blocks", empty)), net), "a checkpoint of no parameters: the list is empty");
+    CHECK_THROWS_WITH(save(parameters(named("blocks", empty)), net),
+                      "a checkpoint of no parameters: the list is empty");
     load(s.list(), net);
   };
   switch (world.size()) {

@@ -71,7 +71,8 @@ TEST_CASE("two writers of one file: each has its own until it is whole, and the 
   files::folder const folder;
   std::string const path = folder / "net.safetensors";
   auto const elements    = [&] { return safetensors_reader{path}.read<float>("w"); };
-  std::vector<float> const ones(100, 1.0f), twos(100, 2.0f);
+  std::vector<float> const ones(100, 1.0f);
+  std::vector<float> const twos(100, 2.0f);
   safetensors_writer first{path, {}, {{"w", {"F32", {100}}}}};
   first.write(ones.data(), 200);
   safetensors_writer second{path, {}, {{"w", {"F32", {100}}}}};
@@ -86,10 +87,12 @@ TEST_CASE("two writers of one file: each has its own until it is whole, and the 
   CHECK(files::names_in(folder.path()) == std::vector<std::string>{"net.safetensors"});
 }
 
-TEST_CASE("what a killed job left of a file goes with the next writer of it; what a living one writes stays", "[1]") {
+TEST_CASE("what a killed job left of a file goes with the next writer of it; what a living one writes stays",
+          "[1]") {
   files::folder const folder;
   std::string const path = folder / "net.safetensors";
-  std::vector<std::string> const strangers{"net.safetensors.0123.partial", "net.safetensors.old.partial", "others.safetensors.partial"};
+  std::vector<std::string> const strangers{"net.safetensors.0123.partial", "net.safetensors.old.partial",
+                                           "others.safetensors.partial"};
   for (auto const& name : strangers) files::write(folder / name, "x");
   {
     other_job const living{[&] { write_file(path, 1, true); }};
@@ -98,7 +101,7 @@ TEST_CASE("what a killed job left of a file goes with the next writer of it; wha
       CHECK(files::names_in(folder.path()).size() == strangers.size() + 2);
     }
     write_file(path, 3, false);
-    CHECK(files::names_in(folder.path()).size() == strangers.size() + 2);   // the living one's, and the file
+    CHECK(files::names_in(folder.path()).size() == strangers.size() + 2);  // the living one's, and the file
   }
   write_file(path, 3, false);
   auto names = files::names_in(folder.path());
@@ -106,13 +109,16 @@ TEST_CASE("what a killed job left of a file goes with the next writer of it; wha
   CHECK(names == std::vector<std::string>{"net.safetensors"});
 }
 
-TEST_CASE("a folder belongs to the job that saves in it: another is told so on all processes, and damages nothing", "[1][4]") {
+TEST_CASE(
+    "a folder belongs to the job that saves in it: another is told so on all processes, and damages nothing",
+    "[1][4]") {
   files::folder const folder;
   auto const check = [&]<Layout L> {
     auto& m = processes<typename L::mesh_type>();
     net<L> n{m};
     sgd opt;
-    std::string const path = folder / "run", by = m.world().size() == 1 ? "" : " (seen by process 0)";
+    std::string const path       = folder / "run";
+    std::string const by         = m.world().size() == 1 ? "" : " (seen by process 0)";
     std::string const unfinished = path + "/step-00000001.safetensors";
     auto const says              = [&] {
       try {
@@ -123,14 +129,18 @@ TEST_CASE("a folder belongs to the job that saves in it: another is told so on a
       return std::string{"nothing"};
     };
     {
-      std::optional<other_job> other;   // it is in the middle of its first save
-      if (m.rank() == 0) other.emplace([&] { write_file(detail::room_for_checkpoint(path, 1, [](std::string const&) {}), 1, true); });
+      std::optional<other_job> other;  // it is in the middle of its first save
+      if (m.rank() == 0)
+        other.emplace(
+            [&] { write_file(detail::room_for_checkpoint(path, 1, [](std::string const&) {}), 1, true); });
       m.world().barrier();
       std::string const said = says();
       if (other)
-        CHECK(said == "expected one job to save in " + path + ", got another that does (process " + other->number() + " on " + host() +
+        CHECK(said == "expected one job to save in " + path + ", got another that does (process " +
+                          other->number() + " on " + host() +
                           "): save to another folder, or end that job first" + by);
-      CHECK_THAT(said, Catch::StartsWith("expected one job to save in " + path) && Catch::EndsWith("end that job first" + by));
+      CHECK_THAT(said, Catch::StartsWith("expected one job to save in " + path) &&
+                           Catch::EndsWith("end that job first" + by));
       if (other) {
         CHECK(files::names_in(path).size() == 1);
         CHECK_THAT(files::names_in(path)[0], Catch::StartsWith("step-00000001.safetensors."));

@@ -1,4 +1,5 @@
-// What saving costs: the whole of an array on the process that writes, and nothing on the others; and arrays of many pieces.
+// What saving costs: the whole of an array on the process that writes, and nothing on the others; and arrays
+// of many pieces.
 #include <meshtf/io/checkpoint.hpp>
 
 #include <atomic>
@@ -26,7 +27,7 @@ void* noted(std::size_t n) {
 
 struct height : dim<128> {};
 struct width : dim<1536> {};
-struct columns : layout<two_by_two, split<width, cols>> {};   // rows hold the same
+struct columns : layout<two_by_two, split<width, cols>> {};  // rows hold the same
 struct lines : layout<two_by_two, split<height, rows>> {};
 struct squares : layout<two_by_two, split<height, cols>, split<width, rows>> {};
 struct strips : layout<two_by_two, split<width, cols, rows>> {};
@@ -53,7 +54,9 @@ void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
-TEST_CASE("a large array is saved from any layout, in pieces of any size, and costs memory on process 0 alone", "[4]") {
+TEST_CASE(
+    "a large array is saved from any layout, in pieces of any size, and costs memory on process 0 alone",
+    "[4]") {
   files::folder const folder;
   std::string first;
   auto const check = [&]<Layout L>(bool sharded) {
@@ -74,7 +77,8 @@ TEST_CASE("a large array is saved from any layout, in pieces of any size, and co
       if (m.rank() == 0) CHECK(cost == whole);
       else CHECK(cost < 4096);
       m.world().barrier();
-      std::string const path = folder / "run/step-00000001.safetensors", saved = files::read(path);
+      std::string const path  = folder / "run/step-00000001.safetensors";
+      std::string const saved = files::read(path);
       if (first.empty()) first = saved;
       CHECK((saved == first));
       auto const there = safetensors_reader{path}.read<float>("w");

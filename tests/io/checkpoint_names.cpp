@@ -20,7 +20,10 @@ template<Layout L>
 struct net {
   layer<L> first;
   std::vector<layer<L>> blocks;
-  explicit net(machine<L>& m) : first{m, 1} { blocks.push_back({m, 3}), blocks.push_back({m, 5}); }
+  explicit net(machine<L>& m) : first{m, 1} {
+    blocks.push_back({m, 3});
+    blocks.push_back({m, 5});
+  }
   constexpr auto parameters() { return meshtf::parameters(named("first", first), named("blocks", blocks)); }
 };
 
@@ -43,7 +46,8 @@ void spoil(List const& list) {
   list.for_each([](auto& w) { std::fill_n(w.data(), w.size, -7.0f); });
 }
 
-std::vector<std::string> const names{"blocks.0.bias", "blocks.0.weight", "blocks.1.bias", "blocks.1.weight", "first.bias", "first.weight"};
+std::vector<std::string> const names{"blocks.0.bias",   "blocks.0.weight", "blocks.1.bias",
+                                     "blocks.1.weight", "first.bias",      "first.weight"};
 
 }  // namespace
 
@@ -70,10 +74,12 @@ TEST_CASE("files that call the only model 0 are loaded as before, with the optim
   files::folder const folder;
   auto& m = processes<single>();
   net<alone> n{m};
-  adam opt, other;
+  adam opt;
+  adam other;
   backward(sum(square(n.first.weight)));
   opt.step(parameters(n));
-  std::string const old = folder / "old", now = folder / "now";
+  std::string const old = folder / "old";
+  std::string const now = folder / "now";
   save(parameters(named("0", n)), opt, {1, 2}, old);
   save(parameters(n), opt, {1, 2}, now);
   std::string const file = "/step-00000001.safetensors";
@@ -87,5 +93,6 @@ TEST_CASE("files that call the only model 0 are loaded as before, with the optim
   save(parameters(n), other, {1, 2}, folder / "again");
   CHECK((files::read(folder / "again" + file) == files::read(now + file)));
   CHECK_THROWS_WITH(load(parameters(named("net", n)), old),
-                    Catch::Contains("but '0.blocks.0.bias', F32 [16]; '0.blocks.0.weight', ") && Catch::Contains(", which this model has not"));
+                    Catch::Contains("but '0.blocks.0.bias', F32 [16]; '0.blocks.0.weight', ") &&
+                        Catch::Contains(", which this model has not"));
 }

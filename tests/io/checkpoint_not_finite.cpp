@@ -11,7 +11,8 @@ using files::said;
 
 namespace {
 
-constexpr double no_number = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinite  = std::numeric_limits<double>::infinity();
 
 template<Layout L>
 struct net {
@@ -38,26 +39,32 @@ void under_a_layout(F const& f) {
 
 }  // namespace
 
-TEST_CASE("the newest finite checkpoint stays, however many follow that are not, and each of these is spoken of") {
+TEST_CASE(
+    "the newest finite checkpoint stays, however many follow that are not, and each of these is spoken of") {
   files::folder const folder;
   under_a_layout([&]<Layout L> {
     auto& m = processes<typename L::mesh_type>();
     net<L> n{m};
     sgd opt;
-    std::string const path = folder / "run", none = "";
-    auto const names = [&] {
+    std::string const path = folder / "run";
+    std::string const none = "";
+    auto const names       = [&] {
       m.world().barrier();
       auto const found = files::names_in(path);
       m.world().barrier();
       return found;
     };
-    auto const save_as  = [&](std::uint64_t step) { return said(folder, [&] { save(n.list(), opt, {step, 0}, path); }); };
+    auto const save_as = [&](std::uint64_t step) {
+      return said(folder, [&] { save(n.list(), opt, {step, 0}, path); });
+    };
     auto const file     = [&](int step) { return "step-0000000" + std::to_string(step) + ".safetensors"; };
     auto const of_first = [&](std::string const& text) { return m.rank() == 0 ? text : none; };
     auto const says     = [&](int step, std::string const& name) {
-      return of_first("meshtf: saved " + path + "/" + file(step) + ", in which '" + name + "' is not finite: ");
+      return of_first("meshtf: saved " + path + "/" + file(step) + ", in which '" + name +
+                          "' is not finite: ");
     };
-    std::string const remedy = of_first(file(2) + " is the newest that is, and stays; to go on from it delete those after it\n");
+    std::string const remedy =
+        of_first(file(2) + " is the newest that is, and stays; to go on from it delete those after it\n");
 
     CHECK(save_as(1) == none);
     CHECK(save_as(2) == none);
@@ -74,26 +81,37 @@ TEST_CASE("the newest finite checkpoint stays, however many follow that are not,
     CHECK(names() == std::vector{file(2), file(4), file(5)});
 
     CHECK(said(folder, [&] { CHECK(load(n.list(), opt, path).step == 5); }) ==
-          of_first("meshtf: loaded " + path + "/" + file(5) + ", in which 'b' is not finite: what goes on from it will not be either\n"));
+          of_first("meshtf: loaded " + path + "/" + file(5) +
+                   ", in which 'b' is not finite: what goes on from it will not be either\n"));
     CHECK(said(folder, [&] { CHECK(load(n.list(), opt, path + "/" + file(2)).step == 2); }) == none);
     CHECK((to_global(n.w) == sound));
 
-    CHECK(save_as(6) == none);   // finite again, as any other
+    CHECK(save_as(6) == none);  // finite again, as any other
     CHECK(names() == std::vector{file(5), file(6)});
     std::fill_n(n.b.data(), n.b.size, infinite);
     n.b.handle()->written();
-    CHECK_THROWS_WITH(save(n.list(), opt, {6, 0}, path), Catch::StartsWith("expected what replaces " + path + "/" + file(6) +
-                                                                           " to be finite as it is, got 'b', which holds what is not"));
-    CHECK(save_as(7) == says(7, "b") + of_first(file(6) + " is the newest that is, and stays; to go on from it delete those after it\n"));
-    if (m.rank() == 0) files::write(path + "/" + file(7), "damaged");   // nothing is known for it
+    CHECK_THROWS_WITH(save(n.list(), opt, {6, 0}, path),
+                      Catch::StartsWith("expected what replaces " + path + "/" + file(6) +
+                                        " to be finite as it is, got 'b', which holds what is not"));
+    CHECK(save_as(7) ==
+          says(7, "b") +
+              of_first(file(6) +
+                       " is the newest that is, and stays; to go on from it delete those after it\n"));
+    if (m.rank() == 0) files::write(path + "/" + file(7), "damaged");  // nothing is known for it
     m.world().barrier();
-    CHECK(save_as(8) == says(8, "b") + of_first(file(6) + " is the newest that is, and stays; to go on from it delete those after it\n"));
+    CHECK(save_as(8) ==
+          says(8, "b") +
+              of_first(file(6) +
+                       " is the newest that is, and stays; to go on from it delete those after it\n"));
     CHECK(names() == std::vector{file(6), file(7), file(8)});
 
-    std::string const other = folder / "other", net_file = folder / "net.safetensors";
+    std::string const other    = folder / "other";
+    std::string const net_file = folder / "net.safetensors";
     CHECK(said(folder, [&] { save(n.list(), {1, 0}, other); }) ==
-          of_first("meshtf: saved " + other + "/" + file(1) + ", in which 'b' is not finite: no other checkpoint in the folder is\n"));
-    CHECK(said(folder, [&] { save(n.list(), net_file); }) == of_first("meshtf: saved " + net_file + ", in which 'b' is not finite\n"));
+          of_first("meshtf: saved " + other + "/" + file(1) +
+                   ", in which 'b' is not finite: no other checkpoint in the folder is\n"));
+    CHECK(said(folder, [&] { save(n.list(), net_file); }) ==
+          of_first("meshtf: saved " + net_file + ", in which 'b' is not finite\n"));
   });
 }
 
@@ -108,10 +126,12 @@ TEST_CASE("an optimizer's state counts too, also where it is divided among repli
       std::string const path = folder / (sharded ? "sharded" : "whole");
       n.step(opt, 0.5f);
       CHECK(said(folder, [&] { save(n.list(), opt, {1, 0}, path); }).empty());
-      n.step(opt, 1e30f);   // whose square is not
+      n.step(opt, 1e30f);  // whose square is not
       std::string const text = said(folder, [&] { save(n.list(), opt, {2, 0}, path); });
       CHECK(text.empty() == (m.rank() != 0));
-      if (m.rank() == 0) CHECK_THAT(text, Catch::Contains(", in which 'optimizer.second.w' is not finite: step-00000001.safetensors is"));
+      if (m.rank() == 0)
+        CHECK_THAT(text, Catch::Contains(
+                             ", in which 'optimizer.second.w' is not finite: step-00000001.safetensors is"));
     }
   });
 }

@@ -21,9 +21,12 @@ template<Layout L, class Optimizer>
 void check_goes_on() {
   files::folder const folder;
   auto& m = processes<typename L::mesh_type>();
-  model_of<double, L> net{m}, later{m};
-  Optimizer opt{0.02}, next{0.02};
-  if constexpr (!std::same_as<Optimizer, adafactor>) opt.shard_state = true;  // whose factors are whole over replicas
+  model_of<double, L> net{m};
+  model_of<double, L> later{m};
+  Optimizer opt{0.02};
+  Optimizer next{0.02};
+  // whose factors are whole over replicas
+  if constexpr (!std::same_as<Optimizer, adafactor>) opt.shard_state = true;
   if constexpr (requires { opt.least_factored; }) {
     opt.least_factored = next.least_factored = 7;  // some parameters have factors
     opt.beta1 = next.beta1 = 0.9;

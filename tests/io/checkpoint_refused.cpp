@@ -1,4 +1,5 @@
-// What a file may not say: that it has no checksum, numbers that no optimizer has, more header than its arrays need, and arrays in another order.
+// What a file may not say: that it has no checksum, numbers that no optimizer has, more header than its
+// arrays need, and arrays in another order.
 #include <meshtf/io/checkpoint.hpp>
 
 #include <limits>
@@ -59,9 +60,12 @@ TEST_CASE("a file of ours without a checksum is damaged, one of another program 
   adam opt;
   std::string const path = folder / "step-00000001.safetensors";
   save(n.list(), opt, {1, 0}, folder.path());
-  std::string const sound = files::read(path), data(6 * 16 * 4, '\0');
+  std::string const sound = files::read(path);
+  std::string const data(6 * 16 * 4, '\0');
   std::string const says =
-      "expected " + path + " to have a checksum, 'crc32' in its metadata, got none: the file is damaged or of another kind, take another copy of it";
+      "expected " + path +
+      " to have a checksum, 'crc32' in its metadata, got none: the file is damaged or of another kind, "
+      "take another copy of it";
   files::write(path, exchanged(sound, "crc32", "crc33"));
   CHECK(what_it_throws([&] { load(n.list(), opt, path); }) == says);
   CHECK(what_it_throws([&] { load(n.list(), path); }) == says);
@@ -72,7 +76,8 @@ TEST_CASE("a file of ours without a checksum is damaged, one of another program 
   }
 #if MESHTF_WITH_ZLIB
   files::write(path, exchanged(sound, "\"crc32\":\"", "\"crc32\":\"n"));
-  CHECK_THAT(what_it_throws([&] { load(n.list(), path); }), Catch::StartsWith("expected " + path + " to have "));
+  CHECK_THAT(what_it_throws([&] { load(n.list(), path); }),
+             Catch::StartsWith("expected " + path + " to have "));
 #endif
 }
 
@@ -84,22 +89,25 @@ TEST_CASE("numbers that no optimizer has are refused, and nothing is loaded", "[
     std::string const path = folder / "step-00000001.safetensors";
     std::string const data(3 * 6 * 16 * 4, '\0');
     auto const entry = [](std::string const& name, int at) {
-      return "\"" + name + R"(":{"dtype":"F32","shape":[6,16],"data_offsets":[)" + std::to_string(at) + "," + std::to_string(at + 384) + "]}";
+      return "\"" + name + R"(":{"dtype":"F32","shape":[6,16],"data_offsets":[)" + std::to_string(at) + "," +
+             std::to_string(at + 384) + "]}";
     };
-    files::write(path,
-                 with_header(R"({"__metadata__":{"crc32":"none","format":"meshtf 1","step":"1","seed":"2","optimizer":"adam","optimizer.power1":")" +
-                                 power + R"(","optimizer.power2":"0.5"},)" + entry("w", 0) + "," + entry("optimizer.first.w", 384) + "," +
-                                 entry("optimizer.second.w", 768) + "}",
-                             data));
+    files::write(
+        path,
+        with_header(
+            R"({"__metadata__":{"crc32":"none","format":"meshtf 1","step":"1","seed":"2","optimizer":"adam","optimizer.power1":")" +
+                power + R"(","optimizer.power2":"0.5"},)" + entry("w", 0) + "," +
+                entry("optimizer.first.w", 384) + "," + entry("optimizer.second.w", 768) + "}",
+            data));
     return path;
   };
   auto const before = to_global(n.w);
   for (char const* const bad : {"nan", "-nan", "inf", "-inf", "1.5", "-0.5", "nan(0x1)"}) {
     adam opt;
     std::string const path = numbers(bad);
-    CHECK(what_it_throws([&] { load(n.list(), opt, path); }) == "expected the metadata of " + path +
-                                                                    " to have a number from 0 to 1 as 'optimizer.power1', got '" + bad +
-                                                                    "': the file is damaged, take another checkpoint or another copy of it");
+    CHECK(what_it_throws([&] { load(n.list(), opt, path); }) ==
+          "expected the metadata of " + path + " to have a number from 0 to 1 as 'optimizer.power1', got '" +
+              bad + "': the file is damaged, take another checkpoint or another copy of it");
     CHECK((to_global(n.w) == before));
   }
   for (char const* const good : {"1", "0.9", "0", "1e-320"}) {
@@ -112,7 +120,8 @@ TEST_CASE("numbers that no optimizer has are refused, and nothing is loaded", "[
     opt.left = x;
     std::filesystem::remove_all(folder / "run");
     save(n.list(), opt, {1, 0}, folder / "run");
-    CHECK_THAT(what_it_throws([&] { load(n.list(), opt, folder / "run"); }), Catch::Contains("as 'optimizer.left', got '"));
+    CHECK_THAT(what_it_throws([&] { load(n.list(), opt, folder / "run"); }),
+               Catch::Contains("as 'optimizer.left', got '"));
   }
   opt.left = -1e300;
   save(n.list(), opt, {1, 0}, folder / "run");
@@ -124,15 +133,16 @@ TEST_CASE("a header longer than the model needs is refused before it is parsed",
   auto& m = processes<single>();
   net<alone> n{m};
   std::string const path = folder / "net.safetensors";
-  auto const padded      = [](std::string text, std::size_t to) { return text.append(to - text.size(), ' '); };
-  std::string const json = R"({"w":{"dtype":"F32","shape":[6,16],"data_offsets":[0,384]}})", data(384, '\0');
+  auto const padded = [](std::string text, std::size_t to) { return text.append(to - text.size(), ' '); };
+  std::string const json = R"({"w":{"dtype":"F32","shape":[6,16],"data_offsets":[0,384]}})";
+  std::string const data(384, '\0');
   std::size_t const most = (std::size_t{1} << 20) + 8 * (128 + 1 + 2 * 24);
   files::write(path, with_header(padded(json, most), data));
   CHECK(what_it_throws([&] { load(n.list(), path); }) == "nothing");
   files::write(path, with_header(padded(json, most + 1), data));
-  CHECK(what_it_throws([&] { load(n.list(), path); }) == "expected " + path + " to have a header of at most " + std::to_string(most) +
-                                                             " bytes, got one of " + std::to_string(most + 1) +
-                                                             ": the file is damaged or of another kind, take another copy of it");
+  CHECK(what_it_throws([&] { load(n.list(), path); }) ==
+        "expected " + path + " to have a header of at most " + std::to_string(most) + " bytes, got one of " +
+            std::to_string(most + 1) + ": the file is damaged or of another kind, take another copy of it");
   CHECK(safetensors_reader{path}.header().arrays.size() == 1);
   std::size_t const of_reader = std::size_t{16} << 20;
   files::write(path, with_header(padded(json, of_reader + 1), data));
@@ -144,8 +154,9 @@ TEST_CASE("a header longer than the model needs is refused before it is parsed",
 TEST_CASE("an array in another order of dimensions: the message says how to put it right") {
   files::folder const folder;
   auto const check = [&]<Layout L> {
-    auto& m              = processes<typename L::mesh_type>();
-    std::string const by = m.world().size() == 1 ? "" : " (seen by process 0)", path = folder / "net.safetensors";
+    auto& m                = processes<typename L::mesh_type>();
+    std::string const by   = m.world().size() == 1 ? "" : " (seen by process 0)";
+    std::string const path = folder / "net.safetensors";
     parameter<float, L, in, hidden> w{m};
     parameter<float, L, hidden, in> t{m};
     parameter<float, L, in, hidden, out> cube{m};
@@ -156,13 +167,16 @@ TEST_CASE("an array in another order of dimensions: the message says how to put 
     };
     CHECK(says(t, w) ==
           "expected 'w' in " + path +
-              " to be F32 [6, 16], got F32 [16, 6]: it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in "
+              " to be F32 [6, 16], got F32 [16, 6]: it is the transpose: save weight.T.contiguous() in "
+              "PyTorch, or name the dimensions in "
               "the order of the file" +
               by);
-    CHECK(says(turned, cube) == "expected 'w' in " + path +
-                                    " to be F32 [6, 16, 8], got F32 [16, 8, 6]: its dimensions are in another order: save "
-                                    "weight.permute(2, 0, 1).contiguous() in PyTorch, or name the dimensions in the order of the file" +
-                                    by);
+    CHECK(says(turned, cube) ==
+          "expected 'w' in " + path +
+              " to be F32 [6, 16, 8], got F32 [16, 8, 6]: its dimensions are in another order: save "
+              "weight.permute(2, 0, 1).contiguous() in PyTorch, or name the dimensions in the order of the "
+              "file" +
+              by);
     CHECK_THAT(says(cube, w), Catch::Contains("make the model of the sizes that it was saved with"));
   };
   switch (boost::mpi::communicator{}.size()) {

@@ -26,7 +26,8 @@ struct of_every_type {
   state<double, L, batch, hidden> kept{m, constant{3}};
 
   auto list() {
-    return parameters(named("w", w), named("mask", mask), named("positions", positions), named("ids", ids), named("b", b), named("kept", kept));
+    return parameters(named("w", w), named("mask", mask), named("positions", positions), named("ids", ids),
+                      named("b", b), named("kept", kept));
   }
 };
 
@@ -86,9 +87,10 @@ void check_files(files::folder const& folder) {
 
   // another element type is refused: only the program casts
   parameter<float, K, in, hidden> wide{t.m};
-  auto const others = parameters(named("w", wide), named("mask", t.mask), named("positions", t.positions), named("ids", t.ids), named("b", t.b),
-                                 named("kept", t.kept));
-  CHECK(words_of_failure([&] { load(others, path); }).find("to be F32 [6, 16], got BF16 [6, 16]") != std::string::npos);
+  auto const others = parameters(named("w", wide), named("mask", t.mask), named("positions", t.positions),
+                                 named("ids", t.ids), named("b", t.b), named("kept", t.kept));
+  CHECK(words_of_failure([&] { load(others, path); }).find("to be F32 [6, 16], got BF16 [6, 16]") !=
+        std::string::npos);
   wide = cast<float>(t.w);
   CHECK((to_global(cast<bfloat16>(wide)) == to_global(s.w)));
 }
@@ -103,8 +105,10 @@ TEST_CASE("bfloat16, bool and int64 are saved under one layout and loaded under 
 
 TEST_CASE("a file says if a bfloat16 in it is not finite") {
   CHECK(meshtf::detail::all_finite(std::array{bfloat16{1}, std::numeric_limits<bfloat16>::max()}.data(), 2));
-  CHECK_FALSE(meshtf::detail::all_finite(std::array{bfloat16{1}, std::numeric_limits<bfloat16>::infinity()}.data(), 2));
-  CHECK_FALSE(meshtf::detail::all_finite(std::array{std::numeric_limits<bfloat16>::quiet_NaN(), bfloat16{1}}.data(), 2));
+  CHECK_FALSE(meshtf::detail::all_finite(
+      std::array{bfloat16{1}, std::numeric_limits<bfloat16>::infinity()}.data(), 2));
+  CHECK_FALSE(meshtf::detail::all_finite(
+      std::array{std::numeric_limits<bfloat16>::quiet_NaN(), bfloat16{1}}.data(), 2));
 }
 
 TEST_CASE("whole arrays and text in bfloat16, int64 and bool") {
@@ -114,19 +118,23 @@ TEST_CASE("whole arrays and text in bfloat16, int64 and bool") {
     xt::xarray<double> const numbers{1, 2.5, -0.1, 1e30, 0, 3, 4, 1.00390625};
     auto const x = from_global<bfloat16, K, vocab>(m, numbers);
     auto const z = to_global(x);
-    CHECK((z(0) == bfloat16{1} && z(1) == bfloat16{2.5} && z(2) == bfloat16{-0.1} && z(3) == bfloat16{1e30} && z(7) == bfloat16{1}));
+    CHECK((z(0) == bfloat16{1} && z(1) == bfloat16{2.5} && z(2) == bfloat16{-0.1} && z(3) == bfloat16{1e30} &&
+           z(7) == bfloat16{1}));
     auto const again = from_global<bfloat16, K, vocab>(m, z);
     CHECK((to_global(again) == z));
-    auto const mask = from_global<bool, K, vocab>(m, xt::xarray<bool>{true, false, true, true, false, false, false, true});
+    auto const mask =
+        from_global<bool, K, vocab>(m, xt::xarray<bool>{true, false, true, true, false, false, false, true});
     CHECK(to_global(mask)(2));
     CHECK_FALSE(to_global(mask)(6));
     CHECK((to_global(sum(cast<int>(mask)))() == 4));
-    std::ostringstream part, whole;
+    std::ostringstream part;
+    std::ostringstream whole;
     part << x;
     if (m.rank() == 0) CHECK(part.str().find("tensor<bfloat16") == 0);
     print(x, whole);
     print(mask, whole);
-    print(from_global<std::int64_t, K, vocab>(m, xt::xarray<std::int64_t>{large, 1, 2, 3, 4, 5, 6, 7}), whole);
+    print(from_global<std::int64_t, K, vocab>(m, xt::xarray<std::int64_t>{large, 1, 2, 3, 4, 5, 6, 7}),
+          whole);
     if (m.rank() == 0) {
       CHECK(whole.str().find("bfloat16 [vocab=8") == 0);
       CHECK(whole.str().find("true") != std::string::npos);

@@ -13,7 +13,8 @@
 
 namespace files {
 
-/// Empty at first, gone when the test case is over. The processes have one parent, whose number its name is made of.
+/// Empty at first, gone when the test case is over. The processes have one parent, whose number its name is
+/// made of.
 class folder {
 public:
   folder() {
@@ -36,7 +37,8 @@ public:
 
 private:
   boost::mpi::communicator world_;
-  std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("meshtf_io_" + std::to_string(getppid()));
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("meshtf_io_" + std::to_string(getppid()));
 };
 
 inline std::string read(std::string const& path) {
@@ -52,7 +54,8 @@ inline void write(std::string const& path, std::string const& content) {
 /// Of all files but the lock of a folder of checkpoints.
 inline std::vector<std::string> names_in(std::string const& path) {
   std::vector<std::string> names;
-  for (auto const& entry : std::filesystem::directory_iterator{path}) names.push_back(entry.path().filename().string());
+  for (auto const& entry : std::filesystem::directory_iterator{path})
+    names.push_back(entry.path().filename().string());
   std::erase(names, ".lock");
   std::sort(names.begin(), names.end());
   return names;

@@ -1,4 +1,5 @@
-// The log of a training: histograms are those of whole tensors whatever their layout, and a log that goes on has no step twice.
+// The log of a training: histograms are those of whole tensors whatever their layout, and a log that goes on
+// has no step twice.
 // test: processes 1 2 4
 #if MESHTF_WITH_JANSSON
 #ifndef MESHTF_POISON
@@ -46,11 +47,18 @@ struct on {
 
 /// A line of the log.
 struct line {
-  extent step      = 0;
-  std::string name = {}, text = {};
-  double value = 0;
-  double least = 0, most = 0, count = 0, not_finite = 0, sum = 0, sum_squares = 0;
-  std::vector<double> limits = {}, counts = {};
+  extent step                = 0;
+  std::string name           = {};
+  std::string text           = {};
+  double value               = 0;
+  double least               = 0;
+  double most                = 0;
+  double count               = 0;
+  double not_finite          = 0;
+  double sum                 = 0;
+  double sum_squares         = 0;
+  std::vector<double> limits = {};
+  std::vector<double> counts = {};
 };
 
 std::vector<line> lines_of(std::string const& path) {
@@ -62,9 +70,11 @@ std::vector<line> lines_of(std::string const& path) {
     json_t* const root = json_loadb(all.data() + at, end - at, 0, nullptr);
     INFO(all.substr(at, end - at));
     REQUIRE(root != nullptr);
-    line l{.step = json_integer_value(json_object_get(root, "step")), .name = json_string_value(json_object_get(root, "name"))};
+    line l{.step = json_integer_value(json_object_get(root, "step")),
+           .name = json_string_value(json_object_get(root, "name"))};
     CHECK(json_is_real(json_object_get(root, "time")));
-    if (json_t const* const x = json_object_get(root, "value")) l.value = json_is_string(x) ? std::nan("") : json_number_value(x);
+    if (json_t const* const x = json_object_get(root, "value"))
+      l.value = json_is_string(x) ? std::nan("") : json_number_value(x);
     if (json_t const* const x = json_object_get(root, "text")) l.text = json_string_value(x);
     if (json_t const* const h = json_object_get(root, "histogram")) {
       auto const number = [h](char const* name) { return json_number_value(json_object_get(h, name)); };
@@ -75,8 +85,14 @@ std::vector<line> lines_of(std::string const& path) {
         json_array_foreach(json_object_get(h, name), i, x) some.push_back(json_number_value(x));
         return some;
       };
-      l.least = number("min"), l.most = number("max"), l.count = number("count"), l.not_finite = number("not_finite");
-      l.sum = number("sum"), l.sum_squares = number("sum_squares"), l.limits = list("limits"), l.counts = list("counts");
+      l.least       = number("min");
+      l.most        = number("max");
+      l.count       = number("count");
+      l.not_finite  = number("not_finite");
+      l.sum         = number("sum");
+      l.sum_squares = number("sum_squares");
+      l.limits      = list("limits");
+      l.counts      = list("counts");
     }
     json_decref(root);
     lines.push_back(l);
@@ -88,8 +104,16 @@ std::vector<line> lines_of(std::string const& path) {
 /// It tells what the elements say.
 void tells(line const& told, std::vector<double> const& elements) {
   INFO(told.name);
-  double least = elements[0], most = elements[0], sum = 0, squares = 0;
-  for (double const x : elements) least = std::min(least, x), most = std::max(most, x), sum += x, squares += x * x;
+  double least   = elements[0];
+  double most    = elements[0];
+  double sum     = 0;
+  double squares = 0;
+  for (double const x : elements) {
+    least = std::min(least, x);
+    most  = std::max(most, x);
+    sum += x;
+    squares += x * x;
+  }
   CHECK(told.count == static_cast<double>(elements.size()));
   CHECK(told.not_finite == 0);
   CHECK(told.least == least);
@@ -99,7 +123,8 @@ void tells(line const& told, std::vector<double> const& elements) {
   REQUIRE(told.limits.size() == told.counts.size());
   double before = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < told.limits.size(); ++i) {
-    auto const inside = std::count_if(elements.begin(), elements.end(), [&](double x) {  // a limit that is positive is the next bin's
+    // a limit that is positive is the next bin's
+    auto const inside = std::count_if(elements.begin(), elements.end(), [&](double x) {
       return (x > before || (x == before && x > 0)) && (x < told.limits[i] || (x == told.limits[i] && x < 0));
     });
     CHECK(told.counts[i] == static_cast<double>(inside));
@@ -138,10 +163,12 @@ void has_histograms() {
     log.histogram("alone", w, 1);
     backward(sum(square(w)));
     auto const owed  = w.slot().owed;
-    auto const spent = meshtf::recorded<L>(m, [&]<class>(auto&) { log.histograms(meshtf::parameters(meshtf::named("w", w)), 2); });
-    calls            = spent.calls();
+    auto const spent = meshtf::recorded<L>(
+        m, [&]<class>(auto&) { log.histograms(meshtf::parameters(meshtf::named("w", w)), 2); });
+    calls = spent.calls();
     CHECK(w.slot().owed == owed);
-    CHECK(spent.template payload<>() >= (owed == 0 ? 0 : extent{sizeof(float)}) + (m.world().size() > 1 ? 2 * (513 + 3 + 2) * 8 : 0));
+    CHECK(spent.template payload<>() >=
+          (owed == 0 ? 0 : extent{sizeof(float)}) + (m.world().size() > 1 ? 2 * (513 + 3 + 2) * 8 : 0));
     w.zero_gradient();
   }
   if (!is_first()) return;
@@ -178,12 +205,15 @@ TEST_CASE("the bins of a histogram end where the next begin", "[1]") {
 
 TEST_CASE("checksums of event files are CRC-32C, masked", "[1]") {
   // RFC 3720, B.4: 32 bytes of zeros have 8a9136aa
-  CHECK(meshtf::detail::masked_checksum::of(std::string(32, '\0')) == std::rotr(0x8a9136aaU, 15) + 0xa282ead8U);
+  CHECK(meshtf::detail::masked_checksum::of(std::string(32, '\0')) ==
+        std::rotr(0x8a9136aaU, 15) + 0xa282ead8U);
 }
 
 TEST_CASE("the step of an event is read back", "[1]") {
   using meshtf::detail::event_record;
-  auto const event = [](std::string const& framed) { return std::string_view{framed}.substr(12, framed.size() - 16); };
+  auto const event = [](std::string const& framed) {
+    return std::string_view{framed}.substr(12, framed.size() - 16);
+  };
   for (std::uint64_t const step : {0ULL, 1ULL, 127ULL, 128ULL, 1ULL << 40}) {
     auto const framed = event_record::of(1.5, step, event_record::scalar("loss", 2));
     CHECK(event_record::step_of(event(framed)) == step);
@@ -210,7 +240,8 @@ TEST_CASE("histograms of weights and gradients are those of the whole tensors on
   has_histograms<on<2, 2>::uneven, five>();
 }
 
-TEST_CASE("the histogram of an open gradient is that of the finished sum, and the gradient stays open", "[2][4]") {
+TEST_CASE("the histogram of an open gradient is that of the finished sum, and the gradient stays open",
+          "[2][4]") {
   files::folder const here;
   bool open = false;
   {
@@ -270,8 +301,11 @@ TEST_CASE("the first loss that is not finite is reported, once for each name, by
     log.scalar("loss", 1.0, 4);
   });
   std::string const rest =
-      " in the log " + folder + ": a step with a loss that is not finite makes the weights so, and later ones are not reported\n";
-  CHECK(told == (is_first() ? "meshtf: 'loss' of step 2 is nan" + rest + "meshtf: 'gap' of step 3 is -inf" + rest : ""));
+      " in the log " + folder +
+      ": a step with a loss that is not finite makes the weights so, and later ones are not reported\n";
+  CHECK(told == (is_first()
+                     ? "meshtf: 'loss' of step 2 is nan" + rest + "meshtf: 'gap' of step 3 is -inf" + rest
+                     : ""));
 }
 
 TEST_CASE("a log that goes on behind a checkpoint has each step once, and its events are whole") {
@@ -301,8 +335,10 @@ TEST_CASE("a log that goes on behind a checkpoint has each step once, and its ev
     auto const events = files::read(here / "events.out.tfevents.meshtf");
     std::vector<std::uint64_t> steps;
     for (std::size_t at = 0; at < events.size();) {
-      auto const size = static_cast<unsigned char>(events[at]) | std::size_t{static_cast<unsigned char>(events[at + 1])} << 8;
-      steps.push_back(meshtf::detail::event_record::step_of(std::string_view{events}.substr(at + 12, size)).value_or(0));
+      auto const size = static_cast<unsigned char>(events[at]) |
+                        std::size_t{static_cast<unsigned char>(events[at + 1])} << 8;
+      steps.push_back(
+          meshtf::detail::event_record::step_of(std::string_view{events}.substr(at + 12, size)).value_or(0));
       at += size + 16;
     }
     CHECK(steps == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 8});
@@ -318,9 +354,11 @@ TEST_CASE("a log is refused where there is another one, or something else, on al
     CHECK_THROWS_WITH(log.scalar("loss", 1, 4), Contains("a log of step 4 behind one of step 5"));
     CHECK_THROWS_WITH((meshtf::log_to{here.path(), 5}), Contains("expected one job to write the log"));
   }
-  CHECK_THROWS_WITH(meshtf::log_to{here.path()}, Contains("expected a folder without a log for a training that begins"));
+  CHECK_THROWS_WITH(meshtf::log_to{here.path()},
+                    Contains("expected a folder without a log for a training that begins"));
   CHECK_THROWS_WITH(meshtf::log_to{""}, Contains("expected a folder for the log, got ''"));
-  CHECK_THROWS_WITH(meshtf::log_to{(here / "log.jsonl") + "/below"}, Contains("expected a folder for the log that can be made"));
+  CHECK_THROWS_WITH(meshtf::log_to{(here / "log.jsonl") + "/below"},
+                    Contains("expected a folder for the log that can be made"));
   boost::mpi::communicator const world;
   world.barrier();
   if (is_first()) files::write(here / "events.out.tfevents.meshtf", "this is no event file at all");

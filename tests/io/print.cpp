@@ -37,7 +37,9 @@ TEST_CASE("<< shows type, placement and the part of this process, also to one pr
   auto const x = counted_up<float, sheet, pages, in>(m);
   auto const y = counted_up<int, sheet, lines>(m);
   if (m.rank() == 2) {  // nobody else does
-    CHECK(shown(x) == "tensor<float, sheet, pages, in> pages 2-3 of 4, in 0-5 of 6: {{12, 13, 14, 15, 16, 17}, {18, 19, 20, 21, 22, 23}}");
+    CHECK(shown(x) ==
+          "tensor<float, sheet, pages, in> pages 2-3 of 4, in 0-5 of 6: {{12, 13, 14, 15, 16, 17}, {18, 19, "
+          "20, 21, 22, 23}}");
     CHECK(shown(y) == "tensor<int32, sheet, lines> lines 1 of 4: {1}");
   }
   m.world().barrier();
@@ -48,7 +50,9 @@ TEST_CASE("<< shows numbers as numbers, and of a long part the beginning", "[1]"
   auto& m = processes<single>();
   CHECK(shown(parameter<double, alone>{m, constant{0.5}}) == "tensor<double, alone>: 0.5");
   auto const x = counted_up<double, alone, pages, letters>(m);
-  CHECK(shown(x) == "tensor<double, alone, pages, letters> pages 0-3 of 4, letters 0-63 of 64: 0, 1, 2, 3, 4, 5, 6, 7 ... (256 elements)");
+  CHECK(shown(x) ==
+        "tensor<double, alone, pages, letters> pages 0-3 of 4, letters 0-63 of 64: 0, 1, 2, 3, 4, 5, 6, 7 "
+        "... (256 elements)");
   std::ostringstream out;
   out.precision(2);
   out << parameter<double, alone>{m, constant{1.23456}};
@@ -60,8 +64,9 @@ TEST_CASE("<< says what an open sum owes", "[4]") {
   auto const x = counted_up<double, mixed, hidden>(m);
   auto const p = partial_einsum<>(x, x);
   if (m.rank() == 1)
-    CHECK(shown(p) == "partial<tensor<double, mixed>, axes<cols>> owes the sum over cols: " +
-                          std::to_string(8 * 8 + 9 * 9 + 10 * 10 + 11 * 11 + 12 * 12 + 13 * 13 + 14 * 14 + 15 * 15));
+    CHECK(shown(p) ==
+          "partial<tensor<double, mixed>, axes<cols>> owes the sum over cols: " +
+              std::to_string(8 * 8 + 9 * 9 + 10 * 10 + 11 * 11 + 12 * 12 + 13 * 13 + 14 * 14 + 15 * 15));
   m.world().barrier();
   parameter<double, mixed, in> const w{m, constant{2}};
   CHECK(shown(gradient(w)).ends_with("axes<rows, cols>> owes nothing, in 0-5 of 6: {0, 0, 0, 0, 0, 0}"));
@@ -69,7 +74,8 @@ TEST_CASE("<< says what an open sum owes", "[4]") {
 
 TEST_CASE("<< shows type and placement alone where nothing has elements") {
   ledger<two_by_two> m;
-  CHECK(shown(tensor<double, dry<mixed>, batch, in>{m}) == "tensor<double, dry<mixed>, batch, in> batch=8 over rows, in=6");
+  CHECK(shown(tensor<double, dry<mixed>, batch, in>{m}) ==
+        "tensor<double, dry<mixed>, batch, in> batch=8 over rows, in=6");
   CHECK(shown(tensor<double, dry<mixed>>{m}) == "tensor<double, dry<mixed>>");
   using open = dry<undecided_layout<batch>>;
   machine<open> none;
@@ -91,6 +97,9 @@ TEST_CASE("print writes the whole, on process 0 only", "[1][4]") {
       CHECK(out.str().empty());
     }
   };
-  if (boost::mpi::communicator{}.size() == 1) all_print.template operator()<alone>(processes<single>(), "int32 [pages=4, lines=4]\n");
-  else all_print.template operator()<tall_sheet>(processes<two_by_two>(), "int32 [pages=4, lines=4 over cols, rows]\n");
+  if (boost::mpi::communicator{}.size() == 1)
+    all_print.template operator()<alone>(processes<single>(), "int32 [pages=4, lines=4]\n");
+  else
+    all_print.template operator()<tall_sheet>(processes<two_by_two>(),
+                                              "int32 [pages=4, lines=4 over cols, rows]\n");
 }

@@ -1,4 +1,5 @@
-// A training on images that was cut off goes on from its checkpoint as if it had not been, without the batches before it.
+// A training on images that was cut off goes on from its checkpoint as if it had not been, without the
+// batches before it.
 #include <meshtf/data/batches.hpp>
 #include <meshtf/io/checkpoint.hpp>
 
@@ -41,7 +42,8 @@ void check_resumed() {
   files::folder const folder;
   auto& m           = processes<typename L::mesh_type>();
   auto const images = images_of_six_pixels();
-  classifier<L> whole{m}, resumed{m};
+  classifier<L> whole{m};
+  classifier<L> resumed{m};
   shuffled_batches batches{images, 7};
   for (std::uint64_t step = 0; step < 9; ++step) {
     if (step == 5) save(whole.list(), whole.opt, {.step = step, .seed = 7}, folder.path());

@@ -18,7 +18,8 @@ template<class F>
 std::string said(folder const& here, F const& f) {
   std::string const path = here / ("said" + std::to_string(boost::mpi::communicator{}.rank()));
   std::fflush(stderr);
-  int const before = dup(2), file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  int const before = dup(2);
+  int const file   = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   dup2(file, 2);
   f();
   std::fflush(stderr);

@@ -1,4 +1,5 @@
-// What processes hold unequally much of, as the outside sees it: views, text, whole arrays, agreement and checkpoints have held elements only.
+// What processes hold unequally much of, as the outside sees it: views, text, whole arrays, agreement and
+// checkpoints have held elements only.
 //
 // test: processes 3 6
 #ifndef MESHTF_POISON
@@ -41,10 +42,14 @@ struct by_six   : mesh<rows, thirds> {};
 
 struct alone  : layout<single> {};
 struct halved : layout<pair, split<six, line>> {};
-struct parts  : layout<by_three, padded<seven, thirds>, padded<four, thirds>> {};                       // 3 + 3 + 1, 2 + 2 + 0
-struct both   : layout<by_six, padded<seven, thirds>, padded<five, rows>, padded<four, thirds, rows>> {};  // 3 + 2, and one each for four of six
-struct copies : layout<by_six, padded<five, thirds>, padded<four, thirds>> {};                          // 2 + 2 + 1, on each row
-struct joined : layout<by_six, padded<seven, thirds, rows>> {};                                         // 2 + 2 + 2 + 1 + 0 + 0
+// 3 + 3 + 1, 2 + 2 + 0
+struct parts  : layout<by_three, padded<seven, thirds>, padded<four, thirds>> {};
+// 3 + 2, and one each for four of six
+struct both   : layout<by_six, padded<seven, thirds>, padded<five, rows>, padded<four, thirds, rows>> {};
+// 2 + 2 + 1, on each row
+struct copies : layout<by_six, padded<five, thirds>, padded<four, thirds>> {};
+// 2 + 2 + 2 + 1 + 0 + 0
+struct joined : layout<by_six, padded<seven, thirds, rows>> {};
 struct even   : layout<by_three, split<six, thirds>> {};
 // clang-format on
 
@@ -84,7 +89,11 @@ void under_all_layouts(F const& f) {
   f.template operator()<alone>();
   if (n % 2 == 0) f.template operator()<halved>();
   f.template operator()<parts>();
-  if (n % 6 == 0) f.template operator()<both>(), f.template operator()<copies>(), f.template operator()<joined>();
+  if (n % 6 == 0) {
+    f.template operator()<both>();
+    f.template operator()<copies>();
+    f.template operator()<joined>();
+  }
 }
 
 /// Everything that may be done with a view, against the whole array.
@@ -99,10 +108,12 @@ void check_view() {
   CHECK((to_global(x) == whole));
 
   std::vector<double> mine;
-  for_each_run(dims, m.place(), [&](extent, extent at, extent n) { mine.insert(mine.end(), whole.begin() + at, whole.begin() + at + n); });
+  for_each_run(dims, m.place(), [&](extent, extent at, extent n) {
+    mine.insert(mine.end(), whole.begin() + at, whole.begin() + at + n);
+  });
   auto const seen = std::as_const(x).local();
-  REQUIRE(
-      std::equal(seen.shape().begin(), seen.shape().end(), held.begin(), held.end(), [](auto a, extent b) { return static_cast<extent>(a) == b; }));
+  REQUIRE(std::equal(seen.shape().begin(), seen.shape().end(), held.begin(), held.end(),
+                     [](auto a, extent b) { return static_cast<extent>(a) == b; }));
   CHECK(seen.size() == mine.size());
   CHECK(std::vector<double>(seen.begin(), seen.end()) == mine);
   CHECK(xt::sum(seen)() == std::accumulate(mine.begin(), mine.end(), 0.0));
@@ -138,10 +149,12 @@ void check_view() {
 template<class T, class M>
 void spoil_padding(process_mesh<M>& m, detail::kept_array<T, M> const& array, bool all) {
   std::vector<bool> held(static_cast<std::size_t>(array.parts.size));
-  for_each_run(array.dims, m.place(), [&](extent local, extent, extent n) { std::fill_n(held.begin() + local, n, !all); });
+  for_each_run(array.dims, m.place(),
+               [&](extent local, extent, extent n) { std::fill_n(held.begin() + local, n, !all); });
   extent const first = m.rank_along(array.parts.over) * array.parts.part();
   for (extent i = 0; i < array.parts.part(); ++i)
-    if (first + i >= array.parts.size || !held[static_cast<std::size_t>(first + i)]) array.data->data()[i] = std::numeric_limits<T>::quiet_NaN();
+    if (first + i >= array.parts.size || !held[static_cast<std::size_t>(first + i)])
+      array.data->data()[i] = std::numeric_limits<T>::quiet_NaN();
 }
 
 template<Layout L>
@@ -152,7 +165,8 @@ struct model {
   parameter<double, L> t;
   adam opt{0.1};
 
-  explicit model(machine<L>& m, bool sharded) : w{m, normal{1}}, f{m, normal{2}}, b{m, normal{3}}, t{m, constant{0.5}} {
+  explicit model(machine<L>& m, bool sharded)
+      : w{m, normal{1}}, f{m, normal{2}}, b{m, normal{3}}, t{m, constant{0.5}} {
     opt.shard_state = sharded;
     opt.prepare(list());
   }
@@ -195,10 +209,16 @@ TEST_CASE("<< shows what a process holds") {
   std::string const type = "tensor<float, parts, six, seven> six 0-5 of 6, seven ";
   switch (group_of<by_three>().rank()) {
     case 0:
-      CHECK(shown(x) == type + "0-2 of 7: {{0, 1, 2}, {7, 8, 9}, {14, 15, 16}, {21, 22, 23}, {28, 29, 30}, {35, 36, 37}}");
+      CHECK(shown(x) ==
+            type +
+                "0-2 of 7: {{0, 1, 2}, {7, 8, 9}, {14, 15, 16}, {21, 22, 23}, {28, 29, 30}, {35, 36, 37}}");
       CHECK(shown(z) == "tensor<int32, parts, four> four 0-1 of 4: {0, 1}");
       break;
-    case 1: CHECK(shown(y) == "tensor<int32, parts, four, five> four 2-3 of 4, five 0-4 of 5: {{10, 11, 12, 13, 14}, {15, 16, 17, 18, 19}}"); break;
+    case 1:
+      CHECK(shown(y) ==
+            "tensor<int32, parts, four, five> four 2-3 of 4, five 0-4 of 5: {{10, 11, 12, 13, 14}, {15, 16, "
+            "17, 18, 19}}");
+      break;
     default:
       CHECK(shown(x) == type + "6 of 7: {{6}, {13}, {20}, {27}, {34}, {41}}");
       CHECK(shown(y) == "tensor<int32, parts, four, five> four none of 4, five 0-4 of 5: {}");
@@ -206,13 +226,15 @@ TEST_CASE("<< shows what a process holds") {
   }
   struct many : dim<20> {};
   auto const w = counted_up<int, parts, many, seven>();
-  if (group_of<by_three>().rank() == 1) CHECK(shown(w).ends_with(": 3, 4, 5, 10, 11, 12, 17, 18 ... (60 elements)"));
+  if (group_of<by_three>().rank() == 1)
+    CHECK(shown(w).ends_with(": 3, 4, 5, 10, 11, 12, 17, 18 ... (60 elements)"));
 }
 
 TEST_CASE("print shows the whole, without padding") {
   std::ostringstream out;
   print(counted_up<int, parts, seven>(), out);
-  if (group_of<by_three>().rank() == 0) CHECK(out.str() == "int32 [seven=7 over thirds]\n{0, 1, 2, 3, 4, 5, 6}\n");
+  if (group_of<by_three>().rank() == 0)
+    CHECK(out.str() == "int32 [seven=7 over thirds]\n{0, 1, 2, 3, 4, 5, 6}\n");
 }
 
 TEST_CASE("replicas agree whatever their padding is, and disagree about held elements", "[6]") {
@@ -220,7 +242,8 @@ TEST_CASE("replicas agree whatever their padding is, and disagree about held ele
   auto const x = counted_up<double, copies, six, five>();
   auto const y = counted_up<double, copies, four>();
   if (m.coordinate<rows>() == 1) {  // elsewhere it has the bits of another NaN
-    detail::kept_array<double, by_six> const array{"", placed_dims<copies, shape<six, five>>, 0, x.handle(), {.size = x.size}, 0, nullptr};
+    detail::kept_array<double, by_six> const array{
+        "", placed_dims<copies, shape<six, five>>, 0, x.handle(), {.size = x.size}, 0, nullptr};
     spoil_padding(m, array, false);
   }
   model<copies> net{m, false};
@@ -230,10 +253,13 @@ TEST_CASE("replicas agree whatever their padding is, and disagree about held ele
   m.agree(x);
 
   auto z = counted_up<double, copies, six, five>();
-  if (m.rank() == 5) z.local()(4, 0) = -1;  // the last third holds one of two: element 4 of its part, 8 of its storage
-  CHECK_THROWS_WITH(m.agree("z", z),
-                    Catch::Contains("the processes hold the same part of z, and it differs: element 4 of the part is 24 on process 2 "
-                                    "and -1 on process 5"));
+  // the last third holds one of two: element 4 of its part, 8 of its storage
+  if (m.rank() == 5) z.local()(4, 0) = -1;
+  CHECK_THROWS_WITH(
+      m.agree("z", z),
+      Catch::Contains(
+          "the processes hold the same part of z, and it differs: element 4 of the part is 24 on process 2 "
+          "and -1 on process 5"));
 }
 
 TEST_CASE("what a padded layout saves any other loads, and saves the same bytes") {
@@ -261,7 +287,9 @@ TEST_CASE("what a padded layout saves any other loads, and saves the same bytes"
       net.spoil(true);
       CHECK(load(net.list(), net.opt, original) == training_position{2, 21});
       net.spoil(false);
-      std::string const to = folder / (std::to_string(++number) + "." + std::to_string(boost::mpi::communicator{}.rank() / int{L::mesh_type::size}));
+      std::string const to =
+          folder / (std::to_string(++number) + "." +
+                    std::to_string(boost::mpi::communicator{}.rank() / int{L::mesh_type::size}));
       save(net.list(), net.opt, {2, 21}, to);
       m.world().barrier();
       CHECK(files::read(to + "/step-00000002.safetensors") == saved);
@@ -280,13 +308,18 @@ TEST_CASE("after load training under a padded layout goes on with the same bits"
       INFO("under " << name_of<L>() << (sharded ? ", sharded" : ""));
       auto& m = group_of<typename L::mesh_type>();
       std::string const path =
-          folder / (std::to_string(++number) + "." + std::to_string(boost::mpi::communicator{}.rank() / int{L::mesh_type::size}));
-      model<L> net{m, sharded}, resumed{m, sharded};
+          folder / (std::to_string(++number) + "." +
+                    std::to_string(boost::mpi::communicator{}.rank() / int{L::mesh_type::size}));
+      model<L> net{m, sharded};
+      model<L> resumed{m, sharded};
       for (int i = 0; i < 2; ++i) net.step();
       save(net.list(), net.opt, {2, 0}, path);
       resumed.spoil(true);
       load(resumed.list(), resumed.opt, path);
-      for (int i = 0; i < 2; ++i) net.step(), resumed.step();
+      for (int i = 0; i < 2; ++i) {
+        net.step();
+        resumed.step();
+      }
       CHECK((to_global(net.w) == to_global(resumed.w)));
       CHECK((to_global(net.f) == to_global(resumed.f)));
       CHECK((to_global(net.b) == to_global(resumed.b)));
@@ -298,7 +331,8 @@ TEST_CASE("after load training under a padded layout goes on with the same bits"
 
 TEST_CASE("a user's function is never called with padding") {
   auto const watch = []<Layout L, class... D>() {
-    int calls = 0, strange = 0;
+    int calls          = 0;
+    int strange        = 0;
     auto const counted = [&](double v) { return ++calls, strange += v == v ? 0 : 1, 2 * v; };
     auto const slope   = [&](double v) { return strange += v == v ? 0 : 1, 2.0; };
     parameter<double, L, D...> x{group_of<typename L::mesh_type>(), normal{1}};
@@ -322,7 +356,8 @@ TEST_CASE("a held element that is not finite is found, wherever it is") {
     net.spoil(false);
     auto const arrays = [&] { return detail::kept_arrays_of(net.list(), net.opt); };
     CHECK(detail::not_finite_in(m, arrays()) == "");
-    if (m.rank() == 2) net.f.local()(5, 0) = std::numeric_limits<float>::infinity();  // the last element of the last process
+    // the last element of the last process
+    if (m.rank() == 2) net.f.local()(5, 0) = std::numeric_limits<float>::infinity();
     CHECK(detail::not_finite_in(m, arrays()) == "f");
     if (m.rank() == 1) net.w.local()(0, 4) = std::numeric_limits<double>::quiet_NaN();
     CHECK(detail::not_finite_in(m, arrays()) == "w");

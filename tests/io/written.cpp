@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   backward(sum(w) * 0.5f);
   opt.step(parameters(w));
   // element k of the whole is k / 4
-  w               = meshtf::from_global<float, mixed, in, hidden>(m, xt::eval(xt::reshape_view(xt::arange(0.0f, 12.0f, 0.25f), {6, 8})));
+  w = meshtf::from_global<float, mixed, in, hidden>(
+      m, xt::eval(xt::reshape_view(xt::arange(0.0f, 12.0f, 0.25f), {6, 8})));
   b               = meshtf::from_global<double, mixed, hidden>(m, xt::eval(xt::arange(0.0, 2.0, 0.25)));
   auto const list = parameters(named("layer.weight", w), named("layer.bias", b), named("t", t));
   save(list, opt, {.step = 12, .seed = 34}, argv[1]);

@@ -1,4 +1,5 @@
-// Attention in one process: every shape, order of dimensions and mask against a plain triple loop, gradients against its formula and finite differences.
+// Attention in one process: every shape, order of dimensions and mask against a plain triple loop, gradients
+// against its formula and finite differences.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,26 +20,38 @@ enum dims : int { batch, heads, length, memory, depth, share, width, distance };
 using sizes = std::array<extent, 8>;
 using order = std::vector<int>;
 
-/// An attention as its plan sees it. The memory's operands have the query's order, with `memory` in the place of `length`, unless they are given.
-/// Sizes that are not given: one head has keys of its own, values have the width `depth`, and there is no bias.
+/// An attention as its plan sees it. The memory's operands have the query's order, with `memory` in the place
+/// of `length`, unless they are given. Sizes that are not given: one head has keys of its own, values have
+/// the width `depth`, and there is no bias.
 struct problem {
   problem(sizes const& n, bool hides_later, double s = 0) : size{n}, causal{hides_later}, scale{s} {
     if (size[share] == 0) size[share] = 1;
-    if (size[width] > 0) v.back() = width, z.back() = width;
+    if (size[width] > 0) {
+      v.back() = width;
+      z.back() = width;
+    }
   }
 
   sizes size;
   bool causal;
   double scale;
-  extent first = 0, reach = 0;
+  extent first   = 0;
+  extent reach   = 0;
   double dropped = 0;
   bool biased    = false;  // the bias has an element for each score
-  int segments   = 0;  // of how many positions each
-  order q{batch, length, heads, share, depth}, k{batch, memory, heads, depth}, v{batch, memory, heads, depth}, row{batch, length, heads, share};
-  order z{q}, bias{batch, heads, share, distance}, of_queries{batch, length}, of_memory{memory, batch};
+  int segments   = 0;      // of how many positions each
+  order q{batch, length, heads, share, depth};
+  order k{batch, memory, heads, depth};
+  order v{batch, memory, heads, depth};
+  order row{batch, length, heads, share};
+  order z{q};
+  order bias{batch, heads, share, distance};
+  order of_queries{batch, length};
+  order of_memory{memory, batch};
 
   attention_view view() const { return {causal, first, reach, dropped, {.seed = 7, .stream = 3}}; }
-  /// What the weight of a query for a position is multiplied with: as `dropout` draws for element number `row * memories + position`.
+  /// What the weight of a query for a position is multiplied with: as `dropout` draws for element number
+  /// `row * memories + position`.
   double kept(std::size_t in_row, extent position) const {
     if (dropped == 0) return 1;
     auto const number  = in_row * static_cast<std::size_t>(size[memory]) + static_cast<std::size_t>(position);
@@ -48,7 +61,9 @@ struct problem {
   }
   bool has_bias() const { return biased || size[distance] > 0; }
   /// The ids alternate, so that two segments that are not neighbours see each other.
-  std::int32_t segment(extent position) const { return segments > 0 ? static_cast<std::int32_t>(position / segments % 3) : 0; }
+  std::int32_t segment(extent position) const {
+    return segments > 0 ? static_cast<std::int32_t>(position / segments % 3) : 0;
+  }
   bool sees(extent query, extent j) const {
     extent const from = first + query - j;
     if (causal && from < 0) return false;
@@ -80,7 +95,8 @@ struct problem {
       loops.add_array(list(has_bias() ? bias : order{}));
       for (order const& of : {of_queries, of_memory}) loops.add_array(list(segments > 0 ? of : order{}));
     }
-    loops.along = {length, memory, depth, size[width] > 0 ? width : depth, size[distance] > 0 ? int{distance} : -1};
+    loops.along = {length, memory, depth, size[width] > 0 ? width : depth,
+                   size[distance] > 0 ? int{distance} : -1};
     return attention_steps::plan(loops, full_extents(loops));
   }
 };
@@ -100,37 +116,54 @@ constexpr double tolerance = NarrowElement<T>           ? 0x1p-6
                                                         : 1e-12;  // gradients begin with a rounded result
 
 template<class T>
-void near(char const* what, std::vector<T> const& found, std::vector<double> const& expected, double within = tolerance<T>) {
+void near(char const* what, std::vector<T> const& found, std::vector<double> const& expected,
+          double within = tolerance<T>) {
   INFO(what);
   REQUIRE(found.size() == expected.size());
-  double worst = 0, largest = 0;
+  double worst   = 0;
+  double largest = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
     double const error = std::abs(static_cast<double>(found[i]) - expected[i]);
     worst              = error <= worst ? worst : error;  // NaN stays
     largest            = std::max(largest, std::abs(expected[i]));
   }
   INFO("largest " << largest);
-  CHECK(worst <= within * std::max(largest, 1.0));  // some true gradients are 0: differences of what is about 1
+  // some true gradients are 0: differences of what is about 1
+  CHECK(worst <= within * std::max(largest, 1.0));
 }
 
 /// The truth, in double.
 struct by_loops {
-  std::vector<double> z, log_total, dq, dk, dv, dbias;
+  std::vector<double> z;
+  std::vector<double> log_total;
+  std::vector<double> dq;
+  std::vector<double> dk;
+  std::vector<double> dv;
+  std::vector<double> dbias;
 
-  by_loops(problem const& p, std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v, std::vector<double> const& dz,
-           std::vector<double> const& bias)
-      : z(dz.size()), log_total(static_cast<std::size_t>(p.count(p.row))), dq(q.size()), dk(k.size()), dv(v.size()), dbias(bias.size()) {
+  by_loops(problem const& p, std::vector<double> const& q, std::vector<double> const& k,
+           std::vector<double> const& v, std::vector<double> const& dz, std::vector<double> const& bias)
+      : z(dz.size()),
+        log_total(static_cast<std::size_t>(p.count(p.row))),
+        dq(q.size()),
+        dk(k.size()),
+        dv(v.size()),
+        dbias(bias.size()) {
     double const scale = p.scale != 0 ? p.scale : 1 / std::sqrt(static_cast<double>(p.size[depth]));
-    std::vector<double> weight(static_cast<std::size_t>(p.size[memory])), dweight(weight);
+    std::vector<double> weight(static_cast<std::size_t>(p.size[memory]));
+    std::vector<double> dweight(weight);
     sizes i{};
     auto const each = [&](int d, auto const& f) {
-      for (i[static_cast<std::size_t>(d)] = 0; i[static_cast<std::size_t>(d)] < p.size[static_cast<std::size_t>(d)]; ++i[static_cast<std::size_t>(d)])
+      for (i[static_cast<std::size_t>(d)] = 0;
+           i[static_cast<std::size_t>(d)] < p.size[static_cast<std::size_t>(d)];
+           ++i[static_cast<std::size_t>(d)])
         f();
     };
     auto const row = [&] {
       auto const sweep = [&](auto const& f) {
         each(memory, [&] {
-          if (p.sees(i[length], i[memory])) f(weight[static_cast<std::size_t>(i[memory])], dweight[static_cast<std::size_t>(i[memory])]);
+          if (p.sees(i[length], i[memory]))
+            f(weight[static_cast<std::size_t>(i[memory])], dweight[static_cast<std::size_t>(i[memory])]);
         });
       };
       auto const in_bias = [&] {
@@ -141,7 +174,9 @@ struct by_loops {
         if (p.size[width] > 0) each(width, f);
         else each(depth, f);
       };
-      double most = -std::numeric_limits<double>::infinity(), total = 0, mean = 0;
+      double most  = -std::numeric_limits<double>::infinity();
+      double total = 0;
+      double mean  = 0;
       sweep([&](double& w, double& dw) {
         w = dw = 0;
         each(depth, [&] { w += scale * q[p.at(p.q, i)] * k[p.at(p.k, i)]; });
@@ -150,17 +185,23 @@ struct by_loops {
         most = std::max(most, w);
       });
       sweep([&](double& w, double&) { total += w = std::exp(w - most); });
-      log_total[p.at(p.row, i)] = total > 0 ? most + std::log(total) : std::numeric_limits<double>::infinity();
-      sweep([&](double& w, double& dw) { w /= total, mean += w * dw; });
+      log_total[p.at(p.row, i)] =
+          total > 0 ? most + std::log(total) : std::numeric_limits<double>::infinity();
+      sweep([&](double& w, double& dw) {
+        w /= total;
+        mean += w * dw;
+      });
       sweep([&](double& w, double& dw) {
         double const ds = w * (dw - mean);
         if (!bias.empty()) dbias[in_bias()] += ds;
         each(depth, [&] {
-          std::size_t const iq = p.at(p.q, i), ik = p.at(p.k, i);
+          std::size_t const iq = p.at(p.q, i);
+          std::size_t const ik = p.at(p.k, i);
           dq[iq] += ds * scale * k[ik], dk[ik] += ds * scale * q[iq];
         });
         double const used = w * p.kept(p.at(p.row, i), i[memory]);
-        along_value([&] { z[p.at(p.z, i)] += used * v[p.at(p.v, i)], dv[p.at(p.v, i)] += used * dz[p.at(p.z, i)]; });
+        along_value(
+            [&] { z[p.at(p.z, i)] += used * v[p.at(p.v, i)], dv[p.at(p.v, i)] += used * dz[p.at(p.z, i)]; });
       });
     };
     each(batch, [&] { each(heads, [&] { each(share, [&] { each(length, row); }); }); });
@@ -173,20 +214,27 @@ struct guarded {
   static constexpr std::size_t margin = 64;
   std::vector<T> all;
 
-  explicit guarded(extent n) : all(static_cast<std::size_t>(n) + 2 * margin, std::numeric_limits<T>::quiet_NaN()) {
-    std::fill_n(all.begin(), margin, T(7)), std::fill_n(all.end() - margin, margin, T(7));
+  explicit guarded(extent n)
+      : all(static_cast<std::size_t>(n) + 2 * margin, std::numeric_limits<T>::quiet_NaN()) {
+    std::fill_n(all.begin(), margin, T(7));
+    std::fill_n(all.end() - margin, margin, T(7));
   }
   T* data() { return all.data() + margin; }
   std::vector<T> values() const { return {all.begin() + margin, all.end() - margin}; }
   bool whole() const {
     auto const is_seven = [](T x) { return x == T(7); };
-    return std::all_of(all.begin(), all.begin() + margin, is_seven) && std::all_of(all.end() - margin, all.end(), is_seven);
+    return std::all_of(all.begin(), all.begin() + margin, is_seven) &&
+           std::all_of(all.end() - margin, all.end(), is_seven);
   }
 };
 
 template<class T>
 struct inputs {
-  std::vector<T> q, k, v, dz, bias;
+  std::vector<T> q;
+  std::vector<T> k;
+  std::vector<T> v;
+  std::vector<T> dz;
+  std::vector<T> bias;
 
   explicit inputs(problem const& p, double spread = 1)
       : q(drawn<T>(p.count(p.q), 1, spread)),
@@ -200,27 +248,43 @@ struct inputs {
     for (T const& element : x) wide.push_back(static_cast<double>(element));
     return wide;
   }
-  by_loops truth(problem const& p) const { return {p, in_double(q), in_double(k), in_double(v), in_double(dz), in_double(bias)}; }
+  by_loops truth(problem const& p) const {
+    return {p, in_double(q), in_double(k), in_double(v), in_double(dz), in_double(bias)};
+  }
 };
 
 template<class T>
 struct by_kernel {
-  std::vector<T> z, dq, dk, dv, dbias;
+  std::vector<T> z;
+  std::vector<T> dq;
+  std::vector<T> dk;
+  std::vector<T> dv;
+  std::vector<T> dbias;
   std::vector<computed<T>> log_total;
 
   /// `wants`: bit 0 the query's, 1 the key's, 2 the value's, 3 the bias's gradient.
-  by_kernel(problem const& p, std::vector<T> const& q, std::vector<T> const& k, std::vector<T> const& v, std::vector<T> const& dz, int wants = 7,
-            std::vector<T> const& bias = {}) {
+  by_kernel(problem const& p, std::vector<T> const& q, std::vector<T> const& k, std::vector<T> const& v,
+            std::vector<T> const& dz, int wants = 7, std::vector<T> const& bias = {}) {
     auto const s = p.steps();
-    guarded<T> result(p.count(p.z)), dquery(p.count(p.q)), dkey(p.count(p.k)), dvalue(p.count(p.v)), dbiases(static_cast<extent>(bias.size()));
-    guarded<computed<T>> rows(p.count(p.row)), scratch(attention_scratch(s)), gradient_scratch(attention_gradient_scratch(s));
-    std::vector<std::int32_t> of_queries(static_cast<std::size_t>(p.count(p.of_queries))), of_memory(static_cast<std::size_t>(p.count(p.of_memory)));
+    guarded<T> result(p.count(p.z));
+    guarded<T> dquery(p.count(p.q));
+    guarded<T> dkey(p.count(p.k));
+    guarded<T> dvalue(p.count(p.v));
+    guarded<T> dbiases(static_cast<extent>(bias.size()));
+    guarded<computed<T>> rows(p.count(p.row));
+    guarded<computed<T>> scratch(attention_scratch(s));
+    guarded<computed<T>> gradient_scratch(attention_gradient_scratch(s));
+    std::vector<std::int32_t> of_queries(static_cast<std::size_t>(p.count(p.of_queries)));
+    std::vector<std::int32_t> of_memory(static_cast<std::size_t>(p.count(p.of_memory)));
     sizes i{};
     for (i[batch] = 0; i[batch] < p.size[batch]; ++i[batch]) {
-      for (i[length] = 0; i[length] < p.size[length]; ++i[length]) of_queries[p.at(p.of_queries, i)] = p.segment(p.first + i[length]);
-      for (i[memory] = 0; i[memory] < p.size[memory]; ++i[memory]) of_memory[p.at(p.of_memory, i)] = p.segment(i[memory]);
+      for (i[length] = 0; i[length] < p.size[length]; ++i[length])
+        of_queries[p.at(p.of_queries, i)] = p.segment(p.first + i[length]);
+      for (i[memory] = 0; i[memory] < p.size[memory]; ++i[memory])
+        of_memory[p.at(p.of_memory, i)] = p.segment(i[memory]);
     }
-    attention_arrays<T> const forward{q.data(), k.data(), v.data(), result.data(), rows.data(), bias.data(), of_queries.data(), of_memory.data()};
+    attention_arrays<T> const forward{q.data(),    k.data(),    v.data(),          result.data(),
+                                      rows.data(), bias.data(), of_queries.data(), of_memory.data()};
     kernel::attend(s, p.view(), p.scale, forward, scratch.data());
     attention_gradient_arrays<T> const arrays{q.data(),
                                               k.data(),
@@ -238,16 +302,23 @@ struct by_kernel {
     kernel::attention_gradient(s, p.view(), p.scale, arrays, gradient_scratch.data());
     CHECK((result.whole() && rows.whole() && scratch.whole()));
     CHECK((dquery.whole() && dkey.whole() && dvalue.whole() && dbiases.whole() && gradient_scratch.whole()));
-    z = result.values(), log_total = rows.values(), dq = dquery.values(), dk = dkey.values(), dv = dvalue.values(), dbias = dbiases.values();
+    z         = result.values();
+    log_total = rows.values();
+    dq        = dquery.values();
+    dk        = dkey.values();
+    dv        = dvalue.values();
+    dbias     = dbiases.values();
   }
 };
 
 template<class T>
 void check_attention(problem const& p, double spread = 1, double within = tolerance<T>) {
-  INFO("batch " << p.size[batch] << ", heads " << p.size[heads] << ", queries " << p.size[length] << ", memories " << p.size[memory] << ", depth "
-                << p.size[depth] << (p.causal ? ", causal" : "") << ", scale " << p.scale << ", spread " << spread);
-  INFO(p.size[share] << " heads share keys, width " << p.size[width] << ", first " << p.first << ", window " << p.reach << ", distances "
-                     << p.size[distance] << ", segments of " << p.segments << ", dropped " << p.dropped);
+  INFO("batch " << p.size[batch] << ", heads " << p.size[heads] << ", queries " << p.size[length]
+                << ", memories " << p.size[memory] << ", depth " << p.size[depth]
+                << (p.causal ? ", causal" : "") << ", scale " << p.scale << ", spread " << spread);
+  INFO(p.size[share] << " heads share keys, width " << p.size[width] << ", first " << p.first << ", window "
+                     << p.reach << ", distances " << p.size[distance] << ", segments of " << p.segments
+                     << ", dropped " << p.dropped);
   inputs<T> const x(p, spread);
   by_loops const expected = x.truth(p);
   by_kernel<T> const found(p, x.q, x.k, x.v, x.dz, x.bias.empty() ? 7 : 15, x.bias);
@@ -277,15 +348,25 @@ TEMPLATE_TEST_CASE("attention of every length and depth", "", float, double, bfl
 }
 
 TEMPLATE_TEST_CASE("attention to a memory of another length", "", float, double, bfloat16) {
-  for (auto const& [queries, memories] :
-       {std::array<extent, 2>{1, 3}, {1, 200}, {3, 1}, {70, 3}, {65, 130}, {130, 65}, {200, 64}, {64, 96}, {2, 1000}, {330, 290}})
+  for (auto const& [queries, memories] : {std::array<extent, 2>{1, 3},
+                                          {1, 200},
+                                          {3, 1},
+                                          {70, 3},
+                                          {65, 130},
+                                          {130, 65},
+                                          {200, 64},
+                                          {64, 96},
+                                          {2, 1000},
+                                          {330, 290}})
     for (extent const d : {2, 5, 32})
-      for (bool const causal : {false, true}) check_attention<TestType>({{2, 1, queries, memories, d}, causal});
+      for (bool const causal : {false, true})
+        check_attention<TestType>({{2, 1, queries, memories, d}, causal});
 }
 
 TEMPLATE_TEST_CASE("attention of tensors in every order of dimensions", "", float, double, bfloat16) {
-  std::array<order, 5> const queries{order{batch, heads, length, depth}, order{heads, length, batch, depth}, order{batch, length, depth, heads},
-                                     order{depth, length, heads, batch}, order{length, batch, heads, depth}};
+  std::array<order, 5> const queries{order{batch, heads, length, depth}, order{heads, length, batch, depth},
+                                     order{batch, length, depth, heads}, order{depth, length, heads, batch},
+                                     order{length, batch, heads, depth}};
   auto const memories = [](order of) {
     std::replace(of.begin(), of.end(), int{length}, int{memory});
     return of;
@@ -294,16 +375,21 @@ TEMPLATE_TEST_CASE("attention of tensors in every order of dimensions", "", floa
     for (auto const& k : queries)
       for (bool const causal : {false, true}) {
         problem p{{2, 3, 37, causal ? 37 : 21, 9}, causal};
-        p.q = q, p.k = memories(k), p.v = memories(queries[2]);
+        p.q = q;
+        p.k = memories(k);
+        p.v = memories(queries[2]);
         p.z = p.row = q;
         std::erase(p.row, int{depth});
-        INFO("order of the query's " << q[0] << q[1] << q[2] << q[3] << ", of the key's " << k[0] << k[1] << k[2] << k[3]);
+        INFO("order of the query's " << q[0] << q[1] << q[2] << q[3] << ", of the key's " << k[0] << k[1]
+                                     << k[2] << k[3]);
         check_attention<TestType>(p);
       }
 }
 
-TEMPLATE_TEST_CASE("attention with a scale of its own, and with weights that are nearly all on one position", "", float, double) {
-  double const loose = std::is_same_v<TestType, float> ? 2e-4 : 1e-11;  // the scores are large, and so are their rounding errors
+TEMPLATE_TEST_CASE("attention with a scale of its own, and with weights that are nearly all on one position",
+                   "", float, double) {
+  // the scores are large, and so are their rounding errors
+  double const loose = std::is_same_v<TestType, float> ? 2e-4 : 1e-11;
   for (bool const causal : {false, true}) {
     check_attention<TestType>({{2, 2, 70, 70, 16}, causal, 0.7});
     check_attention<TestType>({{2, 2, 70, 70, 16}, causal, -0.3});
@@ -311,7 +397,8 @@ TEMPLATE_TEST_CASE("attention with a scale of its own, and with weights that are
   }
 }
 
-TEMPLATE_TEST_CASE("gradients that nobody wants are left alone, the others have the same bits", "", float, double) {
+TEMPLATE_TEST_CASE("gradients that nobody wants are left alone, the others have the same bits", "", float,
+                   double) {
   for (bool const causal : {false, true}) {
     problem const p{{2, 2, 67, 67, 12}, causal};
     inputs<TestType> const x(p);
@@ -319,7 +406,9 @@ TEMPLATE_TEST_CASE("gradients that nobody wants are left alone, the others have 
     for (int wants = 0; wants < 8; ++wants) {
       INFO("wants " << wants);
       by_kernel<TestType> const some(p, x.q, x.k, x.v, x.dz, wants);
-      auto const untouched = [](auto const& y) { return std::all_of(y.begin(), y.end(), [](TestType e) { return std::isnan(e); }); };
+      auto const untouched = [](auto const& y) {
+        return std::all_of(y.begin(), y.end(), [](TestType e) { return std::isnan(e); });
+      };
       CHECK((wants & 1 ? some.dq == all.dq : untouched(some.dq)));
       CHECK((wants & 2 ? some.dk == all.dk : untouched(some.dk)));
       CHECK((wants & 4 ? some.dv == all.dv : untouched(some.dv)));
@@ -332,7 +421,8 @@ TEST_CASE("gradients of attention are what finite differences say") {
     problem const p{{1, 2, 7, 7, 3}, causal, 0.9};
     inputs<double> const x(p);
     by_kernel<double> const found(p, x.q, x.k, x.v, x.dz);
-    auto const value = [&](std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v) {
+    auto const value = [&](std::vector<double> const& q, std::vector<double> const& k,
+                           std::vector<double> const& v) {
       auto const z = by_kernel<double>(p, q, k, v, x.dz, 0).z;
       double total = 0;
       for (std::size_t i = 0; i < z.size(); ++i) total += z[i] * x.dz[i];
@@ -342,8 +432,10 @@ TEST_CASE("gradients of attention are what finite differences say") {
       double const h = 1e-5;
       std::vector<double> slope;
       for (std::size_t i = 0; i < of.size(); ++i) {
-        auto up = of, down = of;
-        up[i] += h, down[i] -= h;
+        auto up   = of;
+        auto down = of;
+        up[i] += h;
+        down[i] -= h;
         slope.push_back((f(up) - f(down)) / (2 * h));
       }
       return slope;
@@ -361,15 +453,20 @@ TEMPLATE_TEST_CASE("scores that are huge, infinitely small or no numbers", "", f
       INFO("length " << n << (causal ? ", causal" : ""));
       problem const p{{1, 1, n, n, 4}, causal};
       inputs<T> x(p);
-      auto const element = [](std::vector<T>& of, extent position, extent e) -> T& { return of[static_cast<std::size_t>(4 * position + e)]; };
-      auto const finite  = [](std::vector<T> const& y) { return std::all_of(y.begin(), y.end(), [](T e) { return std::isfinite(e); }); };
+      auto const element = [](std::vector<T>& of, extent position, extent e) -> T& {
+        return of[static_cast<std::size_t>(4 * position + e)];
+      };
+      auto const finite = [](std::vector<T> const& y) {
+        return std::all_of(y.begin(), y.end(), [](T e) { return std::isfinite(e); });
+      };
 
       // scores from -1e8 to 1e8
       auto large = x;
       for (T& e : large.q) e *= T(1e4);
       for (T& e : large.k) e *= T(1e4);
       by_kernel<T> const of_large(p, large.q, large.k, large.v, large.dz);
-      CHECK((finite(of_large.z) && finite(of_large.log_total) && finite(of_large.dq) && finite(of_large.dk) && finite(of_large.dv)));
+      CHECK((finite(of_large.z) && finite(of_large.log_total) && finite(of_large.dq) && finite(of_large.dk) &&
+             finite(of_large.dv)));
 
       // a score of -inf weighs nothing: nobody looks at position 2 then but itself
       auto hidden = x;
@@ -382,11 +479,13 @@ TEMPLATE_TEST_CASE("scores that are huge, infinitely small or no numbers", "", f
       // what is not a number in a query is none in its row, and only there
       auto strange             = x;
       element(strange.q, 3, 1) = std::numeric_limits<T>::quiet_NaN();
-      by_kernel<T> const of_strange(p, strange.q, strange.k, strange.v, strange.dz), of_all(p, x.q, x.k, x.v, x.dz);
+      by_kernel<T> const of_strange(p, strange.q, strange.k, strange.v, strange.dz);
+      by_kernel<T> const of_all(p, x.q, x.k, x.v, x.dz);
       for (extent i = 0; i < n; ++i)
         for (extent e = 0; e < 4; ++e) {
           auto const at = static_cast<std::size_t>(4 * i + e);
-          CHECK((i == 3 ? std::isnan(of_strange.z[at]) && std::isnan(of_strange.dq[at]) : of_strange.z[at] == of_all.z[at]));
+          CHECK((i == 3 ? std::isnan(of_strange.z[at]) && std::isnan(of_strange.dq[at])
+                        : of_strange.z[at] == of_all.z[at]));
           if (!causal || i <= 3) CHECK((std::isnan(of_strange.dk[at]) && std::isnan(of_strange.dv[at])));
         }
       CHECK(std::isnan(of_strange.log_total[3]));
@@ -415,18 +514,28 @@ TEMPLATE_TEST_CASE("what the mask hides is not seen, a number or not", "", float
         return of;
       };
       auto const part = [](auto const& y, extent begin, extent end) {
-        return std::vector(y.begin() + static_cast<std::ptrdiff_t>(4 * begin), y.begin() + static_cast<std::ptrdiff_t>(4 * end));
+        return std::vector(y.begin() + static_cast<std::ptrdiff_t>(4 * begin),
+                           y.begin() + static_cast<std::ptrdiff_t>(4 * end));
       };
-      auto const same = [&](char const* what, std::vector<T> const& found, std::vector<T> const& expected, extent begin, extent end) {
+      auto const same = [&](char const* what, std::vector<T> const& found, std::vector<T> const& expected,
+                            extent begin, extent end) {
         std::vector<double> truth;
         for (T e : part(expected, begin, end)) truth.push_back(static_cast<double>(e));
         near(what, part(found, begin, end), truth);
         CHECK(std::any_of(found.begin(), found.end(), [](T e) { return std::isnan(e); }));
       };
-      by_kernel<T> const key(p, x.q, spoilt(x.k), x.v, x.dz), value(p, x.q, x.k, spoilt(x.v), x.dz);
-      for (auto const* found : {&key, &value}) same("result", found->z, clean.z, 0, at), same("dq", found->dq, clean.dq, 0, at);
-      by_kernel<T> const query(p, spoilt(x.q), x.k, x.v, x.dz), gradient(p, x.q, x.k, x.v, spoilt(x.dz));
-      for (auto const* found : {&query, &gradient}) same("dk", found->dk, clean.dk, at + 1, n), same("dv", found->dv, clean.dv, at + 1, n);
+      by_kernel<T> const key(p, x.q, spoilt(x.k), x.v, x.dz);
+      by_kernel<T> const value(p, x.q, x.k, spoilt(x.v), x.dz);
+      for (auto const* found : {&key, &value}) {
+        same("result", found->z, clean.z, 0, at);
+        same("dq", found->dq, clean.dq, 0, at);
+      }
+      by_kernel<T> const query(p, spoilt(x.q), x.k, x.v, x.dz);
+      by_kernel<T> const gradient(p, x.q, x.k, x.v, spoilt(x.dz));
+      for (auto const* found : {&query, &gradient}) {
+        same("dk", found->dk, clean.dk, at + 1, n);
+        same("dv", found->dv, clean.dv, at + 1, n);
+      }
     }
 }
 
@@ -434,7 +543,8 @@ TEMPLATE_TEST_CASE("heads share keys, and values have a width of their own", "",
   for (extent const heads_of_a_key : {2, 3})
     for (extent const w : {0, 3, 20, 40})
       for (auto const& [queries, memories] : {std::array<extent, 2>{5, 5}, {70, 70}, {33, 90}, {130, 70}})
-        for (bool const causal : {false, true}) check_attention<TestType>({{2, 2, queries, memories, 18, heads_of_a_key, w}, causal});
+        for (bool const causal : {false, true})
+          check_attention<TestType>({{2, 2, queries, memories, 18, heads_of_a_key, w}, causal});
 }
 
 TEMPLATE_TEST_CASE("a window, and queries that stand further on", "", float, double, bfloat16) {
@@ -450,7 +560,8 @@ TEMPLATE_TEST_CASE("a window, and queries that stand further on", "", float, dou
       for (extent const n : {1, 3, 70})
         for (extent const window : {0, 40}) {
           problem p{{1, 1, n, first + n + (first == 30 ? 11 : 0), 8}, causal};
-          p.first = first, p.reach = window;
+          p.first = first;
+          p.reach = window;
           check_attention<TestType>(p);
         }
 }
@@ -463,42 +574,54 @@ TEMPLATE_TEST_CASE("segments, also where a query sees nothing", "", float, doubl
         p.segments = segments;
         check_attention<TestType>(p);
         problem lost{{2, 1, n, 5, 8, 1, 5}, causal};  // nobody of the memory is in the third segment
-        lost.segments = segments, lost.reach = n > 20 ? 10 : 0;
+        lost.segments = segments;
+        lost.reach    = n > 20 ? 10 : 0;
         check_attention<TestType>(lost);
       }
 }
 
 TEMPLATE_TEST_CASE("a bias by distance", "", float, double, bfloat16) {
   for (bool const causal : {false, true})
-    for (auto const& [queries, memories] : {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {200, 330}})
+    for (auto const& [queries, memories] :
+         {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {200, 330}})
       for (extent const first : {0, 9})
         for (extent const window : {0, 30}) {
           problem p{{2, 2, queries, memories, 8, 2, 0, queries + memories - 1 + first}, causal};
-          p.first = causal && queries + first > memories ? 0 : first, p.reach = window;
-          if (window > 0) p.segments = 20, p.bias = {distance, share, batch, heads};
+          p.first = causal && queries + first > memories ? 0 : first;
+          p.reach = window;
+          if (window > 0) {
+            p.segments = 20;
+            p.bias     = {distance, share, batch, heads};
+          }
           check_attention<TestType>(p);
         }
 }
 
 TEMPLATE_TEST_CASE("a bias for each score", "", float, double, bfloat16) {
   for (bool const causal : {false, true})
-    for (auto const& [queries, memories] : {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {200, 330}})
+    for (auto const& [queries, memories] :
+         {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {200, 330}})
       for (extent const window : {0, 30}) {
         problem p{{2, 2, queries, memories, 8, 2}, causal};
-        p.biased = true, p.reach = window;
-        p.bias = window > 0 ? order{memory, share, batch, length, heads} : order{batch, heads, share, length, memory};
+        p.biased = true;
+        p.reach  = window;
+        p.bias   = window > 0 ? order{memory, share, batch, length, heads}
+                              : order{batch, heads, share, length, memory};
         check_attention<TestType>(p);
       }
 }
 
-TEMPLATE_TEST_CASE("dropped weights are those that dropout drops, in every order of dimensions", "", float, double, bfloat16) {
+TEMPLATE_TEST_CASE("dropped weights are those that dropout drops, in every order of dimensions", "", float,
+                   double, bfloat16) {
   for (bool const causal : {false, true})
-    for (auto const& [queries, memories] : {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {70, 330}, {300, 300}})
+    for (auto const& [queries, memories] :
+         {std::array<extent, 2>{1, 1}, {5, 5}, {70, 70}, {33, 90}, {130, 70}, {70, 330}, {300, 300}})
       for (double const rate : {0.1, 0.75}) {
         problem p{{2, 2, queries, memories, 8, 2, 5}, causal};
         p.dropped = rate;
         check_attention<TestType>(p);
-        p.row = {length, share, batch, heads}, p.reach = 40;
+        p.row   = {length, share, batch, heads};
+        p.reach = 40;
         check_attention<TestType>(p);
       }
 }
@@ -520,7 +643,8 @@ TEMPLATE_TEST_CASE("what a window or a segment hides may be no number", "", floa
     inputs<T> x(p);
     by_kernel<T> const clean(p, x.q, x.k, x.v, x.dz);
     for (extent e = 0; e < 4; ++e)
-      x.v[static_cast<std::size_t>(4 * (n / 2) + e)] = x.k[static_cast<std::size_t>(4 * (n / 2) + e)] = std::numeric_limits<T>::quiet_NaN();
+      x.v[static_cast<std::size_t>(4 * (n / 2) + e)] = x.k[static_cast<std::size_t>(4 * (n / 2) + e)] =
+          std::numeric_limits<T>::quiet_NaN();
     by_kernel<T> const found(p, x.q, x.k, x.v, x.dz);
     for (extent i = 0; i < n; ++i) {
       bool const sees = p.sees(i, n / 2);

@@ -22,7 +22,9 @@ using namespace meshtf;
 
 struct einsum {
   std::vector<extent> loops;
-  dim_list x, y, z;
+  dim_list x;
+  dim_list y;
+  dim_list z;
 
   extent size_of(dim_list const& dims) const {
     extent n = 1;
@@ -69,25 +71,31 @@ std::vector<T> small_integers(extent n, std::mt19937& random) {
 
 /// What nobody wrote must not leak into a result.
 template<class T>
-constexpr T poison = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max();
+constexpr T poison = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN()
+                                                           : std::numeric_limits<T>::max();
 
 /// Sums of small integers are exact in every element type, so the results must be equal to the last bit.
 template<class T>
 void check(einsum const& e, std::mt19937& random) {
   auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
-  auto const x = small_integers<T>(e.size_of(e.x), random), y = small_integers<T>(e.size_of(e.y), random);
-  std::vector<T> z(static_cast<std::size_t>(e.size_of(e.z)), poison<T>), scratch(static_cast<std::size_t>(steps.scratch), poison<T>);
+  auto const x     = small_integers<T>(e.size_of(e.x), random);
+  auto const y     = small_integers<T>(e.size_of(e.y), random);
+  std::vector<T> z(static_cast<std::size_t>(e.size_of(e.z)), poison<T>);
+  std::vector<T> scratch(static_cast<std::size_t>(steps.scratch), poison<T>);
   kernel::contract(steps, x.data(), y.data(), z.data(), scratch.data());
   auto const expected = by_definition(e, x, y);
   INFO(words(e));
-  bool const equal = std::equal(z.begin(), z.end(), expected.begin(), [](T a, double b) { return static_cast<double>(a) == b; });
+  bool const equal = std::equal(z.begin(), z.end(), expected.begin(),
+                                [](T a, double b) { return static_cast<double>(a) == b; });
   CHECK(equal);
 }
 
-/// In bfloat16 these sums are exact in float and rounded once, unless an operand is summed alone before the product: that sum is rounded too.
+/// In bfloat16 these sums are exact in float and rounded once, unless an operand is summed alone before the
+/// product: that sum is rounded too.
 void check_narrow(einsum const& e, std::mt19937& random) {
-  auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
-  auto const x = small_integers<bfloat16>(e.size_of(e.x), random), y = small_integers<bfloat16>(e.size_of(e.y), random);
+  auto const steps    = plan_contraction(e.loops, e.x, e.y, e.z);
+  auto const x        = small_integers<bfloat16>(e.size_of(e.x), random);
+  auto const y        = small_integers<bfloat16>(e.size_of(e.y), random);
   extent const room   = narrow_scratch_of(steps, 2, 4).all();
   auto const expected = by_definition(e, x, y);
   double const slack  = steps.x.walk.reduces || steps.y.walk.reduces ? 0x1p-5 : 0;
@@ -101,7 +109,8 @@ void check_narrow(einsum const& e, std::mt19937& random) {
     INFO(words(e) << (natively ? "natively" : "widened"));
     bool equal = true;
     for (std::size_t i = 0; i < z.size(); ++i)
-      equal = equal && (z[i] == bfloat16{expected[i]} || std::abs(static_cast<double>(z[i]) - expected[i]) < slack * (1000 + std::abs(expected[i])));
+      equal = equal && (z[i] == bfloat16{expected[i]} || std::abs(static_cast<double>(z[i]) - expected[i]) <
+                                                             slack * (1000 + std::abs(expected[i])));
     CHECK(equal);
     CHECK(scratch.back() == 77);
   }
@@ -119,11 +128,13 @@ einsum read(std::string const& x, std::string const& y, std::string const& z, st
 einsum any_einsum(std::mt19937& random) {
   auto const pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   einsum e;
-  std::vector<int> in_x, in_y, in_z;
+  std::vector<int> in_x;
+  std::vector<int> in_y;
+  std::vector<int> in_z;
   int const loops = 1 + pick(6);
   for (int d = 0; d < loops; ++d) {
     e.loops.push_back(pick(12) == 0 ? 33 + pick(10) : 1 + pick(5));
-    int const where = pick(8);   // in both half of the time
+    int const where = pick(8);  // in both half of the time
     if (where != 0 && where != 1) in_x.push_back(d);
     if (where != 2 && where != 3) in_y.push_back(d);
     if (pick(5) < 3) in_z.push_back(d);
@@ -140,8 +151,8 @@ einsum any_einsum(std::mt19937& random) {
 TEMPLATE_TEST_CASE("the einsums that models are made of", "", double, float, std::int32_t) {
   std::mt19937 random(1);
   // a layer, its two gradients, the transposed result
-  for (auto const& e : {read("ab", "bc", "ac", {17, 40, 35}), read("ac", "bc", "ab", {17, 40, 35}), read("ab", "ac", "bc", {17, 40, 35}),
-                        read("ab", "bc", "ca", {17, 40, 35})})
+  for (auto const& e : {read("ab", "bc", "ac", {17, 40, 35}), read("ac", "bc", "ab", {17, 40, 35}),
+                        read("ab", "ac", "bc", {17, 40, 35}), read("ab", "bc", "ca", {17, 40, 35})})
     check<TestType>(e, random);
   // projections, logits, their use, the gradients of keys
   check<TestType>(read("abc", "cde", "abde", {2, 9, 12, 3, 8}), random);
@@ -156,7 +167,10 @@ TEMPLATE_TEST_CASE("the einsums that models are made of", "", double, float, std
 
 TEMPLATE_TEST_CASE("any einsum is what it is by definition", "", double, float, std::int32_t) {
   std::mt19937 random(7);
-  int products = 0, parts = 0, packed[3] = {}, nests = 0;
+  int products  = 0;
+  int parts     = 0;
+  int packed[3] = {};
+  int nests     = 0;
   for (int i = 0; i < 400; ++i) {
     auto const e = any_einsum(random);
     if (e.size_of(e.x) > 50'000 || e.size_of(e.y) > 50'000) continue;
@@ -168,7 +182,9 @@ TEMPLATE_TEST_CASE("any einsum is what it is by definition", "", double, float, 
     products += steps.by_gemm;
     nests += !steps.by_gemm;
     parts += steps.batch.turns > 1;
-    packed[0] += steps.x.needed, packed[1] += steps.y.needed, packed[2] += steps.z.needed;
+    packed[0] += steps.x.needed;
+    packed[1] += steps.y.needed;
+    packed[2] += steps.z.needed;
     check<TestType>(e, random);
     if constexpr (std::is_same_v<TestType, float>) check_narrow(e, random);
   }
@@ -178,7 +194,8 @@ TEMPLATE_TEST_CASE("any einsum is what it is by definition", "", double, float, 
 
 TEST_CASE("products of bfloat16 that are cut into pieces") {
   std::mt19937 random(5);
-  for (auto const& loops : {std::vector<extent>{1030, 20, 30}, std::vector<extent>{20, 30, 1030}, std::vector<extent>{30, 1030, 20}})
+  for (auto const& loops : {std::vector<extent>{1030, 20, 30}, std::vector<extent>{20, 30, 1030},
+                            std::vector<extent>{30, 1030, 20}})
     for (auto x : {"ab", "ba"})
       for (auto y : {"bc", "cb"})
         for (auto z : {"ac", "ca"}) check_narrow(read(x, y, z, loops), random);
@@ -194,8 +211,11 @@ static_assert(kernel::narrow_is_faster({.bf16 = true}));
 TEST_CASE("a product of bfloat16 rounds once") {
   std::mt19937 random(11);
   std::normal_distribution<double> normal;
-  extent const m = 70, n = 60, k = 600;
-  std::vector<bfloat16> x, y;
+  extent const m = 70;
+  extent const n = 60;
+  extent const k = 600;
+  std::vector<bfloat16> x;
+  std::vector<bfloat16> y;
   for (extent i = 0; i < m * k; ++i) x.push_back(bfloat16{normal(random)});
   for (extent i = 0; i < k * n; ++i) y.push_back(bfloat16{normal(random)});
   auto const e        = read("ab", "bc", "ac", {m, k, n});
@@ -209,16 +229,20 @@ TEST_CASE("a product of bfloat16 rounds once") {
     kernel::multiplies_narrow() = usually;
     double worst                = 0;
     for (std::size_t i = 0; i < z.size(); ++i)
-      worst = std::max(worst, (std::abs(static_cast<double>(z[i]) - expected[i]) - 1e-4) / std::abs(expected[i]));
+      worst =
+          std::max(worst, (std::abs(static_cast<double>(z[i]) - expected[i]) - 1e-4) / std::abs(expected[i]));
     INFO((natively ? "natively" : "widened"));
     CHECK(worst <= 0x1p-8);
   }
 }
 
-TEST_CASE("the first product of bfloat16 that is done in float is told of once, where the environment asked for it") {
+TEST_CASE(
+    "the first product of bfloat16 that is done in float is told of once, where the environment asked for "
+    "it") {
   auto const e     = read("ab", "bc", "ac", {4, 5, 6});
   auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
-  std::vector<bfloat16> const x(20), y(30);
+  std::vector<bfloat16> const x(20);
+  std::vector<bfloat16> const y(30);
   std::vector<bfloat16> z(24);
   std::vector<float> scratch(static_cast<std::size_t>(narrow_scratch_of(steps, 2, 4).all()));
   auto const told_of = [&](bool natively) {
@@ -239,7 +263,8 @@ TEST_CASE("the first product of bfloat16 that is done in float is told of once, 
   };
   bool const before = kernel::tell_of_widened_products.exchange(true);
   if (kernel::multiplies_narrow()) CHECK(told_of(true).empty());
-  CHECK_THAT(told_of(false), Catch::Matchers::StartsWith("meshtf: products of bfloat16 are done in float, since this processor"));
+  CHECK_THAT(told_of(false), Catch::Matchers::StartsWith(
+                                 "meshtf: products of bfloat16 are done in float, since this processor"));
   CHECK(told_of(false).empty());
   kernel::tell_of_widened_products = before;
   CHECK(told_of(false).empty());
@@ -251,10 +276,14 @@ TEMPLATE_TEST_CASE("a matrix product adds to what is there if it is told so", ""
     for (extent n : {1, 3, 50})
       for (extent k : {1, 7, 64})
         for (int which = 0; which < 8; ++which) {
-          bool const ta = which & 1, tb = which & 2;
-          auto const beta  = static_cast<TestType>(which >> 2);
-          extent const lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 2, ldc = n + 1;
-          auto const a = small_integers<TestType>((ta ? k : m) * lda, random), b = small_integers<TestType>((tb ? n : k) * ldb, random);
+          bool const ta     = which & 1;
+          bool const tb     = which & 2;
+          auto const beta   = static_cast<TestType>(which >> 2);
+          extent const lda  = (ta ? m : k) + 3;
+          extent const ldb  = (tb ? k : n) + 2;
+          extent const ldc  = n + 1;
+          auto const a      = small_integers<TestType>((ta ? k : m) * lda, random);
+          auto const b      = small_integers<TestType>((tb ? n : k) * ldb, random);
           auto const before = small_integers<TestType>(m * ldc, random);
           auto c            = before;
           kernel::gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
@@ -266,8 +295,8 @@ TEMPLATE_TEST_CASE("a matrix product adds to what is there if it is told so", ""
               if (j < n) {
                 expected *= beta;
                 for (extent p = 0; p < k; ++p)
-                  expected +=
-                      a[static_cast<std::size_t>(ta ? p * lda + i : i * lda + p)] * b[static_cast<std::size_t>(tb ? j * ldb + p : p * ldb + j)];
+                  expected += a[static_cast<std::size_t>(ta ? p * lda + i : i * lda + p)] *
+                              b[static_cast<std::size_t>(tb ? j * ldb + p : p * ldb + j)];
               }
               equal = equal && c[at] == expected;
             }
@@ -279,7 +308,9 @@ TEMPLATE_TEST_CASE("a matrix product adds to what is there if it is told so", ""
 TEST_CASE("a matrix too large for BLAS is refused") {
   double one        = 1;
   extent const many = extent{1} << 32;
-  CHECK_THROWS_AS(kernel::gemm(false, false, extent{2}, extent{2}, extent{2}, &one, many, &one, extent{2}, 0.0, &one, extent{2}), std::length_error);
+  CHECK_THROWS_AS(kernel::gemm(false, false, extent{2}, extent{2}, extent{2}, &one, many, &one, extent{2},
+                               0.0, &one, extent{2}),
+                  std::length_error);
 }
 
 TEST_CASE("the kernels that BLAS chose have a name") {

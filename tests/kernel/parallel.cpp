@@ -1,4 +1,5 @@
-// The threads of a process: every part runs once, on any number of threads, exceptions reach the caller, and nothing hangs.
+// The threads of a process: every part runs once, on any number of threads, exceptions reach the caller, and
+// nothing hangs.
 #include "../catch.hpp"
 
 #include <algorithm>
@@ -43,7 +44,8 @@ TEST_CASE("every part runs once, whatever the number of threads") {
       });
     }
     for (std::size_t part = 0; part < 16; ++part)
-      CHECK(count[part] == 2000 / 17 * (16 - static_cast<int>(part)) + std::max(0, 2000 % 17 - 1 - static_cast<int>(part)));
+      CHECK(count[part] ==
+            2000 / 17 * (16 - static_cast<int>(part)) + std::max(0, 2000 % 17 - 1 - static_cast<int>(part)));
   }
 }
 
@@ -60,7 +62,8 @@ TEST_CASE("ranges cover everything, begin at the grain, and do not depend on the
           ranges[count++] = {begin, end};
           for (extent i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
         });
-        std::set<std::pair<extent, extent>> const found(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count.load()));
+        std::set<std::pair<extent, extent>> const found(
+            ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count.load()));
         CHECK(std::all_of(seen.begin(), seen.end(), [](auto const& x) { return x == 1; }));
         CHECK(std::all_of(found.begin(), found.end(), [&](auto const& r) { return r.first % grain == 0; }));
         if (t == 1) expected = found;
@@ -107,7 +110,8 @@ TEST_CASE("work within a part runs on the thread of the part") {
   std::atomic<int> ran = 0;
   parallel_parts(8, [&](extent, int) {
     auto const me = pthread_self();
-    parallel_parts(8, [&](extent, int thread) { ran += thread == 0 && pthread_equal(me, pthread_self()) ? 1 : 0; });
+    parallel_parts(
+        8, [&](extent, int thread) { ran += thread == 0 && pthread_equal(me, pthread_self()) ? 1 : 0; });
   });
   CHECK(ran == 64);
 }
@@ -125,7 +129,8 @@ TEST_CASE("helpers flush denormals if the caller does, whenever it begins") {
         usleep(20);  // so that each thread gets some
         z[static_cast<std::size_t>(part)] = least / 2;
       });
-      for (float x : z) zeros += std::bit_cast<std::uint32_t>(x) == 0 ? 1 : 0;  // x == 0 may hold for a denormal
+      // x == 0 may hold for a denormal
+      for (float x : z) zeros += std::bit_cast<std::uint32_t>(x) == 0 ? 1 : 0;
     }
     CHECK(zeros == (flushes && flushes_denormals != 0 ? 320 : 0));
   }

@@ -1,5 +1,5 @@
-// The order of elements against std::sort of values and places: short and long lines, neighbouring lines, few and many elements of each, on any
-// number of threads.
+// The order of elements against std::sort of values and places: short and long lines, neighbouring lines, few
+// and many elements of each, on any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,14 +33,16 @@ std::vector<T> drawn(extent n, bool coarse) {
 template<class T>
 void check(extent outer, extent along, extent inner, extent kept, bool descending, bool coarse) {
   INFO(outer << " x " << along << " x " << inner << ", kept " << kept << ", descending " << descending);
-  rank_steps const s{.lines = contiguous_lines(outer, along, inner), .kept = kept, .stored_kept = kept, .step = inner};
+  rank_steps const s{
+      .lines = contiguous_lines(outer, along, inner), .kept = kept, .stored_kept = kept, .step = inner};
   rank_steps steps        = s;
   steps.lines.line_stride = kept * inner;
   auto const x            = drawn<T>(outer * along * inner, coarse);
   std::vector<T> ranked(at(outer * kept * inner));
   std::vector<std::int32_t> index(ranked.size());
   std::vector<std::int64_t> scratch(at(task::rank<T>::scratch(steps) * kernel::thread_count()));
-  compute(task::rank<T>{descending}, steps, place_in_mesh{}, x.data(), ranked.data(), index.data(), scratch.data());
+  compute(task::rank<T>{descending}, steps, place_in_mesh{}, x.data(), ranked.data(), index.data(),
+          scratch.data());
   int wrong = 0;
   for (extent o = 0; o < outer; ++o)
     for (extent i = 0; i < inner; ++i) {
@@ -48,7 +50,8 @@ void check(extent outer, extent along, extent inner, extent kept, bool descendin
       std::vector<std::int32_t> expected(at(along));
       std::iota(expected.begin(), expected.end(), 0);
       std::sort(expected.begin(), expected.end(), [&](std::int32_t a, std::int32_t b) {
-        T const u = element(a), v = element(b);
+        T const u = element(a);
+        T const v = element(b);
         if (u != u || v != v) return u != u && v != v ? a < b : u == u;
         if (u == v) return a < b;
         return descending ? v < u : u < v;
@@ -56,7 +59,8 @@ void check(extent outer, extent along, extent inner, extent kept, bool descendin
       for (extent k = 0; k < kept; ++k) {
         auto const place = at((o * kept + k) * inner + i);
         T const value    = element(expected[at(k)]);
-        wrong += index[place] != expected[at(k)] || !(ranked[place] == value || (value != value && ranked[place] != ranked[place]));
+        wrong += index[place] != expected[at(k)] ||
+                 !(ranked[place] == value || (value != value && ranked[place] != ranked[place]));
       }
     }
   CHECK(wrong == 0);
@@ -94,7 +98,8 @@ TEST_CASE("of no ranks nothing is written") {
     std::vector<std::int32_t> index(ranked.size(), 7);
     std::vector<std::int64_t> scratch(at(task::rank<float>::scratch(s) * kernel::thread_count()));
     for (bool descending : {false, true})
-      compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(), scratch.data());
+      compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(),
+              scratch.data());
     CHECK(ranked == std::vector<float>(ranked.size(), 7.0F));
     CHECK(index == std::vector<std::int32_t>(index.size(), 7));
   }
@@ -110,12 +115,15 @@ TEST_CASE("elements are ranked the same on several threads") {
 
 TEST_CASE("elements that come in the wrong order are ranked, too") {
   for (bool descending : {false, true}) {
-    std::vector<float> x(20000), ranked(50);
+    std::vector<float> x(20000);
+    std::vector<float> ranked(50);
     std::iota(x.begin(), x.end(), -100.f);
     rank_steps s{.lines = contiguous_lines(1, 20000, 1), .kept = 50, .stored_kept = 50, .step = 1};
     std::vector<std::int32_t> index(50);
     std::vector<std::int64_t> scratch(at(task::rank<float>::scratch(s)));
-    compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(), scratch.data());
-    for (std::size_t k = 0; k < 50; ++k) CHECK(index[k] == static_cast<std::int32_t>(descending ? 19999 - k : k));
+    compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(),
+            scratch.data());
+    for (std::size_t k = 0; k < 50; ++k)
+      CHECK(index[k] == static_cast<std::int32_t>(descending ? 19999 - k : k));
   }
 }

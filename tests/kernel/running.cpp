@@ -1,4 +1,5 @@
-// Running sums and products, and the way back of the products, against plain loops: any number of lines of any length, in either direction.
+// Running sums and products, and the way back of the products, against plain loops: any number of lines of
+// any length, in either direction.
 #include <vector>
 
 #include <meshtf/kernel/running.hpp>
@@ -12,7 +13,8 @@ using namespace meshtf;
 std::size_t at(extent i) { return static_cast<std::size_t>(i); }
 
 struct directions {
-  bool reverse = false, exclusive = false;
+  bool reverse   = false;
+  bool exclusive = false;
 };
 
 /// Small numbers, so that all results are exact; some are 0.
@@ -28,15 +30,18 @@ void for_each_line(line_steps const& s, bool reverse, F const& f) {
   for (extent o = 0; o < s.outer; ++o)
     for (extent i = 0; i < s.inner; ++i) {
       std::vector<std::size_t> line;
-      for (extent a = 0; a < s.along; ++a) line.push_back(at(o * s.outer_stride + (reverse ? s.along - 1 - a : a) * s.step + i));
+      for (extent a = 0; a < s.along; ++a)
+        line.push_back(at(o * s.outer_stride + (reverse ? s.along - 1 - a : a) * s.step + i));
       f(line, at(o * s.line_stride + i));
     }
 }
 
 template<reduction Op>
 void check_running(line_steps const& s, directions which, bool goes_on) {
-  std::vector<double> const x = numbers(s.outer * s.outer_stride, 3), before = numbers(s.outer * s.line_stride, 1);
-  std::vector<double> z(x.size(), 99), expected                              = z;
+  std::vector<double> const x      = numbers(s.outer * s.outer_stride, 3);
+  std::vector<double> const before = numbers(s.outer * s.line_stride, 1);
+  std::vector<double> z(x.size(), 99);
+  std::vector<double> expected = z;
   for_each_line(s, which.reverse, [&](std::vector<std::size_t> const& line, std::size_t number) {
     double so_far = Op == reduction::sum ? 0 : 1;
     if (goes_on) so_far = before[number];
@@ -54,8 +59,10 @@ void check_running(line_steps const& s, directions which, bool goes_on) {
 
 /// dx[i] is the sum over all products that contain x[i] of dz times the product of their other factors.
 void check_gradient(line_steps const& s, directions which) {
-  std::vector<double> const x = numbers(s.outer * s.outer_stride, 3), dz = numbers(s.outer * s.outer_stride, 4);
-  std::vector<double> dx(x.size(), 99), expected                         = dx;
+  std::vector<double> const x  = numbers(s.outer * s.outer_stride, 3);
+  std::vector<double> const dz = numbers(s.outer * s.outer_stride, 4);
+  std::vector<double> dx(x.size(), 99);
+  std::vector<double> expected = dx;
   for_each_line(s, which.reverse, [&](std::vector<std::size_t> const& line, std::size_t) {
     for (std::size_t i = 0; i < line.size(); ++i) {
       expected[line[i]] = 0;
@@ -74,24 +81,37 @@ void check_gradient(line_steps const& s, directions which) {
 
 /// A line's factor and addend: what comes out of it is addend + factor * what goes in.
 void check_fold(line_steps const& s, directions which) {
-  std::vector<double> const x = numbers(s.outer * s.outer_stride, 3), dz = numbers(s.outer * s.outer_stride, 4);
-  std::vector<double> factor(at(s.outer * s.line_stride), 99), addend = factor, one = factor, other = factor;
+  std::vector<double> const x  = numbers(s.outer * s.outer_stride, 3);
+  std::vector<double> const dz = numbers(s.outer * s.outer_stride, 4);
+  std::vector<double> factor(at(s.outer * s.line_stride), 99);
+  std::vector<double> addend = factor;
+  std::vector<double> one    = factor;
+  std::vector<double> other  = factor;
   for_each_line(s, !which.reverse, [&](std::vector<std::size_t> const& line, std::size_t number) {
-    double f = 1, c = 0;
-    for (std::size_t const e : line) c = which.exclusive ? dz[e] + x[e] * c : x[e] * (dz[e] + c), f *= x[e];
-    one[number] = f, other[number] = c;
+    double f = 1;
+    double c = 0;
+    for (std::size_t const e : line) {
+      c = which.exclusive ? dz[e] + x[e] * c : x[e] * (dz[e] + c);
+      f *= x[e];
+    }
+    one[number]   = f;
+    other[number] = c;
   });
-  if (which.exclusive) kernel::fold_products<true>(s, which.reverse, x.data(), dz.data(), factor.data(), addend.data());
+  if (which.exclusive)
+    kernel::fold_products<true>(s, which.reverse, x.data(), dz.data(), factor.data(), addend.data());
   else kernel::fold_products<false>(s, which.reverse, x.data(), dz.data(), factor.data(), addend.data());
   CHECK(factor == one);
   CHECK(addend == other);
 }
 
 void check_each(line_steps const& s) {
-  INFO(s.outer << " x " << s.along << " x " << s.inner << ", lines " << s.outer_stride << " elements and " << s.line_stride << " numbers apart");
+  INFO(s.outer << " x " << s.along << " x " << s.inner << ", lines " << s.outer_stride << " elements and "
+               << s.line_stride << " numbers apart");
   for (directions const which : {directions{}, {true, false}, {false, true}, {true, true}}) {
-    for (bool goes_on : {false, true}) check_running<reduction::sum>(s, which, goes_on), check_running<reduction::product>(s, which, goes_on);
-    check_gradient(s, which), check_fold(s, which);
+    for (bool goes_on : {false, true})
+      check_running<reduction::sum>(s, which, goes_on), check_running<reduction::product>(s, which, goes_on);
+    check_gradient(s, which);
+    check_fold(s, which);
   }
 }
 
@@ -103,7 +123,8 @@ TEST_CASE("sums and products run along lines of every kind") {
       for (extent inner : {1, 2, 5}) {
         line_steps s = contiguous_lines(outer, along, inner);
         check_each(s);
-        s.outer_stride += 3, s.line_stride += 2;  // part of a larger array
+        s.outer_stride += 3;
+        s.line_stride += 2;  // part of a larger array
         check_each(s);
       }
   check_each(contiguous_lines(2, 3, kernel::lines_together + 5));

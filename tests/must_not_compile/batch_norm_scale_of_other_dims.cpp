@@ -14,10 +14,12 @@ struct by_batch : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
 inline constexpr auto cost = meshtf::dry_run<by_batch>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
   meshtf::tensor<float, L, batch, height, channels> x{m};
-  meshtf::tensor<float, L, channels> scale{m}, bias{m};
+  meshtf::tensor<float, L, channels> scale{m};
+  meshtf::tensor<float, L, channels> bias{m};
 #ifdef FIXED
   auto z = meshtf::batch_norm<channels>(x, scale, bias).norm;
 #else
-  auto z = meshtf::batch_norm<height>(x, scale, bias).norm;  // the dimensions that stay are named, not those that the statistics go over
+  // the dimensions that stay are named, not those that the statistics go over
+  auto z = meshtf::batch_norm<height>(x, scale, bias).norm;
 #endif
 });

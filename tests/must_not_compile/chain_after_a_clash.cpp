@@ -24,9 +24,10 @@ struct training {
   meshtf::tensor<float, L, batch, in> x;
   meshtf::tensor<int, L, batch> labels;
 
-  constexpr explicit training(meshtf::machine<L>& m) : w1{m, meshtf::he_normal{1}}, last{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
+  constexpr explicit training(meshtf::machine<L>& m)
+      : w1{m, meshtf::he_normal{1}}, last{m, meshtf::he_normal{2}}, x{m}, labels{m} {}
   constexpr auto step() {
-    auto const h    = relu(einsum<batch, hidden>(x, w1));   // nothing else is said of all that follows
+    auto const h    = relu(einsum<batch, hidden>(x, w1));  // nothing else is said of all that follows
     auto const loss = mean(softmax_cross_entropy<out>(last(h) / 2, labels, {.label_smoothing = 0.1}));
     backward(loss);
     opt.step(parameters(w1, last));

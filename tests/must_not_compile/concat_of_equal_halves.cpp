@@ -12,7 +12,8 @@ struct grid : meshtf::mesh<rows> {};
 struct data : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
 inline constexpr auto cost = meshtf::dry_run<data>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, batch, half> x{m}, y{m};
+  meshtf::tensor<float, L, batch, half> x{m};
+  meshtf::tensor<float, L, batch, half> y{m};
 #ifdef FIXED
   auto z = concat<length>(x, rename<half, other_half>(y));
 #else

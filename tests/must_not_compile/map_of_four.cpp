@@ -8,7 +8,10 @@ struct grid : meshtf::mesh<rows> {};
 struct data_parallel : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
 inline constexpr auto cost = meshtf::dry_run<data_parallel>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, batch> a{m}, b{m}, c{m}, d{m};
+  meshtf::tensor<float, L, batch> a{m};
+  meshtf::tensor<float, L, batch> b{m};
+  meshtf::tensor<float, L, batch> c{m};
+  meshtf::tensor<float, L, batch> d{m};
 #ifdef FIXED
   auto three = [](auto x, auto y, auto z) { return x * y + z; };
   auto slope = [](auto x, auto y, auto) { return std::array{y, x, decltype(x)(1)}; };

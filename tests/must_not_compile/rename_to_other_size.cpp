@@ -18,4 +18,5 @@ using renamed = meshtf::shape<batch, memory>;
 using renamed = meshtf::shape<batch, in>;
 #endif
 // what rename<hidden, ...>(x) asks
-static_assert(meshtf::is_legal<meshtf::renaming_reshard_plan<mixed, meshtf::shape<batch, hidden>, mixed, renamed>::verdict>);
+static_assert(meshtf::is_legal<
+              meshtf::renaming_reshard_plan<mixed, meshtf::shape<batch, hidden>, mixed, renamed>::verdict>);

@@ -16,4 +16,5 @@ using other = meshtf::shape<batch, memory>;
 #else
 using other = meshtf::shape<batch>;
 #endif
-static_assert(meshtf::is_legal<meshtf::renaming_reshard_plan<mixed, meshtf::shape<batch, hidden>, mixed, other>::verdict>);
+static_assert(meshtf::is_legal<
+              meshtf::renaming_reshard_plan<mixed, meshtf::shape<batch, hidden>, mixed, other>::verdict>);

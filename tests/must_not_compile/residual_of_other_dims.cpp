@@ -11,8 +11,10 @@ struct grid : meshtf::mesh<rows, cols> {};
 struct data : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
 inline constexpr auto cost = meshtf::dry_run<data>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, batch, in> x{m}, y{m};
-  meshtf::tensor<float, L, in> scale{m}, bias{m};
+  meshtf::tensor<float, L, batch, in> x{m};
+  meshtf::tensor<float, L, batch, in> y{m};
+  meshtf::tensor<float, L, in> scale{m};
+  meshtf::tensor<float, L, in> bias{m};
 #ifdef FIXED
   auto z = residual_layer_norm<in>(x, y, scale, bias);
 #else

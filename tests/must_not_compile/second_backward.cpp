@@ -13,12 +13,14 @@ consteval bool learns() {
   using L = meshtf::dry<whole>;
   meshtf::machine<L> m;
   meshtf::parameter<float, L, in> const w{m};
-  auto const first = sum(w * w), second = sum(w);
+  auto const first  = sum(w * w);
+  auto const second = sum(w);
 #ifdef FIXED
   backward(first + second);
 #else
   backward(first);
-  // an earlier backward has used up the tape of this value: compute it again for each, or call backward(a + b) once
+  // an earlier backward has used up the tape of this value: compute it again for each, or call backward(a +
+  // b) once
   backward(second);
 #endif
   return true;

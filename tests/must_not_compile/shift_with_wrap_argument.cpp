@@ -15,6 +15,6 @@ inline constexpr auto cost = meshtf::dry_run<by_length>([]<meshtf::Layout L>(mes
 #ifdef FIXED
   auto before = roll<length>(x, 1);
 #else
-  auto before = shift<length>(x, 1, true);   // Mesh TensorFlow: mtf.shift(x, 1, length, wrap=True)
+  auto before = shift<length>(x, 1, true);  // Mesh TensorFlow: mtf.shift(x, 1, length, wrap=True)
 #endif
 });

@@ -11,7 +11,8 @@ struct grid : meshtf::mesh<rows> {};
 struct by_batch : meshtf::layout<grid, meshtf::split<batch, rows>> {};
 
 inline constexpr auto cost = meshtf::dry_run<by_batch>([]<meshtf::Layout L>(meshtf::machine<L>& m) {
-  meshtf::tensor<float, L, batch> x{m}, y{m};
+  meshtf::tensor<float, L, batch> x{m};
+  meshtf::tensor<float, L, batch> y{m};
 #ifdef FIXED
   auto all = stack<layers>(x, y, x, y);
 #else

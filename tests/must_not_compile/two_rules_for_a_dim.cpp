@@ -12,4 +12,5 @@ struct by_batch : meshtf::layout<grid, meshtf::split<batch, rows, cols>> {};
 #else
 struct by_batch : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<batch, cols>> {};
 #endif
-static_assert(meshtf::is_legal<meshtf::placement_verdict<by_batch, batch>>, "meshtf: this layout cannot place a tensor of these dimensions");
+static_assert(meshtf::is_legal<meshtf::placement_verdict<by_batch, batch>>,
+              "meshtf: this layout cannot place a tensor of these dimensions");

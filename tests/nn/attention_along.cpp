@@ -1,4 +1,5 @@
-// Attention layers whose positions are split: keys and values are gathered, at the price that was promised. And their options.
+// Attention layers whose positions are split: keys and values are gathered, at the price that was promised.
+// And their options.
 // test: processes 1 2 3 4 6 8 10
 #include "../zoo.hpp"
 
@@ -12,9 +13,11 @@ struct one_block : nn::transformer_dims<length, vocab, out, heads, key, hidden> 
   static constexpr int layers = 1;
 };
 
-/// Its gradients, but for that of the keys' bias, which is 0 but for rounding: softmax does not see what all keys share.
+/// Its gradients, but for that of the keys' bias, which is 0 but for rounding: softmax does not see what all
+/// keys share.
 constexpr void see_gradients(witness const& see, auto& attends) {
-  meshtf::parameters(attends.query, attends.key.weight, attends.value, attends.output).for_each([&](auto const& w) { see(finish(gradient(w))); });
+  meshtf::parameters(attends.query, attends.key.weight, attends.value, attends.output)
+      .for_each([&](auto const& w) { see(finish(gradient(w))); });
 }
 
 }  // namespace
@@ -31,12 +34,16 @@ TEST_CASE("attention of a sequence to itself, of which some layouts split the po
     auto const z      = shares(x);
     auto const fewer  = shares(x, {.causal = true, .dropout = 0.25, .random = {.seed = 8}});
     auto const summed = y + both + z + fewer;
-    see(y), see(both), see(z), see(fewer);
+    see(y);
+    see(both);
+    see(z);
+    see(fewer);
     auto const differ = [](auto const& one, auto const& same) {
       auto const far = sum(square(one - same));
       if constexpr (!is_dry<L>) CHECK(far.value() > 0.01);
     };
-    differ(both, y), differ(fewer, z);
+    differ(both, y);
+    differ(fewer, z);
     auto const loss = sum(square(summed));
     backward(loss);
     see(finish(gradient(x)));
@@ -54,7 +61,9 @@ TEST_CASE("a block of a Transformer whose batch, positions and heads are all spl
     see(scores);
     backward(loss);
     see_gradients(see, net.blocks[0].attention);
-    meshtf::parameters(net.tokens, net.positions.table, net.norm).for_each([&](auto const& w) { see(finish(gradient(w))); });
+    meshtf::parameters(net.tokens, net.positions.table, net.norm).for_each([&](auto const& w) {
+      see(finish(gradient(w)));
+    });
   };
   check_under<solid>(program, run<alone>(program), 1e-12);
 }
@@ -69,5 +78,5 @@ TEST_CASE("what split positions cost: a gather of keys and of values, and their 
     backward(sum(square(z)));
   });
   constexpr extent half       = left::size * plain_group::size * key::size * 4 / 2;  // of the keys, in bytes
-  STATIC_REQUIRE(price.template bytes_sent<line>() == 4 * half + 4);             // and one number, the loss
+  STATIC_REQUIRE(price.template bytes_sent<line>() == 4 * half + 4);  // and one number, the loss
 }

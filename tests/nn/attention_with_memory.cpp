@@ -8,7 +8,7 @@ using namespace zoo;
 
 namespace {
 
-struct moment : dim<6> {};  // whole under every layout, as a cache wants its steps
+struct moment : dim<6> {};   // whole under every layout, as a cache wants its steps
 struct moments : dim<8> {};  // all of `left`
 struct step : dim<1> {};
 struct prompt : dim<2> {};
@@ -16,7 +16,8 @@ struct prompt : dim<2> {};
 /// All gradients, but for that of the keys' bias, which is 0 but for rounding: softmax does not see what all
 /// keys share.
 constexpr void see_gradients(witness const& see, auto& attends) {
-  meshtf::parameters(attends.query, attends.key.weight, attends.value, attends.output).for_each([&](auto const& w) { see(finish(gradient(w))); });
+  meshtf::parameters(attends.query, attends.key.weight, attends.value, attends.output)
+      .for_each([&](auto const& w) { see(finish(gradient(w))); });
 }
 
 /// The numbers differ by rounding only.
@@ -42,16 +43,22 @@ TEST_CASE("cross attention to a memory of its own length and width, with segment
     auto const masked     = attends(x, encoded, with_mask(visible));
     auto const packed     = attends(x, encoded, with_segments(of_queries, of_memory).and_mask(visible));
     auto const dropped    = attends(x, encoded, {.dropout = 0.25, .random = {.seed = 7}});
-    see(all), see(masked), see(packed), see(dropped);
+    see(all);
+    see(masked);
+    see(packed);
+    see(dropped);
     auto const one = all + masked;
     auto const two = packed + dropped;
     backward(sum(square(one + two)));
-    see(finish(gradient(x))), see(finish(gradient(encoded)));
+    see(finish(gradient(x)));
+    see(finish(gradient(encoded)));
     see_gradients(see, attends);
   });
 }
 
-TEST_CASE("attention where positions of queries and of the memory are split: the memory and its terms are gathered") {
+TEST_CASE(
+    "attention where positions of queries and of the memory are split: the memory and its terms are "
+    "gathered") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     nn::streams seeds{5};
     nn::attention<double, L, in, plain_group, key, left, right, out> crosses{m, seeds, 0.4, 0.4};
@@ -65,11 +72,16 @@ TEST_CASE("attention where positions of queries and of the memory are split: the
     auto const y       = crosses(x, encoded, with_bias(bias).and_segments(here, there).and_mask(visible));
     auto const z       = attends(x, with_segments(here), {.causal = true, .window = 2});
     auto const both    = attends(x);
-    see(y), see(z), see(both);
+    see(y);
+    see(z);
+    see(both);
     auto const first = y + z;
     backward(sum(square(first + both)));
-    see(finish(gradient(x))), see(finish(gradient(encoded))), see(finish(gradient(bias)));
-    see_gradients(see, attends), see_gradients(see, crosses);
+    see(finish(gradient(x)));
+    see(finish(gradient(encoded)));
+    see(finish(gradient(bias)));
+    see_gradients(see, attends);
+    see_gradients(see, crosses);
   });
 }
 
@@ -84,9 +96,9 @@ TEST_CASE("decoding step by step with caches is the causal pass of the whole seq
     auto const visible = less(iota<int, L, memory>(m), 3);
     auto const hidden  = greater(iota<int, L, moment>(m), 0);  // padding in front of the sequence
     auto const seen    = crosses.cache(encoded);
-    auto const whole   = crosses(attends(x, with_mask(hidden), {.causal = true}), encoded, with_mask(visible));
-    auto cache         = attends.template empty_cache<batch>(m);
-    auto const decode  = [&]<class Step>(shape<Step>, extent first) {
+    auto const whole  = crosses(attends(x, with_mask(hidden), {.causal = true}), encoded, with_mask(visible));
+    auto cache        = attends.template empty_cache<batch>(m);
+    auto const decode = [&]<class Step>(shape<Step>, extent first) {
       auto const part = slice<moment, Step>(x, first);
       auto const y    = attends.template extend<Step>(part, cache, first, with_mask(hidden));
       auto const z    = crosses.template attend<Step>(y, seen, with_mask(visible));
@@ -185,7 +197,9 @@ TEST_CASE("a mask of the memory is a shorter memory: values and gradients", "[1]
   check_same(of_encoded, finish(gradient(encoded)));
 }
 
-TEST_CASE("a query that sees nothing gets the bias of the projection back, and other queries are as without it", "[1]") {
+TEST_CASE(
+    "a query that sees nothing gets the bias of the projection back, and other queries are as without it",
+    "[1]") {
   auto& m = processes<single>();
   nn::streams seeds{5};
   by_itself<length, memory> attends{m, seeds, 0.4, 0.4};
@@ -203,6 +217,6 @@ TEST_CASE("names of the parameters are those of self-attention", "[1]") {
   by_itself<length, memory> attends{m, seeds, 0.4, 0.4};
   std::vector<std::string> names;
   attends.parameters().for_each_named([&](std::string const& name, auto const&) { names.push_back(name); });
-  CHECK(names == std::vector<std::string>{"query.weight", "query.bias", "key.weight", "key.bias", "value.weight", "value.bias", "output.weight",
-                                          "output.bias"});
+  CHECK(names == std::vector<std::string>{"query.weight", "query.bias", "key.weight", "key.bias",
+                                          "value.weight", "value.bias", "output.weight", "output.bias"});
 }

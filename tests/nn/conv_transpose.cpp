@@ -18,7 +18,8 @@ struct fewer : dim<3> {};
 
 TEST_CASE("transposed convolutions: to more rows, from and to split channels, and in groups") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
-    nn::conv_transpose<double, L, hidden, few, window<batch, k_h>, window<in, k_w, half_in, stride<2>>> larger{m, normal{1}};
+    nn::conv_transpose<double, L, hidden, few, window<batch, k_h>, window<in, k_w, half_in, stride<2>>>
+        larger{m, normal{1}};
     nn::conv_transpose<double, L, few, hidden, window<in, k_w>> wider{m, normal{2}};
     nn::conv_transpose<double, L, few, shape<member, fewer>, window<in, k_w>> apart{m, normal{3}};
     parameter<double, L, batch, half_in, length, hidden> x{m, normal{4}};
@@ -26,11 +27,14 @@ TEST_CASE("transposed convolutions: to more rows, from and to split channels, an
     auto const y = larger(x);
     auto const z = wider(y);
     auto const g = apart(of_groups);
-    see(y), see(z), see(g);
+    see(y);
+    see(z);
+    see(g);
     auto const loss  = sum(square(z));
     auto const other = sum(square(g));
     backward(loss + other);
-    see(finish(gradient(x))), see(finish(gradient(of_groups)));
+    see(finish(gradient(x)));
+    see(finish(gradient(of_groups)));
     meshtf::parameters(larger, wider, apart).for_each([&](auto const& w) { see(finish(gradient(w))); });
   });
 }

@@ -1,7 +1,7 @@
 // test: processes 4
 //
-// A model whose depth is known when it runs is the one whose depth its type says: the same losses, weights and names of weights, and the cost that
-// `repeat` promises.
+// A model whose depth is known when it runs is the one whose depth its type says: the same losses, weights
+// and names of weights, and the cost that `repeat` promises.
 #include "../catch.hpp"
 
 #include <string>
@@ -30,7 +30,8 @@ struct hidden : dim<32> {};
 struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
-struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<groups, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<groups, cols>, split<hidden, cols>,
+                      split<vocab, cols>> {};
 // clang-format on
 
 template<int Layers>
@@ -46,13 +47,18 @@ template<Layout L, class Net>
 struct training {
   Net net;
   adamw opt{1e-2};
-  tensor<int, L, batch, length> ids, targets;
+  tensor<int, L, batch, length> ids;
+  tensor<int, L, batch, length> targets;
 
   template<class... Depth>
-  constexpr explicit training(machine<L>& m, Depth... depth) : net{m, nn::depth{depth}..., 1}, ids{m}, targets{m} {
+  constexpr explicit training(machine<L>& m, Depth... depth)
+      : net{m, nn::depth{depth}..., 1}, ids{m}, targets{m} {
     opt.prepare(parameters(net));
     if constexpr (!is_dry<L>)
-      for (extent i = 0; i < ids.size; ++i) ids.data()[i] = static_cast<int>(i * i % 32), targets.data()[i] = static_cast<int>(i * 7 % 32);
+      for (extent i = 0; i < ids.size; ++i) {
+        ids.data()[i]     = static_cast<int>(i * i % 32);
+        targets.data()[i] = static_cast<int>(i * 7 % 32);
+      }
   }
 
   constexpr auto step() {
@@ -80,21 +86,26 @@ template<template<Layout> class Program>
 constexpr auto of_3 = dry_run<Program, mixed>(3);
 
 static_assert(repeat(5, of_1<deep_gpt2>, of_2<deep_gpt2>, of_3<deep_gpt2>) == dry_run<gpt2_of_5, mixed>());
-static_assert(repeat(5, of_1<deep_llama>, of_2<deep_llama>, of_3<deep_llama>) == dry_run<llama_of_5, mixed>());
+static_assert(repeat(5, of_1<deep_llama>, of_2<deep_llama>, of_3<deep_llama>) ==
+              dry_run<llama_of_5, mixed>());
 
 /// The losses of three steps, and then all weights of this process.
 template<class Program>
 std::vector<float> trained(Program& program) {
   std::vector<float> found;
   for (int i = 0; i < 3; ++i) found.push_back(program.step().value());
-  parameters(program.net).for_each([&](auto const& w) { found.insert(found.end(), w.data(), w.data() + w.size); });
+  parameters(program.net).for_each([&](auto const& w) {
+    found.insert(found.end(), w.data(), w.data() + w.size);
+  });
   return found;
 }
 
 template<class Program>
 std::vector<std::string> names(Program& program) {
   std::vector<std::string> found;
-  parameters(program.net).for_each_named([&](std::string const& name, auto const&) { found.push_back(name); });
+  parameters(program.net).for_each_named([&](std::string const& name, auto const&) {
+    found.push_back(name);
+  });
   return found;
 }
 

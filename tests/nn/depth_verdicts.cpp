@@ -13,7 +13,8 @@ struct two_layers {
 struct any_layers {
   static constexpr int layers = nn::any_depth;
 };
-static_assert(is_legal<nn::detail::depth_verdict<two_layers>> && is_legal<nn::detail::said_depth_verdict<any_layers>>);
+static_assert(is_legal<nn::detail::depth_verdict<two_layers>> &&
+              is_legal<nn::detail::said_depth_verdict<any_layers>>);
 static_assert(std::same_as<nn::detail::depth_verdict<any_layers>, nn::depth_is_left_open<any_layers>>);
 static_assert(std::same_as<nn::detail::said_depth_verdict<two_layers>, nn::depth_is_in_dims<two_layers>>);
 

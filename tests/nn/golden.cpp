@@ -1,4 +1,5 @@
-// The Transformer language model beside PyTorch: the same loss, gradients and steps of AdamW from the same weights. See tests/golden/README.md.
+// The Transformer language model beside PyTorch: the same loss, gradients and steps of AdamW from the same
+// weights. See tests/golden/README.md.
 // test: processes 1 4
 #include "../zoo.hpp"
 
@@ -20,7 +21,8 @@ struct key : dim<4> {};
 struct hidden : dim<64> {};
 
 struct whole : layout<zoo::single> {};
-struct mixed : layout<zoo::two_by_two, split<batch, zoo::rows>, split<heads, zoo::cols>, split<hidden, zoo::cols>, split<vocab, zoo::cols>> {};
+struct mixed : layout<zoo::two_by_two, split<batch, zoo::rows>, split<heads, zoo::cols>,
+                      split<hidden, zoo::cols>, split<vocab, zoo::cols>> {};
 
 struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
@@ -42,7 +44,8 @@ double largest(std::vector<double> const& values) {
   return most;
 }
 
-/// What a process holds of a tensor. Its functions do not depend on the tensor's type, so they are compiled once for all.
+/// What a process holds of a tensor. Its functions do not depend on the tensor's type, so they are compiled
+/// once for all.
 template<class T>
 struct shard {
   T* elements;
@@ -50,14 +53,18 @@ struct shard {
   std::array<extent, max_rank> first;
 
   template<class L, class... D>
-  explicit shard(tensor<T, L, D...>& x) : elements{x.data()}, dims{placed_dims<L, shape<D...>>}, first(first_indices(dims, x.machine().place())) {}
+  explicit shard(tensor<T, L, D...>& x)
+      : elements{x.data()},
+        dims{placed_dims<L, shape<D...>>},
+        first(first_indices(dims, x.machine().place())) {}
 
   /// Takes its part of the golden array `name`, of elements `Stored`.
   template<class Stored>
   void take(std::string const& name) const {
     auto const whole = array<Stored>(name);
     for_each_run(dims, first, [&](extent local, extent at, extent n) {
-      for (extent i = 0; i < n; ++i) elements[local + i] = static_cast<T>(whole[static_cast<std::size_t>(at + i)]);
+      for (extent i = 0; i < n; ++i)
+        elements[local + i] = static_cast<T>(whole[static_cast<std::size_t>(at + i)]);
     });
   }
 
@@ -67,8 +74,10 @@ struct shard {
     double most      = 0;
     for_each_run(dims, first, [&](extent local, extent at, extent n) {
       for (extent i = 0; i < n; ++i) {
-        double const difference = std::abs(static_cast<double>(elements[local + i]) - whole[static_cast<std::size_t>(at + i)]);
-        if (!(difference <= most)) most = std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
+        double const difference =
+            std::abs(static_cast<double>(elements[local + i]) - whole[static_cast<std::size_t>(at + i)]);
+        if (!(difference <= most))
+          most = std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
       }
     });
     return most;
@@ -110,8 +119,9 @@ struct language_model {
   explicit language_model(machine<L>& m) : net{m, 1}, ids{m}, targets{m} {
     shard_of(ids).template take<int>("ids");
     shard_of(targets).template take<int>("targets");
-    net.parameters().for_each_named(
-        [](std::string const& name, auto& w) { shard_of(w).template take<double>((name == "output.weight" ? "untied.w." : "w.") + name); });
+    net.parameters().for_each_named([](std::string const& name, auto& w) {
+      shard_of(w).template take<double>((name == "output.weight" ? "untied.w." : "w.") + name);
+    });
   }
 
   auto loss() const {
@@ -126,7 +136,8 @@ void check_gradients(double tolerance) {
   std::string const prefix = Dims::tied ? "" : "untied.";
   auto const loss          = lm.loss();
   backward(loss);
-  CHECK(std::abs(static_cast<double>(loss.value()) - number(prefix + "loss")) <= tolerance * number(prefix + "loss"));
+  CHECK(std::abs(static_cast<double>(loss.value()) - number(prefix + "loss")) <=
+        tolerance * number(prefix + "loss"));
 
   double scale = 0;
   int count    = 0;
@@ -163,12 +174,14 @@ void check_steps(double loss_tolerance, double weight_tolerance) {
     no_gradient const guard{m};
     INFO("after the last step");
     CHECK(std::abs(static_cast<double>(lm.loss().value()) - losses[3]) <= loss_tolerance * losses[3]);
-    lm.net.parameters().for_each_named(
-        [&](std::string const& name, auto& w) { check_weight(name, shard_of(w).distance("w3." + name), weight_tolerance); });
+    lm.net.parameters().for_each_named([&](std::string const& name, auto& w) {
+      check_weight(name, shard_of(w).distance("w3." + name), weight_tolerance);
+    });
   }
 }
 
-// The gradient of a key's bias is rounding, which Adam makes steps of up to the rate: so single precision does not end at the same weights.
+// The gradient of a key's bias is rounding, which Adam makes steps of up to the rate: so single precision
+// does not end at the same weights.
 constexpr double any = std::numeric_limits<double>::infinity();
 
 template<Layout L>
@@ -182,8 +195,13 @@ void check_all() {
 
 }  // namespace
 
-TEST_CASE("a Transformer's loss, gradients and three steps of AdamW are PyTorch's", "[1]") { check_all<whole>(); }
+TEST_CASE("a Transformer's loss, gradients and three steps of AdamW are PyTorch's", "[1]") {
+  check_all<whole>();
+}
 
-TEST_CASE("so they are on a mesh of 2 x 2: batch over rows; heads, hidden and vocabulary over columns", "[4]") { check_all<mixed>(); }
+TEST_CASE("so they are on a mesh of 2 x 2: batch over rows; heads, hidden and vocabulary over columns",
+          "[4]") {
+  check_all<mixed>();
+}
 
 #endif

@@ -1,4 +1,5 @@
-// Layers beside Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout. See tests/golden/README.md.
+// Layers beside Mesh TensorFlow and PyTorch: the same results and gradients, whatever the layout. See
+// tests/golden/README.md.
 // test: processes 1 4
 #include "../golden.hpp"
 
@@ -32,7 +33,8 @@ struct alone : mesh<solo> {};
 struct by_four : mesh<rows, cols> {};
 
 struct whole : layout<alone> {};
-struct mixed : layout<by_four, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>> {};
+struct mixed
+    : layout<by_four, split<batch, rows>, split<hidden, cols>, split<vocab, cols>, split<heads, cols>> {};
 struct by_length : layout<by_four, split<length, rows>, split<heads, cols>, split<hidden, cols>> {};
 
 golden_arrays const& golden() {
@@ -64,7 +66,9 @@ void compare(std::string const& name, Z const& z, operand<P> const&... x) {
 template<class L>
 struct model_inputs {
   parameter<double, L, batch, length, model> sequence;
-  tensor<int, L, batch, length> ids, targets, segments;
+  tensor<int, L, batch, length> ids;
+  tensor<int, L, batch, length> targets;
+  tensor<int, L, batch, length> segments;
 
   explicit model_inputs(machine<L>& m)
       : sequence{m},
@@ -78,9 +82,12 @@ void compare_sequences() {
   process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   INFO("under " << name_of<L>());
   model_inputs<L> in{m};
-  CHECK(golden().distance(nn::autoregressive_inputs<length>(in.targets), "autoregressive_inputs.result") == 0);
-  CHECK(golden().distance(nn::autoregressive_inputs<length>(in.targets, in.segments), "autoregressive_inputs_of_segments.result") == 0);
-  CHECK(golden().distance(cast<int>(nn::delimited_lm_inputs_mask<length>(in.ids)), "delimited_lm_inputs_mask.result") == 0);
+  CHECK(golden().distance(nn::autoregressive_inputs<length>(in.targets), "autoregressive_inputs.result") ==
+        0);
+  CHECK(golden().distance(nn::autoregressive_inputs<length>(in.targets, in.segments),
+                          "autoregressive_inputs_of_segments.result") == 0);
+  CHECK(golden().distance(cast<int>(nn::delimited_lm_inputs_mask<length>(in.ids)),
+                          "delimited_lm_inputs_mask.result") == 0);
 }
 
 template<class L>
@@ -103,7 +110,9 @@ void compare_layers() {
     operand const down{"down", feed.down.weight};
     compare(name, feed(in.sequence), sequence, gate, up, down);
   };
-  of_gate(nn::glu{}, "glu"), of_gate(nn::geglu{}, "geglu"), of_gate(nn::swiglu{}, "swiglu");
+  of_gate(nn::glu{}, "glu");
+  of_gate(nn::geglu{}, "geglu");
+  of_gate(nn::swiglu{}, "swiglu");
 
   // the original scales what goes into the softmax
   double const root = 1 / std::sqrt(5.0);
@@ -114,13 +123,15 @@ void compare_layers() {
   compare("factorised_logits", products.logits(in.sequence * root), sequence, left, right);
 
   nn::streams seeds;
-  nn::adaptive_embedding<double, L, vocab, model, nn::cluster<frequent, model>, nn::cluster<rare, inner>> tokens{m, seeds, 1};
+  nn::adaptive_embedding<double, L, vocab, model, nn::cluster<frequent, model>, nn::cluster<rare, inner>>
+      tokens{m, seeds, 1};
   auto& [often, seldom] = tokens.clusters;
   operand const frequent_table{"frequent_table", often.table};
   operand const rare_table{"rare_table", seldom.tokens.table};
   operand const rare_up{"rare_up", seldom.up.weight};
   compare("adaptive", tokens(abs(in.targets)), frequent_table, rare_table, rare_up);
-  compare("adaptive_logits", tokens.logits(in.sequence * root), sequence, frequent_table, rare_table, rare_up);
+  compare("adaptive_logits", tokens.logits(in.sequence * root), sequence, frequent_table, rare_table,
+          rare_up);
 }
 
 template<class L>
@@ -128,7 +139,8 @@ void compare_attention() {
   process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   INFO("under " << name_of<L>());
   parameter<double, L, batch, length, heads, key> q{m};
-  parameter<double, L, batch, memory, heads, key> k{m}, v{m};
+  parameter<double, L, batch, memory, heads, key> k{m};
+  parameter<double, L, batch, memory, heads, key> v{m};
   parameter<double, L, batch, memory, key> one{m};
   operand const of_q{"q", q};
   operand const of_k{"k", k};
@@ -136,21 +148,30 @@ void compare_attention() {
   compare("attention", attention<length, memory, key>(q, k, v, {.scale = 1}), of_q, of_k, of_v);
   auto const here  = golden().tensor<int, L, batch, length>(m, "segments");
   auto const terms = with_segments(here, rename<length, memory>(here));  // they keep what a temporary had
-  compare("attention_of_segments", attention<length, memory, key>(q, k, v, terms, {.causal = true, .scale = 1}), of_q, of_k, of_v);
+  compare("attention_of_segments",
+          attention<length, memory, key>(q, k, v, terms, {.causal = true, .scale = 1}), of_q, of_k, of_v);
   auto const there = rename<length, memory>(here);
-  compare("attention_of_segments", attention<length, memory, key>(q, k, v, with_segments(here, there), {.causal = true, .scale = 1}), of_q, of_k,
-          of_v);
+  compare("attention_of_segments",
+          attention<length, memory, key>(q, k, v, with_segments(here, there), {.causal = true, .scale = 1}),
+          of_q, of_k, of_v);
   operand const of_one{"one", one};  // keys that are values
   compare("multi_query", attention<length, memory, key>(q, one, one, {.scale = 1}), of_q, of_one);
   nn::contextual_bias<double, L, heads, key, buckets, length, memory> bias{m, zeros{}};
   operand const of_buckets{"of_buckets", bias.table};
-  compare("contextual", attention<length, memory, key>(q, k, v, with_bias(bias(q)), {.scale = 1}), of_q, of_k, of_v, of_buckets);
+  compare("contextual", attention<length, memory, key>(q, k, v, with_bias(bias(q)), {.scale = 1}), of_q, of_k,
+          of_v, of_buckets);
 }
 
 }  // namespace
 
-TEST_CASE("layers are the original's", "[1]") { compare_sequences<whole>(), compare_layers<whole>(), compare_attention<whole>(); }
-TEST_CASE("so they are on four processes", "[4]") { compare_sequences<mixed>(), compare_layers<mixed>(), compare_attention<mixed>(); }
-TEST_CASE("and where queries are split", "[4]") { compare_sequences<by_length>(), compare_attention<by_length>(); }
+TEST_CASE("layers are the original's", "[1]") {
+  compare_sequences<whole>(), compare_layers<whole>(), compare_attention<whole>();
+}
+TEST_CASE("so they are on four processes", "[4]") {
+  compare_sequences<mixed>(), compare_layers<mixed>(), compare_attention<mixed>();
+}
+TEST_CASE("and where queries are split", "[4]") {
+  compare_sequences<by_length>(), compare_attention<by_length>();
+}
 
 #endif

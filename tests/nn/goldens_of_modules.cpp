@@ -39,8 +39,8 @@ struct by_four : mesh<rows, cols> {};
 
 struct whole : layout<alone> {};
 struct mixed : layout<by_four, split<batch, rows>, split<heads, cols>, split<in, cols>> {};
-struct by_positions : layout<by_four, padded<length, rows>, padded<source, rows>, split<heads, cols>, split<height, rows>, split<half_height, rows>,
-                             split<out, cols>> {};
+struct by_positions : layout<by_four, padded<length, rows>, padded<source, rows>, split<heads, cols>,
+                             split<height, rows>, split<half_height, rows>, split<out, cols>> {};
 
 golden_arrays const& golden() {
   static golden_arrays const file{"modules"};
@@ -88,8 +88,10 @@ void compare_attention() {
   auto const here    = golden().tensor<int, L, batch, length>(m, "of_queries");
   auto const there   = golden().tensor<int, L, batch, source>(m, "of_memory");
   compare("cross", attends(x, memory), of_x, of_memory, w1, b1, w2, b2, w3, b3, w4, b4);
-  compare("cross_padded", attends(x, memory, with_mask(visible)), of_x, of_memory, w1, b1, w2, b2, w3, b3, w4, b4);
-  compare("cross_packed", attends(x, memory, with_segments(here, there).and_mask(visible)), of_x, of_memory, w1, b1, w2, b2, w3, b3, w4, b4);
+  compare("cross_padded", attends(x, memory, with_mask(visible)), of_x, of_memory, w1, b1, w2, b2, w3, b3, w4,
+          b4);
+  compare("cross_packed", attends(x, memory, with_segments(here, there).and_mask(visible)), of_x, of_memory,
+          w1, b1, w2, b2, w3, b3, w4, b4);
 }
 
 template<class L>
@@ -110,6 +112,8 @@ void compare_transposed() {
 
 TEST_CASE("layers are those of torch.nn", "[1]") { compare_attention<whole>(), compare_transposed<whole>(); }
 TEST_CASE("so they are on four processes", "[4]") { compare_attention<mixed>(), compare_transposed<mixed>(); }
-TEST_CASE("and where positions and rows of images are split", "[4]") { compare_attention<by_positions>(), compare_transposed<by_positions>(); }
+TEST_CASE("and where positions and rows of images are split", "[4]") {
+  compare_attention<by_positions>(), compare_transposed<by_positions>();
+}
 
 #endif

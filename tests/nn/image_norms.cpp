@@ -1,4 +1,5 @@
-// The layers batch_norm, group_norm, conv and conv_block: running statistics, evaluations, names; beside PyTorch. See tests/golden/README.md.
+// The layers batch_norm, group_norm, conv and conv_block: running statistics, evaluations, names; beside
+// PyTorch. See tests/golden/README.md.
 // test: processes 1 2 3 4
 #include "../golden.hpp"
 #include "../zoo.hpp"
@@ -13,7 +14,9 @@ namespace {
 
 template<Layout L>
 struct small_net {
-  nn::conv_block<double, L, zoo::in, zoo::hidden, nn::batch_norm<double, L, zoo::hidden>, nn::rectified, window<zoo::length, zoo::key>> block;
+  nn::conv_block<double, L, zoo::in, zoo::hidden, nn::batch_norm<double, L, zoo::hidden>, nn::rectified,
+                 window<zoo::length, zoo::key>>
+      block;
   nn::conv<double, L, zoo::hidden, zoo::out, window<zoo::length, zoo::key, dilation<2>>> last;
 
   constexpr explicit small_net(machine<L>& m) : block{m, normal{1}}, last{m, normal{2}} {}
@@ -29,7 +32,8 @@ TEST_CASE("a convolutional net with running statistics: steps, an evaluation, st
     auto const x = random_normal<double, L, zoo::batch, zoo::length, zoo::in>(m, {.seed = 7});
     sgd opt{0.1};
     for (int step = 0; step < 2; ++step) {
-      auto const z = [&] {  // `if`, not `?:`: g++ 12 miscounts handles in a conditional expression in constant evaluation
+      // `if`, not `?:`: g++ 12 miscounts handles in a conditional expression in constant evaluation
+      auto const z = [&] {
         if (step == 0) return net(x);
         return recompute([&](auto const& v) { return net(v); }, x);
       }();
@@ -51,8 +55,9 @@ TEST_CASE("names of the parameters and the states of a net") {
   small_net<zoo::alone> net{zoo::processes<zoo::single>()};
   std::vector<std::string> names;
   net.parameters().for_each_named([&](std::string const& name, auto const&) { names.push_back(name); });
-  CHECK(names == std::vector<std::string>{"block.filter", "block.norm.scale", "block.norm.bias", "block.norm.running_mean",
-                                          "block.norm.running_variance", "last.filter", "last.bias"});
+  CHECK(names == std::vector<std::string>{"block.filter", "block.norm.scale", "block.norm.bias",
+                                          "block.norm.running_mean", "block.norm.running_variance",
+                                          "last.filter", "last.bias"});
 }
 
 #if MESHTF_WITH_JANSSON
@@ -73,7 +78,9 @@ struct whole : layout<zoo::single> {};
 struct uneven : layout<zoo::by_three, padded<batch, zoo::third>> {};
 struct space : layout<zoo::two_by_two, split<height, zoo::rows>, padded<width, zoo::cols>> {};
 struct both : layout<zoo::two_by_two, split<batch, zoo::rows>, split<height, zoo::cols>> {};
-struct by_channels : layout<zoo::two_by_two, split<batch, zoo::rows>, split<channels, zoo::cols>, split<member, zoo::cols>> {};
+struct by_channels
+    : layout<zoo::two_by_two, split<batch, zoo::rows>, split<channels, zoo::cols>, split<member, zoo::cols>> {
+};
 
 golden_arrays const& golden() {
   static golden_arrays const file{"norms"};
@@ -108,7 +115,8 @@ void compare_all() {
   CHECK(golden().distance(by_batch.running_variance, "running_variance") < 1e-13);
   {
     no_gradient const guard{m};
-    CHECK(golden().distance(by_batch(golden().tensor<double, L, batch, height, width, channels>(m, "x")), "evaluated") < 1e-12);
+    CHECK(golden().distance(by_batch(golden().tensor<double, L, batch, height, width, channels>(m, "x")),
+                            "evaluated") < 1e-12);
   }
   nn::group_norm<double, L, shape<group, member>, height, width, member> by_group{m};
   by_group.epsilon = 1e-3;
@@ -116,8 +124,9 @@ void compare_all() {
   nn::group_norm<double, L, channels, height, width> by_itself{m};
   compare<L>(m, "instance", by_itself, image{}, shape<channels>{});
 
-  nn::conv_block<double, L, channels, made, nn::batch_norm<double, L, made>, nn::rectified, window<height, k_h>, window<width, k_w>> block{m,
-                                                                                                                                           zeros{}};
+  nn::conv_block<double, L, channels, made, nn::batch_norm<double, L, made>, nn::rectified,
+                 window<height, k_h>, window<width, k_w>>
+      block{m, zeros{}};
   parameter<double, L, batch, height, width, channels> x{m};
   x                     = golden().tensor<double, L, batch, height, width, channels>(m, "x");
   block.filtered.filter = golden().tensor<double, L, k_h, k_w, channels, made>(m, "filter");

@@ -25,7 +25,8 @@ void has_the_curve_of_one_process() {
   INFO(meshtf::name_of<L>());
   CHECK(expected.back() < 0.7 * expected.front());
   double worst = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::abs(found[i] / expected[i] - 1));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    worst = std::max(worst, std::abs(found[i] / expected[i] - 1));
   CHECK(worst <= 1e-9);
 }
 

@@ -26,17 +26,20 @@ void check() {
 
 TEST_CASE("the language model in float on 1 process", "[1]") { check<replicated>(); }
 
-TEST_CASE("the language model in float on 2 processes costs what was promised and has the gradients of one", "[2]") {
+TEST_CASE("the language model in float on 2 processes costs what was promised and has the gradients of one",
+          "[2]") {
   check<data>();
   check<model>();
 }
 
-TEST_CASE("the language model in float on 4 processes costs what was promised and has the gradients of one", "[4]") {
+TEST_CASE("the language model in float on 4 processes costs what was promised and has the gradients of one",
+          "[4]") {
   check<mixed>();
   check<two_axes>();
 }
 
-TEST_CASE("the language model in float on 8 processes costs what was promised and has the gradients of one", "[8]") {
+TEST_CASE("the language model in float on 8 processes costs what was promised and has the gradients of one",
+          "[8]") {
   check<wide_mixed>();
   check<wide_two_axes>();
   check<cubic>();

@@ -10,18 +10,25 @@ struct many : dim<400> {};
 struct more : dim<250> {};
 
 struct moments {
-  double mean, deviation, most;
+  double mean;
+  double deviation;
+  double most;
 };
 
 template<class Initialiser>
 moments of(Initialiser const& initialiser) {
   parameter<double, alone, many, more> const w{processes<single>(), initialiser};
-  double sum = 0, squares = 0, most = 0;
+  double sum     = 0;
+  double squares = 0;
+  double most    = 0;
   for (extent i = 0; i < w.size; ++i) {
     double const x = w.data()[i];
-    sum += x, squares += x * x, most = std::max(most, std::abs(x));
+    sum += x;
+    squares += x * x;
+    most = std::max(most, std::abs(x));
   }
-  double const n = static_cast<double>(w.size), mean = sum / n;
+  double const n    = static_cast<double>(w.size);
+  double const mean = sum / n;
   return {mean, std::sqrt(squares / n - mean * mean), most};
 }
 
@@ -33,7 +40,8 @@ void check(moments const& found, double deviation, double most) {
   CHECK((found.most <= most && found.most > 0.99 * most));
 }
 
-constexpr double truncated = 0.87962566103423978;  // the standard deviation of a normal distribution between -2 and 2
+// the standard deviation of a normal distribution between -2 and 2
+constexpr double truncated = 0.87962566103423978;
 
 }  // namespace
 
@@ -42,7 +50,8 @@ TEST_CASE("initial values are the same under every layout") {
     see(parameter<double, L, hidden, out>{m, truncated_normal{1, 0.5, 0.1}});
     see(parameter<double, L, batch, length, hidden>{m, uniform{2, -1, 3}});
     see(parameter<double, L, in, vocab>{m, variance_scaling{.seed = 3, .scale = 2, .mode = fan::average}});
-    see(parameter<double, L, in, heads, key>{m, variance_scaling{.seed = 4, .mode = fan::out, .is_uniform = true, .in = 6, .out = 16}});
+    see(parameter<double, L, in, heads, key>{
+        m, variance_scaling{.seed = 4, .mode = fan::out, .is_uniform = true, .in = 6, .out = 16}});
   });
 }
 
@@ -50,8 +59,11 @@ TEST_CASE("they have the moments of their distributions") {
   if (boost::mpi::communicator{}.size() != 1) return;
   check(of(truncated_normal{1, 0.5}), 0.5 * truncated, 1);
   check(of(uniform{2, -3, 3}), 3 / std::sqrt(3.0), 3);
-  check(of(variance_scaling{.seed = 3, .scale = 2}), truncated * std::sqrt(2.0 / 400), 2 * std::sqrt(2.0 / 400));
-  check(of(variance_scaling{.seed = 3, .mode = fan::out}), truncated / std::sqrt(250.0), 2 / std::sqrt(250.0));
-  check(of(variance_scaling{.seed = 4, .mode = fan::average, .is_uniform = true}), std::sqrt(1.0 / 325), std::sqrt(3.0 / 325));
+  check(of(variance_scaling{.seed = 3, .scale = 2}), truncated * std::sqrt(2.0 / 400),
+        2 * std::sqrt(2.0 / 400));
+  check(of(variance_scaling{.seed = 3, .mode = fan::out}), truncated / std::sqrt(250.0),
+        2 / std::sqrt(250.0));
+  check(of(variance_scaling{.seed = 4, .mode = fan::average, .is_uniform = true}), std::sqrt(1.0 / 325),
+        std::sqrt(3.0 / 325));
   check(of(variance_scaling{.seed = 5, .in = 100}), truncated / 10, 0.2);
 }

@@ -1,4 +1,5 @@
-// A Transformer with learned, sinusoid and no positions: its results under every layout, and what each kind does.
+// A Transformer with learned, sinusoid and no positions: its results under every layout, and what each kind
+// does.
 // test: program attention
 #include "../zoo.hpp"
 
@@ -44,7 +45,9 @@ void check_kind() {
 
 }  // namespace
 
-TEST_CASE("positions of each kind, under every layout") { check_kind<learned>(), check_kind<waves>(), check_kind<untold>(); }
+TEST_CASE("positions of each kind, under every layout") {
+  check_kind<learned>(), check_kind<waves>(), check_kind<untold>();
+}
 
 TEST_CASE("only learned positions are parameters, and without positions equal ids have equal scores") {
   if (boost::mpi::communicator{}.size() != 1) return;
@@ -52,8 +55,9 @@ TEST_CASE("only learned positions are parameters, and without positions equal id
   CHECK(names<waves>()[1] == "blocks.0.norm1.scale");
   CHECK(names<untold>().size() + 1 == names<learned>().size());
 
-  auto& m          = processes<single>();
-  auto const ids   = tensor<int, alone, batch, moment>{m};  // one id everywhere: what is seen of those before is the same
+  auto& m = processes<single>();
+  // one id everywhere: what is seen of those before is the same
+  auto const ids   = tensor<int, alone, batch, moment>{m};
   auto const apart = [&]<class Dims>(Dims) {
     auto const scores = to_global(nn::transformer<double, alone, Dims>{m, 1}(ids));
     double most       = 0;

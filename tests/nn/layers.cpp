@@ -76,9 +76,12 @@ TEST_CASE("parameters have names, the same under every layout") {
   nn::transformer<float, alone, tiny_untied> untied{m, 1};
   CHECK(names_of(untied).back() == "output.weight");
 
-  parameter<float, alone, in> w{m}, b{m};
+  parameter<float, alone, in> w{m};
+  parameter<float, alone, in> b{m};
   std::vector<std::string> plain;
-  parameters(w, named("bias", b), net).for_each_named([&](std::string const& name, auto const&) { plain.push_back(name); });
+  parameters(w, named("bias", b), net).for_each_named([&](std::string const& name, auto const&) {
+    plain.push_back(name);
+  });
   CHECK(plain[0] == "0");
   CHECK(plain[1] == "bias");
   CHECK(plain[2] == "2.tokens");
@@ -100,8 +103,9 @@ TEST_CASE("gradients of micro-batches add up, and are sent once") {
       opt.step(parameters(net));
     });
   };
-  constexpr auto once = price(std::integral_constant<int, 1>{}), four = price(std::integral_constant<int, 4>{});
+  constexpr auto once = price(std::integral_constant<int, 1>{});
+  constexpr auto four = price(std::integral_constant<int, 4>{});
   // over rows alone travel the gradients, and the sum of each mean's loss
-  constexpr extent losses = 3 * 4;   // three more means, of 4 bytes; a ring of two sends each once
+  constexpr extent losses = 3 * 4;  // three more means, of 4 bytes; a ring of two sends each once
   STATIC_REQUIRE(four.bytes_sent<rows>() - once.bytes_sent<rows>() == losses);
 }

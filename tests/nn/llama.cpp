@@ -1,5 +1,5 @@
-// A model of the Llama family beside PyTorch: the same loss and gradients from the same weights. See tests/golden/README.md. Then its attention with
-// a cache, token by token.
+// A model of the Llama family beside PyTorch: the same loss and gradients from the same weights. See
+// tests/golden/README.md. Then its attention with a cache, token by token.
 // test: processes 1 4
 #include <cmath>
 #include <string>
@@ -29,10 +29,10 @@ struct key : dim<4> {};
 struct hidden : dim<24> {};
 
 struct whole : layout<zoo::single> {};
-struct by_groups : layout<zoo::two_by_two, split<batch, zoo::rows>, padded<sequences, zoo::rows>, split<groups, zoo::cols>, split<hidden, zoo::cols>,
-                          split<vocab, zoo::cols>> {};
-struct by_each : layout<zoo::two_by_two, split<batch, zoo::rows>, padded<sequences, zoo::rows>, split<each, zoo::cols>, split<hidden, zoo::cols>,
-                        split<vocab, zoo::cols>> {};
+struct by_groups : layout<zoo::two_by_two, split<batch, zoo::rows>, padded<sequences, zoo::rows>,
+                          split<groups, zoo::cols>, split<hidden, zoo::cols>, split<vocab, zoo::cols>> {};
+struct by_each : layout<zoo::two_by_two, split<batch, zoo::rows>, padded<sequences, zoo::rows>,
+                        split<each, zoo::cols>, split<hidden, zoo::cols>, split<vocab, zoo::cols>> {};
 
 struct small : nn::llama_dims<length, vocab, model, groups, each, key, hidden> {
   static constexpr int layers = 2;
@@ -71,8 +71,10 @@ void check_golden() {
   INFO(name_of<L>());
   auto& m = zoo::processes<typename L::mesh_type>();
   nn::llama<double, L, small> net{m, 1};
-  tensor<int, L, batch, length> ids{m}, targets{m};
-  take(ids, "ids"), take(targets, "targets");
+  tensor<int, L, batch, length> ids{m};
+  tensor<int, L, batch, length> targets{m};
+  take(ids, "ids");
+  take(targets, "targets");
   net.parameters().for_each_named([](std::string const& name, auto& w) { take(w, "w." + name); });
   auto const scores      = net(ids);
   auto const loss        = mean(softmax_cross_entropy<vocab>(scores, targets));
@@ -104,13 +106,16 @@ void check_cache(extent window) {
     int wrong       = 0;
     for (std::size_t b = 0; b < 3; ++b)
       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
-        for (std::size_t e = 0; e < 16; ++e) wrong += !(std::abs(part(b, i, e) - all(b, static_cast<std::size_t>(first) + i, e)) < 1e-12);
+        for (std::size_t e = 0; e < 16; ++e)
+          wrong += !(std::abs(part(b, i, e) - all(b, static_cast<std::size_t>(first) + i, e)) < 1e-12);
     INFO("positions from " << first << " on");
     CHECK(wrong == 0);
   };
-  tensor<double, L, sequences, length, groups, key> keys{m}, values{m};
+  tensor<double, L, sequences, length, groups, key> keys{m};
+  tensor<double, L, sequences, length, groups, key> values{m};
   check(attends.template extend<prompt>(slice<length, prompt>(x, 0), keys, values, 0), 0, prompt::size);
-  for (extent i = prompt::size; i < length::size; ++i) check(attends.template extend<step>(slice<length, step>(x, i), keys, values, i), i, 1);
+  for (extent i = prompt::size; i < length::size; ++i)
+    check(attends.template extend<step>(slice<length, step>(x, i), keys, values, i), i, 1);
   auto const last = slice<length, step>(x, 0);
   CHECK_THROWS_AS(attends.template extend<step>(last, keys, values, length::size), software_error);
 }
@@ -123,7 +128,9 @@ TEST_CASE("so they are on a mesh of 2 x 2, with split groups, and with split hea
   check_golden<by_each>();
 }
 
-TEST_CASE("attention with a cache is attention of the whole sequence", "[1]") { check_cache<whole>(0), check_cache<whole>(6); }
+TEST_CASE("attention with a cache is attention of the whole sequence", "[1]") {
+  check_cache<whole>(0), check_cache<whole>(6);
+}
 TEST_CASE("a cache under split groups, split heads that share keys, and a padded batch", "[4]") {
   check_cache<by_groups>(0), check_cache<by_groups>(6);
   check_cache<by_each>(0);

@@ -1,4 +1,5 @@
-// What mixed precision saves, as the compiler promises it: of a language model's activations at the peak, at least two fifths.
+// What mixed precision saves, as the compiler promises it: of a language model's activations at the peak, at
+// least two fifths.
 #include <meshtf/planning.hpp>
 
 namespace {
@@ -18,9 +19,11 @@ struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
 struct alone : layout<mesh<>> {};
-struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<hidden, cols>, split<vocab, cols>> {
+};
 
-struct by_batch : layout<grid, split<batch, rows, cols>> {};  // few activations beside many weights: images of weights must not be kept
+// few activations beside many weights: images of weights must not be kept
+struct by_batch : layout<grid, split<batch, rows, cols>> {};
 
 struct dims : nn::transformer_dims<length, vocab, width, heads, key, hidden> {
   static constexpr int layers = 2;
@@ -42,7 +45,8 @@ struct step_with {
 
 template<Layout L>
 constexpr bool saves_two_fifths() {
-  constexpr auto in_float = dry_run<L>(step_with<float>{}), in_bfloat16 = dry_run<L>(step_with<bfloat16>{});
+  constexpr auto in_float    = dry_run<L>(step_with<float>{});
+  constexpr auto in_bfloat16 = dry_run<L>(step_with<bfloat16>{});
   static_assert(in_bfloat16.parameter_bytes() == in_float.parameter_bytes());  // weights stay float
   static_assert(in_bfloat16.optimizer_bytes() == in_float.optimizer_bytes());
   static_assert(in_bfloat16.flops() == in_float.flops());

@@ -1,4 +1,5 @@
-// Mixed precision: float weights and bfloat16 activations, against double on one process; prices, types of gradients, and what the tape keeps.
+// Mixed precision: float weights and bfloat16 activations, against double on one process; prices, types of
+// gradients, and what the tape keeps.
 // test: processes 1 2 3 4
 #include <cmath>
 #include <type_traits>
@@ -13,8 +14,10 @@ namespace {
 
 using meshtf::bfloat16;
 
-// Rounding to bfloat16 has a relative error of up to 2^-9. The loss and the gradients have been through some twenty roundings in a row.
-constexpr double of_a_model = 12 * 0x1p-9, of_a_layer = 6 * 0x1p-9;
+// Rounding to bfloat16 has a relative error of up to 2^-9. The loss and the gradients have been through some
+// twenty roundings in a row.
+constexpr double of_a_model = 12 * 0x1p-9;
+constexpr double of_a_layer = 6 * 0x1p-9;
 
 }  // namespace
 
@@ -44,7 +47,8 @@ struct each_layer {
   meshtf::nn::feed_forward<T, L, width, hidden> feeds;
   meshtf::nn::linear<T, L, width, hidden> up;
   meshtf::nn::projection<T, L, hidden, width> down;
-  meshtf::tensor<int, L, batch, length> ids, targets;
+  meshtf::tensor<int, L, batch, length> ids;
+  meshtf::tensor<int, L, batch, length> targets;
   meshtf::adam optimizer{1e-3};
 
   constexpr explicit each_layer(meshtf::machine<L>& m)
@@ -61,7 +65,9 @@ struct each_layer {
     fill_ids(targets, 1, vocab::size);
   }
 
-  constexpr auto parameters() { return meshtf::parameters(tokens, centred, scaled, attends, feeds, up, down); }
+  constexpr auto parameters() {
+    return meshtf::parameters(tokens, centred, scaled, attends, feeds, up, down);
+  }
   constexpr auto loss() const {
     auto const x      = cast<Activation>(tokens(ids));
     auto const a      = attends(scaled(x));
@@ -91,7 +97,9 @@ void has_gradients_in_float() {
   meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   Program<L> program{m};
   backward(program.loss());
-  program.parameters().for_each([](auto const& w) { static_assert(std::is_same_v<typename decltype(finish(gradient(w)))::element_type, float>); });
+  program.parameters().for_each([](auto const& w) {
+    static_assert(std::is_same_v<typename decltype(finish(gradient(w)))::element_type, float>);
+  });
 }
 
 /// With products that are widened: oneDNN asks for memory of its own whenever it multiplies bfloat16.
@@ -116,7 +124,8 @@ double learned() {
 template<meshtf::Layout L>
 void learns_as_float_does() {
   INFO(meshtf::name_of<L>());
-  double const expected = learned<in_float, L>(), found = learned<in_mixed_precision, L>();
+  double const expected = learned<in_float, L>();
+  double const found    = learned<in_mixed_precision, L>();
   CHECK(expected < 0.7);
   CHECK(std::abs(found / expected - 1) <= 0.01);
 }

@@ -1,5 +1,5 @@
-// The original's MNIST example: the loss of each of 200 steps is Mesh TensorFlow's, whole and with parts of images that exchange halos. See
-// tests/golden/README.md.
+// The original's MNIST example: the loss of each of 200 steps is Mesh TensorFlow's, whole and with parts of
+// images that exchange halos. See tests/golden/README.md.
 // test: processes 1 4
 #include "../catch.hpp"
 
@@ -54,7 +54,8 @@ struct network {
   nn::linear<double, L, hidden1, hidden2> second;
   nn::linear<double, L, hidden2, classes> last;
 
-  explicit network(machine<L>& m) : kernel1{m}, kernel2{m}, first{m, zeros{}}, second{m, zeros{}}, last{m, zeros{}} {
+  explicit network(machine<L>& m)
+      : kernel1{m}, kernel2{m}, first{m, zeros{}}, second{m, zeros{}}, last{m, zeros{}} {
     int number = 1;
     (fill(kernel1, number++, 0.15), fill(kernel2, number++, 0.08));
     (fill(first.weight, number++, 0.06), fill(first.bias, number++, 0.1));
@@ -74,8 +75,10 @@ struct network {
   }
 
   auto operator()(tensor<double, L, batch, height, width, grey> const& x) const {
-    auto const f1 = relu(conv<window<height, filter_height>, window<width, filter_width>, grey, filters1>(x, kernel1));
-    auto const f2 = relu(conv<window<height, filter_height>, window<width, filter_width>, filters1, filters2>(f1, kernel2));
+    auto const f1 =
+        relu(conv<window<height, filter_height>, window<width, filter_width>, grey, filters1>(x, kernel1));
+    auto const f2 = relu(
+        conv<window<height, filter_height>, window<width, filter_width>, filters1, filters2>(f1, kernel2));
     auto const h1 = relu(first(mean<filters2>(f2)));
     return last(relu(second(h1)));
   }
@@ -86,15 +89,18 @@ template<class L>
 void compare_curve() {
   process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
   INFO("under " << name_of<L>());
-  constexpr std::size_t batches    = 4;
-  xt::xarray<double> const pixels  = xt::adapt(golden().read<int>("images"), std::vector<std::size_t>{batches, 8, 28, 28, 1}) / 255.0;
-  xt::xarray<int> const classes_of = xt::adapt(golden().read<int>("labels"), std::vector<std::size_t>{batches, 8});
-  auto const losses                = golden().read<double>("losses");
+  constexpr std::size_t batches = 4;
+  xt::xarray<double> const pixels =
+      xt::adapt(golden().read<int>("images"), std::vector<std::size_t>{batches, 8, 28, 28, 1}) / 255.0;
+  xt::xarray<int> const classes_of =
+      xt::adapt(golden().read<int>("labels"), std::vector<std::size_t>{batches, 8});
+  auto const losses = golden().read<double>("losses");
   REQUIRE(losses.size() == 200);
   network<L> net{m};
   sgd opt{0.05};
   for (std::size_t step = 0; step < losses.size(); ++step) {
-    auto const x      = from_global<double, L, batch, height, width, grey>(m, xt::xarray<double>(xt::view(pixels, step % batches)));
+    auto const x = from_global<double, L, batch, height, width, grey>(
+        m, xt::xarray<double>(xt::view(pixels, step % batches)));
     auto const labels = from_global<int, L, batch>(m, xt::xarray<int>(xt::view(classes_of, step % batches)));
     auto const loss   = mean(softmax_cross_entropy<classes>(net(x), labels));
     INFO("step " << step);

@@ -22,7 +22,9 @@ struct blocks_in_turn {
   constexpr void operator()(machine<L>& m, witness const& see) const {
     using block = nn::transformer_block<double, L, of_blocks>;
     nn::streams seeds{1};
-    block one{m, seeds, 0.3, 0.3}, two{m, seeds, 0.3, 0.3}, three{m, seeds, 0.3, 0.3};
+    block one{m, seeds, 0.3, 0.3};
+    block two{m, seeds, 0.3, 0.3};
+    block three{m, seeds, 0.3, 0.3};
     auto const x     = random_normal<double, L, batch, plain_group, in>(m, {5});
     auto const first = call(one, x);
     auto const next  = call(two, first);
@@ -32,7 +34,9 @@ struct blocks_in_turn {
     auto const loss = mean(square(z));
     backward(loss);
     for (block* b : {&one, &three})  // not of the keys' bias, whose gradient is zero but for rounding
-      parameters(b->norm1, b->attention.query, b->attention.value, b->feed).for_each([&see](auto const& w) { see(finish(gradient(w))); });
+      parameters(b->norm1, b->attention.query, b->attention.value, b->feed).for_each([&see](auto const& w) {
+        see(finish(gradient(w)));
+      });
   }
 };
 
@@ -44,6 +48,8 @@ static_assert(peak<true, mixed> < peak<false, mixed> * 4 / 5);
 
 TEST_CASE("blocks that are computed again have the bits of blocks that are kept") {
   check_program(blocks_in_turn<true>{});
-  under_each_layout(
-      []<Layout L> { compare(run<L>(blocks_in_turn<true>{}), run<L>(blocks_in_turn<false>{}), 0, std::string{name_of<L>()} + ", kept"); });
+  under_each_layout([]<Layout L> {
+    compare(run<L>(blocks_in_turn<true>{}), run<L>(blocks_in_turn<false>{}), 0,
+            std::string{name_of<L>()} + ", kept");
+  });
 }

@@ -1,5 +1,5 @@
-// An LSTM and a GRU as loops of C++, beside PyTorch: 0, 1, 7 and 500 turns, and a loop that ends when the state no longer changes. See
-// tests/golden/README.md.
+// An LSTM and a GRU as loops of C++, beside PyTorch: 0, 1, 7 and 500 turns, and a loop that ends when the
+// state no longer changes. See tests/golden/README.md.
 // test: processes 1 4
 #include "../golden.hpp"
 
@@ -16,8 +16,9 @@ namespace {
 struct batch : dim<4> {};
 struct in : dim<3> {};
 struct hidden : dim<6> {};
-struct state_before : dim<6> {};  // the state that a turn reads, which is multiplied with every hidden unit's weights
-struct time : dim<20> {};         // later turns read the last input again
+// the state that a turn reads, which is multiplied with every hidden unit's weights
+struct state_before : dim<6> {};
+struct time : dim<20> {};  // later turns read the last input again
 struct one : dim<1> {};
 
 struct solo : axis<1> {};
@@ -39,9 +40,11 @@ template<class L, class Gates>
 struct weights {
   parameter<double, L, in, Gates, hidden> from_input;
   parameter<double, L, state_before, Gates, hidden> from_state;
-  parameter<double, L, Gates, hidden> input_bias, state_bias;
+  parameter<double, L, Gates, hidden> input_bias;
+  parameter<double, L, Gates, hidden> state_bias;
 
-  weights(machine<L>& m, std::string const& name) : from_input{m, zeros{}}, from_state{m, zeros{}}, input_bias{m, zeros{}}, state_bias{m, zeros{}} {
+  weights(machine<L>& m, std::string const& name)
+      : from_input{m, zeros{}}, from_state{m, zeros{}}, input_bias{m, zeros{}}, state_bias{m, zeros{}} {
     from_input = golden().tensor<double, L, in, Gates, hidden>(m, name + ".weight_ih");
     from_state = golden().tensor<double, L, state_before, Gates, hidden>(m, name + ".weight_hh");
     input_bias = golden().tensor<double, L, Gates, hidden>(m, name + ".bias_ih");
@@ -49,9 +52,12 @@ struct weights {
   }
 
   /// What each gate gets from the input, and from the state.
-  auto seen(tensor<double, L, batch, in> const& x) const { return unstack<Gates>(einsum<batch, Gates, hidden>(x, from_input) + input_bias); }
+  auto seen(tensor<double, L, batch, in> const& x) const {
+    return unstack<Gates>(einsum<batch, Gates, hidden>(x, from_input) + input_bias);
+  }
   auto kept(tensor<double, L, batch, hidden> const& h) const {
-    return unstack<Gates>(einsum<batch, Gates, hidden>(rename<hidden, state_before>(h), from_state) + state_bias);
+    return unstack<Gates>(einsum<batch, Gates, hidden>(rename<hidden, state_before>(h), from_state) +
+                          state_bias);
   }
 };
 
@@ -65,9 +71,12 @@ struct lstm {
   explicit lstm(machine<L>& m) : w{m, name}, cell{m} {}
 
   auto turn(tensor<double, L, batch, in> const& x, tensor<double, L, batch, hidden> const& h) {
-    auto const s = w.seen(x), k = w.kept(h);
-    auto const taken = sigmoid(s[0] + k[0]), left = sigmoid(s[1] + k[1]), shown = sigmoid(s[3] + k[3]);
-    cell = left * cell + taken * tanh(s[2] + k[2]);
+    auto const s     = w.seen(x);
+    auto const k     = w.kept(h);
+    auto const taken = sigmoid(s[0] + k[0]);
+    auto const left  = sigmoid(s[1] + k[1]);
+    auto const shown = sigmoid(s[3] + k[3]);
+    cell             = left * cell + taken * tanh(s[2] + k[2]);
     return shown * tanh(cell);
   }
 };
@@ -81,8 +90,10 @@ struct gru {
   explicit gru(machine<L>& m) : w{m, name} {}
 
   auto turn(tensor<double, L, batch, in> const& x, tensor<double, L, batch, hidden> const& h) {
-    auto const s = w.seen(x), k = w.kept(h);
-    auto const reset = sigmoid(s[0] + k[0]), stays = sigmoid(s[1] + k[1]);
+    auto const s       = w.seen(x);
+    auto const k       = w.kept(h);
+    auto const reset   = sigmoid(s[0] + k[0]);
+    auto const stays   = sigmoid(s[1] + k[1]);
     auto const offered = tanh(s[2] + reset * k[2]);
     return (1 - stays) * offered + stays * h;
   }
@@ -130,7 +141,8 @@ void compare(process_mesh<typename L::mesh_type>& m, loop const& how) {
 template<class L>
 void compare_all() {
   process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
-  for (loop const& how : {loop{"0", 0}, loop{"1", 1}, loop{"7", 7}, loop{"500", 500}, loop{"stops", 500, 1e-3}}) {
+  for (loop const& how :
+       {loop{"0", 0}, loop{"1", 1}, loop{"7", 7}, loop{"500", 500}, loop{"stops", 500, 1e-3}}) {
     compare<L, lstm>(m, how);
     compare<L, gru>(m, how);
   }

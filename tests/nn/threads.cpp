@@ -1,6 +1,7 @@
 // test: processes 1 2
 //
-// A language model has the same losses and weights, bit for bit, with 1, 2 and 4 threads a process, and takes the memory that is promised for them.
+// A language model has the same losses and weights, bit for bit, with 1, 2 and 4 threads a process, and takes
+// the memory that is promised for them.
 #include "../catch.hpp"
 
 #include "../../benchmarks/random_language_model.hpp"
@@ -33,7 +34,8 @@ struct sizes : meshtf::nn::transformer_dims<length, vocab, model, heads, key, hi
 
 template<meshtf::Layout L>
 struct training : random_language_model<L, batch, sizes> {
-  constexpr explicit training(meshtf::machine<L>& m) : random_language_model<L, batch, sizes>{m, 3e-3, 1, false} {}
+  constexpr explicit training(meshtf::machine<L>& m)
+      : random_language_model<L, batch, sizes>{m, 3e-3, 1, false} {}
 };
 
 /// The losses of the steps, and then all weights of this process.
@@ -45,11 +47,14 @@ std::vector<float> trained(int steps) {
   {
     meshtf::process_mesh<typename L::mesh_type> m{MPI_COMM_WORLD};
     training<L> program{m};
-    auto const counted = meshtf::recorded<L>(m, [&]<class>(auto&) { found.push_back(program.step().value()); });
+    auto const counted =
+        meshtf::recorded<L>(m, [&]<class>(auto&) { found.push_back(program.step().value()); });
     CHECK(promised == counted);
     CHECK(counted.peak_bytes() == promised.peak_bytes());
     while (--steps > 0) found.push_back(program.step().value());
-    parameters(program.net).for_each([&](auto const& w) { found.insert(found.end(), w.data(), w.data() + w.size); });
+    parameters(program.net).for_each([&](auto const& w) {
+      found.insert(found.end(), w.data(), w.data() + w.size);
+    });
   }
   meshtf::kernel::use_threads(1);
   return found;
@@ -71,7 +76,9 @@ void check() {
 }  // namespace
 
 TEST_CASE("a language model is the same on any number of threads", "[1]") { check<alone>(); }
-TEST_CASE("a language model on two processes is the same on any number of threads", "[2]") { check<data_parallel>(); }
+TEST_CASE("a language model on two processes is the same on any number of threads", "[2]") {
+  check<data_parallel>();
+}
 
 namespace {
 
@@ -84,7 +91,9 @@ template<int Threads>
 constexpr auto price_of_attention = meshtf::dry_run<alone>(attends, meshtf::threads{Threads});
 
 constexpr meshtf::extent a_thread =
-    sizeof(float) * meshtf::attention_scratch({.queries = length::size, .memories = length::size, .depth = key::size, .width = key::size});
+    sizeof(float) *
+    meshtf::attention_scratch(
+        {.queries = length::size, .memories = length::size, .depth = key::size, .width = key::size});
 static_assert(price_of_attention<1>.peak_bytes() == meshtf::dry_run<alone>(attends).peak_bytes());
 static_assert(price_of_attention<3>.peak_bytes() == price_of_attention<1>.peak_bytes() + 2 * a_thread);
 

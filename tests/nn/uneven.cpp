@@ -11,7 +11,8 @@ struct uneven_layers : meshtf::nn::transformer_dims<length, ids, width, seven_he
   static constexpr int layers = 2;
 };
 
-struct uneven_square : meshtf::layout<square_grid, padded<ids, rows, cols>, padded<seven_heads, rows>, split<narrow, cols>> {};
+struct uneven_square
+    : meshtf::layout<square_grid, padded<ids, rows, cols>, padded<seven_heads, rows>, split<narrow, cols>> {};
 struct uneven_batch : meshtf::layout<three, padded<batch, third>> {};
 struct uneven_line : meshtf::layout<three, padded<ids, third>, padded<seven_heads, third>> {};
 
@@ -26,9 +27,16 @@ void check() {
 
 }  // namespace
 
-TEST_CASE("251 ids over 4 processes and 7 heads over 2 cost what was promised and give one process's gradients", "[4]") { check<uneven_square>(); }
+TEST_CASE(
+    "251 ids over 4 processes and 7 heads over 2 cost what was promised and give one process's gradients",
+    "[4]") {
+  check<uneven_square>();
+}
 
-TEST_CASE("a batch of 16, 251 ids and 7 heads over 3 processes cost what was promised and give one process's gradients", "[3]") {
+TEST_CASE(
+    "a batch of 16, 251 ids and 7 heads over 3 processes cost what was promised and give one process's "
+    "gradients",
+    "[3]") {
   check<uneven_batch>();
   check<uneven_line>();
 }

@@ -1,7 +1,8 @@
-// Operations on bfloat16, under two layouts, of which one pads: against the same operations on the same numbers in double, and at the promised price.
+// Operations on bfloat16, under two layouts, of which one pads: against the same operations on the same
+// numbers in double, and at the promised price.
 //
-// `see(z)` allows one rounding, 2^-8 of the value; `see(z, n)` allows besides n times 2^-8 of the largest value, for what is joined or for gradients
-// that go through rounded results.
+// `see(z)` allows one rounding, 2^-8 of the value; `see(z, n)` allows besides n times 2^-8 of the largest
+// value, for what is joined or for gradients that go through rounded results.
 // test: processes 1 4 10
 #include <cmath>
 #include <string>
@@ -60,7 +61,8 @@ struct pointwise {
   template<Layout L, class See>
   constexpr void operator()(machine<L>& m, See const& see) const {
     std::type_identity<L> const l;
-    auto x = drawn_as<T, batch, hidden>(m, l, 1), y = drawn_as<T, batch, hidden>(m, l, 2);
+    auto x = drawn_as<T, batch, hidden>(m, l, 1);
+    auto y = drawn_as<T, batch, hidden>(m, l, 2);
     auto b = drawn_as<T, hidden>(m, l, 3);
     auto p = drawn_as<T, batch, hidden>(m, l, 4, 4, 0.5);
     show<T, L>(see, 0, 0, [](auto const& a, auto const& c) { return a + c; }, x, y);
@@ -79,7 +81,12 @@ struct pointwise {
     show<T, L>(see, 0, 4, [](auto const& a, auto const& c) { return bias_gelu(a, c); }, x, b);
     show<T, L>(see, 0, 0, [](auto const& a, auto const& c) { return where(greater(a, c), a, c); }, x, y);
     show<T, L>(see, 0, 0, [](auto const& a) { return where(less(a, 0), 0.5, a); }, x);
-    show<T, L>(see, 0, 1, [](auto const& a) { return map([](auto v) { return v * v * v; }, [](auto v) { return 3 * v * v; }, a); }, x);
+    show<T, L>(
+        see, 0, 1,
+        [](auto const& a) {
+          return map([](auto v) { return v * v * v; }, [](auto v) { return 3 * v * v; }, a);
+        },
+        x);
     show<T, L>(see, 0, 0, [](auto const& a) { return cast<T>(cast<float>(a)); }, x);
   }
 };
@@ -117,10 +124,15 @@ struct products {
     auto h = drawn_as<T, batch, length, hidden>(m, l, 4);
     auto k = drawn_as<T, batch, memory, hidden>(m, l, 5);
     show<T, L>(see, 0, 4, [](auto const& a, auto const& b) { return einsum<batch, hidden>(a, b); }, x, w);
-    show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return einsum<batch, length, out>(a, b); }, h, v);
-    show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return einsum<batch, length, memory>(a, b); }, h, k);
-    show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return finish(partial_einsum<out, length, batch>(a, b)); }, h, v);
-    show<T, L>(see, 0, 4, [](auto const& a, auto const& b) { return einsum<batch, in, hidden>(a, b); }, x, w);  // an outer product
+    show<T, L>(
+        see, 4, 4, [](auto const& a, auto const& b) { return einsum<batch, length, out>(a, b); }, h, v);
+    show<T, L>(
+        see, 4, 4, [](auto const& a, auto const& b) { return einsum<batch, length, memory>(a, b); }, h, k);
+    show<T, L>(
+        see, 4, 4,
+        [](auto const& a, auto const& b) { return finish(partial_einsum<out, length, batch>(a, b)); }, h, v);
+    // an outer product
+    show<T, L>(see, 0, 4, [](auto const& a, auto const& b) { return einsum<batch, in, hidden>(a, b); }, x, w);
     show<T, L>(see, 4, 4, [](auto const& a, auto const& b) { return einsum<>(a, b); }, h, k);  // one number
   }
 };
@@ -143,14 +155,28 @@ struct layers {
     show<T, L>(see, 0, 2, [](auto const& a) { return softmax<hidden>(a); }, x);
     show<T, L>(see, 0, 2, [](auto const& a) { return log_softmax<hidden>(a); }, x);
     show<T, L>(see, 0, 0, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets); }, logits);
-    show<T, L>(see, 0, 0, [&](auto const& a) { return softmax_cross_entropy<vocab>(a, targets, {.label_smoothing = 0.1, .z_loss = 1e-2}); }, logits);
-    show<T, L>(see, 0, 4, [](auto const& a, auto const& s, auto const& b) { return layer_norm<hidden>(a, s, b); }, x, scale, bias);
+    show<T, L>(
+        see, 0, 0,
+        [&](auto const& a) {
+          return softmax_cross_entropy<vocab>(a, targets, {.label_smoothing = 0.1, .z_loss = 1e-2});
+        },
+        logits);
+    show<T, L>(
+        see, 0, 4, [](auto const& a, auto const& s, auto const& b) { return layer_norm<hidden>(a, s, b); }, x,
+        scale, bias);
     show<T, L>(see, 0, 4, [](auto const& a, auto const& s) { return rms_norm<hidden>(a, s); }, x, scale);
     show<T, L>(
-        see, 3, 6, [](auto const& a, auto const& c, auto const& s, auto const& b) { return residual_layer_norm<hidden>(a, c, s, b).norm; }, x, y,
-        scale, bias);
+        see, 3, 6,
+        [](auto const& a, auto const& c, auto const& s, auto const& b) {
+          return residual_layer_norm<hidden>(a, c, s, b).norm;
+        },
+        x, y, scale, bias);
     show<T, L>(
-        see, 0, 3, [](auto const& a, auto const& c, auto const& d) { return attention<length, length, key>(a, c, d, {.causal = true}); }, q, k, v);
+        see, 0, 3,
+        [](auto const& a, auto const& c, auto const& d) {
+          return attention<length, length, key>(a, c, d, {.causal = true});
+        },
+        q, k, v);
     show<T, L>(see, 0, 4, [&](auto const& a) { return gather<vocab>(a, targets); }, table);
     show<T, L>(see, 0, 0, [](auto const& a) { return dropout(a, 0.3, {.seed = 11}); }, x);
     see(dropout(tensor<T, L, many>{m} + 1, 0.3, {.seed = 15}));  // more than one piece
@@ -188,7 +214,8 @@ struct moves {
   }
 };
 
-/// Along a dimension of which fewer elements are counted than there is room for. Its results are without it: what is not counted has no value.
+/// Along a dimension of which fewer elements are counted than there is room for. Its results are without it:
+/// what is not counted has no value.
 template<class T>
 struct counts_of {
   template<Layout L, class See>
@@ -196,15 +223,23 @@ struct counts_of {
     std::type_identity<L> const l;
     auto x     = drawn_as<T, batch, some, hidden>(m, l, 1);
     auto k     = drawn_as<T, batch, some, in>(m, l, 2);
-    auto scale = drawn_as<T, in>(m, l, 3, 1, 0.25), bias = drawn_as<T, in>(m, l, 4);
+    auto scale = drawn_as<T, in>(m, l, 3, 1, 0.25);
+    auto bias  = drawn_as<T, in>(m, l, 4);
     counted<some> const guard{m, 6};
     show<T, L>(see, 0, 0, [](auto const& a) { return sum<some>(a); }, x);
     show<T, L>(see, 0, 1, [](auto const& a) { return mean<some>(a); }, x);
     show<T, L>(see, 0, 0, [](auto const& a) { return max<some>(a); }, x);
     show<T, L>(see, 0, 4, [](auto const& a, auto const& b) { return einsum<batch, hidden, in>(a, b); }, x, k);
     show<T, L>(see, 2, 4, [](auto const& a) { return sum<some>(softmax<some>(a) * a); }, x);
-    show<T, L>(see, 4, 6, [](auto const& a, auto const& s, auto const& b) { return sum<some>(square(layer_norm<in>(a, s, b))); }, k, scale, bias);
-    show<T, L>(see, 4, 6, [](auto const& a) { return max<some>(attention<some, some, in>(a, a, a, {.causal = true})); }, k);
+    show<T, L>(
+        see, 4, 6,
+        [](auto const& a, auto const& s, auto const& b) {
+          return sum<some>(square(layer_norm<in>(a, s, b)));
+        },
+        k, scale, bias);
+    show<T, L>(
+        see, 4, 6,
+        [](auto const& a) { return max<some>(attention<some, some, in>(a, a, a, {.causal = true})); }, k);
   }
 };
 
@@ -223,11 +258,13 @@ void check_price(std::string const& name) {
 }
 
 /// The elements that we know, each within its bound.
-void compare_rounded(sights const& ours, std::vector<double> const& slack, sights const& truth, std::string const& where) {
+void compare_rounded(sights const& ours, std::vector<double> const& slack, sights const& truth,
+                     std::string const& where) {
   INFO("under " << where);
   REQUIRE(ours.all.size() == truth.all.size());
   for (std::size_t n = 0; n < truth.all.size(); ++n) {
-    auto const &x = ours.all[n], &t = truth.all[n];
+    auto const& x = ours.all[n];
+    auto const& t = truth.all[n];
     INFO("value number " << n);
     REQUIRE(x.value.size() == t.value.size());
     double const scale = largest(t.value);
@@ -237,9 +274,13 @@ void compare_rounded(sights const& ours, std::vector<double> const& slack, sight
     for (std::size_t i = 0; i < x.value.size(); ++i) {
       double const allowed = std::abs(t.value[i]) * 0x1.01p-8 + (slack[n] * 0x1p-8 + 1e-5) * scale;
       double const error   = std::abs(x.value[i] - t.value[i]) / allowed;
-      if (x.known[i] != 0 && !(error <= worst)) worst = error, at = i;
+      if (x.known[i] != 0 && !(error <= worst)) {
+        worst = error;
+        at    = i;
+      }
     }
-    INFO("element " << at << ": got " << x.value[at] << ", in double it is " << t.value[at] << ", the largest " << scale);
+    INFO("element " << at << ": got " << x.value[at] << ", in double it is " << t.value[at]
+                    << ", the largest " << scale);
     CHECK(worst <= 1);
   }
 }

@@ -1,8 +1,10 @@
-// A program with a compiled part (every test program outside the zoo has one) finds the kernels of every operation for every element type. Functions
-// whose kernels the compiled part lacks are compiled here, and give the same.
+// A program with a compiled part (every test program outside the zoo has one) finds the kernels of every
+// operation for every element type. Functions whose kernels the compiled part lacks are compiled here, and
+// give the same.
 // test: processes 1 2
 //
-// `tests/checks/compiled.py` compares the names that are called here with the operations of docs/reference.md.
+// `tests/checks/compiled.py` compares the names that are called here with the operations of
+// docs/reference.md.
 #include <cmath>
 #include <concepts>
 #include <type_traits>
@@ -66,7 +68,8 @@ void moves(machine<L>& m) {
   CHECK(one_hot<width, T>(ids).size > 0);
   CHECK(all(logical_not(logical_and(x, logical_not(x)))).value());
   CHECK(all(logical_or(not_equal(x, x), finish(stop_gradient(x)))).value());
-  auto const same = slicewise<shape<batch, width>, splittable<batch>>([](auto&& part, auto const& of) { part = of; }, x);
+  auto const same =
+      slicewise<shape<batch, width>, splittable<batch>>([](auto&& part, auto const& of) { part = of; }, x);
   CHECK(all(equal(recompute([](auto const& v) { return copy(v); }, same), x)).value());
 }
 
@@ -79,7 +82,8 @@ void sums(machine<L>& m) {
   CHECK(cumprod<width>(x, {.exclusive = true}).size > 0);
   CHECK(cumsum<batch>(x).size > 0);
   CHECK(static_cast<double>(sum(x + x).value()) == 2 * static_cast<double>(sum(x).value()));
-  CHECK(all(equal(where(greater(x, 0), x, x + x), x)).value());  // compiled here, since its operands have two types
+  // compiled here, since its operands have two types
+  CHECK(all(equal(where(greater(x, 0), x, x + x), x)).value());
   CHECK(max<width>(x).size > 0);
   CHECK(max_pool<window<width, second>>(x).size > 0);
   CHECK(sort_and_argsort<width>(x).value.size > 0);
@@ -115,25 +119,35 @@ void functions_and_gradients(machine<L>& m) {
   w            = random_normal<T, L, batch, width>(m, {2}, 0, 0.1);
   auto const x = random_normal<T, L, batch, width>(m, {3});
   auto y       = gelu(w) + sigmoid(w) * tanh(w) - relu(w) / (exp(w) + 1);
-  y            = y + sqrt(square(w) + 1) + log(square(w) + 1) + rsqrt(square(w) + 1) + erf(w) - abs(w) + silu(w) + elu(w) + softplus(w);
-  y            = y + sin(w) * cos(w) + log1p(square(w)) + expm1(w) + clamp(w, -1, 1) + maximum(w, x) + leaky_relu(w) + selu(w) + gelu_erf(w);
-  y            = y + where(greater(x, 0), w, x) + 2 / (square(w) + 1) + pow(square(w) + 1, 0.5) +
+  y = y + sqrt(square(w) + 1) + log(square(w) + 1) + rsqrt(square(w) + 1) + erf(w) - abs(w) + silu(w) +
+      elu(w) + softplus(w);
+  y = y + sin(w) * cos(w) + log1p(square(w)) + expm1(w) + clamp(w, -1, 1) + maximum(w, x) + leaky_relu(w) +
+      selu(w) + gelu_erf(w);
+  y = y + where(greater(x, 0), w, x) + 2 / (square(w) + 1) + pow(square(w) + 1, 0.5) +
       map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w);
-  y = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) + broadcast<batch, width>(mean<width>(w));
+  y = y + dropout(w, 0.5, {4}) + softmax<width>(w) + log_softmax<width>(w) +
+      broadcast<batch, width>(mean<width>(w));
   y = y + logaddexp(w, x) + sigmoid_cross_entropy(w, x) + bias_gelu(w, sum<batch>(w));
-  y = y + reciprocal(square(w) + 1) + softmax<width>(w, 0.5) + log_softmax<width>(w, 0.5) + floor(w) + ceil(w) + round(w) + cast<T>(is_nan(w));
-  y = y + custom_gradient([](auto const& v) { return v * v; }, [](auto const& dz, auto const& v) { return dz * v; }, w);
+  y = y + reciprocal(square(w) + 1) + softmax<width>(w, 0.5) + log_softmax<width>(w, 0.5) + floor(w) +
+      ceil(w) + round(w) + cast<T>(is_nan(w));
+  y = y + custom_gradient([](auto const& v) { return v * v; },
+                          [](auto const& dz, auto const& v) { return dz * v; }, w);
   tensor<int, L, key> const ids{m};
-  y          = write<width>(y, slice<width, narrow>(w, 1), 3);
-  y          = y + scatter<width>(y, ids, gather<width>(w, ids)) + scatter_add<width>(y, ids, gather<width>(w, ids));
-  auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(weighted_mean<width>(w, w)) + sum(logsumexp<width>(w)) +
-               sum(l2_norm<width>(w)) + sum(product<width>(w)) + sum(cumprod<width>(w)) + sum(cumprod<batch>(w)) + sum(sort<width>(w)) +
-               sum(top_k<batch, narrow>(w).value) + sum(avg_pool<window<width, second>>(w)) + sum(nth_element<width, 1>(w).value);
+  y = write<width>(y, slice<width, narrow>(w, 1), 3);
+  y = y + scatter<width>(y, ids, gather<width>(w, ids)) + scatter_add<width>(y, ids, gather<width>(w, ids));
+  auto total = sum(y) + sum(max<width>(w)) + sum(variance<width>(w)) + sum(weighted_mean<width>(w, w)) +
+               sum(logsumexp<width>(w)) + sum(l2_norm<width>(w)) + sum(product<width>(w)) +
+               sum(cumprod<width>(w)) + sum(cumprod<batch>(w)) + sum(sort<width>(w)) +
+               sum(top_k<batch, narrow>(w).value) + sum(avg_pool<window<width, second>>(w)) +
+               sum(nth_element<width, 1>(w).value);
   backward(total);
-  auto const summed = accumulate<2>([&](extent i) { return sum(square(micro_batch<width, second>(w, i))) + sum(logsumexp<width>(w, 0.5)); });
+  auto const summed = accumulate<2>([&](extent i) {
+    return sum(square(micro_batch<width, second>(w, i))) + sum(logsumexp<width>(w, 0.5));
+  });
   CHECK(std::isfinite(static_cast<double>(summed.value())));
   CHECK(sample<width>(w, {5}, 0.7).size > 0);
-  CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());  // the user's loop and the library's
+  // the user's loop and the library's
+  CHECK(all(equal(map([](auto v) { return v * v; }, [](auto v) { return 2 * v; }, w), w * w)).value());
   CHECK(std::isfinite(static_cast<double>(total.value())));
   if constexpr (!NarrowElement<T>) {
     auto const step = [&w](auto optimizer) {
@@ -141,8 +155,13 @@ void functions_and_gradients(machine<L>& m) {
       backward(sum(square(w)));
       optimizer.step(parameters(w));
     };
-    step(adamw{1e-3}), step(momentum{}), step(lion{}), step(lamb{}), step(lars{});
-    adafactor by_factors, averaged_steps;
+    step(adamw{1e-3});
+    step(momentum{});
+    step(lion{});
+    step(lamb{});
+    step(lars{});
+    adafactor by_factors;
+    adafactor averaged_steps;
     by_factors.least_factored = 2;
     averaged_steps.beta1      = 0.9;
     backward(sum(square(w)));
@@ -159,28 +178,35 @@ void functions_and_gradients(machine<L>& m) {
 template<class T, class L>
 void products(machine<L>& m) {
   parameter<T, L, width, key> w{m};
-  parameter<T, L, key> scale{m}, bias{m};
+  parameter<T, L, key> scale{m};
+  parameter<T, L, key> bias{m};
   parameter<T, L, narrow, key> w2{m};
   w = random_normal<T, L, width, key>(m, {5}, 0, 0.3);
   variance_scaling{.seed = 5}(scale);
   scale        = random_normal<T, L, key>(m, {7}, 1, 0.1);
   auto const x = random_normal<T, L, batch, width>(m, {6});
   auto const f = random_normal<T, L, second, narrow, rest>(m, {8});
-  backward(sum(conv<window<batch, second>, narrow, rest>(slice<key, narrow>(conv<window<batch, narrow>>(einsum<batch, key>(x, w), w2), 0), f)));
+  backward(sum(conv<window<batch, second>, narrow, rest>(
+      slice<key, narrow>(conv<window<batch, narrow>>(einsum<batch, key>(x, w), w2), 0), f)));
   auto const taken = conv<window<batch, narrow>>(einsum<batch, key>(x, w), w2);
-  backward(sum(conv_transpose<window<batch, narrow>>(taken, w2)) + sum(outer_product(scale, x)) + sum(finish(partial_einsum<width, key>(x, taken))));
+  backward(sum(conv_transpose<window<batch, narrow>>(taken, w2)) + sum(outer_product(scale, x)) +
+           sum(finish(partial_einsum<width, key>(x, taken))));
   auto const h = einsum<batch, key>(x, w, scale) + matmul<width>(x, w);
-  auto const n = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale) + batch_norm<key>(h, scale, bias).norm + group_norm<batch>(h, scale, bias);
-  auto const seen      = attention<width, width, key>(w, rotary<width, key>(w), w, {.causal = true});
-  auto const keys      = rename<width, memory>(w);
-  auto const scores    = matmul<key>(w, keys);
-  auto const biased    = attention<width, memory, key>(w, keys, keys, with_bias(scores));
-  auto const segmented = attention<width, width, key>(w, w, biased, with_segments(floor_divide(iota<int, L, width>(m), 4)));
-  auto const masked    = attention<width, memory, key>(w, keys, keys, with_mask(less(iota<int, L, memory>(m), 3)));
+  auto const n = layer_norm<key>(h, scale, bias) + rms_norm<key>(h, scale) +
+                 batch_norm<key>(h, scale, bias).norm + group_norm<batch>(h, scale, bias);
+  auto const seen   = attention<width, width, key>(w, rotary<width, key>(w), w, {.causal = true});
+  auto const keys   = rename<width, memory>(w);
+  auto const scores = matmul<key>(w, keys);
+  auto const biased = attention<width, memory, key>(w, keys, keys, with_bias(scores));
+  auto const segmented =
+      attention<width, width, key>(w, w, biased, with_segments(floor_divide(iota<int, L, width>(m), 4)));
+  auto const masked =
+      attention<width, memory, key>(w, keys, keys, with_mask(less(iota<int, L, memory>(m), 3)));
   tensor<int, L, batch> const targets{m};
   auto const [sum_of_both, normed] = residual_layer_norm<key>(h, n, scale, bias);
-  auto loss                        = mean(cast<computed<T>>(seen)) + mean(cast<computed<T>>(segmented)) + mean(cast<computed<T>>(masked)) +
-              mean(cast<computed<T>>(sum_of_both * normed)) + mean(softmax_cross_entropy<key>(n, targets)) +
+  auto loss                        = mean(cast<computed<T>>(seen)) + mean(cast<computed<T>>(segmented)) +
+              mean(cast<computed<T>>(masked)) + mean(cast<computed<T>>(sum_of_both * normed)) +
+              mean(softmax_cross_entropy<key>(n, targets)) +
               mean(softmax_cross_entropy<key>(h, targets, {.label_smoothing = 0.1, .z_loss = 1e-3}));
   backward(loss);
   CHECK(std::isfinite(static_cast<double>(loss.value())));
@@ -193,9 +219,11 @@ void products(machine<L>& m) {
 template<class L>
 void everything(boost::mpi::communicator const& world) {
   process_mesh<typename L::mesh_type> m{world};
-  moves<float, L>(m), moves<double, L>(m), moves<bfloat16, L>(m), moves<int, L>(m), moves<std::int64_t, L>(m), moves<bool, L>(m);
+  moves<float, L>(m), moves<double, L>(m), moves<bfloat16, L>(m), moves<int, L>(m), moves<std::int64_t, L>(m),
+      moves<bool, L>(m);
   sums<float, L>(m), sums<double, L>(m), sums<bfloat16, L>(m), sums<int, L>(m), sums<std::int64_t, L>(m);
-  functions_and_gradients<float, L>(m), functions_and_gradients<double, L>(m), functions_and_gradients<bfloat16, L>(m);
+  functions_and_gradients<float, L>(m), functions_and_gradients<double, L>(m),
+      functions_and_gradients<bfloat16, L>(m);
   products<float, L>(m), products<double, L>(m), products<bfloat16, L>(m);
   integers<int, L>(m), integers<std::int64_t, L>(m);
 }

@@ -1,4 +1,5 @@
-// Dimensions whose elements are counted at run time: one program for every count gives what programs of exactly these sizes give.
+// Dimensions whose elements are counted at run time: one program for every count gives what programs of
+// exactly these sizes give.
 // test: processes 1 3 4
 #include <cmath>
 
@@ -34,14 +35,16 @@ values pattern(std::vector<std::size_t> const& extents, double f) {
   return x;
 }
 
-/// A layer of a small model: positions by name, a table of words, a norm, scores against a memory, classes. Shows values and gradients.
+/// A layer of a small model: positions by name, a table of words, a norm, scores against a memory, classes.
+/// Shows values and gradients.
 template<class L, class Batch, class Place, class Key>
 std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
   auto const n = [](extent i) { return static_cast<std::size_t>(i); };
   parameter<double, L, Place, width> positions{m};
   parameter<double, L, Key, width> memory{m};
   parameter<double, L, words, width> table{m};
-  parameter<double, L, width> scale{m}, bias{m};
+  parameter<double, L, width> scale{m};
+  parameter<double, L, width> bias{m};
   positions                      = from_global<double, L, Place, width>(m, pattern({n(place), 6}, 1.1));
   memory                         = from_global<double, L, Key, width>(m, pattern({n(key), 6}, 0.7));
   table                          = from_global<double, L, words, width>(m, pattern({11, 6}, 0.9));
@@ -69,27 +72,37 @@ std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
   auto const marked  = scatter<Key>(weights, nearest, picked * 2);
   auto const raised  = scatter_add<words>(logits, ids, picked);
   auto const by_id   = mean(square(marked)) + mean(square(raised));
-  auto const total   = by_id + loss + ordered + mean(square(seen)) + mean(smooth) + mean(square(sum<Place>(logits)));
+  auto const total =
+      by_id + loss + ordered + mean(square(seen)) + mean(smooth) + mean(square(sum<Place>(logits)));
   backward(total);
 
-  std::vector<values> shown{to_global(normed), to_global(weights), to_global(logits), to_global(loss), to_global(total), to_global(longest)};
+  std::vector<values> shown{to_global(normed), to_global(weights), to_global(logits),
+                            to_global(loss),   to_global(total),   to_global(longest)};
   shown.push_back(to_global(argmax<words>(logits)));
   shown.push_back(to_global(argmax<Key>(weights)));
   shown.push_back(to_global(cumsum<Key>(weights)));
   shown.push_back(to_global(cumprod<Key>(weights, {.reverse = true})));
   shown.push_back(to_global(sort<Key>(weights)));
   shown.push_back(to_global(top_k<words, best_words>(logits).index));
-  shown.push_back(to_global(seen)), shown.push_back(to_global(smooth));
-  shown.push_back(to_global(picked)), shown.push_back(to_global(marked)), shown.push_back(to_global(raised));
+  shown.push_back(to_global(seen));
+  shown.push_back(to_global(smooth));
+  shown.push_back(to_global(picked));
+  shown.push_back(to_global(marked));
+  shown.push_back(to_global(raised));
   auto const show = [&](auto const& w) { shown.push_back(to_global(finish(gradient(w)))); };
-  show(positions), show(memory), show(table), show(scale), show(bias);
+  show(positions);
+  show(memory);
+  show(table);
+  show(scale);
+  show(bias);
   return shown;
 }
 
 template<class L, extent B, extent P, extent K>
 void check(process_mesh<typename L::mesh_type>& m) {
   INFO(name_of<L>() << ": " << B << " sequences, " << P << " places, " << K << " keys");
-  auto const truth = run<zoo::alone, exactly<B>, as_many_keys<P>, dim<K>>(zoo::processes<zoo::single>(), B, P, K);
+  auto const truth =
+      run<zoo::alone, exactly<B>, as_many_keys<P>, dim<K>>(zoo::processes<zoo::single>(), B, P, K);
   counted<sequences> const b{m, B};
   counted<places> const p{m, P};
   counted<keys> const k{m, K};
@@ -99,7 +112,8 @@ void check(process_mesh<typename L::mesh_type>& m) {
     INFO("value number " << i);
     REQUIRE(found[i].shape() == truth[i].shape());
     int wrong = 0;
-    for (std::size_t e = 0; e < truth[i].size(); ++e) wrong += !(std::abs(found[i].flat(e) - truth[i].flat(e)) <= 1e-12);
+    for (std::size_t e = 0; e < truth[i].size(); ++e)
+      wrong += !(std::abs(found[i].flat(e) - truth[i].flat(e)) <= 1e-12);
     CHECK(wrong == 0);
   }
 }
@@ -116,8 +130,12 @@ void check_all() {
 
 }  // namespace
 
-TEST_CASE("a program under counts gives what programs of these sizes give", "[1]") { check_all<zoo::alone>(); }
-TEST_CASE("a program under counts over 3 processes gives what programs of these sizes give", "[3]") { check_all<by_three_parts>(); }
+TEST_CASE("a program under counts gives what programs of these sizes give", "[1]") {
+  check_all<zoo::alone>();
+}
+TEST_CASE("a program under counts over 3 processes gives what programs of these sizes give", "[3]") {
+  check_all<by_three_parts>();
+}
 TEST_CASE("a program under counts over 4 processes gives what programs of these sizes give", "[4]") {
   check_all<by_sequence>();
   check_all<by_both>();

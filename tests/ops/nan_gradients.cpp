@@ -1,4 +1,5 @@
-// Where the value of an operation is NaN, so is its gradient: a guard on the norm of the gradients sees a NaN of the forward pass.
+// Where the value of an operation is NaN, so is its gradient: a guard on the norm of the gradients sees a NaN
+// of the forward pass.
 // test: program ops2
 #include <cmath>
 #include <limits>
@@ -9,9 +10,10 @@ using namespace zoo;
 
 namespace {
 
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf          = std::numeric_limits<double>::infinity();
 
-struct nine : dim<9> {};   // a batch, and numbers beside it
+struct nine : dim<9> {};  // a batch, and numbers beside it
 struct eight : dim<8> {};
 struct three : dim<3> {};
 struct taps : dim<2> {};
@@ -34,7 +36,8 @@ std::vector<double> slopes(auto const& f, std::vector<double> const& numbers) {
 template<class T>
 void check_pointwise(char const* name, auto const& f) {
   INFO(name);
-  std::vector<double> const numbers{0.5, not_a_number, 0.25, 0.75, -0.0, -not_a_number, 0.125, 0.5, not_a_number};
+  std::vector<double> const numbers{0.5,           not_a_number, 0.25, 0.75,        -0.0,
+                                    -not_a_number, 0.125,        0.5,  not_a_number};
   auto const dx = slopes<T, nine>([&f](auto const& x) { return sum(f(x)); }, numbers);
   for (std::size_t i = 0; i < dx.size(); ++i) {
     INFO("of " << numbers[i]);
@@ -76,7 +79,8 @@ void check_all_pointwise() {
 /// f reduces: of a NaN it is NaN, and then each element has a gradient that is not finite.
 void check_reduction(char const* name, auto const& f) {
   INFO(name);
-  for (std::vector<double> const& numbers : {std::vector{1.0, not_a_number, 3.0}, {not_a_number, not_a_number, 3.0}, {0.0, not_a_number, 0.0}}) {
+  for (std::vector<double> const& numbers :
+       {std::vector{1.0, not_a_number, 3.0}, {not_a_number, not_a_number, 3.0}, {0.0, not_a_number, 0.0}}) {
     auto const dx = slopes<double, three>(f, numbers);
     CHECK((std::isnan(dx[0]) && std::isnan(dx[1]) && std::isnan(dx[2])));
   }
@@ -99,14 +103,17 @@ TEST_CASE("the gradient of an extreme that is NaN is NaN for all that it is take
   check_reduction("min", [](auto const& x) { return -min(-x); });
   check_reduction("logsumexp", [](auto const& x) { return logsumexp(x); });
   check_reduction("softmax", [](auto const& x) { return sum(softmax<three>(x) * x); });
-  auto const hidden_by_zeros = slopes<double, three>([](auto const& x) { return product(x); }, {0, 0, not_a_number});
+  auto const hidden_by_zeros =
+      slopes<double, three>([](auto const& x) { return product(x); }, {0, 0, not_a_number});
   CHECK((std::isnan(hidden_by_zeros[0]) && std::isnan(hidden_by_zeros[1]) && std::isnan(hidden_by_zeros[2])));
   auto const of_norm = slopes<double, three>([](auto const& x) { return l2_norm(x); }, {0, 0, not_a_number});
   CHECK((std::isnan(of_norm[0]) && std::isnan(of_norm[1]) && std::isnan(of_norm[2])));
   // windows of two: the second one holds a NaN
-  auto const pooled = slopes<double, eight>([](auto const& x) { return sum(max_pool<window<eight, taps, pairs, stride<2>>>(x)); },
-                                            {1, 2, not_a_number, 3, 5, 4, 0, 1});
-  CHECK((pooled[0] == 0 && pooled[1] == 1 && std::isnan(pooled[2]) && std::isnan(pooled[3]) && pooled[4] == 1 && pooled[5] == 0));
+  auto const pooled = slopes<double, eight>(
+      [](auto const& x) { return sum(max_pool<window<eight, taps, pairs, stride<2>>>(x)); },
+      {1, 2, not_a_number, 3, 5, 4, 0, 1});
+  CHECK((pooled[0] == 0 && pooled[1] == 1 && std::isnan(pooled[2]) && std::isnan(pooled[3]) &&
+         pooled[4] == 1 && pooled[5] == 0));
 }
 
 TEST_CASE("the norm of the gradients is NaN if the forward pass met one, under every layout") {

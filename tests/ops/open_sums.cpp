@@ -1,4 +1,5 @@
-// Open sums handed through by linear operations: finished afterwards, they are what they would be finished before, and so are the gradients.
+// Open sums handed through by linear operations: finished afterwards, they are what they would be finished
+// before, and so are the gradients.
 // test: processes 1 4
 #include "../zoo.hpp"
 
@@ -6,13 +7,14 @@ using namespace zoo;
 
 namespace {
 
-struct twin : dim<8> {};   // as long as batch and out, and whole
+struct twin : dim<8> {};  // as long as batch and out, and whole
 struct front : dim<4> {};
 struct back : dim<4> {};
 struct pairs : dim<2> {};
 struct fours : dim<4> {};
 
-/// On one process against differences, on four under the layout that splits over two axes: each further layout is compiled, too.
+/// On one process against differences, on four under the layout that splits over two axes: each further
+/// layout is compiled, too.
 template<class... S, class F>
 void check_open(F const&) {
   using program = operation<double, F, drawn{}, S...>;
@@ -32,14 +34,17 @@ TEST_CASE("an open sum is moved: transpose, rename, split_dim, merge_dims, slice
     auto const a = slice<out, front>(p, 1);
     auto const b = slice<out, back>(p, 3);
     return std::tuple{finish(transpose<out, batch>(p)), finish(rename<out, twin>(p)),
-                      finish(rename<batch, twin>(p)),   // the last: addends are gathered
+                      finish(rename<batch, twin>(p)),  // the last: addends are gathered
                       finish(merge_dims<pairs, fours, twin>(s)), finish(concat<twin>(b, a))};
   });
   check_open<shape<in, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
     auto const p = partial_einsum<in, out>(x, w);
-    return std::tuple{finish(rename<out, batch>(p)), finish(dropout(p, 0.5, {.seed = 7})),   // the first: addends are sliced
-                      finish(gather<out>(p, iota<int, typename std::remove_cvref_t<decltype(x)>::layout_type, front>(x.machine()))),
-                      finish(p * 2 - p)};
+    // the first: addends are sliced
+    return std::tuple{
+        finish(rename<out, batch>(p)), finish(dropout(p, 0.5, {.seed = 7})),
+        finish(gather<out>(
+            p, iota<int, typename std::remove_cvref_t<decltype(x)>::layout_type, front>(x.machine()))),
+        finish(p * 2 - p)};
   });
 }
 
@@ -51,29 +56,40 @@ TEST_CASE("an open sum is summed along other dimensions: what is split of them s
 }
 
 TEST_CASE("an open sum is multiplied and divided by whole values, broadcast to one another") {
-  check_open<shape<batch, hidden>, shape<hidden, out>, shape<out>, shape<in>>([](auto const& x, auto const& w, auto const& c, auto const& u) {
-    auto const p = partial_einsum<batch, out>(x, w);
-    auto const d = exp(c);
-    return std::tuple{finish(p * c), finish(u * p), finish(p / d), finish(-p / 3)};
-  });
+  check_open<shape<batch, hidden>, shape<hidden, out>, shape<out>, shape<in>>(
+      [](auto const& x, auto const& w, auto const& c, auto const& u) {
+        auto const p = partial_einsum<batch, out>(x, w);
+        auto const d = exp(c);
+        return std::tuple{finish(p * c), finish(u * p), finish(p / d), finish(-p / 3)};
+      });
 }
 
 TEST_CASE("an open sum is multiplied by einsum: what is summed of it stays open too") {
-  check_open<shape<batch, hidden>, shape<hidden, out>, shape<out, in>, shape<batch>>([](auto const& x, auto const& w, auto const& k, auto const& b) {
-    auto const p = partial_einsum<batch, out>(x, w);
-    return std::tuple{finish(einsum<batch, in>(p, k)), finish(einsum<in, batch>(k, p)),
-                      finish(partial_einsum<out>(b, p)),   // over the axes of batch, too
-                      finish(einsum<batch>(p, k)), finish(einsum<in>(p, k))};   // a dimension that one of them has alone is summed first
-  });
+  check_open<shape<batch, hidden>, shape<hidden, out>, shape<out, in>, shape<batch>>(
+      [](auto const& x, auto const& w, auto const& k, auto const& b) {
+        auto const p = partial_einsum<batch, out>(x, w);
+        return std::tuple{finish(einsum<batch, in>(p, k)), finish(einsum<in, batch>(k, p)),
+                          finish(partial_einsum<out>(b, p)),  // over the axes of batch, too
+                          // a dimension that one of them has alone is summed first
+                          finish(einsum<batch>(p, k)), finish(einsum<in>(p, k))};
+      });
 }
 
-TEST_CASE("open sums are added and chosen from: over the same axes and over others, of the same dimensions and broadcast") {
-  check_open<shape<in, hidden>, shape<hidden, out>, shape<hidden>, shape<batch, in>>([](auto const& x, auto const& w, auto const& v, auto const& u) {
-    auto const p    = partial_einsum<in, out>(x, w);
-    auto const q    = partial_einsum<out>(v, w);
-    auto const r    = partial_einsum<in>(u, sum<in>(u));   // over the axes of batch
-    auto const mask = greater(stop_gradient(sum<batch>(u)), 0);
-    return std::tuple{
-        finish(p + q), finish(p - q), finish(p + r), finish(q - r), finish(where(mask, p, r)), finish(where(mask, p, 2)), finish(where(mask, 3, p))};
-  });
+TEST_CASE(
+    "open sums are added and chosen from: over the same axes and over others, of the same dimensions and "
+    "broadcast") {
+  check_open<shape<in, hidden>, shape<hidden, out>, shape<hidden>, shape<batch, in>>(
+      [](auto const& x, auto const& w, auto const& v, auto const& u) {
+        auto const p    = partial_einsum<in, out>(x, w);
+        auto const q    = partial_einsum<out>(v, w);
+        auto const r    = partial_einsum<in>(u, sum<in>(u));  // over the axes of batch
+        auto const mask = greater(stop_gradient(sum<batch>(u)), 0);
+        return std::tuple{finish(p + q),
+                          finish(p - q),
+                          finish(p + r),
+                          finish(q - r),
+                          finish(where(mask, p, r)),
+                          finish(where(mask, p, 2)),
+                          finish(where(mask, 3, p))};
+      });
 }

@@ -1,4 +1,5 @@
-// What each gradient still owes, and what is sent for it: the rows of the table of gradients, on the compiler's machine.
+// What each gradient still owes, and what is sent for it: the rows of the table of gradients, on the
+// compiler's machine.
 #include <meshtf/planning.hpp>
 
 using namespace meshtf;
@@ -14,7 +15,8 @@ struct rows : axis<2> {};
 struct cols : axis<2> {};
 struct grid : mesh<rows, cols> {};
 
-struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<parts, rows>, split<vocab, cols>> {};
+struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>, split<parts, rows>, split<vocab, cols>> {
+};
 struct rest : layout<grid, split<batch, rows>> {};
 struct sharded : layout<grid, split<in, rows>> {};
 
@@ -22,13 +24,18 @@ using L = dry<mixed>;
 template<class... D>
 using value = tensor<float, L, D...>;
 
-constexpr axis_set nothing = 0, over_rows = 1, over_cols = 2;
+constexpr axis_set nothing   = 0;
+constexpr axis_set over_rows = 1;
+constexpr axis_set over_cols = 2;
 
-/// What a use of a parameter leaves behind: the axes that its gradient owes, and the collectives of forward and backward.
+/// What a use of a parameter leaves behind: the axes that its gradient owes, and the collectives of forward
+/// and backward.
 struct traces {
-  axis_set owed  = 0;
-  extent sums    = 0;
-  extent gathers = 0, scatters = 0, others = 0;
+  axis_set owed                                                  = 0;
+  extent sums                                                    = 0;
+  extent gathers                                                 = 0;
+  extent scatters                                                = 0;
+  extent others                                                  = 0;
   extent bytes                                                   = 0;
   friend constexpr bool operator==(traces const&, traces const&) = default;
 };
@@ -41,7 +48,7 @@ consteval traces under(F const& use) {
     parameter<float, dry<Rules>, D...> w{m};
     auto const y    = use(m, w);
     auto const loss = sum(y);
-    m.start_over();   // the price of backward alone
+    m.start_over();  // the price of backward alone
     backward(loss);
     t.owed = gradient(w).owed();
   }
@@ -73,27 +80,44 @@ static_assert(of<batch, hidden>([](auto&, auto const& w) { return max<batch>(w);
 
 // functions of each element; softmax sends one number a row for its own inner sum
 static_assert(of<batch, hidden>([](auto&, auto const& w) { return gelu(w); }) == owes(nothing));
-static_assert(of<batch, hidden>([](auto&, auto const& w) { return softmax<hidden>(w); }) == traces{.owed = nothing, .sums = 1, .bytes = 4 * 4});
-static_assert(of<batch, vocab>([](auto& m, auto const& w) { return softmax_cross_entropy<vocab>(w, tensor<int, L, batch>{m}); }) == owes(nothing));
+static_assert(of<batch, hidden>([](auto&, auto const& w) { return softmax<hidden>(w); }) ==
+              traces{.owed = nothing, .sums = 1, .bytes = 4 * 4});
+static_assert(of<batch, vocab>([](auto& m, auto const& w) {
+                return softmax_cross_entropy<vocab>(w, tensor<int, L, batch>{m});
+              }) == owes(nothing));
 
 // a bias and a scale: the axes of the dimensions that they lack
-static_assert(of<hidden>([](auto& m, auto const& w) { return value<batch, hidden>{m} + w; }) == owes(over_rows));
+static_assert(of<hidden>([](auto& m, auto const& w) { return value<batch, hidden>{m} + w; }) ==
+              owes(over_rows));
 static_assert(of<>([](auto& m, auto const& w) { return w * value<batch, in>{m}; }) == owes(over_rows));
-static_assert(of<>([](auto& m, auto const& w) { return w * value<batch, hidden>{m}; }) == owes(over_rows | over_cols));
+static_assert(of<>([](auto& m, auto const& w) { return w * value<batch, hidden>{m}; }) ==
+              owes(over_rows | over_cols));
 static_assert(of<>([](auto& m, auto const& w) { return w * value<in, out>{m}; }) == owes(nothing));
-static_assert(of<batch, hidden>([](auto& m, auto const& w) { return w / value<hidden>{m}; }) == owes(nothing));
+static_assert(of<batch, hidden>([](auto& m, auto const& w) { return w / value<hidden>{m}; }) ==
+              owes(nothing));
 
 // einsum: x owes the axes of y's free dimensions, a weight those of the batch, neither those of its own
-static_assert(of<batch, in>([](auto& m, auto const& x) { return einsum<batch, hidden>(x, value<in, hidden>{m}); }) == owes(over_cols));
-static_assert(of<batch, hidden>([](auto& m, auto const& x) { return einsum<batch, out>(x, value<hidden, out>{m}); }) == owes(nothing));
-static_assert(of<in, hidden>([](auto& m, auto const& w) { return einsum<batch, hidden>(value<batch, in>{m}, w); }) == owes(over_rows));
-static_assert(of<hidden, out>([](auto& m, auto const& w) { return einsum<batch, out>(value<batch, hidden>{m}, w); }) == owes(over_rows));
+static_assert(of<batch, in>([](auto& m, auto const& x) {
+                return einsum<batch, hidden>(x, value<in, hidden>{m});
+              }) == owes(over_cols));
+static_assert(of<batch, hidden>([](auto& m, auto const& x) {
+                return einsum<batch, out>(x, value<hidden, out>{m});
+              }) == owes(nothing));
+static_assert(of<in, hidden>([](auto& m, auto const& w) {
+                return einsum<batch, hidden>(value<batch, in>{m}, w);
+              }) == owes(over_rows));
+static_assert(of<hidden, out>([](auto& m, auto const& w) {
+                return einsum<batch, out>(value<batch, hidden>{m}, w);
+              }) == owes(over_rows));
 
-// whole to split: a parameter's gradient is padded and owes the axes of the slice; an intermediate value's is gathered and owes nothing
+// whole to split: a parameter's gradient is padded and owes the axes of the slice; an intermediate value's is
+// gathered and owes nothing
 static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(w); }) == owes(over_rows));
-static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(tanh(w)); }) == traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4});
+static_assert(of<out>([](auto&, auto const& w) { return rename<out, parts>(tanh(w)); }) ==
+              traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4});
 
-// split to whole: an owed axis that splits the weight is reduce-scattered, others stay owed, and what is not owed is sliced
+// split to whole: an owed axis that splits the weight is reduce-scattered, others stay owed, and what is not
+// owed is sliced
 static_assert(under<sharded, in, out>([](auto& m, auto const& w) {
                 return einsum<batch, out>(tensor<float, dry<rest>, batch, in>{m}, reshard<rest>(w));
               }) == traces{.owed = nothing, .scatters = 1, .bytes = 4 * 6 * 8 / 2});
@@ -103,15 +127,18 @@ static_assert(of<in, hidden>([](auto& m, auto const& w) {
 static_assert(of<in, hidden>([](auto&, auto const& w) { return reshard<rest>(w); }) == owes(nothing));
 
 // an open sum: what reaches it is whole
-static_assert(of<batch, hidden>([](auto& m, auto const& x) { return finish(partial_einsum<batch, out>(x, value<hidden, out>{m})); }) ==
-              owes(nothing));
-static_assert(of<hidden, out>([](auto& m, auto const& w) { return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, w)); }) ==
-              owes(over_rows));
+static_assert(of<batch, hidden>([](auto& m, auto const& x) {
+                return finish(partial_einsum<batch, out>(x, value<hidden, out>{m}));
+              }) == owes(nothing));
+static_assert(of<hidden, out>([](auto& m, auto const& w) {
+                return finish(partial_einsum<batch, out>(value<batch, hidden>{m}, w));
+              }) == owes(over_rows));
 
 // an open sum under another layout: the gradient is gathered, and nothing is owed
 struct scattered : layout<grid, split<batch, rows>, split<out, cols>> {};
-static_assert(of<batch, hidden>([](auto& m, auto const& x) { return reshard<scattered>(partial_einsum<batch, out>(x, value<hidden, out>{m})); }) ==
-              traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4 * 4});
+static_assert(of<batch, hidden>([](auto& m, auto const& x) {
+                return reshard<scattered>(partial_einsum<batch, out>(x, value<hidden, out>{m}));
+              }) == traces{.owed = nothing, .gathers = 1, .bytes = 4 * 4 * 4});
 
 // an open sum times a tensor: its gradient is computed from addends, so it owes their sum as well
 static_assert(of<batch, out>([](auto& m, auto const& c) {
@@ -145,13 +172,18 @@ static_assert(of<batch, in>([](auto& m, auto const& w) {
               }) == traces{.owed = nothing, .sums = 1, .bytes = 4 * 4 * 6});
 
 // linear images of a parameter stay open as it does: nothing is sent before its owner asks
-static_assert(of<in, hidden>([](auto& m, auto const& w) { return einsum<batch, hidden>(value<batch, in>{m}, -(2 * w) / 3 + 1); }) == owes(over_rows));
-static_assert(of<hidden, in>([](auto& m, auto const& w) { return einsum<batch, hidden>(value<batch, in>{m}, transpose<in, hidden>(w)); }) ==
-              owes(over_rows));
-static_assert(of<in, hidden>([](auto& m, auto const& w) { return einsum<batch, hidden>(tensor<double, L, batch, in>{m}, cast<double>(w)); }) ==
-              owes(over_rows));
+static_assert(of<in, hidden>([](auto& m, auto const& w) {
+                return einsum<batch, hidden>(value<batch, in>{m}, -(2 * w) / 3 + 1);
+              }) == owes(over_rows));
+static_assert(of<hidden, in>([](auto& m, auto const& w) {
+                return einsum<batch, hidden>(value<batch, in>{m}, transpose<in, hidden>(w));
+              }) == owes(over_rows));
+static_assert(of<in, hidden>([](auto& m, auto const& w) {
+                return einsum<batch, hidden>(tensor<double, L, batch, in>{m}, cast<double>(w));
+              }) == owes(over_rows));
 
-// a sum of a parameter is no image of it: what it owes is added up when the tape comes to it. Data needs no gradient, and nothing is sent for it
+// a sum of a parameter is no image of it: what it owes is added up when the tape comes to it. Data needs no
+// gradient, and nothing is sent for it
 static_assert(of<in, hidden>([](auto& m, auto const& w) {
                 auto const y = einsum<batch, hidden>(value<batch, in>{m}, stop_gradient(w));
                 return y + sum<in>(w);

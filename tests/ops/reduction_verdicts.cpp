@@ -1,4 +1,5 @@
-// What functions of elements and reductions refuse, in the words of the program, and what they send, in the compiler.
+// What functions of elements and reductions refuse, in the words of the program, and what they send, in the
+// compiler.
 #include <meshtf/planning.hpp>
 
 using namespace meshtf;
@@ -27,25 +28,34 @@ template<class F>
 using used = detail::use_verdict<F::used, open>;
 static_assert(std::same_as<used<function::sin>, refused> && std::same_as<used<function::abs>, refused> &&
               std::same_as<used<function::silu>, refused> && std::same_as<used<function::floor>, refused> &&
-              std::same_as<used<function::is_nan>, refused> && std::same_as<used<function::clamp<float>>, refused> &&
+              std::same_as<used<function::is_nan>, refused> &&
+              std::same_as<used<function::clamp<float>>, refused> &&
               std::same_as<used<function::logical_not>, refused>);
 
 template<class F, class X, class Y>
 using met = detail::of_two_verdict<F, X, Y>;
-static_assert(std::same_as<met<function::maximum, open, value<in>>, refused> && std::same_as<met<function::maximum, open, int>, refused> &&
-              std::same_as<met<function::minimum, double, open>, refused> && std::same_as<met<function::pow, value<in>, open>, refused> &&
-              std::same_as<met<function::logical_and, open, open>, refused> && std::same_as<met<function::modulo, open, int>, refused>);
-static_assert(is_legal<met<function::maximum, value<batch, in>, value<in>>> && is_legal<met<function::pow, value<in>, int>>);
+static_assert(std::same_as<met<function::maximum, open, value<in>>, refused> &&
+              std::same_as<met<function::maximum, open, int>, refused> &&
+              std::same_as<met<function::minimum, double, open>, refused> &&
+              std::same_as<met<function::pow, value<in>, open>, refused> &&
+              std::same_as<met<function::logical_and, open, open>, refused> &&
+              std::same_as<met<function::modulo, open, int>, refused>);
+static_assert(is_legal<met<function::maximum, value<batch, in>, value<in>>> &&
+              is_legal<met<function::pow, value<in>, int>>);
 static_assert(std::same_as<detail::use_verdict<algebra::use::minimum, open>, refused>);
 
-// An open maximum or minimum keeps its kind in what joins it or rises with it, and turns around in what falls.
+// An open maximum or minimum keeps its kind in what joins it or rises with it, and turns around in what
+// falls.
 using algebra::after, algebra::pending, algebra::pending_after, algebra::use, algebra::meeting;
-static_assert(after(use::minimum, pending::min) == pending_after{pending::min} && !after(use::minimum, pending::max).sound());
-static_assert(after(use::maximum, pending::max) == pending_after{pending::max} && !after(use::maximum, pending::min).sound());
+static_assert(after(use::minimum, pending::min) == pending_after{pending::min} &&
+              !after(use::minimum, pending::max).sound());
+static_assert(after(use::maximum, pending::max) == pending_after{pending::max} &&
+              !after(use::maximum, pending::min).sound());
 static_assert(after(function::clamp<float>::used, pending::min) == pending_after{pending::min});
 static_assert(after(function::maximum::meets, pending::max, pending::max) == pending_after{pending::max});
 static_assert(!after(function::maximum::meets, pending::max, pending::min).sound());
-static_assert(!after(meeting::bent, pending::max, pending::nothing).sound() && after(meeting::bent, pending::nothing, pending::nothing).sound());
+static_assert(!after(meeting::bent, pending::max, pending::nothing).sound() &&
+              after(meeting::bent, pending::nothing, pending::nothing).sound());
 
 // ---- which types a function takes
 
@@ -53,10 +63,12 @@ template<class T>
 using of_type = tensor<T, L, batch>;
 template<class X>
 concept has_sin = requires(X const& x) { sin(x); };
-static_assert(has_sin<of_type<double>> && has_sin<of_type<bfloat16>> && !has_sin<of_type<int>> && !has_sin<of_type<bool>>);
+static_assert(has_sin<of_type<double>> && has_sin<of_type<bfloat16>> && !has_sin<of_type<int>> &&
+              !has_sin<of_type<bool>>);
 template<class X, class Y>
 concept divides_down = requires(X const& x, Y const& y) { floor_divide(x, y); };
-static_assert(divides_down<of_type<int>, int> && divides_down<of_type<std::int64_t>, of_type<std::int64_t>> && !divides_down<of_type<float>, int>);
+static_assert(divides_down<of_type<int>, int> && divides_down<of_type<std::int64_t>, of_type<std::int64_t>> &&
+              !divides_down<of_type<float>, int>);
 template<class X>
 concept has_extreme = requires(X const& x) { max_and_argmax<batch>(x); };
 static_assert(has_extreme<of_type<int>> && has_extreme<of_type<bfloat16>> && !has_extreme<of_type<bool>>);
@@ -64,7 +76,8 @@ static_assert(has_extreme<of_type<int>> && has_extreme<of_type<bfloat16>> && !ha
 // ---- what is sent
 
 struct sends {
-  extent calls, bytes;
+  extent calls;
+  extent bytes;
   friend constexpr bool operator==(sends const&, sends const&) = default;
 };
 template<class Expected, class F>
@@ -82,12 +95,15 @@ consteval sends of(F const& f) {
 constexpr sends quiet = {0, 0};
 constexpr extent ring = 2 * (8 / 2) * 4 * 3 / 4;  // an all-reduce over cols of one float for each row
 static_assert(of<value<batch, hidden>>([](auto const& x) { return maximum(floor(sin(x)), 0); }) == quiet);
-static_assert(of<value<hidden>>([](auto const& x) { return min<batch>(x); }) == sends{1, 2 * (16 / 4) * 4 / 2});
+static_assert(of<value<hidden>>([](auto const& x) { return min<batch>(x); }) ==
+              sends{1, 2 * (16 / 4) * 4 / 2});
 static_assert(of<value<batch>>([](auto const& x) { return min<hidden>(x); }) == sends{1, ring});
 static_assert(of<value<batch>>([](auto const& x) { return any<hidden>(x); }) == sends{1, ring});
 static_assert(of<value<batch>>([](auto const& x) { return product<hidden>(x); }) == sends{1, ring});
 static_assert(of<value<batch>>([](auto const& x) { return l2_norm<hidden>(x); }) == sends{1, ring});
 static_assert(of<value<batch>>([](auto const& x) { return logsumexp<hidden>(x); }) == sends{2, 2 * ring});
 static_assert(of<value<batch>>([](auto const& x) { return variance<hidden>(x); }) == sends{2, 2 * ring});
-static_assert(of<value<batch>>([](auto const& x) { return max_and_argmax<hidden>(x).value; }) == sends{2, 2 * ring});
-static_assert(of<value<batch, hidden>>([](auto const& x) { return softmax<hidden>(x, 1); }) == sends{2, 2 * ring});
+static_assert(of<value<batch>>([](auto const& x) { return max_and_argmax<hidden>(x).value; }) ==
+              sends{2, 2 * ring});
+static_assert(of<value<batch, hidden>>([](auto const& x) { return softmax<hidden>(x, 1); }) ==
+              sends{2, 2 * ring});

@@ -1,4 +1,5 @@
-// What gradients of gather, slice and where still owe, and how many messages backward sends for them: on the compiler's machine.
+// What gradients of gather, slice and where still owe, and how many messages backward sends for them: on the
+// compiler's machine.
 #include <meshtf/planning.hpp>
 
 using namespace meshtf;
@@ -17,7 +18,9 @@ struct grid : mesh<rows, cols> {};
 struct mixed : layout<grid, split<batch, rows>, split<vocab, cols>, split<parts, cols>> {};
 using L = dry<mixed>;
 
-constexpr axis_set nothing = 0, over_rows = 1, over_cols = 2;
+constexpr axis_set nothing   = 0;
+constexpr axis_set over_rows = 1;
+constexpr axis_set over_cols = 2;
 
 struct traces {
   axis_set owed                                                  = 0;
@@ -35,7 +38,7 @@ consteval traces of(F const& use) {
     parameter<float, L, D...> w{m};
     auto const y    = use(m, w);
     auto const loss = sum(y);
-    m.start_over();   // the price of backward alone
+    m.start_over();  // the price of backward alone
     backward(loss);
     t.owed = gradient(w).owed();
   }
@@ -51,12 +54,17 @@ template<class... D>
 using value = tensor<float, L, D...>;
 
 // a table owes the axes of the ids, whether its rows are split or not
-static_assert(of<vocab, in>([](auto& m, auto const& w) { return gather<vocab>(w, ids<batch>{m}); }) == traces{.owed = over_rows});
-static_assert(of<out, in>([](auto& m, auto const& w) { return gather<out>(w, ids<batch>{m}); }) == traces{.owed = over_rows});
-static_assert(of<out, in>([](auto& m, auto const& w) { return gather<out>(w, ids<parts>{m}); }) == traces{.owed = over_cols});
-static_assert(of<vocab, in>([](auto& m, auto const& w) { return gather<vocab>(w, ids<whole>{m}); }) == traces{.owed = nothing});
+static_assert(of<vocab, in>([](auto& m, auto const& w) { return gather<vocab>(w, ids<batch>{m}); }) ==
+              traces{.owed = over_rows});
+static_assert(of<out, in>([](auto& m, auto const& w) { return gather<out>(w, ids<batch>{m}); }) ==
+              traces{.owed = over_rows});
+static_assert(of<out, in>([](auto& m, auto const& w) { return gather<out>(w, ids<parts>{m}); }) ==
+              traces{.owed = over_cols});
+static_assert(of<vocab, in>([](auto& m, auto const& w) { return gather<vocab>(w, ids<whole>{m}); }) ==
+              traces{.owed = nothing});
 
-// used for logits too, it owes no more; the one sum is that of the rows, which einsum leaves open over the vocabulary
+// used for logits too, it owes no more; the one sum is that of the rows, which einsum leaves open over the
+// vocabulary
 static_assert(of<vocab, in>([](auto& m, auto const& w) {
                 auto const x = gather<vocab>(w, ids<batch>{m});
                 return einsum<batch, vocab>(x, w);
@@ -68,18 +76,29 @@ static_assert(of<out, in>([](auto& m, auto const& w) {
                 return einsum<batch, whole>(value<batch, in>{m}, p);
               }) == traces{.owed = over_rows});
 // where the slice is split, the padding owes its axes
-static_assert(of<out, in>([](auto&, auto const& w) { return slice<out, parts>(w, 3); }) == traces{.owed = over_cols});
+static_assert(of<out, in>([](auto&, auto const& w) { return slice<out, parts>(w, 3); }) ==
+              traces{.owed = over_cols});
 // another value's gradient is gathered
-static_assert(of<out, in>([](auto&, auto const& w) { return slice<out, parts>(tanh(w), 3); }) == traces{.owed = nothing, .gathers = 1});
+static_assert(of<out, in>([](auto&, auto const& w) { return slice<out, parts>(tanh(w), 3); }) ==
+              traces{.owed = nothing, .gathers = 1});
 
-// a choice owes as a sum does: the axes of the dimensions that the operand lacks, those of the condition included
-static_assert(of<in>([](auto& m, auto const& w) { return where(value<batch, in>{m}, w, 0); }) == traces{.owed = over_rows});
-static_assert(of<in>([](auto& m, auto const& w) { return where(less(value<in>{m}, 0), value<batch, in>{m}, w); }) == traces{.owed = over_rows});
-static_assert(of<batch, vocab>([](auto& m, auto const& w) { return where(ids<vocab>{m}, w, value<batch>{m}); }) == traces{.owed = nothing});
-static_assert(of<batch>([](auto&, auto const& w) { return where(less(w, 0), w, -w); }) == traces{.owed = nothing});
+// a choice owes as a sum does: the axes of the dimensions that the operand lacks, those of the condition
+// included
+static_assert(of<in>([](auto& m, auto const& w) { return where(value<batch, in>{m}, w, 0); }) ==
+              traces{.owed = over_rows});
+static_assert(of<in>([](auto& m, auto const& w) {
+                return where(less(value<in>{m}, 0), value<batch, in>{m}, w);
+              }) == traces{.owed = over_rows});
+static_assert(of<batch, vocab>([](auto& m, auto const& w) {
+                return where(ids<vocab>{m}, w, value<batch>{m});
+              }) == traces{.owed = nothing});
+static_assert(of<batch>([](auto&, auto const& w) { return where(less(w, 0), w, -w); }) ==
+              traces{.owed = nothing});
 
 // what they are refused for
 struct clash : layout<grid, split<batch, rows>, split<in, rows>> {};
 static_assert(is_legal<detail::choice_verdict<mixed, mixed, shape<batch, in>>>);
-static_assert(std::same_as<detail::choice_verdict<clash, mixed, shape<batch>>, operands_have_different_layouts<mixed, clash>>);
-static_assert(std::same_as<detail::choice_verdict<clash, clash, shape<batch, in>>, one_axis_splits_two_dims<rows, batch, in>>);
+static_assert(std::same_as<detail::choice_verdict<clash, mixed, shape<batch>>,
+                           operands_have_different_layouts<mixed, clash>>);
+static_assert(std::same_as<detail::choice_verdict<clash, clash, shape<batch, in>>,
+                           one_axis_splits_two_dims<rows, batch, in>>);

@@ -1,5 +1,6 @@
-// What goes on around operations: how gradients add up, optimizers, initialisers, random numbers, casts; under every layout.
-#if __has_include(<xtensor/views/xview.hpp>)   // since 0.26
+// What goes on around operations: how gradients add up, optimizers, initialisers, random numbers, casts;
+// under every layout.
+#if __has_include(<xtensor/views/xview.hpp>)  // since 0.26
 #include <xtensor/views/xview.hpp>
 #else
 #include <xtensor/xview.hpp>
@@ -23,7 +24,8 @@ struct tied {
   parameter<double, L, hidden> b;
   parameter<double, L> t;
 
-  constexpr explicit tied(machine<L>& m) : w{m, glorot_uniform{1}}, b{m, normal{2, 0.1}}, t{m, constant{0.5}} {}
+  constexpr explicit tied(machine<L>& m)
+      : w{m, glorot_uniform{1}}, b{m, normal{2, 0.1}}, t{m, constant{0.5}} {}
   constexpr auto parameters() { return meshtf::parameters(w, b, t); }
 
   constexpr auto loss(tensor<double, L, batch, in> const& x) const {
@@ -61,18 +63,23 @@ struct three_steps {
       backward(loss);
       opt.step(net.parameters());
     }
-    see(net.w), see(net.b), see(net.t);
+    see(net.w);
+    see(net.b);
+    see(net.t);
   }
 };
 
 }  // namespace
 
-TEST_CASE("a tied weight, a bias and a temperature, and the weights' own squares: what is owed differs between uses and is merged") {
-  check_operation<shape<batch, in>, shape<in, hidden>, shape<hidden>, shape<>>([](auto const& x, auto const& w, auto const& b, auto const& t) {
-    auto const h = tanh(einsum<batch, hidden>(x, w) + b);
-    auto const y = einsum<batch, in>(h * t, w);
-    return std::tuple{mean(square(y)), sum(square(w)), sum(square(b)), square(t), sum(x * x)};
-  });
+TEST_CASE(
+    "a tied weight, a bias and a temperature, and the weights' own squares: what is owed differs between "
+    "uses and is merged") {
+  check_operation<shape<batch, in>, shape<in, hidden>, shape<hidden>, shape<>>(
+      [](auto const& x, auto const& w, auto const& b, auto const& t) {
+        auto const h = tanh(einsum<batch, hidden>(x, w) + b);
+        auto const y = einsum<batch, in>(h * t, w);
+        return std::tuple{mean(square(y)), sum(square(w)), sum(square(b)), square(t), sum(x * x)};
+      });
 }
 
 TEST_CASE("a scalar used twice, in places that owe different sums") {
@@ -103,7 +110,7 @@ TEST_CASE("gradients of micro-batches add up; what they owe does, too") {
     }
     show_gradients(net, see);
     {
-      auto const decay = sum(square(net.w));   // owes nothing, and the rest does
+      auto const decay = sum(square(net.w));  // owes nothing, and the rest does
       backward(decay);
     }
     show_gradients(net, see);
@@ -114,7 +121,8 @@ TEST_CASE("gradients of micro-batches add up; what they owe does, too") {
 
 TEST_CASE("a parameter that nothing used has a gradient of zeros that owes nothing") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
-    parameter<double, L, batch, hidden> used{m, normal{1}}, unused{m, normal{2}};
+    parameter<double, L, batch, hidden> used{m, normal{1}};
+    parameter<double, L, batch, hidden> unused{m, normal{2}};
     auto const loss = sum(used);
     backward(loss);
     see(finish(gradient(used)));
@@ -134,7 +142,8 @@ TEST_CASE("no gradient goes through stop_gradient, int or no_gradient") {
       no_gradient const guard{m};
       return w * 3;
     }();
-    if (fixed.needs_gradient() || whole.needs_gradient() || unrecorded.needs_gradient()) throw "it needs a gradient";
+    if (fixed.needs_gradient() || whole.needs_gradient() || unrecorded.needs_gradient())
+      throw "it needs a gradient";
     auto const a    = w * fixed;
     auto const b    = a * whole;
     auto const loss = sum(b * unrecorded);
@@ -174,7 +183,7 @@ TEST_CASE("to_global gives every process the whole, and from_global takes it apa
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     auto const x = random_normal<double, L, batch, length, hidden>(m, {.seed = 4});
     if constexpr (!is_dry<L>)
-      if (see.seen != nullptr) show_whole(x, see);   // not while the price is counted: to_global sends
+      if (see.seen != nullptr) show_whole(x, see);  // not while the price is counted: to_global sends
   });
 }
 
@@ -203,7 +212,7 @@ TEST_CASE("random numbers are the same under every layout") {
 
 TEST_CASE("random numbers have the mean and the variance that were asked for") {
   auto& m      = processes<single>();
-  auto const u = random_uniform<double, alone, batch, length, hidden, vocab>(m, {.seed = 1}, -1, 3);   // 4096
+  auto const u = random_uniform<double, alone, batch, length, hidden, vocab>(m, {.seed = 1}, -1, 3);  // 4096
   auto const x = random_normal<double, alone, batch, length, hidden, vocab>(m, {.seed = 2}, 5, 2);
   CHECK(std::abs(mean(u).value() - 1) < 0.1);
   CHECK(std::abs(mean(square(u - 1)).value() - 16. / 12) < 0.1);

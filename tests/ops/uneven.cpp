@@ -1,4 +1,5 @@
-// 10 and 3 elements over 2 x 2 processes: parts of 3, 3, 3 and 1, in both orders of the axes, and of 1, 1, 1 and none. Cuts whose blocks differ.
+// 10 and 3 elements over 2 x 2 processes: parts of 3, 3, 3 and 1, in both orders of the axes, and of 1, 1, 1
+// and none. Cuts whose blocks differ.
 // test: processes 4
 #include "../zoo.hpp"
 
@@ -21,7 +22,10 @@ void check_each(F const& f) {
   using program      = operation<double, F, drawn{}, S...>;
   sights const truth = run<alone>(program{});
   auto const under   = [&]<class L>(std::type_identity<L>) { check_under<L>(program{}, truth, 1e-12); };
-  under(std::type_identity<tens>{}), under(std::type_identity<turned>{}), under(std::type_identity<threes>{}), under(std::type_identity<two_cuts>{});
+  under(std::type_identity<tens>{});
+  under(std::type_identity<turned>{});
+  under(std::type_identity<threes>{});
+  under(std::type_identity<two_cuts>{});
   (void)f;
 }
 
@@ -38,14 +42,19 @@ struct there {
 }  // namespace
 
 TEST_CASE("products and sums over 10 and 3 elements") {
-  check_each<shape<ten, seven>, shape<seven, three>>([](auto const& x, auto const& w) { return einsum<ten, three>(x, w); });
-  check_each<shape<ten, three>, shape<ten, seven>>([](auto const& x, auto const& y) { return einsum<three, seven>(x, y); });
-  check_each<shape<seven, ten, three>>([](auto const& x) { return std::tuple{sum<ten>(x), mean<three>(x), softmax<ten>(x), sum<seven>(x)}; });
+  check_each<shape<ten, seven>, shape<seven, three>>(
+      [](auto const& x, auto const& w) { return einsum<ten, three>(x, w); });
+  check_each<shape<ten, three>, shape<ten, seven>>(
+      [](auto const& x, auto const& y) { return einsum<three, seven>(x, y); });
+  check_each<shape<seven, ten, three>>(
+      [](auto const& x) { return std::tuple{sum<ten>(x), mean<three>(x), softmax<ten>(x), sum<seven>(x)}; });
 }
 
 TEST_CASE("norms, look-ups and classes along 10 and 3 elements") {
-  check_each<shape<seven, ten>, shape<ten>, shape<ten>>([](auto const& x, auto const& s, auto const& b) { return layer_norm<ten>(x, s, b); });
-  check_each<shape<three, seven>, shape<three>, shape<three>>([](auto const& x, auto const& s, auto const& b) { return layer_norm<three>(x, s, b); });
+  check_each<shape<seven, ten>, shape<ten>, shape<ten>>(
+      [](auto const& x, auto const& s, auto const& b) { return layer_norm<ten>(x, s, b); });
+  check_each<shape<three, seven>, shape<three>, shape<three>>(
+      [](auto const& x, auto const& s, auto const& b) { return layer_norm<three>(x, s, b); });
   check_each<shape<ten, seven>>([](auto const& table) {
     using L        = typename std::remove_cvref_t<decltype(table)>::layout_type;
     auto const ids = iota<std::int32_t, L, three>(table.machine()) * 4;

@@ -45,7 +45,8 @@ static_assert(std::same_as<reshard_plan<mixed, stutters, x>::verdict, axis_split
 // ---- a tensor
 
 static_assert(is_legal<placement_verdict<mixed, batch, hidden>>);
-static_assert(std::same_as<placement_verdict<clash, batch, hidden>, one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(
+    std::same_as<placement_verdict<clash, batch, hidden>, one_axis_splits_two_dims<rows, batch, hidden>>);
 static_assert(std::same_as<placement_verdict<ragged, batch>, parts_do_not_divide_dim<batch, 8, 3>>);
 static_assert(std::same_as<placement_verdict<mixed, batch, batch>, dim_appears_twice<batch>>);
 
@@ -62,34 +63,48 @@ template<class A, class B>
 using fit   = detail::fit_verdict<A, B>;
 using value = tensor<float, mixed, batch>;
 static_assert(is_legal<fit<value, tensor<float, mixed, hidden>>>);
-static_assert(std::same_as<fit<value, tensor<float, whole, batch>>, operands_have_different_layouts<mixed, whole, reshard_sends<16, 0>>>);
-static_assert(std::same_as<fit<value, tensor<double, mixed, batch>>, operands_have_different_elements<float, double>>);
+static_assert(std::same_as<fit<value, tensor<float, whole, batch>>,
+                           operands_have_different_layouts<mixed, whole, reshard_sends<16, 0>>>);
+static_assert(
+    std::same_as<fit<value, tensor<double, mixed, batch>>, operands_have_different_elements<float, double>>);
 // Both at once: the layout first. The names are those of the layouts, dry or not.
-static_assert(std::same_as<fit<value, tensor<int, whole, batch>>, operands_have_different_layouts<mixed, whole, reshard_sends<16, 0>>>);
-static_assert(std::same_as<fit<value, tensor<float, on_a_line, batch>>, operands_have_different_layouts<mixed, on_a_line>>);
+static_assert(std::same_as<fit<value, tensor<int, whole, batch>>,
+                           operands_have_different_layouts<mixed, whole, reshard_sends<16, 0>>>);
+static_assert(std::same_as<fit<value, tensor<float, on_a_line, batch>>,
+                           operands_have_different_layouts<mixed, on_a_line>>);
 static_assert(std::same_as<fit<tensor<float, dry<mixed>, batch>, tensor<float, dry<whole>, batch>>,
                            operands_have_different_layouts<mixed, whole, reshard_sends<16, 0>>>);
 
 // ---- elementwise operations, reductions, softmax, argmax
 
 static_assert(is_legal<elementwise_verdict<mixed, h, shape<hidden>>>);
-static_assert(std::same_as<elementwise_verdict<clash, shape<batch>, shape<hidden>>, one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(std::same_as<elementwise_verdict<clash, shape<batch>, shape<hidden>>,
+                           one_axis_splits_two_dims<rows, batch, hidden>>);
 
-// One operand has all dimensions, or there are two that share none; else the program says what is broadcast. That comes before the question of place.
+// One operand has all dimensions, or there are two that share none; else the program says what is broadcast.
+// That comes before the question of place.
 static_assert(is_legal<elementwise_verdict<mixed, shape<in>, shape<batch>, x>> &&
               is_legal<elementwise_verdict<mixed, shape<in>, shape<hidden, batch>>>);
-static_assert(std::same_as<elementwise_verdict<mixed, x, h>, no_operand_has_all_dims<write_broadcast<batch, in, hidden>>>);
-static_assert(std::same_as<elementwise_verdict<mixed, w, x>, no_operand_has_all_dims<write_broadcast<in, hidden, batch>>>);
-static_assert(std::same_as<elementwise_verdict<clash, x, h>, no_operand_has_all_dims<write_broadcast<batch, in, hidden>>>);
-static_assert(std::same_as<elementwise_verdict<mixed, shape<in>, shape<batch>, shape<>>, no_operand_has_all_dims<write_broadcast<in, batch>>>);
+static_assert(std::same_as<elementwise_verdict<mixed, x, h>,
+                           no_operand_has_all_dims<write_broadcast<batch, in, hidden>>>);
+static_assert(std::same_as<elementwise_verdict<mixed, w, x>,
+                           no_operand_has_all_dims<write_broadcast<in, hidden, batch>>>);
+static_assert(std::same_as<elementwise_verdict<clash, x, h>,
+                           no_operand_has_all_dims<write_broadcast<batch, in, hidden>>>);
+static_assert(std::same_as<elementwise_verdict<mixed, shape<in>, shape<batch>, shape<>>,
+                           no_operand_has_all_dims<write_broadcast<in, batch>>>);
 
 // A broadcast has all dimensions of its tensor, each once, where the layout can place them.
-static_assert(is_legal<broadcast_verdict<mixed, x, in, hidden, batch>> && is_legal<broadcast_verdict<mixed, shape<>, batch>> &&
-              is_legal<broadcast_verdict<mixed, x, in, batch>> && is_legal<broadcast_verdict<mixed, shape<>>>);
+static_assert(is_legal<broadcast_verdict<mixed, x, in, hidden, batch>> &&
+              is_legal<broadcast_verdict<mixed, shape<>, batch>> &&
+              is_legal<broadcast_verdict<mixed, x, in, batch>> &&
+              is_legal<broadcast_verdict<mixed, shape<>>>);
 static_assert(std::same_as<broadcast_verdict<mixed, x, batch, hidden>, broadcast_lacks_dim<in>>);
 static_assert(std::same_as<broadcast_verdict<mixed, x, batch, in, batch>, dim_appears_twice<batch>>);
-static_assert(std::same_as<broadcast_verdict<clash, shape<batch>, batch, hidden>, one_axis_splits_two_dims<rows, batch, hidden>>);
-static_assert(std::same_as<broadcast_verdict<ragged, shape<in>, in, batch>, parts_do_not_divide_dim<batch, 8, 3>>);
+static_assert(std::same_as<broadcast_verdict<clash, shape<batch>, batch, hidden>,
+                           one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(
+    std::same_as<broadcast_verdict<ragged, shape<in>, in, batch>, parts_do_not_divide_dim<batch, 8, 3>>);
 
 static_assert(is_legal<reduce_verdict<mixed, h, hidden>>);
 static_assert(std::same_as<reduce_verdict<mixed, h, memory>, dim_is_not_in_tensor<memory>>);
@@ -97,7 +112,8 @@ static_assert(std::same_as<reduce_verdict<mixed, h, memory>, dim_is_not_in_tenso
 // ---- cross entropy
 
 static_assert(is_legal<cross_entropy_verdict<mixed, h, hidden, shape<batch>>>);
-static_assert(std::same_as<cross_entropy_verdict<mixed, h, hidden, x>, targets_have_other_dims<shape<batch>, x>>);
+static_assert(
+    std::same_as<cross_entropy_verdict<mixed, h, hidden, x>, targets_have_other_dims<shape<batch>, x>>);
 static_assert(std::same_as<cross_entropy_verdict<mixed, h, out, shape<batch>>, dim_is_not_in_tensor<out>>);
 
 // ---- split_dim and merge_dims
@@ -112,16 +128,21 @@ struct permuting : layout<grid, split<hidden, rows, cols>, split<heads, cols>, s
 using pieces = shape<heads, key>;
 template<class L, class Whole, class Parts>
 using reshaped = typename reshape_plan<L, Parts, Whole, Parts>::verdict;
-static_assert(is_legal<reshaped<mixed, hidden, pieces>> && is_legal<reshaped<by_four, hidden, shape<pair, eight>>>);
-static_assert(std::same_as<reshaped<mixed, hidden, shape<heads, out>>, parts_do_not_multiply_to_dim<hidden, shape<heads, out>>>);
+static_assert(is_legal<reshaped<mixed, hidden, pieces>> &&
+              is_legal<reshaped<by_four, hidden, shape<pair, eight>>>);
+static_assert(std::same_as<reshaped<mixed, hidden, shape<heads, out>>,
+                           parts_do_not_multiply_to_dim<hidden, shape<heads, out>>>);
 
 // Two processes have three elements each: one whole three, but one and a half twos.
 static_assert(is_legal<reshaped<by_rows, in, shape<two, three>>>);
-static_assert(std::same_as<reshaped<by_rows, in, shape<three, two>>, split_runs_across_parts<in, shape<three, two>, split_only<in, axes<>>>>);
+static_assert(std::same_as<reshaped<by_rows, in, shape<three, two>>,
+                           split_runs_across_parts<in, shape<three, two>, split_only<in, axes<>>>>);
 
 // The parts may be placed so that whole shards have to change places.
 template<class L, class Whole, class Parts>
-using steps_verdict = typename detail::reshape_steps<L, detail::as_parts_of<reshape_plan<L, Parts, Whole, Parts>>, Whole, Parts>::verdict;
+using steps_verdict =
+    typename detail::reshape_steps<L, detail::as_parts_of<reshape_plan<L, Parts, Whole, Parts>>, Whole,
+                                   Parts>::verdict;
 static_assert(is_legal<steps_verdict<mixed, hidden, pieces>>);
 static_assert(is_legal<steps_verdict<permuting, hidden, pieces>>);
 
@@ -143,13 +164,15 @@ struct rows_cols : layout<grid, split<batch, rows, cols>> {};
 struct cols_rows : layout<grid, split<batch, cols, rows>> {};
 template<class From, class To, axis_set Owed = 0>
 using resharded = typename reshard_plan<From, To, h, Owed>::verdict;
-static_assert(is_legal<resharded<mixed, whole>> && is_legal<resharded<mixed, by_cols>> && is_legal<resharded<mixed, mixed>>);
+static_assert(is_legal<resharded<mixed, whole>> && is_legal<resharded<mixed, by_cols>> &&
+              is_legal<resharded<mixed, mixed>>);
 static_assert(std::same_as<resharded<mixed, on_a_line>, layouts_are_of_different_meshes<grid, line>>);
 static_assert(std::same_as<resharded<mixed, ragged>, parts_do_not_divide_dim<batch, 8, 3>>);
 static_assert(is_legal<resharded<rows_cols, cols_rows>>);
 
 // A value that is still a sum over an axis is not also split over it.
-static_assert(std::same_as<resharded<mixed, whole, axis_set_of<grid, axes<cols>>>, owed_axis_splits_dim<cols, hidden>>);
+static_assert(
+    std::same_as<resharded<mixed, whole, axis_set_of<grid, axes<cols>>>, owed_axis_splits_dim<cols, hidden>>);
 
 // A dimension takes the place of one of its size.
 template<class S, class Renamed>
@@ -158,31 +181,41 @@ static_assert(is_legal<renamed<h, shape<batch, memory>>>);
 static_assert(std::same_as<renamed<h, shape<batch, in>>, dims_differ_in_size<hidden, in>>);
 static_assert(std::same_as<renamed<h, shape<batch>>, shapes_differ_in_rank<h, shape<batch>>>);
 
-// Eight owed axes that each split a dimension of its own: one reduce-scatter of sixteen loops, four more than there are.
+// Eight owed axes that each split a dimension of its own: one reduce-scatter of sixteen loops, four more than
+// there are.
 template<int I> struct side : axis<2> {};
 template<int I> struct edge : dim<4> {};
 struct cube : mesh<side<0>, side<1>, side<2>, side<3>, side<4>, side<5>, side<6>, side<7>> {};
 struct nowhere : layout<cube> {};
-struct everywhere : layout<cube, split<edge<0>, side<0>>, split<edge<1>, side<1>>, split<edge<2>, side<2>>, split<edge<3>, side<3>>,
-                           split<edge<4>, side<4>>, split<edge<5>, side<5>>, split<edge<6>, side<6>>, split<edge<7>, side<7>>> {};
+struct everywhere : layout<cube, split<edge<0>, side<0>>, split<edge<1>, side<1>>, split<edge<2>, side<2>>,
+                           split<edge<3>, side<3>>, split<edge<4>, side<4>>, split<edge<5>, side<5>>,
+                           split<edge<6>, side<6>>, split<edge<7>, side<7>>> {};
 using solid = shape<edge<0>, edge<1>, edge<2>, edge<3>, edge<4>, edge<5>, edge<6>, edge<7>>;
-static_assert(std::same_as<reshard_plan<nowhere, everywhere, solid, 0xff>::verdict, reshard_needs_too_many_loops<solid>>);
+static_assert(std::same_as<reshard_plan<nowhere, everywhere, solid, 0xff>::verdict,
+                           reshard_needs_too_many_loops<solid>>);
 // Sliced it is one copy of eight loops.
 static_assert(is_legal<reshard_plan<nowhere, everywhere, solid>::verdict>);
 
-// A dimension over eight axes becomes twelve parts, of which the last eight are split: one all-to-all, whose copies walk over eight numbers of
-// processes and eight parts of parts. Four axes at a time can go.
+// A dimension over eight axes becomes twelve parts, of which the last eight are split: one all-to-all, whose
+// copies walk over eight numbers of processes and eight parts of parts. Four axes at a time can go.
 template<int I> struct digit : dim<(I < 4 ? 4 : 8)> {};
 struct number : dim<extent{1} << 32> {};
 template<class... Rules>
-struct counting : layout<cube, split<number, side<0>, side<1>, side<2>, side<3>, side<4>, side<5>, side<6>, side<7>>, Rules...> {};
-using digits       = shape<digit<0>, digit<1>, digit<2>, digit<3>, digit<4>, digit<5>, digit<6>, digit<7>, digit<8>, digit<9>, digit<10>, digit<11>>;
-using all_at_once  = counting<split<digit<4>, side<0>>, split<digit<5>, side<1>>, split<digit<6>, side<2>>, split<digit<7>, side<3>>,
-                              split<digit<8>, side<4>>, split<digit<9>, side<5>>, split<digit<10>, side<6>>, split<digit<11>, side<7>>>;
-using half_of_them = counting<split<digit<2>, side<4>, side<5>>, split<digit<3>, side<6>, side<7>>, split<digit<4>, side<0>>,
-                              split<digit<5>, side<1>>, split<digit<6>, side<2>>, split<digit<7>, side<3>>>;
-static_assert(std::same_as<steps_verdict<all_at_once, number, digits>, reshape_needs_too_many_loops<number, digits>>);
-static_assert(is_legal<reshaped<all_at_once, number, digits>> && is_legal<steps_verdict<half_of_them, number, digits>>);
+struct counting
+    : layout<cube, split<number, side<0>, side<1>, side<2>, side<3>, side<4>, side<5>, side<6>, side<7>>,
+             Rules...> {};
+using digits = shape<digit<0>, digit<1>, digit<2>, digit<3>, digit<4>, digit<5>, digit<6>, digit<7>, digit<8>,
+                     digit<9>, digit<10>, digit<11>>;
+using all_at_once = counting<split<digit<4>, side<0>>, split<digit<5>, side<1>>, split<digit<6>, side<2>>,
+                             split<digit<7>, side<3>>, split<digit<8>, side<4>>, split<digit<9>, side<5>>,
+                             split<digit<10>, side<6>>, split<digit<11>, side<7>>>;
+using half_of_them =
+    counting<split<digit<2>, side<4>, side<5>>, split<digit<3>, side<6>, side<7>>, split<digit<4>, side<0>>,
+             split<digit<5>, side<1>>, split<digit<6>, side<2>>, split<digit<7>, side<3>>>;
+static_assert(
+    std::same_as<steps_verdict<all_at_once, number, digits>, reshape_needs_too_many_loops<number, digits>>);
+static_assert(is_legal<reshaped<all_at_once, number, digits>> &&
+              is_legal<steps_verdict<half_of_them, number, digits>>);
 
 // ---- open sums: whatever they are a sum over, they are not finished
 

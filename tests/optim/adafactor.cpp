@@ -5,18 +5,33 @@ using namespace optim;
 
 namespace {
 
-static_assert(detail::two_largest(std::array<extent, 4>{3, 5, 5, 2}) == std::pair<std::size_t, std::size_t>{1, 2});
+static_assert(detail::two_largest(std::array<extent, 4>{3, 5, 5, 2}) ==
+              std::pair<std::size_t, std::size_t>{1, 2});
 static_assert(detail::two_largest(std::array<extent, 2>{4, 4}) == std::pair<std::size_t, std::size_t>{0, 1});
-static_assert(detail::two_largest(std::array<extent, 3>{9, 1, 7}) == std::pair<std::size_t, std::size_t>{0, 2});
+static_assert(detail::two_largest(std::array<extent, 3>{9, 1, 7}) ==
+              std::pair<std::size_t, std::size_t>{0, 2});
 
-/// A parameter of the sizes a x b x c by hand: d0 and d1 are the numbers of its largest dimensions, or there are no factors.
+/// A parameter of the sizes a x b x c by hand: d0 and d1 are the numbers of its largest dimensions, or there
+/// are no factors.
 struct by_hand {
   std::array<std::size_t, 3> sizes;
-  int d0, d1;
-  std::vector<double> w, rows, columns, second, first;
+  int d0;
+  int d1;
+  std::vector<double> w;
+  std::vector<double> rows;
+  std::vector<double> columns;
+  std::vector<double> second;
+  std::vector<double> first;
 
   by_hand(auto const& x, std::array<std::size_t, 3> s, int largest = -1, int next = -1)
-      : sizes(s), d0(largest), d1(next), w(x.data(), x.data() + x.size), rows(w.size()), columns(w.size()), second(w.size()), first(w.size()) {}
+      : sizes(s),
+        d0(largest),
+        d1(next),
+        w(x.data(), x.data() + x.size),
+        rows(w.size()),
+        columns(w.size()),
+        second(w.size()),
+        first(w.size()) {}
 
   /// The mean over one dimension, repeated along it.
   std::vector<double> mean(std::vector<double> const& x, int along) const {
@@ -37,10 +52,12 @@ struct by_hand {
   }
 
   void step(double const* g, int t, adafactor const& o) {
-    std::vector<double> g2(w.size()), x(g, g + w.size());
+    std::vector<double> g2(w.size());
+    std::vector<double> x(g, g + w.size());
     for (std::size_t i = 0; i < w.size(); ++i) g2[i] = g[i] * g[i] + o.epsilon1;
     double rho = 1 - std::pow(t + 1, -0.8);
-    if (o.beta2 > 0) {  // weights beta2^0, beta2^1, ... of the last square, the one before it and so on, which add up to 1
+    // weights beta2^0, beta2^1, ... of the last square, the one before it and so on, which add up to 1
+    if (o.beta2 > 0) {
       double earlier = 0;
       for (int i = 1; i <= t; ++i) earlier += std::pow(o.beta2, i);
       rho = o.bias_correction ? earlier / (1 + earlier) : o.beta2;
@@ -52,7 +69,8 @@ struct by_hand {
       for (std::size_t i = 0; i < v.size(); ++i) v[i] = rho * v[i] + (1 - rho) * now[i];
     };
     if (d0 >= 0) {
-      blend(rows, mean(g2, d0)), blend(columns, mean(g2, d1));
+      blend(rows, mean(g2, d0));
+      blend(columns, mean(g2, d1));
       auto const all = mean(rows, d1);
       for (std::size_t i = 0; i < w.size(); ++i) x[i] /= std::sqrt(rows[i] / all[i]) * std::sqrt(columns[i]);
     } else {
@@ -78,10 +96,14 @@ void check_formula(adafactor opt) {
   parameter<double, alone> t{m, constant{2}};
   auto const x    = random_normal<double, alone, hidden, in, out>(m, {.seed = 3});
   auto const hand = [&opt](auto const& p, std::array<std::size_t, 3> sizes, int d0 = -1, int d1 = -1) {
-    bool const factored = d1 >= 0 && static_cast<extent>(sizes[static_cast<std::size_t>(d1)]) >= opt.least_factored;
+    bool const factored =
+        d1 >= 0 && static_cast<extent>(sizes[static_cast<std::size_t>(d1)]) >= opt.least_factored;
     return factored ? by_hand{p, sizes, d0, d1} : by_hand{p, sizes};
   };
-  auto by_w = hand(w, {1, 6, 8}, 2, 1), by_deep = hand(deep, {16, 6, 8}, 0, 2), by_b = hand(b, {1, 1, 8}), by_t = hand(t, {1, 1, 1});
+  auto by_w    = hand(w, {1, 6, 8}, 2, 1);
+  auto by_deep = hand(deep, {16, 6, 8}, 0, 2);
+  auto by_b    = hand(b, {1, 1, 8});
+  auto by_t    = hand(t, {1, 1, 1});
   for (int step = 0; step < 5; ++step) {
     backward(sum(square(deep + w * t + b) * x));
     by_w.step(finish(gradient(w)).data(), step, opt);
@@ -92,9 +114,13 @@ void check_formula(adafactor opt) {
   }
   double worst       = 0;
   auto const compare = [&worst](auto const& got, by_hand const& expected) {
-    for (extent i = 0; i < got.size; ++i) worst = std::max(worst, std::abs(got.data()[i] - expected.w[static_cast<std::size_t>(i)]));
+    for (extent i = 0; i < got.size; ++i)
+      worst = std::max(worst, std::abs(got.data()[i] - expected.w[static_cast<std::size_t>(i)]));
   };
-  compare(w, by_w), compare(deep, by_deep), compare(b, by_b), compare(t, by_t);
+  compare(w, by_w);
+  compare(deep, by_deep);
+  compare(b, by_b);
+  compare(t, by_t);
   CHECK(worst <= 1e-13);
 }
 
@@ -105,7 +131,10 @@ struct three_steps {
     model_of<double, L> net{m};
     adafactor opt;
     opt.least_factored = Least;
-    if (Averaged) opt.rate = 0.02, opt.beta1 = 0.9;
+    if (Averaged) {
+      opt.rate  = 0.02;
+      opt.beta1 = 0.9;
+    }
     opt.treat(parameters(net.b), {.rate = 3});
     opt.treat(parameters(net.v), {.frozen = true});
     auto const x = data_of<double, L>(m);

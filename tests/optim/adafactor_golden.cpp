@@ -1,4 +1,5 @@
-// Adafactor beside Mesh TensorFlow: the same weights after three steps, whatever the layout. See tests/golden/README.md.
+// Adafactor beside Mesh TensorFlow: the same weights after three steps, whatever the layout. See
+// tests/golden/README.md.
 // test: processes 1 3 4
 #include "../golden.hpp"
 
@@ -44,15 +45,22 @@ void check(std::string const& name, void (*choose)(adafactor&)) {
   parameter<float, L, in, out> w{m, zeros{}};
   parameter<float, L, hidden, in, out> deep{m, zeros{}};
   parameter<float, L, out> b{m, zeros{}};
-  auto const with_each = [&](auto const& f) { f("w", w), f("deep", deep), f("b", b); };
-  with_each([&]<class... D>(std::string const& which, parameter<float, L, D...>& p) { p = golden().tensor<float, L, D...>(m, which); });
+  auto const with_each = [&](auto const& f) {
+    f("w", w);
+    f("deep", deep);
+    f("b", b);
+  };
+  with_each([&]<class... D>(std::string const& which, parameter<float, L, D...>& p) {
+    p = golden().tensor<float, L, D...>(m, which);
+  });
   for (int t = 0; t < 3; ++t) {
     with_each([&]<class... D>(std::string const& which, parameter<float, L, D...>& p) {
       backward(sum(p * golden().tensor<float, L, D...>(m, which + ".gradient." + std::to_string(t))));
     });
     opt.step(parameters(w, deep, b));
   }
-  with_each([&](std::string const& which, auto& p) { CHECK(golden().distance(p, name + "." + which) <= 3e-6); });
+  with_each(
+      [&](std::string const& which, auto& p) { CHECK(golden().distance(p, name + "." + which) <= 3e-6); });
 }
 
 template<Layout L>
@@ -76,7 +84,10 @@ void check_all() {
 }  // namespace
 
 TEST_CASE("Adafactor takes the steps of Mesh TensorFlow", "[1]") { check_all<whole>(); }
-TEST_CASE("Adafactor takes the steps of Mesh TensorFlow on three processes, which hold unequally much", "[3]") { check_all<uneven>(); }
+TEST_CASE("Adafactor takes the steps of Mesh TensorFlow on three processes, which hold unequally much",
+          "[3]") {
+  check_all<uneven>();
+}
 TEST_CASE("Adafactor takes the steps of Mesh TensorFlow on four processes", "[4]") { check_all<mixed>(); }
 
 #endif

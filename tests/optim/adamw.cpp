@@ -1,4 +1,5 @@
-// AdamW, clipped and with its state sharded, and schedules: the same steps under every layout, at the price that was promised.
+// AdamW, clipped and with its state sharded, and schedules: the same steps under every layout, at the price
+// that was promised.
 #include "model.hpp"
 
 using namespace optim;
@@ -37,7 +38,9 @@ struct three_steps {
 
 /// The elements of AdamW as PyTorch's documentation writes it.
 struct by_hand {
-  double w, m = 0, v = 0;
+  double w;
+  double m = 0;
+  double v = 0;
   void step(double g, int t, double rate, double decay) {
     w *= 1 - rate * decay;
     m                      = 0.9 * m + (1 - 0.9) * g;
@@ -55,7 +58,8 @@ TEST_CASE("AdamW steps as PyTorch's formula does; vectors do not decay unless th
     parameter<double, alone, in, hidden> w{m, normal{1}};
     parameter<double, alone, hidden> b{m, normal{2}};
     auto const x = random_normal<double, alone, in, hidden>(m, {.seed = 3});
-    std::vector<by_hand> expected_w, expected_b;
+    std::vector<by_hand> expected_w;
+    std::vector<by_hand> expected_b;
     for (extent i = 0; i < w.size; ++i) expected_w.push_back({w.data()[i]});
     for (extent i = 0; i < b.size; ++i) expected_b.push_back({b.data()[i]});
     adamw opt{0.01, 0.1};
@@ -65,13 +69,17 @@ TEST_CASE("AdamW steps as PyTorch's formula does; vectors do not decay unless th
       backward(loss);
       auto const gw = finish(gradient(w));
       auto const gb = finish(gradient(b));
-      for (extent i = 0; i < w.size; ++i) expected_w[static_cast<std::size_t>(i)].step(gw.data()[i], t, 0.01, least <= 2 ? 0.1 : 0);
-      for (extent i = 0; i < b.size; ++i) expected_b[static_cast<std::size_t>(i)].step(gb.data()[i], t, 0.01, least <= 1 ? 0.1 : 0);
+      for (extent i = 0; i < w.size; ++i)
+        expected_w[static_cast<std::size_t>(i)].step(gw.data()[i], t, 0.01, least <= 2 ? 0.1 : 0);
+      for (extent i = 0; i < b.size; ++i)
+        expected_b[static_cast<std::size_t>(i)].step(gb.data()[i], t, 0.01, least <= 1 ? 0.1 : 0);
       opt.step(parameters(w, b));
     }
     double worst = 0;
-    for (extent i = 0; i < w.size; ++i) worst = std::max(worst, std::abs(w.data()[i] - expected_w[static_cast<std::size_t>(i)].w));
-    for (extent i = 0; i < b.size; ++i) worst = std::max(worst, std::abs(b.data()[i] - expected_b[static_cast<std::size_t>(i)].w));
+    for (extent i = 0; i < w.size; ++i)
+      worst = std::max(worst, std::abs(w.data()[i] - expected_w[static_cast<std::size_t>(i)].w));
+    for (extent i = 0; i < b.size; ++i)
+      worst = std::max(worst, std::abs(b.data()[i] - expected_b[static_cast<std::size_t>(i)].w));
     INFO("decay from rank " << least);
     CHECK(worst <= 1e-14);
   }
@@ -92,9 +100,10 @@ TEST_CASE("so they are with the state sharded over the processes that hold the s
 TEST_CASE("clipping within the step and before it are one") {
   auto const before = run<alone>(three_steps<adamw, clipping::before_the_step, false>{});
   auto const within = run<alone>(three_steps<adamw, clipping::within_the_step, false>{});
-  REQUIRE(before.all.size() == within.all.size() + 3);   // the norms
+  REQUIRE(before.all.size() == within.all.size() + 3);  // the norms
   for (std::size_t step : {1u, 3u, 5u}) CHECK(before.all[step].value[0] > 0.5);
-  for (std::size_t i = 1; i <= 6; ++i) CHECK(before.all[before.all.size() - i].value == within.all[within.all.size() - i].value);
+  for (std::size_t i = 1; i <= 6; ++i)
+    CHECK(before.all[before.all.size() - i].value == within.all[within.all.size() - i].value);
 }
 
 TEST_CASE("three steps of AdamW in single precision") {
@@ -110,7 +119,8 @@ TEST_CASE("the rate rises in a line, falls along a cosine and stays at its floor
   static_assert(warmup_cosine{.peak = 3, .warmup_steps = 5, .total_steps = 5, .floor = 1}(4) == 3);
   static_assert(warmup_cosine{.peak = 3, .warmup_steps = 5, .total_steps = 2, .floor = 1}(5) == 1);
   for (extent step = 4; step < 104; ++step) {
-    double const expected = 0.5 + 1.5 * 0.5 * (1 + std::cos(3.14159265358979323846 * static_cast<double>(step - 4) / 100));
+    double const expected =
+        0.5 + 1.5 * 0.5 * (1 + std::cos(3.14159265358979323846 * static_cast<double>(step - 4) / 100));
     CHECK(std::abs(schedule(step) - expected) <= 1e-15);
   }
 }

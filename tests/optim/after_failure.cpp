@@ -18,7 +18,9 @@ struct two_parameters {
   explicit two_parameters(process_mesh<two_by_two>& m) : w{m, normal{1}}, b{m, normal{2}} {}
 
   auto parameters() { return meshtf::parameters(w, b); }
-  void add_gradients(tensor<double, mixed, batch, in> const& x) const { backward(sum(square(einsum<batch, hidden>(x + b, w)))); }
+  void add_gradients(tensor<double, mixed, batch, in> const& x) const {
+    backward(sum(square(einsum<batch, hidden>(x + b, w))));
+  }
 
   auto values() const {
     std::vector<double> all{w.data(), w.data() + w.size};
@@ -59,17 +61,24 @@ counted_calls calls_of_a_step(double max_norm, bool sharded) {
   pmpi::start();
   opt.step(net.parameters());
   auto const calls   = pmpi::stop();
-  auto const gathers = [](pmpi::call const& c) { return std::string_view{c.function}.starts_with("Allgather"); };
-  return {static_cast<int>(calls.size()), static_cast<int>(std::find_if(calls.begin(), calls.end(), gathers) - calls.begin())};
+  auto const gathers = [](pmpi::call const& c) {
+    return std::string_view{c.function}.starts_with("Allgather");
+  };
+  return {static_cast<int>(calls.size()),
+          static_cast<int>(std::find_if(calls.begin(), calls.end(), gathers) - calls.begin())};
 }
 
-/// Whether the step that fails is the first or the second, all are those of an optimizer that has not seen it.
+/// Whether the step that fails is the first or the second, all are those of an optimizer that has not seen
+/// it.
 void check_steps_around_failure(int calls_before_failure, double max_norm, bool sharded) {
   auto& m      = processes<two_by_two>();
   auto const x = data_of<double, mixed>(m);
-  two_parameters net{m}, other_net{m};
-  auto opt = made(max_norm, sharded), other = made(max_norm, sharded);
-  INFO("failed after " << calls_before_failure << " calls, max_norm " << max_norm << ", sharded: " << sharded);
+  two_parameters net{m};
+  two_parameters other_net{m};
+  auto opt   = made(max_norm, sharded);
+  auto other = made(max_norm, sharded);
+  INFO("failed after " << calls_before_failure << " calls, max_norm " << max_norm
+                       << ", sharded: " << sharded);
   for (int step = 0; step < 3; ++step) {
     if (step < 2) {
       net.add_gradients(x);
@@ -115,7 +124,8 @@ TEST_CASE("a step of Adam that failed in the exchange of new weights leaves no g
 TEST_CASE("a step of SGD that failed leaves no gradients, and the next is what it would have been", "[4]") {
   auto& m      = processes<two_by_two>();
   auto const x = data_of<double, mixed>(m);
-  two_parameters net{m}, other{m};
+  two_parameters net{m};
+  two_parameters other{m};
   sgd opt{0.05};
   net.add_gradients(x);
   pmpi::fail_after(0);
@@ -129,7 +139,8 @@ TEST_CASE("a step of SGD that failed leaves no gradients, and the next is what i
   CHECK(net.values() == other.values());
 }
 
-TEST_CASE("gradients of which the sums failed are gone, and those of which the norm failed are whole", "[4]") {
+TEST_CASE("gradients of which the sums failed are gone, and those of which the norm failed are whole",
+          "[4]") {
   auto& m      = processes<two_by_two>();
   auto const x = data_of<double, mixed>(m);
   two_parameters net{m};

@@ -15,7 +15,8 @@ struct three_steps {
     model_of<double, L> net{m};
     averaged<Optimizer> opt{0.75, 0.02};
     if constexpr (requires { opt.shard_state; }) opt.shard_state = Sharded;
-    if constexpr (requires { opt.treat(net.parameters(), {}); }) opt.treat(parameters(net.b), {.frozen = true});
+    if constexpr (requires { opt.treat(net.parameters(), {}); })
+      opt.treat(parameters(net.b), {.frozen = true});
     auto const x = data_of<double, L>(m);
     for (int i = 0; i < 3; ++i) {
       auto const loss = net.loss(x);
@@ -44,8 +45,10 @@ void check_goes_on() {
   files::folder const folder;
   auto& m      = processes<typename L::mesh_type>();
   auto const x = data_of<double, L>(m);
-  model_of<double, L> net{m}, later{m};
-  averaged<Optimizer> opt{0.5, 0.02}, next{0.5, 0.02};
+  model_of<double, L> net{m};
+  model_of<double, L> later{m};
+  averaged<Optimizer> opt{0.5, 0.02};
+  averaged<Optimizer> next{0.5, 0.02};
   opt.shard_state = next.shard_state = true;
   opt.start_correction = next.start_correction = Corrected;
   opt.treat(parameters(net.t), {.frozen = true});
@@ -54,12 +57,14 @@ void check_goes_on() {
     backward(of.loss(x));
     by.step(of.parameters());
   };
-  train(net, opt), train(net, opt);
+  train(net, opt);
+  train(net, opt);
   save(net.parameters(), opt, {2, 0}, folder / "run");
   train(net, opt);
   load(later.parameters(), next, folder / "run");
   train(later, next);
-  opt.exchange(net.parameters()), next.exchange(later.parameters());
+  opt.exchange(net.parameters());
+  next.exchange(later.parameters());
   CHECK(xt::allclose(to_global(net.w), to_global(later.w), 1e-12, 1e-14));
   CHECK(xt::allclose(to_global(net.c), to_global(later.c), 1e-12, 1e-14));
 }
@@ -71,7 +76,8 @@ void check_begins_as_loaded() {
   auto const x = data_of<double, L>(m);
   model_of<double, L> net{m};
   adamw plain{0.02};
-  save(net.parameters(), plain, {1, 0}, folder / "run");  // nothing was stepped yet: the file has no arrays of the optimizer
+  // nothing was stepped yet: the file has no arrays of the optimizer
+  save(net.parameters(), plain, {1, 0}, folder / "run");
   auto const start = to_global(net.w);
   averaged<adamw> opt{0.5, 0.02};
   opt.shard_state      = Sharded;
@@ -83,7 +89,8 @@ void check_begins_as_loaded() {
   opt.exchange(net.parameters());
   CHECK((to_global(net.w) == start));
   if (!Corrected) return;
-  opt.exchange(net.parameters());   // the correction begins anew: the average after a step is the weights after it
+  // the correction begins anew: the average after a step is the weights after it
+  opt.exchange(net.parameters());
   backward(net.loss(x));
   opt.step(net.parameters());
   auto const after = to_global(net.w);
@@ -104,7 +111,8 @@ std::string refused(F const& f) {
 
 // averaged<adamw>{1e-3} would keep 0.001 of the average
 static_assert(!std::is_constructible_v<averaged<adamw>, double>);
-static_assert(std::is_constructible_v<averaged<adamw>, double, double> && std::is_default_constructible_v<averaged<adamw>>);
+static_assert(std::is_constructible_v<averaged<adamw>, double, double> &&
+              std::is_default_constructible_v<averaged<adamw>>);
 
 }  // namespace
 
@@ -123,7 +131,8 @@ TEST_CASE("the average is that of the weights after each step, and begins as tho
   auto const trained = values(w);
   opt.exchange(parameters(w));
   double worst = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::abs(w.data()[i] - expected[i]));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    worst = std::max(worst, std::abs(w.data()[i] - expected[i]));
   CHECK(worst <= 1e-15);
   CHECK(values(w) != trained);
   backward(sum(square(w) * x));
@@ -149,7 +158,8 @@ TEST_CASE("with the start corrected, the average is that of the weights after ea
     auto const trained = values(w);
     opt.exchange(parameters(w));
     double worst = 0;
-    for (std::size_t i = 0; i < sums.size(); ++i) worst = std::max(worst, std::abs(w.data()[i] - sums[i] / factors));
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      worst = std::max(worst, std::abs(w.data()[i] - sums[i] / factors));
     CHECK(worst <= 1e-15);
     if (t == 1) CHECK(values(w) == trained);
     opt.exchange(parameters(w));
@@ -160,8 +170,10 @@ TEST_CASE("averages that were saved without a correction go on without one") {
   files::folder const folder;
   if (boost::mpi::communicator{}.size() != 1) return;
   auto& m = processes<single>();
-  parameter<double, alone, in, hidden> w{m, normal{1}}, v{m, zeros{}};
-  averaged<sgd> opt{0.5, 0.1}, next{0.5, 0.1};
+  parameter<double, alone, in, hidden> w{m, normal{1}};
+  parameter<double, alone, in, hidden> v{m, zeros{}};
+  averaged<sgd> opt{0.5, 0.1};
+  averaged<sgd> next{0.5, 0.1};
   next.start_correction = true;
   auto const train      = [](auto& p, auto& by) {
     backward(sum(square(p)));
@@ -170,8 +182,10 @@ TEST_CASE("averages that were saved without a correction go on without one") {
   train(w, opt);
   save(parameters(named("w", w)), opt, {1, 0}, folder / "run");
   load(parameters(named("w", v)), next, folder / "run");
-  train(w, opt), train(v, next);
-  opt.exchange(parameters(w)), next.exchange(parameters(v));
+  train(w, opt);
+  train(v, next);
+  opt.exchange(parameters(w));
+  next.exchange(parameters(v));
   CHECK(values(w) == values(v));
 }
 
@@ -196,7 +210,8 @@ TEST_CASE("an average begins as the weights that a file without averages brings"
   });
 }
 
-TEST_CASE("a parameter that is listed twice is exchanged once, and two lists are exchanged one after the other") {
+TEST_CASE(
+    "a parameter that is listed twice is exchanged once, and two lists are exchanged one after the other") {
   if (boost::mpi::communicator{}.size() != 1) return;
   auto& m = processes<single>();
   parameter<double, alone, in, hidden> w{m, normal{1}};
@@ -207,7 +222,8 @@ TEST_CASE("a parameter that is listed twice is exchanged once, and two lists are
     opt.step(parameters(w, b));
   };
   train();
-  auto const trained = values(w), of_b = values(b);
+  auto const trained = values(w);
+  auto const of_b    = values(b);
   opt.exchange(parameters(w, w));
   CHECK(values(w) != trained);
   opt.exchange(parameters(b));
@@ -217,7 +233,8 @@ TEST_CASE("a parameter that is listed twice is exchanged once, and two lists are
   CHECK(values(w) == trained);
   CHECK(refused(train).find("call exchange once more") != std::string::npos);
   zero_gradients(parameters(w, b));
-  opt.exchange(parameters(b, w, b)), opt.exchange(parameters(w));
+  opt.exchange(parameters(b, w, b));
+  opt.exchange(parameters(w));
   CHECK(values(w) == trained);
   CHECK(values(b) == of_b);
   train();
@@ -233,8 +250,10 @@ TEST_CASE("while the weights are the averages, saving and loading are refused al
     opt.step(net.parameters());
     save(net.parameters(), opt, {1, 0}, folder / "run");
     opt.exchange(net.parameters());
-    CHECK(refused([&] { save(net.parameters(), opt, {2, 0}, folder / "run"); }).find("call exchange first") != std::string::npos);
-    CHECK(refused([&] { load(net.parameters(), opt, folder / "run"); }).find("call exchange first") != std::string::npos);
+    CHECK(refused([&] { save(net.parameters(), opt, {2, 0}, folder / "run"); }).find("call exchange first") !=
+          std::string::npos);
+    CHECK(refused([&] { load(net.parameters(), opt, folder / "run"); }).find("call exchange first") !=
+          std::string::npos);
     opt.exchange(net.parameters());
     CHECK(load(net.parameters(), opt, folder / "run").step == 1);
   });

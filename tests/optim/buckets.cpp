@@ -10,8 +10,8 @@ namespace {
 struct wide : dim<160> {};
 struct tall : dim<64> {};
 
-/// Beside the small parameters a long one, one in another element type, and one that has no gradient in a step. Each is trained by a part of the loss of its own,
-/// so that they owe over different axes.
+/// Beside the small parameters a long one, one in another element type, and one that has no gradient in a
+/// step. Each is trained by a part of the loss of its own, so that they owe over different axes.
 template<Layout L>
 struct mixture {
   model_of<double, L> net;
@@ -20,7 +20,8 @@ struct mixture {
   parameter<float, L, in, out> g;
   parameter<double, L, hidden, out> unused;
 
-  constexpr explicit mixture(machine<L>& m) : net{m}, big{m, normal{6, 0.1}}, f{m, normal{7}}, g{m, normal{8}}, unused{m, normal{9}} {}
+  constexpr explicit mixture(machine<L>& m)
+      : net{m}, big{m, normal{6, 0.1}}, f{m, normal{7}}, g{m, normal{8}}, unused{m, normal{9}} {}
 
   constexpr auto parameters() { return meshtf::parameters(net, big, f, unused, g); }
 
@@ -66,7 +67,9 @@ template<Layout L>
 using by_sharded = stepping<way::sharded, L>;
 
 struct sent_by_step {
-  extent calls = 0, bytes = 0, payload = 0;
+  extent calls   = 0;
+  extent bytes   = 0;
+  extent payload = 0;
 };
 
 template<template<Layout> class Program, Layout L>
@@ -76,7 +79,9 @@ consteval sent_by_step of_step() {
   for (auto const& c : cost.collectives()) {
     std::string_view const operation = c.site.operation;
     if (c.site.backward || (operation != "sgd::step" && operation != "adamw::step")) continue;
-    ++s.calls, s.bytes += c.sent, s.payload += c.payload;
+    ++s.calls;
+    s.bytes += c.sent;
+    s.payload += c.payload;
   }
   return s;
 }
@@ -87,23 +92,31 @@ sent_by_step one_by_one(mixture<L>& net) {
   sent_by_step s;
   net.backward();
   auto& m          = net.f.machine();
-  auto const taken = recorded<L>(m, [&net]<class>(auto&) { net.parameters().for_each([](auto& w) { finish(gradient(w)); }); });
-  for (auto const& c : taken.collectives()) ++s.calls, s.bytes += c.sent, s.payload += c.payload;
+  auto const taken = recorded<L>(
+      m, [&net]<class>(auto&) { net.parameters().for_each([](auto& w) { finish(gradient(w)); }); });
+  for (auto const& c : taken.collectives()) {
+    ++s.calls;
+    s.bytes += c.sent;
+    s.payload += c.payload;
+  }
   return s;
 }
 
 }  // namespace
 
-// with the batch split all parameters owe over one axis: the small ones in double, those in float, and the long one by itself
+// with the batch split all parameters owe over one axis: the small ones in double, those in float, and the
+// long one by itself
 static_assert(of_step<by_sgd, zoo::data>().calls == 3 && of_step<by_sharded, zoo::data>().calls == 2 * 3);
 
 TEST_CASE("a step sends the same bytes in fewer calls") {
   under_each_layout([]<Layout L>() {
-    static constexpr auto packed = of_step<by_sgd, L>(), of_adam = of_step<by_adam, L>();
+    static constexpr auto packed  = of_step<by_sgd, L>();
+    static constexpr auto of_adam = of_step<by_adam, L>();
     mixture<L> net{processes<typename L::mesh_type>()};
     auto const single = one_by_one(net);
     INFO(name_of<L>());
-    CHECK(std::abs(packed.bytes - single.bytes) <= single.calls);  // each message of an all-reduce over 3 processes rounds its bytes
+    // each message of an all-reduce over 3 processes rounds its bytes
+    CHECK(std::abs(packed.bytes - single.bytes) <= single.calls);
     CHECK(packed.payload == single.payload);
     CHECK(of_adam.bytes == packed.bytes);
     CHECK(of_adam.calls == packed.calls);
@@ -113,13 +126,15 @@ TEST_CASE("a step sends the same bytes in fewer calls") {
 
 TEST_CASE("sharded state sends as many bytes, up to the padding, in two calls a kind") {
   under_each_layout([]<Layout L>() {
-    static constexpr auto whole = of_step<by_adam, L>(), sharded = of_step<by_sharded, L>();
+    static constexpr auto whole   = of_step<by_adam, L>();
+    static constexpr auto sharded = of_step<by_sharded, L>();
     INFO(name_of<L>());
     if (L::mesh_type::size == 1) {
       CHECK(sharded.calls == 0);
       return;
     }
-    // an all-reduce sends what a reduce-scatter and an all-gather send; where a gradient owes over fewer axes than those that hold it alike, more is sent
+    // an all-reduce sends what a reduce-scatter and an all-gather send; where a gradient owes over fewer axes
+    // than those that hold it alike, more is sent
     CHECK(sharded.bytes >= whole.bytes);
     CHECK(sharded.calls <= 2 * whole.calls + 4);
   });
@@ -143,7 +158,8 @@ TEST_CASE("the weights after steps of packed messages are the same under every l
 TEST_CASE("each gradient comes back to its own parameter") {
   under_each_layout([]<Layout L>() {
     auto& m = processes<typename L::mesh_type>();
-    mixture<L> packed{m}, alone{m};
+    mixture<L> packed{m};
+    mixture<L> alone{m};
     packed.backward();
     alone.backward();
     detail::finish_gradients(packed.parameters());
@@ -157,11 +173,13 @@ TEST_CASE("each gradient comes back to its own parameter") {
     alone.parameters().for_each([&](auto& w) {
       auto const g    = finish(gradient(w));
       auto const same = [&](extent k) {
-        return std::abs(found[i][static_cast<std::size_t>(k)] - double{g.data()[k]}) <= 1e-6 * std::abs(g.data()[k]);
+        return std::abs(found[i][static_cast<std::size_t>(k)] - double{g.data()[k]}) <=
+               1e-6 * std::abs(g.data()[k]);
       };
-      for_each_run(placed_dims<L, typename std::remove_cvref_t<decltype(w)>::shape_type>, m.place(), [&](extent at, extent, extent n) {
-        for (extent k = at; k < at + n; ++k) CHECK(same(k));
-      });
+      for_each_run(placed_dims<L, typename std::remove_cvref_t<decltype(w)>::shape_type>, m.place(),
+                   [&](extent at, extent, extent n) {
+                     for (extent k = at; k < at + n; ++k) CHECK(same(k));
+                   });
       ++i;
     });
   });
@@ -170,7 +188,8 @@ TEST_CASE("each gradient comes back to its own parameter") {
 TEST_CASE("a parameter that a list names twice is sent and stepped once") {
   under_each_layout([]<Layout L>() {
     auto& m = processes<typename L::mesh_type>();
-    parameter<double, L, hidden, out> w{m, normal{1}}, once{m, normal{1}};
+    parameter<double, L, hidden, out> w{m, normal{1}};
+    parameter<double, L, hidden, out> once{m, normal{1}};
     for (auto* p : {&w, &once}) {
       auto const loss = sum(square(*p));
       backward(loss);

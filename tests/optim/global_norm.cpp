@@ -8,7 +8,9 @@ using namespace optim;
 namespace {
 
 /// The operations that sum gradients of parameters.
-constexpr bool finishes_gradients(call_site const& site) { return !site.backward && std::string_view{site.operation} == "adamw::step"; }
+constexpr bool finishes_gradients(call_site const& site) {
+  return !site.backward && std::string_view{site.operation} == "adamw::step";
+}
 
 template<Layout L>
 struct microbatches {
@@ -43,7 +45,8 @@ struct sharded_batch : microbatches<L> {
 };
 
 struct figures {
-  extent calls = 0, sent = 0;
+  extent calls                                                     = 0;
+  extent sent                                                      = 0;
   friend constexpr bool operator==(figures const&, figures const&) = default;
 };
 
@@ -52,13 +55,17 @@ consteval figures of_gradients() {
   constexpr auto cost = dry_run<Program, L>();
   figures f;
   for (auto const& c : cost.collectives())
-    if (finishes_gradients(c.site)) ++f.calls, f.sent += c.sent;
+    if (finishes_gradients(c.site)) {
+      ++f.calls;
+      f.sent += c.sent;
+    }
   return f;
 }
 
 }  // namespace
 
-TEST_CASE("the global norm is one number under every layout, in one all-reduce; gradients are finished by it") {
+TEST_CASE(
+    "the global norm is one number under every layout, in one all-reduce; gradients are finished by it") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     model_of<double, L> net{m};
     parameter<double, L, hidden, batch> unused{m};
@@ -73,12 +80,12 @@ TEST_CASE("the global norm is one number under every layout, in one all-reduce; 
       if (w.slot().owed != 0) throw "it owes something";
       see(finish(gradient(w)));
     });
-    {   // a gradient that owes adds to one that does not
+    {  // a gradient that owes adds to one that does not
       auto const loss = net.loss(data_of<double, L>(m) * 2);
       backward(loss);
     }
     see(clip_by_global_norm(list, 0.25));
-    see(global_norm(list));   // 0.25
+    see(global_norm(list));  // 0.25
     see(clip_by_global_norm(list, 1000));
     net.parameters().for_each([&see](auto& w) { see(finish(gradient(w))); });
   });
@@ -115,11 +122,13 @@ TEST_CASE("finished gradients send one number for their norm, once and again") {
 
 TEST_CASE("parameters that got the same gradient are clipped once each") {
   auto& m = processes<single>();
-  parameter<double, alone, hidden> u{m, normal{1}}, v{m, normal{2}};
+  parameter<double, alone, hidden> u{m, normal{1}};
+  parameter<double, alone, hidden> v{m, normal{2}};
   auto const loss = sum(u + v);
   backward(loss);
   CHECK(std::abs(clip_by_global_norm(parameters(u, v), 1).value() - std::sqrt(32.)) <= 1e-14);
-  auto const gu = finish(gradient(u)), gv = finish(gradient(v));
+  auto const gu = finish(gradient(u));
+  auto const gv = finish(gradient(v));
   CHECK(std::abs(gu.data()[0] - 1 / std::sqrt(32.)) <= 1e-16);
   CHECK(std::abs(gv.data()[0] - 1 / std::sqrt(32.)) <= 1e-16);
 }
@@ -155,7 +164,8 @@ TEST_CASE("a norm of nothing: no gradients, zeros, no parameters") {
 
 TEST_CASE("micro-batches: one reduction of each gradient after the last") {
   under_each_layout([]<Layout L>() {
-    static constexpr figures one = of_gradients<one_batch, L>(), four = of_gradients<four_batches, L>();
+    static constexpr figures one  = of_gradients<one_batch, L>();
+    static constexpr figures four = of_gradients<four_batches, L>();
     static_assert(one == four);
     CHECK((one.calls > 0) == (L::mesh_type::size > 1));
   });
@@ -172,7 +182,8 @@ TEST_CASE("four micro-batches step as the whole batch does, under every layout")
 }
 
 TEST_CASE(
-    "sharded means hold ceil(P / N) elements each, and the step sends what an all-reduce of the padded size sends, or half where nothing is owed") {
+    "sharded means hold ceil(P / N) elements each, and the step sends what an all-reduce of the padded "
+    "size sends, or half where nothing is owed") {
   under_each_layout([]<Layout L>() {
     static constexpr figures sharded = of_gradients<sharded_batch, L>();
     auto& m                          = processes<typename L::mesh_type>();
@@ -182,7 +193,8 @@ TEST_CASE(
       auto const loss = program.net.loss(program.x);
       backward(loss);
     }
-    extent held = 0, sent = 0;
+    extent held = 0;
+    extent sent = 0;
     program.net.parameters().for_each([&held, &sent]<class T, class... D>(parameter<T, L, D...>& w) {
       extent const n     = replicas<L>(split_over<L, shape<D...>>);
       extent const part  = (w.size + n - 1) / n;
@@ -211,14 +223,16 @@ TEST_CASE("a tensor that is not trained does not choose the type of a norm, thou
     opt.max_norm = 1;
     opt.step(list);
     CHECK(!w.slot().sum);
-    static_assert(std::is_same_v<typename detail::first_parameter<parameter_list<decltype(mean)>>::type, decltype(mean)>);
+    static_assert(std::is_same_v<typename detail::first_parameter<parameter_list<decltype(mean)>>::type,
+                                 decltype(mean)>);
   });
 }
 
 TEST_CASE("parts of a shard cover it once") {
   static constexpr replica_parts p{.size = 6, .count = 4, .over = 1};
   static_assert(p.part() == 2 && p.padded_size() == 8 && p.is_padded());
-  static_assert(p.first(0) == 0 && p.held(0) == 2 && p.first(2) == 4 && p.held(2) == 2 && p.first(3) == 6 && p.held(3) == 0);
+  static_assert(p.first(0) == 0 && p.held(0) == 2 && p.first(2) == 4 && p.held(2) == 2 && p.first(3) == 6 &&
+                p.held(3) == 0);
   static constexpr replica_parts one{.size = 1, .count = 8, .over = 1};
   static_assert(one.part() == 1 && one.held(0) == 1 && one.first(7) == 1 && one.held(7) == 0);
   static constexpr replica_parts even{.size = 8, .count = 4, .over = 1};

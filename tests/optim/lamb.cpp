@@ -7,10 +7,13 @@ namespace {
 
 /// A parameter by hand.
 struct values {
-  std::vector<double> w, first, second;
+  std::vector<double> w;
+  std::vector<double> first;
+  std::vector<double> second;
   bool adapts;
 
-  values(auto const& x, bool a) : w(x.data(), x.data() + x.size), first(w.size()), second(w.size()), adapts(a) {}
+  values(auto const& x, bool a)
+      : w(x.data(), x.data() + x.size), first(w.size()), second(w.size()), adapts(a) {}
   static double norm(std::vector<double> const& x) {
     double squares = 0;
     for (double const y : x) squares += y * y;
@@ -22,15 +25,18 @@ struct values {
     for (std::size_t i = 0; i < w.size(); ++i) {
       first[i]  = o.beta1 * first[i] + (1 - o.beta1) * g[i];
       second[i] = o.beta2 * second[i] + (1 - o.beta2) * g[i] * g[i];
-      u[i]      = first[i] / (1 - std::pow(o.beta1, t)) / (std::sqrt(second[i] / (1 - std::pow(o.beta2, t))) + o.epsilon);
+      u[i]      = first[i] / (1 - std::pow(o.beta1, t)) /
+             (std::sqrt(second[i] / (1 - std::pow(o.beta2, t))) + o.epsilon);
       if (adapts) u[i] += o.weight_decay * w[i];
     }
     double const ratio = adapts && norm(w) > 0 && norm(u) > 0 ? norm(w) / norm(u) : 1;
     for (std::size_t i = 0; i < w.size(); ++i) w[i] -= o.rate * ratio * u[i];
   }
   void step(double const* g, int, lars const& o) {
-    double const gradient = norm({g, g + w.size()}), weights = norm(w);
-    double const local = adapts && weights > 0 && gradient > 0 ? o.trust * weights / (gradient + o.weight_decay * weights) : 1;
+    double const gradient = norm({g, g + w.size()});
+    double const weights  = norm(w);
+    double const local =
+        adapts && weights > 0 && gradient > 0 ? o.trust * weights / (gradient + o.weight_decay * weights) : 1;
     for (std::size_t i = 0; i < w.size(); ++i) {
       first[i] = o.mu * first[i] + o.rate * local * (g[i] + (adapts ? o.weight_decay * w[i] : 0));
       w[i] -= first[i];
@@ -41,10 +47,13 @@ struct values {
 void check_formula(auto opt) {
   if (boost::mpi::communicator{}.size() != 1) return;
   auto& m = processes<single>();
-  parameter<double, alone, in, hidden> w{m, normal{1}}, zero{m};
+  parameter<double, alone, in, hidden> w{m, normal{1}};
+  parameter<double, alone, in, hidden> zero{m};
   parameter<double, alone, hidden> b{m, normal{2}};
   auto const x = random_normal<double, alone, in, hidden>(m, {.seed = 3});
-  values by_w{w, true}, by_zero{zero, true}, by_b{b, false};
+  values by_w{w, true};
+  values by_zero{zero, true};
+  values by_b{b, false};
   for (int t = 1; t <= 5; ++t) {
     backward(sum(square(w + b + zero) * x));
     by_w.step(finish(gradient(w)).data(), t, opt);
@@ -55,9 +64,12 @@ void check_formula(auto opt) {
   }
   double worst       = 0;
   auto const compare = [&worst](auto const& got, values const& expected) {
-    for (extent i = 0; i < got.size; ++i) worst = std::max(worst, std::abs(got.data()[i] - expected.w[static_cast<std::size_t>(i)]));
+    for (extent i = 0; i < got.size; ++i)
+      worst = std::max(worst, std::abs(got.data()[i] - expected.w[static_cast<std::size_t>(i)]));
   };
-  compare(w, by_w), compare(zero, by_zero), compare(b, by_b);
+  compare(w, by_w);
+  compare(zero, by_zero);
+  compare(b, by_b);
   CHECK(worst <= 1e-13);
 }
 

@@ -1,4 +1,5 @@
-// AdamW in mixed precision: gradients arrive in float, and with sharded state it takes the steps that it takes without, at the promised price.
+// AdamW in mixed precision: gradients arrive in float, and with sharded state it takes the steps that it
+// takes without, at the promised price.
 // test: program optim
 #include "model.hpp"
 
@@ -15,7 +16,9 @@ struct mixed_model {
 
   constexpr explicit mixed_model(machine<L>& m) : up{m, normal{1, 0.4}}, norm{m}, down{m, normal{2, 0.3}} {}
   constexpr auto parameters() { return meshtf::parameters(up, norm, down); }
-  constexpr auto loss(tensor<bfloat16, L, batch, in> const& x) const { return mean(square(cast<float>(down(norm(tanh(up(x))))))); }
+  constexpr auto loss(tensor<bfloat16, L, batch, in> const& x) const {
+    return mean(square(cast<float>(down(norm(tanh(up(x)))))));
+  }
 };
 
 template<bool Sharded>
@@ -42,7 +45,8 @@ void check() {
   std::string const name{name_of<L>()};
   compare(run<L>(three_mixed_steps<true>{}), run<L>(three_mixed_steps<false>{}), 1e-5, name);
   static constexpr bill promised{dry_run<L>(shown_to<three_mixed_steps<true>>{{}})};
-  compare(promised, bill{recorded<L>(processes<typename L::mesh_type>(), shown_to<three_mixed_steps<true>>{{}})}, name);
+  compare(promised,
+          bill{recorded<L>(processes<typename L::mesh_type>(), shown_to<three_mixed_steps<true>>{{}})}, name);
 }
 
 }  // namespace

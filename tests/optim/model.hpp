@@ -7,18 +7,24 @@ namespace optim {
 
 using namespace zoo;
 
-/// A weight that is used twice, a bias that is split as the weight is, one that no layout splits and that is not divisible by 4 or 8, a temperature,
-/// and two parameters that get one and the same gradient.
+/// A weight that is used twice, a bias that is split as the weight is, one that no layout splits and that is
+/// not divisible by 4 or 8, a temperature, and two parameters that get one and the same gradient.
 template<class T, Layout L>
 struct model_of {
   parameter<T, L, in, hidden> w;
   parameter<T, L, hidden> b;
   parameter<T, L, in> c;
   parameter<T, L> t;
-  parameter<T, L, hidden, out> u, v;
+  parameter<T, L, hidden, out> u;
+  parameter<T, L, hidden, out> v;
 
   constexpr explicit model_of(machine<L>& m)
-      : w{m, glorot_uniform{1}}, b{m, normal{2, 0.1}}, c{m, normal{3, 0.1}}, t{m, constant{0.5}}, u{m, normal{4, 0.3}}, v{m, normal{5, 0.3}} {}
+      : w{m, glorot_uniform{1}},
+        b{m, normal{2, 0.1}},
+        c{m, normal{3, 0.1}},
+        t{m, constant{0.5}},
+        u{m, normal{4, 0.3}},
+        v{m, normal{5, 0.3}} {}
 
   constexpr auto parameters() { return meshtf::parameters(w, b, c, t, u, v); }
 

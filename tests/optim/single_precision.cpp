@@ -1,11 +1,13 @@
-// Steps in single precision are those in double precision, rounded: no constant of an optimizer loses digits before it is used.
+// Steps in single precision are those in double precision, rounded: no constant of an optimizer loses digits
+// before it is used.
 #include "model.hpp"
 
 using namespace optim;
 
 namespace {
 
-/// Weights after `steps` steps with gradients that are the same floats in both precisions. The weights begin as 0 for `from` 0.
+/// Weights after `steps` steps with gradients that are the same floats in both precisions. The weights begin
+/// as 0 for `from` 0.
 template<class T>
 std::vector<double> trained(auto opt, int steps, double from, double gradients) {
   auto& m = processes<single>();
@@ -15,7 +17,8 @@ std::vector<double> trained(auto opt, int steps, double from, double gradients) 
     for (extent i = 0; i < w.size; ++i) w.data()[i] = static_cast<T>(static_cast<float>(w.data()[i]));
   for (int t = 0; t < steps; ++t) {
     for (extent i = 0; i < g.size; ++i)
-      g.data()[i] = static_cast<T>(static_cast<float>(gradients * (1 + 0.5 * std::sin(0.7 * t + static_cast<double>(i)))));
+      g.data()[i] = static_cast<T>(
+          static_cast<float>(gradients * (1 + 0.5 * std::sin(0.7 * t + static_cast<double>(i)))));
     backward(sum(w * g));
     opt.step(parameters(w));
   }
@@ -27,7 +30,8 @@ std::vector<double> trained(auto opt, int steps, double from, double gradients) 
 double distance(auto const& make, int steps, double from = 0, double gradients = 1) {
   auto const expected = trained<double>(make(), steps, from, gradients);
   auto const got      = trained<float>(make(), steps, from, gradients);
-  double worst = 0, largest = 0;
+  double worst        = 0;
+  double largest      = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     worst   = std::max(worst, std::abs(got[i] - expected[i]));
     largest = std::max(largest, std::abs(expected[i]));
@@ -85,7 +89,8 @@ TEST_CASE("three steps in single precision are those in double precision to 2e-7
 TEST_CASE("so are the running means after thousands of steps, where they are as large as what they average") {
   if (!on_one_process()) return;
   CHECK(distance([] { return adam{0.1, 0.9, 0.9999}; }, 3000) <= 5e-6);
-  CHECK(distance([] { return averaged<sgd>{0.9999, 0.0}; }, 3000, 1) <= 2e-6);   // the average of weights that stay what they are
+  // the average of weights that stay what they are
+  CHECK(distance([] { return averaged<sgd>{0.9999, 0.0}; }, 3000, 1) <= 2e-6);
 }
 
 TEST_CASE("a decay of less than the last digit of 1 is not rounded to it or away") {

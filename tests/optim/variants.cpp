@@ -1,4 +1,5 @@
-// Momentum, Lion, Adam without bias correction and further schedules: as their formulas, and the same steps under every layout.
+// Momentum, Lion, Adam without bias correction and further schedules: as their formulas, and the same steps
+// under every layout.
 #include "model.hpp"
 
 using namespace optim;
@@ -71,7 +72,8 @@ struct lion_by_hand {
 };
 /// Of Mesh TensorFlow, AdamWeightDecayOptimizer.
 struct adam_by_hand {
-  double m = 0, v = 0;
+  double m = 0;
+  double v = 0;
   void step(double& w, double g, int, adamw const& o, bool decays) {
     m = o.beta1 * m + (1 - o.beta1) * g;
     v = o.beta2 * v + (1 - o.beta2) * g * g;
@@ -110,14 +112,19 @@ TEST_CASE("three steps are the same under every layout, sharded and clipped too"
 TEST_CASE("schedules: inverse square root, warm-up and a stable rate with a decay, cosine with restarts") {
   static constexpr inverse_square_root root{.peak = 2, .warmup_steps = 4};
   static_assert(root(0) == 0.5 && root(3) == 2 && root(15) == 1 && root(63) == 0.5);
-  static constexpr warmup_stable_decay stable{.peak = 2, .warmup_steps = 2, .decay_steps = 4, .total_steps = 10, .floor = 1};
-  static_assert(stable(0) == 1 && stable(1) == 2 && stable(5) == 2 && stable(6) == 2 && stable(7) == 1.75 && stable(9) == 1.25 && stable(10) == 1 &&
-                stable(1000) == 1);
-  static constexpr cosine_restarts even{.peak = 2, .period = 10, .growth = 1, .floor = 1}, growing{.peak = 2, .period = 4, .growth = 2};
+  static constexpr warmup_stable_decay stable{
+      .peak = 2, .warmup_steps = 2, .decay_steps = 4, .total_steps = 10, .floor = 1};
+  static_assert(stable(0) == 1 && stable(1) == 2 && stable(5) == 2 && stable(6) == 2 && stable(7) == 1.75 &&
+                stable(9) == 1.25 && stable(10) == 1 && stable(1000) == 1);
+  static constexpr cosine_restarts even{.peak = 2, .period = 10, .growth = 1, .floor = 1};
+  static constexpr cosine_restarts growing{.peak = 2, .period = 4, .growth = 2};
   static_assert(even(0) == 2 && even(10) == 2 && even(1000000000000) == 2 && even(7) == even(27));
-  static_assert(growing(0) == 2 && growing(4) == 2 && growing(12) == 2 && growing(28) == 2 && growing(11) < 0.1 && growing(27) < 0.1);
+  static_assert(growing(0) == 2 && growing(4) == 2 && growing(12) == 2 && growing(28) == 2 &&
+                growing(11) < 0.1 && growing(27) < 0.1);
   for (extent step = 0; step < 10; ++step)
-    CHECK(std::abs(even(step) - (1 + 0.5 * (1 + std::cos(3.14159265358979323846 * static_cast<double>(step) / 10)))) <= 1e-15);
+    CHECK(std::abs(even(step) - (1 + 0.5 * (1 + std::cos(3.14159265358979323846 * static_cast<double>(step) /
+                                                         10)))) <= 1e-15);
   for (extent step = 12; step < 28; ++step)
-    CHECK(std::abs(growing(step) - (1 + std::cos(3.14159265358979323846 * static_cast<double>(step - 12) / 16))) <= 1e-15);
+    CHECK(std::abs(growing(step) -
+                   (1 + std::cos(3.14159265358979323846 * static_cast<double>(step - 12) / 16))) <= 1e-15);
 }

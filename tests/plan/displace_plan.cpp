@@ -1,4 +1,5 @@
-// If it compiles, it passes: where the elements of flip, roll, shift and pad come from, and which dimensions they may move along.
+// If it compiles, it passes: where the elements of flip, roll, shift and pad come from, and which dimensions
+// they may move along.
 #include <meshtf/plan/displace_plan.hpp>
 
 namespace {
@@ -29,17 +30,23 @@ struct clash : layout<grid, split<batch, rows>, split<longer, rows>> {};
 using x = shape<batch, length, model>;
 
 static_assert(is_legal<flip_verdict<by_batch, x, length>>);  // an axis of size 1 splits nothing
-static_assert(is_legal<flip_verdict<by_batch, x, batch>>);                                 // equal parts change places
+// equal parts change places
+static_assert(is_legal<flip_verdict<by_batch, x, batch>>);
 static_assert(std::same_as<flip_verdict<unequal, x, batch>, displaced_dim_is_split<batch, axes<cols>>>);
-static_assert(std::same_as<flip_verdict<unequal, shape<some>, some>, displaced_dim_is_split<some, axes<rows>>>);
+static_assert(
+    std::same_as<flip_verdict<unequal, shape<some>, some>, displaced_dim_is_split<some, axes<rows>>>);
 static_assert(std::same_as<flip_verdict<by_batch, x, longer>, dim_is_not_in_tensor<longer>>);
 
 // of six parts, each process wants the one with the opposite number
 constexpr reshard_move opposite = flip_plan<by_all, shape<twelve, model>, twelve>::exchange;
-static_assert(opposite.processes == 6 && opposite.block == 2 * 16 && opposite.over == axis_set_of<grid, axes<rows, cols>>);
+static_assert(opposite.processes == 6 && opposite.block == 2 * 16 &&
+              opposite.over == axis_set_of<grid, axes<rows, cols>>);
 static_assert([] {
-  for (extent rank = 0; rank < 6; ++rank) {  // row-major over rows and cols, but parts are numbered with cols outermost
-    extent const row = rank / 3, col = rank % 3, wanted = (1 - row) * 3 + 2 - col;
+  // row-major over rows and cols, but parts are numbered with cols outermost
+  for (extent rank = 0; rank < 6; ++rank) {
+    extent const row    = rank / 3;
+    extent const col    = rank % 3;
+    extent const wanted = (1 - row) * 3 + 2 - col;
     auto const partners = partners_of(opposite, axis_sizes<grid>, rank);
     if (partners.from != wanted || partners.to != wanted) return false;
   }
@@ -48,11 +55,14 @@ static_assert([] {
 
 static_assert(is_legal<pad_verdict<by_batch, x, length, longer>>);
 static_assert(is_legal<pad_verdict<by_longer, x, length, longer>>);  // each process keeps its part
-static_assert(std::same_as<pad_verdict<by_length, x, length, longer>, displaced_dim_is_split<length, axes<rows>>>);
+static_assert(
+    std::same_as<pad_verdict<by_length, x, length, longer>, displaced_dim_is_split<length, axes<rows>>>);
 static_assert(is_legal<pad_verdict<corresponding, shape<five, model>, five, length>>);  // by parts of two
-static_assert(std::same_as<pad_verdict<by_batch, shape<longer>, longer, length>, padded_dim_is_smaller<length, longer>>);
+static_assert(std::same_as<pad_verdict<by_batch, shape<longer>, longer, length>,
+                           padded_dim_is_smaller<length, longer>>);
 static_assert(std::same_as<pad_verdict<by_longer, shape<some>, some, longer>, padded_dim_is_counted<some>>);
-static_assert(std::same_as<pad_verdict<clash, x, length, longer>, one_axis_splits_two_dims<rows, batch, longer>>);
+static_assert(
+    std::same_as<pad_verdict<clash, x, length, longer>, one_axis_splits_two_dims<rows, batch, longer>>);
 
 // lines of 6 become lines of 10, in four batches, and 16 elements move together
 constexpr displace_steps lines = displace_plan<by_batch, x, length, longer>::lines;
@@ -86,7 +96,8 @@ static_assert(comes_from({.offset = 1, .reversed = true, .wraps = true}, 4, {1, 
 static_assert(comes_from({.offset = 5, .reversed = true}, 4, {-1, -1, 3, 2, 1, 0, -1}));
 
 // a run takes all that can be copied at once
-static_assert(displacement{.offset = -2}.run_at(0, 8, 8).count == 2 && displacement{.offset = -2}.run_at(2, 8, 8).count == 6);
+static_assert(displacement{.offset = -2}.run_at(0, 8, 8).count == 2 &&
+              displacement{.offset = -2}.run_at(2, 8, 8).count == 6);
 
 // and back again
 static_assert(comes_from(displacement{.offset = -2}.back(), 4, {2, 3, -1, -1}));

@@ -24,7 +24,10 @@ struct clash : layout<grid, split<batch, rows>, split<hidden, rows>> {};
 struct uneven : layout<grid, split<ragged, rows, cols>> {};
 struct twice : layout<grid, split<batch, rows>, split<batch, cols>> {};
 
-constexpr axis_set over_rows = 0b0001, over_cols = 0b0010, over_deep = 0b0100, over_nothing = 0;
+constexpr axis_set over_rows    = 0b0001;
+constexpr axis_set over_cols    = 0b0010;
+constexpr axis_set over_deep    = 0b0100;
+constexpr axis_set over_nothing = 0;
 
 using x = shape<batch, in>;
 using w = shape<in, hidden>;
@@ -50,19 +53,26 @@ static_assert(einsum_plan<deeper, y, x, w>::finished_over == over_nothing);
 // several summed dimensions: one sum over the axes of all; a dimension that stays is in none
 using all = einsum_plan<by_in, shape<hidden>, shape<batch, in>, shape<batch, in, hidden>>;
 static_assert(all::finished_over == (over_rows | over_cols) && std::same_as<all::summed, shape<batch, in>>);
-static_assert(einsum_plan<by_in, shape<batch, heads, hidden>, shape<batch, heads, in>, shape<heads, in, hidden>>::finished_over == over_cols);
+static_assert(einsum_plan<by_in, shape<batch, heads, hidden>, shape<batch, heads, in>,
+                          shape<heads, in, hidden>>::finished_over == over_cols);
 
 // loops are those that stay, and then those that are summed
-static_assert(std::same_as<down::loops, shape<batch, in, hidden>> && std::same_as<all::loops, shape<hidden, batch, in>>);
+static_assert(std::same_as<down::loops, shape<batch, in, hidden>> &&
+              std::same_as<all::loops, shape<hidden, batch, in>>);
 
 // down to one number, and with one
-static_assert(einsum_plan<mixed, shape<>, y, y>::finished_over == (over_rows | over_cols) && is_legal<einsum_verdict<mixed, shape<>, y, y>>);
-static_assert(is_legal<einsum_verdict<mixed, y, y, shape<>>> && is_legal<einsum_verdict<mixed, shape<>, shape<>, shape<>>>);
+static_assert(einsum_plan<mixed, shape<>, y, y>::finished_over == (over_rows | over_cols) &&
+              is_legal<einsum_verdict<mixed, shape<>, y, y>>);
+static_assert(is_legal<einsum_verdict<mixed, y, y, shape<>>> &&
+              is_legal<einsum_verdict<mixed, shape<>, shape<>, shape<>>>);
 
-// each operand alone is fine under `clash`; together they are not, not even where the sum has neither dimension
-static_assert(is_legal<placement_verdict<clash, batch, in>> && is_legal<placement_verdict<clash, in, hidden>>);
+// each operand alone is fine under `clash`; together they are not, not even where the sum has neither
+// dimension
+static_assert(is_legal<placement_verdict<clash, batch, in>> &&
+              is_legal<placement_verdict<clash, in, hidden>>);
 static_assert(std::same_as<einsum_verdict<clash, y, x, w>, one_axis_splits_two_dims<rows, batch, hidden>>);
-static_assert(std::same_as<einsum_verdict<clash, shape<in>, x, w>, one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(
+    std::same_as<einsum_verdict<clash, shape<in>, x, w>, one_axis_splits_two_dims<rows, batch, hidden>>);
 
 // nothing can stay that nobody brought
 static_assert(std::same_as<einsum_verdict<mixed, shape<batch, heads>, x, w>, dim_is_not_an_operand<heads>>);
@@ -72,7 +82,8 @@ static_assert(std::same_as<einsum_verdict<mixed, y, x, x>, dim_is_not_an_operand
 static_assert(std::same_as<einsum_verdict<mixed, shape<batch, batch>, x, w>, dim_appears_twice<batch>>);
 
 // objections to the layout are handed on
-static_assert(std::same_as<einsum_verdict<uneven, shape<batch>, shape<batch, ragged>, shape<ragged>>, parts_do_not_divide_dim<ragged, 6, 4>>);
+static_assert(std::same_as<einsum_verdict<uneven, shape<batch>, shape<batch, ragged>, shape<ragged>>,
+                           parts_do_not_divide_dim<ragged, 6, 4>>);
 static_assert(std::same_as<einsum_verdict<twice, y, x, w>, two_rules_for_dim<batch>>);
 
 // a layout and its dry twin plan alike

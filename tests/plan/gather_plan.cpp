@@ -33,7 +33,8 @@ static_assert(std::same_as<result<shape<vocab>, shape<>>, shape<>>);
 
 static_assert(is_legal<gather_verdict<by_vocab, table, vocab, ids>>);
 static_assert(std::same_as<gather_verdict<by_batch, table, batch, ids>, dim_is_not_in_tensor<batch>>);
-static_assert(std::same_as<gather_verdict<by_batch, table, vocab, shape<model, vocab>>, ids_have_dim_that_they_index<vocab>>);
+static_assert(std::same_as<gather_verdict<by_batch, table, vocab, shape<model, vocab>>,
+                           ids_have_dim_that_they_index<vocab>>);
 
 // dimensions that the ids share with the table stand where the ids have them, and are split alike
 static_assert(is_legal<gather_verdict<by_model, table, vocab, shape<batch, model>>>);
@@ -41,11 +42,15 @@ static_assert(std::same_as<result<table, shape<batch, model>>, shape<batch, mode
 static_assert(std::same_as<result<shape<batch, vocab, model>, ids>, shape<batch, length, model>>);
 
 // where the ids and the table would be split over one axis, no process has the rows of its own ids
-static_assert(std::same_as<gather_verdict<clash, table, vocab, ids>, one_axis_splits_two_dims<rows, batch, vocab>>);
-static_assert(std::same_as<gather_verdict<clash_of_model, table, vocab, ids>, one_axis_splits_two_dims<rows, batch, model>>);
+static_assert(
+    std::same_as<gather_verdict<clash, table, vocab, ids>, one_axis_splits_two_dims<rows, batch, vocab>>);
+static_assert(std::same_as<gather_verdict<clash_of_model, table, vocab, ids>,
+                           one_axis_splits_two_dims<rows, batch, model>>);
 
-// rows that are split are finished over their axes; the table's gradient owes those of the ids, and an axis of size 1 is in no plan
-constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>, over_cols = axis_set_of<grid, axes<cols>>;
+// rows that are split are finished over their axes; the table's gradient owes those of the ids, and an axis
+// of size 1 is in no plan
+constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>;
+constexpr axis_set over_cols = axis_set_of<grid, axes<cols>>;
 template<class L>
 using plan = gather_plan<L, table, vocab, ids>;
 static_assert(plan<by_batch>::finished_over == 0 && plan<by_batch>::table_owes == over_rows);
@@ -53,16 +58,21 @@ static_assert(plan<by_vocab>::finished_over == over_cols && plan<by_vocab>::tabl
 static_assert(plan<by_model>::finished_over == 0 && plan<by_model>::table_owes == over_rows);
 static_assert(gather_plan<by_vocab, table, vocab, shape<length>>::table_owes == 0);
 
-static_assert(plan<by_vocab>::rows.ids == 4 * 6 && plan<by_vocab>::rows.lines.along == 16 && plan<by_vocab>::rows.lines.whole == 32);
+static_assert(plan<by_vocab>::rows.ids == 4 * 6 && plan<by_vocab>::rows.lines.along == 16 &&
+              plan<by_vocab>::rows.lines.whole == 32);
 
-// batched: the axes of a shared dimension are owed nowhere, and each of its elements is a block of its own; or each id has its own row
+// batched: the axes of a shared dimension are owed nowhere, and each of its elements is a block of its own;
+// or each id has its own row
 template<class L>
 using batched = gather_plan<L, shape<batch, vocab, model>, vocab, ids>;
 static_assert(batched<by_batch>::finished_over == 0 && batched<by_batch>::table_owes == 0);
 static_assert(batched<by_vocab>::finished_over == over_cols && batched<by_vocab>::table_owes == 0);
-static_assert(batched<by_batch>::rows.ids == 4 * 6 && batched<by_batch>::rows.rows == 16 && batched<by_batch>::rows.block_ids == 6);
-static_assert(batched<by_batch>::rows.blocks.turns() == 4 && batched<by_batch>::rows.blocks.stride[1][0] == 32 * 16);
+static_assert(batched<by_batch>::rows.ids == 4 * 6 && batched<by_batch>::rows.rows == 16 &&
+              batched<by_batch>::rows.block_ids == 6);
+static_assert(batched<by_batch>::rows.blocks.turns() == 4 &&
+              batched<by_batch>::rows.blocks.stride[1][0] == 32 * 16);
 using one_of_each = gather_plan<by_batch, shape<batch, vocab>, vocab, shape<batch>>;
-static_assert(one_of_each::rows.blocks.turns() == 1 && one_of_each::rows.block_ids == 4 && one_of_each::rows.table_stride == 32);
+static_assert(one_of_each::rows.blocks.turns() == 1 && one_of_each::rows.block_ids == 4 &&
+              one_of_each::rows.table_stride == 32);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The algebra of pending values against values: for two and three processes and small numbers, what is claimed holds for all, and for everything that
-// is refused there are numbers for which it would be wrong.
+// The algebra of pending values against values: for two and three processes and small numbers, what is
+// claimed holds for all, and for everything that is refused there are numbers for which it would be wrong.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ using namespace meshtf::algebra;
 namespace {
 
 using value  = std::array<double, 2>;  // a tensor of two elements
-using parts  = std::vector<value>;  // what each process holds
+using parts  = std::vector<value>;     // what each process holds
 using unary  = std::function<value(value)>;
 using binary = std::function<value(value, value)>;
 
@@ -38,7 +38,8 @@ value joined(pending kind, parts const& held) {
 
 /// Do they hold a value that is pending so? What is whole is equal on all.
 bool holds(pending kind, parts const& held, value const& truth) {
-  if (kind == pending::nothing) return std::all_of(held.begin(), held.end(), [&](value const& v) { return v == truth; });
+  if (kind == pending::nothing)
+    return std::all_of(held.begin(), held.end(), [&](value const& v) { return v == truth; });
   value const v = joined(kind, held);
   for (std::size_t i = 0; i < v.size(); ++i)
     if (std::abs(v[i] - truth[i]) > 1e-12 * (1 + std::abs(truth[i]))) return false;
@@ -80,7 +81,8 @@ binary both(F f) {
   return [f](value x, value y) { return value{f(x[0], y[0]), f(x[1], y[1])}; };
 }
 
-/// What programs do where they use a value so. All of it must keep a claim; one that breaks it is enough to refuse.
+/// What programs do where they use a value so. All of it must keep a claim; one that breaks it is enough to
+/// refuse.
 struct practice {
   use how;
   std::string name;
@@ -96,14 +98,17 @@ std::vector<practice> practices() {
   unary const most     = [](value v) { return value{std::max(v[0], v[1]), std::max(v[0], v[1])}; };
   unary const least_of = [](value v) { return value{std::min(v[0], v[1]), std::min(v[0], v[1])}; };
   unary const share    = [](value v) {  // softmax
-    double const a = std::exp(v[0]), b = std::exp(v[1]);
+    double const a = std::exp(v[0]);
+    double const b = std::exp(v[1]);
     return value{a / (a + b), b / (a + b)};
   };
-  unary const mixed = [](value v) { return value{2 * v[0] - v[1], v[0] + 3 * v[1]}; };  // einsum with a matrix
+  // einsum with a matrix
+  unary const mixed = [](value v) { return value{2 * v[0] - v[1], v[0] + 3 * v[1]}; };
   auto const whole  = [](double by) { return each(scaled<double>{by}); };
   return {
       {use::moved, "moved", {swap, first, each(identity{})}},
-      {use::widened, "widened", {each([](double x) { return double(float(x)); })}},  // small numbers: float holds them
+      // small numbers: float holds them
+      {use::widened, "widened", {each([](double x) { return double(float(x)); })}},
       {use::narrowed, "narrowed", {each([](double x) { return std::trunc(x / 2); })}},
       {use::summed, "summed", {total, [total](value v) { return each(scaled<double>{0.5})(total(v)); }}},
       {use::scaled, "scaled", {whole(2), whole(-3), whole(0), mixed, each(divided_by<double>{-4})}},
@@ -115,17 +120,23 @@ std::vector<practice> practices() {
       {use::divisor, "divisor", {each(dividing<double>{1}), each(dividing<double>{-1})}, 1},
       {use::grown,
        "grown",
-       {each(function::exp{}), each(function::tanh{}), each(function::sigmoid{}), each(function::relu{}), each(function::expm1{}),
-        each(function::softplus{}), each(function::selu{}), each(function::sign{}), each([](double x) { return function::floor{}(x / 2); }),
-        each([](double x) { return function::ceil{}(x / 2); }), each([](double x) { return function::round{}(x / 2); }),
-        each(function::clamp<double>{-1, 1}), each(function::with_number_right<function::maximum, double>{1}),
+       {each(function::exp{}), each(function::tanh{}), each(function::sigmoid{}), each(function::relu{}),
+        each(function::expm1{}), each(function::softplus{}), each(function::selu{}), each(function::sign{}),
+        each([](double x) { return function::floor{}(x / 2); }),
+        each([](double x) { return function::ceil{}(x / 2); }),
+        each([](double x) { return function::round{}(x / 2); }), each(function::clamp<double>{-1, 1}),
+        each(function::with_number_right<function::maximum, double>{1}),
         each(function::with_number_left<function::minimum, double>{1})}},
-      {use::grown, "grown, of positive numbers", {each(function::log{}), each(function::sqrt{}), each(function::log1p{})}, 1},
+      {use::grown,
+       "grown, of positive numbers",
+       {each(function::log{}), each(function::sqrt{}), each(function::log1p{})},
+       1},
       {use::rsqrt, "rsqrt", {each(function::rsqrt{})}, 1},
       {use::bent,
        "bent",
-       {each(function::square{}), each(function::gelu{}), each(function::gelu_erf{}), each(function::silu{}), each(function::sin{}),
-        each(function::cos{}), each(function::abs{}), each(function::elu<double>{-1}), each(function::leaky_relu<double>{-0.5}),
+       {each(function::square{}), each(function::gelu{}), each(function::gelu_erf{}), each(function::silu{}),
+        each(function::sin{}), each(function::cos{}), each(function::abs{}), each(function::elu<double>{-1}),
+        each(function::leaky_relu<double>{-0.5}),
         [](value v) { return value{v[0] * v[1], v[0] * v[1]}; }}},  // product
       {use::maximum, "maximum", {most}},
       {use::minimum, "minimum", {least_of}},
@@ -135,7 +146,8 @@ std::vector<practice> practices() {
         [](value v) { return value{v[0] / (std::abs(v[0]) + std::abs(v[1]) + 1), 0}; }}},
       {use::compared,
        "compared",
-       {each([](double x) { return x < 1 ? 1.0 : 0.0; }), each([](double x) { return x == 1 ? 1.0 : 0.0; }), each(function::logical_not{}),
+       {each([](double x) { return x < 1 ? 1.0 : 0.0; }), each([](double x) { return x == 1 ? 1.0 : 0.0; }),
+        each(function::logical_not{}),
         [](value v) { return v[0] != 0 || v[1] != 0 ? value{1, 1} : value{0, 0}; },  // any
         [](value v) { return v[0] < v[1] ? value{1, 1} : value{0, 0}; }}},
       {use::update, "update", {each([](double g) { return 5 - g; }), each([](double g) { return 5 + g; })}},
@@ -147,11 +159,12 @@ bool always(practice const& p, pending before, pending after) {
   bool right = true;
   for (std::size_t n : {2U, 3U})
     for (auto const& f : p.all)
-      for_all_held(before, n, small(n == 3 ? std::max(p.least, -1) : p.least), [&](parts held, value const& truth) {
-        if (!right) return;
-        for (value& v : held) v = f(v);
-        right = holds(after, held, f(truth));
-      });
+      for_all_held(before, n, small(n == 3 ? std::max(p.least, -1) : p.least),
+                   [&](parts held, value const& truth) {
+                     if (!right) return;
+                     for (value& v : held) v = f(v);
+                     right = holds(after, held, f(truth));
+                   });
   return right;
 }
 
@@ -195,7 +208,8 @@ TEST_CASE("uses of a pending value: what is claimed holds, what is refused would
 
 TEST_CASE("each use has a practice") {
   auto const all = practices();
-  for (int u = 0; u <= int(use::update); ++u) CHECK(std::any_of(all.begin(), all.end(), [u](practice const& p) { return int(p.how) == u; }));
+  for (int u = 0; u <= int(use::update); ++u)
+    CHECK(std::any_of(all.begin(), all.end(), [u](practice const& p) { return int(p.how) == u; }));
 }
 
 TEST_CASE("two pending values that meet: what is claimed holds, what is refused would be wrong") {
@@ -208,13 +222,17 @@ TEST_CASE("two pending values that meet: what is claimed holds, what is refused 
       {meeting::plus, {both(function::plus{})}},
       {meeting::minus, {both(function::minus{})}},
       {meeting::times, {both(function::times{})}},
-      {meeting::over, {both(function::over{}), both([](double a, double b) { return a / -b; })}, 1},  // nobody knows the sign of what divides
+      // nobody knows the sign of what divides
+      {meeting::over, {both(function::over{}), both([](double a, double b) { return a / -b; })}, 1},
       {meeting::larger, {both(function::maximum{})}},
       {meeting::smaller, {both(function::minimum{})}},
       {meeting::alongside, {[](value x, value y) { return value{x[0], y[1]}; }}},
       {meeting::bent,
-       {both([](double a, double b) { return std::pow(a, b); }), both(function::logaddexp{}), both(function::sigmoid_cross_entropy{})}},
-      {meeting::compared, {both(function::less{}), both(function::greater{}), both(function::logical_and{}), both(function::logical_or{})}},
+       {both([](double a, double b) { return std::pow(a, b); }), both(function::logaddexp{}),
+        both(function::sigmoid_cross_entropy{})}},
+      {meeting::compared,
+       {both(function::less{}), both(function::greater{}), both(function::logical_and{}),
+        both(function::logical_or{})}},
   };
   for (auto const& c : cases)
     for (pending const x : kinds)
@@ -234,7 +252,7 @@ TEST_CASE("the remedies: a whole value that counts on one process, and a value t
   for (meeting const how : {meeting::plus, meeting::minus, meeting::alongside}) {
     CHECK(after(how, pending::sum, pending::nothing).fix == remedy::count_once);
     CHECK(after(how, pending::nothing, pending::sum).fix == remedy::count_once);
-    CHECK(after(how, pending::sum, pending::sum).sound());  // what as_partial makes of it
+    CHECK(after(how, pending::sum, pending::sum).sound());          // what as_partial makes of it
     CHECK(after(how, pending::nothing, pending::nothing).sound());  // what finish makes of it
   }
   CHECK(after(meeting::times, pending::sum, pending::sum).fix == remedy::finish);

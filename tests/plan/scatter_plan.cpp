@@ -24,23 +24,31 @@ using batched = shape<batch, vocab, model>;
 using ids     = shape<batch, length>;
 using updates = shape<batch, length, model>;
 
-// all updates of a row must be where the row is: dimensions that only the ids have are whole, unless the updates are added
-static_assert(std::same_as<scatter_verdict<by_batch, base, vocab, ids, updates>, scattered_updates_are_split<batch, axes<rows>>>);
-static_assert(is_legal<scatter_verdict<by_batch, base, vocab, shape<length>, shape<length, model>>>);  // an axis of size 1 splits nothing
+// all updates of a row must be where the row is: dimensions that only the ids have are whole, unless the
+// updates are added
+static_assert(std::same_as<scatter_verdict<by_batch, base, vocab, ids, updates>,
+                           scattered_updates_are_split<batch, axes<rows>>>);
+// an axis of size 1 splits nothing
+static_assert(is_legal<scatter_verdict<by_batch, base, vocab, shape<length>, shape<length, model>>>);
 static_assert(is_legal<scatter_verdict<by_batch, batched, vocab, ids, updates>>);
 static_assert(is_legal<scatter_verdict<by_vocab, batched, vocab, ids, updates>>);
 static_assert(is_legal<scatter_add_verdict<by_batch, base, vocab, ids, updates>>);
 static_assert(is_legal<scatter_add_verdict<by_vocab, base, vocab, ids, updates>>);
 
 // the rest as in a gather
-static_assert(std::same_as<scatter_verdict<by_batch, base, batch, ids, updates>, dim_is_not_in_tensor<batch>>);
-static_assert(std::same_as<scatter_verdict<by_batch, base, vocab, shape<vocab>, shape<vocab, model>>, ids_have_dim_that_they_index<vocab>>);
-static_assert(std::same_as<scatter_add_verdict<clash, base, vocab, ids, updates>, one_axis_splits_two_dims<rows, batch, vocab>>);
+static_assert(
+    std::same_as<scatter_verdict<by_batch, base, batch, ids, updates>, dim_is_not_in_tensor<batch>>);
+static_assert(std::same_as<scatter_verdict<by_batch, base, vocab, shape<vocab>, shape<vocab, model>>,
+                           ids_have_dim_that_they_index<vocab>>);
+static_assert(std::same_as<scatter_add_verdict<clash, base, vocab, ids, updates>,
+                           one_axis_splits_two_dims<rows, batch, vocab>>);
 static_assert(std::same_as<scatter_add_verdict<by_batch, base, vocab, ids, shape<length, batch, model>>,
                            updates_have_other_dims<updates, shape<length, batch, model>>>);
 
-// what is owed: the sum over the axes of updates, and that of the gradient of updates over the axes of the rows
-constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>, over_cols = axis_set_of<grid, axes<cols>>;
+// what is owed: the sum over the axes of updates, and that of the gradient of updates over the axes of the
+// rows
+constexpr axis_set over_rows = axis_set_of<grid, axes<rows>>;
+constexpr axis_set over_cols = axis_set_of<grid, axes<cols>>;
 static_assert(scatter_add_plan<by_vocab, base, vocab, ids, updates>::table_owes == over_rows);
 static_assert(scatter_add_plan<by_vocab, base, vocab, ids, updates>::finished_over == over_cols);
 static_assert(scatter_add_plan<by_vocab, batched, vocab, ids, updates>::table_owes == 0);

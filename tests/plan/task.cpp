@@ -17,10 +17,13 @@ struct by_batch : layout<grid, split<batch, rows>> {};
 
 // under a layout the steps are planned; while it is undecided the loops are kept from which they will be
 using sum = nest_plan<by_batch, shape<batch>, shape<batch, in>>;
-static_assert(std::same_as<decltype(sum::local), nest_steps const> && sum::local.turns == 4 * 6 && sum::local.results == 4);
+static_assert(std::same_as<decltype(sum::local), nest_steps const> && sum::local.turns == 4 * 6 &&
+              sum::local.results == 4);
 using later = nest_plan<undecided_layout<batch, out>, shape<batch>, shape<batch, in>>;
-static_assert(std::same_as<decltype(later::local), undecided_steps<nest_steps> const> && later::local.loops.rank == 2);
-static_assert(later::local.loops.dim[0].open + later::local.loops.dim[1].open == 1);  // batch may be split, in may not
+static_assert(std::same_as<decltype(later::local), undecided_steps<nest_steps> const> &&
+              later::local.loops.rank == 2);
+// batch may be split, in may not
+static_assert(later::local.loops.dim[0].open + later::local.loops.dim[1].open == 1);
 
 // loops have as many turns as a process holds elements, and strides go by what there is room for
 constexpr task_loops two = [] {
@@ -28,7 +31,8 @@ constexpr task_loops two = [] {
   l.add_dim({.size = 7, .parts = 2});
   l.add_dim({.size = 10, .parts = 4});
   dim_list both;
-  both.push_back(0), both.push_back(1);
+  both.push_back(0);
+  both.push_back(1);
   l.add_array(both);
   l.add_array(both);
   return l;
@@ -38,23 +42,37 @@ static_assert(full.held[0] == 4 && full.held[1] == 3 && full.stored[0] == 4 && f
 static_assert(nest_steps::plan(two, full).rank == 1 && nest_steps::plan(two, full).size[0] == 12);
 constexpr nest_steps fewer = [] {
   loop_extents last = full;
-  last.held[0] = 3, last.held[1] = 1;
+  last.held[0]      = 3;
+  last.held[1]      = 1;
   return nest_steps::plan(two, last);
 }();
-static_assert(fewer.turns == 3 && fewer.rank == 1 && fewer.size[0] == 3 && fewer.stride[0][0] == 3 && fewer.stride[1][0] == 3);
+static_assert(fewer.turns == 3 && fewer.rank == 1 && fewer.size[0] == 3 && fewer.stride[0][0] == 3 &&
+              fewer.stride[1][0] == 3);
 
-// a matrix product over fewer rows, columns and summed elements than there is room for: its leading dimensions are those of storage
+// a matrix product over fewer rows, columns and summed elements than there is room for: its leading
+// dimensions are those of storage
 constexpr contraction_steps product = [] {
-  dim_list x, y, z;
-  x.push_back(0), x.push_back(2), y.push_back(2), y.push_back(1), z.push_back(0), z.push_back(1);
-  std::array<extent, 3> const held{60, 50, 30}, stored{64, 64, 32};
+  dim_list x;
+  dim_list y;
+  dim_list z;
+  x.push_back(0);
+  x.push_back(2);
+  y.push_back(2);
+  y.push_back(1);
+  z.push_back(0);
+  z.push_back(1);
+  std::array<extent, 3> const held{60, 50, 30};
+  std::array<extent, 3> const stored{64, 64, 32};
   return plan_contraction(held, stored, x, y, z);
 }();
-static_assert(product.by_gemm && product.scratch == 0 && product.m == 60 && product.n == 50 && product.k == 30);
-static_assert(product.lda == 32 && product.ldb == 64 && product.ldc == 64 && product.flops == 2 * 60 * 50 * 30);
+static_assert(product.by_gemm && product.scratch == 0 && product.m == 60 && product.n == 50 &&
+              product.k == 30);
+static_assert(product.lda == 32 && product.ldb == 64 && product.ldc == 64 &&
+              product.flops == 2 * 60 * 50 * 30);
 
 // a task is priced by its steps, and what it wishes at run time goes with it
-static_assert(Task<task::map<function::plus, float, float, float>> && Task<task::take_part<float>> && !Task<nest_steps>);
+static_assert(Task<task::map<function::plus, float, float, float>> && Task<task::take_part<float>> &&
+              !Task<nest_steps>);
 static_assert(NeedsScratch<task::contract<float>> && !NeedsScratch<task::take_part<float>>);
 static_assert(task::contract<float>::work(product).flops == product.flops);
 

@@ -29,7 +29,8 @@ constexpr loop_extents at(extent row, extent col) {
   std::array<extent, 2> const coordinates{row, col};
   return extents_at(loops, {coordinates, {axis_sizes<grid>.data(), 2}}, {});
 }
-constexpr int batch_loop = loops.dim[0].size == 10 ? 0 : 1, few_loop = 1 - batch_loop;
+constexpr int batch_loop = loops.dim[0].size == 10 ? 0 : 1;
+constexpr int few_loop   = 1 - batch_loop;
 static_assert(at(0, 0).held[batch_loop] == 3 && at(0, 0).held[few_loop] == 2);
 static_assert(at(1, 3).held[batch_loop] == 1 && at(1, 3).held[few_loop] == 1);
 static_assert(at(1, 3).stored[batch_loop] == 3 && at(1, 3).stored[few_loop] == 2);
@@ -46,24 +47,30 @@ constexpr task_loops three_over_four = [] {
 }();
 constexpr std::array<extent, 2> last{0, 3};
 constexpr loop_extents nothing = extents_at(three_over_four, {last, {axis_sizes<grid>.data(), 2}}, {});
-static_assert(nothing.held[0] == 0 && nothing.stored[0] == 1 && nest_steps::plan(three_over_four, nothing).turns == 0);
+static_assert(nothing.held[0] == 0 && nothing.stored[0] == 1 &&
+              nest_steps::plan(three_over_four, nothing).turns == 0);
 
-// Two summed loops are one where both are full. With fewer turns than storage they are not, so a smaller part goes through a buffer that the fullest does
-// not need: the plan has room for it, at the work of the fullest.
+// Two summed loops are one where both are full. With fewer turns than storage they are not, so a smaller part
+// goes through a buffer that the fullest does not need: the plan has room for it, at the work of the fullest.
 constexpr task_loops product = [] {
   task_loops l;
   l.add_dim({.size = 40});
   l.add_dim({.size = 250, .parts = 4, .pads = true});
   l.add_dim({.size = 64});
   l.add_dim({.size = 48});
-  dim_list x, y, z;
+  dim_list x;
+  dim_list y;
+  dim_list z;
   for (int d : {2, 0, 1}) x.push_back(d);
   for (int d : {3, 0, 1}) y.push_back(d);
   for (int d : {2, 3}) z.push_back(d);
-  l.add_array(x), l.add_array(y), l.add_array(z);
+  l.add_array(x);
+  l.add_array(y);
+  l.add_array(z);
   return l;
 }();
-constexpr contraction_steps full = contraction_steps::plan(product, full_extents(product)), fullest = plan_fullest<contraction_steps>(product);
+constexpr contraction_steps full    = contraction_steps::plan(product, full_extents(product));
+constexpr contraction_steps fullest = plan_fullest<contraction_steps>(product);
 constexpr contraction_steps smaller = [] {
   loop_extents e = full_extents(product);
   e.held[1]      = product.dim[1].held(3);
@@ -77,14 +84,16 @@ template<class K, class Plan>
 constexpr bool all_within(Plan const& plan, dim_identity counted, extent most) {
   using steps_type = typename K::steps_type;
   for (extent n = 0; n <= most; ++n) {
-    counts const now      = counts{}.with(counted, n);
-    auto const priced     = plan_fullest<steps_type>(*plan.loops, now);
-    meshtf::work const of = K::work(priced), promised = K::work(plan.fullest);
+    counts const now            = counts{}.with(counted, n);
+    auto const priced           = plan_fullest<steps_type>(*plan.loops, now);
+    meshtf::work const of       = K::work(priced);
+    meshtf::work const promised = K::work(plan.fullest);
     if (of.flops > promised.flops || of.elementwise > promised.elementwise) return false;
     for (extent row = 0; row < 2; ++row)
       for (extent col = 0; col < 4; ++col) {
         std::array<extent, 2> const coordinates{row, col};
-        auto const own          = steps_type::plan(*plan.loops, extents_at(*plan.loops, {coordinates, {axis_sizes<grid>.data(), 2}}, now));
+        auto const own = steps_type::plan(
+            *plan.loops, extents_at(*plan.loops, {coordinates, {axis_sizes<grid>.data(), 2}}, now));
         meshtf::work const does = K::work(own);
         if (does.flops > of.flops || does.elementwise > of.elementwise || does.bytes > of.bytes) return false;
         if constexpr (NeedsScratch<K>)
@@ -96,10 +105,12 @@ constexpr bool all_within(Plan const& plan, dim_identity counted, extent most) {
 struct lines : up_to<10> {};
 struct mixed : layout<grid, padded<lines, cols>, padded<few, rows>> {};
 constexpr dim_identity counted_lines = detail::identity_of<lines>;
-static_assert(all_within<task::contract<float>>(einsum_plan<mixed, shape<lines, few>, shape<lines, in>, shape<in, few>>::local, counted_lines, 10));
-static_assert(all_within<task::contract<float>>(einsum_plan<mixed, shape<in, few>, shape<in, lines>, shape<few, lines>>::local, counted_lines, 10));
-static_assert(all_within<task::reduce<reduction::sum, function::identity, float, float>>(nest_plan<mixed, shape<few>, shape<few, lines>>::local,
-                                                                                         counted_lines, 10));
+static_assert(all_within<task::contract<float>>(
+    einsum_plan<mixed, shape<lines, few>, shape<lines, in>, shape<in, few>>::local, counted_lines, 10));
+static_assert(all_within<task::contract<float>>(
+    einsum_plan<mixed, shape<in, few>, shape<in, lines>, shape<few, lines>>::local, counted_lines, 10));
+static_assert(all_within<task::reduce<reduction::sum, function::identity, float, float>>(
+    nest_plan<mixed, shape<few>, shape<few, lines>>::local, counted_lines, 10));
 
 // room is made for the most that any needs, whichever comes first
 constexpr extent most_of(contraction_steps a, contraction_steps const& b) {

@@ -1,5 +1,6 @@
-// If it compiles, it passes: lines, rows that share a bias, and gathers walk over what a process holds, each element once, and over nothing else: for
-// all numbers of held elements of dimensions with storage for one to three.
+// If it compiles, it passes: lines, rows that share a bias, and gathers walk over what a process holds, each
+// element once, and over nothing else: for all numbers of held elements of dimensions with storage for one to
+// three.
 #include <cstdint>
 
 #include <meshtf/plan/bias_plan.hpp>
@@ -31,8 +32,12 @@ struct seen {
 
 constexpr seen held_of(dim_list const& array, loop_extents const& e) {
   auto const strides = strides_of(array, e.storage());
-  small_array<extent, max_rank> size{}, stride{};
-  for (int i = 0; i < array.count; ++i) size[i] = e.held[array[i]], stride[i] = strides[array[i]];
+  small_array<extent, max_rank> size{};
+  small_array<extent, max_rank> stride{};
+  for (int i = 0; i < array.count; ++i) {
+    size[i]   = e.held[array[i]];
+    stride[i] = strides[array[i]];
+  }
   seen s;
   for_each_index<1>(size.first(array.count), std::array{stride}, {}, [&](auto const& at) { s.see(at[0]); });
   return s;
@@ -48,7 +53,8 @@ constexpr bool lines_walk(loop_extents const& e) {
     for (int d = 0; d < 3; ++d)
       if (d != along) row.push_back(d);
     auto const s = line_steps::plan(l, e);
-    seen elements, lines;
+    seen elements;
+    seen lines;
     s.blocks.for_each([&](auto const& at) {
       for (extent o = 0; o < s.outer; ++o)
         for (extent i = 0; i < s.inner; ++i) {
@@ -63,7 +69,8 @@ constexpr bool lines_walk(loop_extents const& e) {
 
 constexpr bool rows_walk(loop_extents const& e, dim_list const& bias) {
   task_loops l{.rank = rank};
-  l.add_array(list_of({0, 1, 2})), l.add_array(bias);
+  l.add_array(list_of({0, 1, 2}));
+  l.add_array(bias);
   auto const s = bias_steps::plan(l, e);
   seen elements;
   s.blocks.for_each([&](auto const& at) {
@@ -76,14 +83,17 @@ constexpr bool rows_walk(loop_extents const& e, dim_list const& bias) {
 /// A table of 0 and 1 whose rows along 0 ids of 2 name, or ids of 1 and 2: the results.
 constexpr bool gather_walks(loop_extents const& e, bool shared) {
   task_loops l{.rank = rank};
-  l.add_array(list_of({0, 1})), l.add_array(shared ? list_of({1, 2}) : list_of({2})), l.add_array(shared ? list_of({1, 2}) : list_of({2, 1}));
+  l.add_array(list_of({0, 1}));
+  l.add_array(shared ? list_of({1, 2}) : list_of({2}));
+  l.add_array(shared ? list_of({1, 2}) : list_of({2, 1}));
   l.along[0]   = 0;
   auto const s = gather_steps::plan(l, e);
   seen results;
   s.blocks.for_each([&](auto const& at) {
     for (extent i = 0; i < s.block_ids; ++i)
       for (extent o = 0; o < s.lines.outer; ++o)
-        for (extent k = 0; k < s.lines.inner; ++k) results.see(at[2] + i * s.id_stride + o * s.lines.line_stride + k);
+        for (extent k = 0; k < s.lines.inner; ++k)
+          results.see(at[2] + i * s.id_stride + o * s.lines.line_stride + k);
   });
   return results == held_of(l.operand[2], e);
 }
@@ -93,13 +103,17 @@ constexpr bool all_walk() {
     for (extent held = 0; held < 64; ++held) {
       loop_extents e{.rank = rank};
       bool fits = true;
-      extent s = stored, h = held;
+      extent s  = stored;
+      extent h  = held;
       for (int d = 0; d < rank; ++d, s /= 3, h /= 4) {
-        e.stored[d] = e.whole[d] = 1 + s % 3, e.held[d] = h % 4;
-        fits = fits && e.held[d] <= e.stored[d];
+        e.stored[d] = e.whole[d] = 1 + s % 3;
+        e.held[d]                = h % 4;
+        fits                     = fits && e.held[d] <= e.stored[d];
       }
       if (!fits) continue;
-      if (!lines_walk(e) || !rows_walk(e, list_of({2})) || !rows_walk(e, list_of({0, 2})) || !rows_walk(e, list_of({1}))) return false;
+      if (!lines_walk(e) || !rows_walk(e, list_of({2})) || !rows_walk(e, list_of({0, 2})) ||
+          !rows_walk(e, list_of({1})))
+        return false;
       if (!gather_walks(e, false) || !gather_walks(e, true)) return false;
     }
   return true;

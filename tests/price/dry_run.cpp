@@ -27,7 +27,8 @@ struct by_batch : layout<grid, split<batch, rows>> {};
 struct by_in : layout<grid, split<in, rows>> {};
 struct by_lone : layout<grid, split<hidden, lone>> {};
 
-constexpr axis_set over_rows = 0b001, over_cols = 0b010;
+constexpr axis_set over_rows = 0b001;
+constexpr axis_set over_cols = 0b010;
 
 template<class L, class... D>
 using value = tensor<float, L, D...>;
@@ -42,9 +43,11 @@ constexpr auto up = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   value<L, in, hidden> w{m};
   auto y = einsum<batch, hidden>(x, w);
 });
-static_assert(up.calls() == 0 && up.bytes_sent() == 0 && up.flops() == 2 * (8 / 2) * 4 * (16 / 4) && up.elementwise_flops() == 0);
+static_assert(up.calls() == 0 && up.bytes_sent() == 0 && up.flops() == 2 * (8 / 2) * 4 * (16 / 4) &&
+              up.elementwise_flops() == 0);
 
-// out of a split dimension: one all-reduce of what one process holds of the result, 2 * 3/4 of its bytes under the ring model
+// out of a split dimension: one all-reduce of what one process holds of the result, 2 * 3/4 of its bytes
+// under the ring model
 constexpr auto down = [](auto rules) {
   return dry_run<decltype(rules)>([]<Layout L>(machine<L>& m) {
     value<L, batch, hidden> x{m};
@@ -54,55 +57,66 @@ constexpr auto down = [](auto rules) {
 };
 constexpr auto down_mixed = down(mixed{});
 static_assert(down_mixed.calls() == 1 && down_mixed.calls<all_reduce>() == 1);
-static_assert(down_mixed.payload<cols>() == 4 * (8 / 2) * 6 && down_mixed.bytes_sent<cols>() == 2 * (4 * (8 / 2) * 6) * 3 / 4);
+static_assert(down_mixed.payload<cols>() == 4 * (8 / 2) * 6 &&
+              down_mixed.bytes_sent<cols>() == 2 * (4 * (8 / 2) * 6) * 3 / 4);
 static_assert(down_mixed.payload<rows>() == 0 && down_mixed.bytes_sent<rows>() == 0);
 
 // a sum over two axes is one call of eight processes, and counts for both axes
 constexpr auto down_joint = down(joint{});
 static_assert(down_joint.calls() == 1 && down_joint.collectives()[0].over == (over_rows | over_cols));
-static_assert(down_joint.bytes_sent() == 2 * (4 * 8 * 6) * 7 / 8 && down_joint.bytes_sent<rows>() == down_joint.bytes_sent() &&
+static_assert(down_joint.bytes_sent() == 2 * (4 * 8 * 6) * 7 / 8 &&
+              down_joint.bytes_sent<rows>() == down_joint.bytes_sent() &&
               down_joint.bytes_sent<cols>() == down_joint.bytes_sent() && down_joint.bytes_sent<lone>() == 0);
 static_assert(down_joint.flops() == 2 * 8 * (16 / 8) * 6);
 
 // what is split over an axis of one process, or not at all, is sent nowhere
-static_assert(down(by_lone{}).calls() == 0 && down(whole{}).calls() == 0 && down(whole{}).flops() == 2 * 8 * 16 * 6);
+static_assert(down(by_lone{}).calls() == 0 && down(whole{}).calls() == 0 &&
+              down(whole{}).flops() == 2 * 8 * 16 * 6);
 
 // gathers, all-to-alls, reduce-scatters and slices
 constexpr auto moves = dry_run<by_batch>([]<Layout L>(machine<L>& m) {
   value<L, batch, in> x{m};
-  auto y = reshard<by_in>(x);                                          // 64 bytes, of which half stay
-  auto z = reshard<whole>(y);                                          // 64 bytes for the one other process
-  auto s = reshard<by_batch>(z);                                       // free
-  auto p = partial_einsum<in>(x, value<L, batch>{m});                  // an open sum over rows
-  auto q = reshard<by_in>(p);                                          // 16 bytes, half of them to be added there
+  auto y = reshard<by_in>(x);                          // 64 bytes, of which half stay
+  auto z = reshard<whole>(y);                          // 64 bytes for the one other process
+  auto s = reshard<by_batch>(z);                       // free
+  auto p = partial_einsum<in>(x, value<L, batch>{m});  // an open sum over rows
+  // 16 bytes, half of them to be added there
+  auto q = reshard<by_in>(p);
 });
-static_assert(moves.calls() == 3 && moves.calls<all_to_all>() == 1 && moves.calls<all_gather>() == 1 && moves.calls<reduce_scatter>() == 1);
+static_assert(moves.calls() == 3 && moves.calls<all_to_all>() == 1 && moves.calls<all_gather>() == 1 &&
+              moves.calls<reduce_scatter>() == 1);
 static_assert(moves.collectives()[0].payload == 64 && moves.collectives()[0].sent == 32);
 static_assert(moves.collectives()[1].payload == 64 && moves.collectives()[1].sent == 64);
 static_assert(moves.collectives()[2].payload == 8 && moves.collectives()[2].sent == 8);
 static_assert(moves.bytes_sent() == 32 + 64 + 8 && moves.payload<rows>() == 64 + 64 + 8);
 
-// a softmax along a split dimension sends one number a row, twice; a cross entropy one, and then two in one message
+// a softmax along a split dimension sends one number a row, twice; a cross entropy one, and then two in one
+// message
 constexpr auto softmaxes = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   value<L, batch, vocab> x{m};
   auto y    = softmax<vocab>(x);
   auto z    = softmax_cross_entropy<vocab>(x, tensor<int, L, batch>{m});
   auto best = argmax<vocab>(x);
 });
-static_assert(softmaxes.calls() == 6 && softmaxes.calls<all_reduce>() == 6 && softmaxes.bytes_sent<rows>() == 0);
+static_assert(softmaxes.calls() == 6 && softmaxes.calls<all_reduce>() == 6 &&
+              softmaxes.bytes_sent<rows>() == 0);
 static_assert(softmaxes.collectives()[0].op == reduction::max && softmaxes.collectives()[0].payload == 4 * 4);
 static_assert(softmaxes.collectives()[1].op == reduction::sum && softmaxes.collectives()[1].payload == 4 * 4);
 static_assert(softmaxes.collectives()[2].op == reduction::max && softmaxes.collectives()[2].payload == 4 * 4);
-static_assert(softmaxes.collectives()[3].op == reduction::sum && softmaxes.collectives()[3].payload == 2 * 4 * 4);
-static_assert(softmaxes.collectives()[4].op == reduction::max && softmaxes.collectives()[5].op == reduction::min);
-static_assert(softmaxes.collectives()[4].type == element::float32 && softmaxes.collectives()[5].type == element::int32);
+static_assert(softmaxes.collectives()[3].op == reduction::sum &&
+              softmaxes.collectives()[3].payload == 2 * 4 * 4);
+static_assert(softmaxes.collectives()[4].op == reduction::max &&
+              softmaxes.collectives()[5].op == reduction::min);
+static_assert(softmaxes.collectives()[4].type == element::float32 &&
+              softmaxes.collectives()[5].type == element::int32);
 
 // a long array is reduced in parts, at the same price
 constexpr auto in_parts = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   value<L, batch> x{m};
   auto z = finish(partial_einsum<long_dim>(x, value<L, batch, long_dim>{m}));
 });
-static_assert(in_parts.calls<reduce_scatter>() == 1 && in_parts.calls<all_gather>() == 1 && in_parts.calls() == 2);
+static_assert(in_parts.calls<reduce_scatter>() == 1 && in_parts.calls<all_gather>() == 1 &&
+              in_parts.calls() == 2);
 static_assert(in_parts.bytes_sent<rows>() == 2 * (4 << 21) / 2);
 
 // ---- the order of calls, and where they come from
@@ -123,9 +137,12 @@ constexpr bool is(collective_call const& call, std::string_view operation, axis_
   return call.site.operation == operation && is(call, over, count);
 }
 static_assert(ordered.calls() == 3);
-static_assert(is(ordered.collectives()[0], "einsum", over_cols, 4 * 6) && is(ordered.collectives()[1], "sum", over_rows, 1));
-static_assert(is(ordered.collectives()[2], "sgd::step", over_rows, 4 * 4 + 4 * 6));   // both gradients are small: one message
-static_assert(ordered.collectives()[0].site.has_line() && ordered.collectives()[0].site.at.line() < ordered.collectives()[1].site.at.line());
+static_assert(is(ordered.collectives()[0], "einsum", over_cols, 4 * 6) &&
+              is(ordered.collectives()[1], "sum", over_rows, 1));
+// both gradients are small: one message
+static_assert(is(ordered.collectives()[2], "sgd::step", over_rows, 4 * 4 + 4 * 6));
+static_assert(ordered.collectives()[0].site.has_line() &&
+              ordered.collectives()[0].site.at.line() < ordered.collectives()[1].site.at.line());
 
 // ---- gradients: what needs none costs none
 
@@ -137,17 +154,20 @@ constexpr auto trained       = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   backward(sum(einsum<batch, hidden>(x, w)));
 });
 constexpr extent one_product = 2 * 4 * 4 * 4;
-static_assert(trained<value>.flops() == 2 * one_product && trained<value>.calls() == 1 && trained<value>.collectives()[0].count == 1);
+static_assert(trained<value>.flops() == 2 * one_product && trained<value>.calls() == 1 &&
+              trained<value>.collectives()[0].count == 1);
 // a parameter in the place of the data: three products, and its gradient's sum stays open as well
 static_assert(trained<weight>.flops() == 3 * one_product && trained<weight>.calls() == 1);
 
-// an intermediate value's sum is added up where the tape comes to it, in the name of the operation that made it
+// an intermediate value's sum is added up where the tape comes to it, in the name of the operation that made
+// it
 constexpr auto through = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   weight<L, batch, in> x{m};
   value<L, in, hidden> w{m};
   backward(sum(einsum<batch, hidden>(tanh(x), w)));
 });
-static_assert(through.calls() == 2 && is(through.collectives()[1], "tanh", over_cols, 4 * 4) && through.collectives()[1].site.backward);
+static_assert(through.calls() == 2 && is(through.collectives()[1], "tanh", over_cols, 4 * 4) &&
+              through.collectives()[1].site.backward);
 static_assert(!through.collectives()[0].site.backward);
 
 // a frozen first layer: no gradient of it is computed or sent, and none goes through it
@@ -163,8 +183,10 @@ constexpr auto two_layers = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   backward(sum(einsum<batch, out>(tanh(forward()), w2)));
   sgd{0.1}.step(parameters(w1, w2));
 });
-constexpr extent first = 2 * 4 * 4 * 4, second = 2 * 4 * 4 * 6;
-static_assert(two_layers<false>.flops() == 2 * first + 3 * second && two_layers<true>.flops() == first + 2 * second);
+constexpr extent first    = 2 * 4 * 4 * 4;
+constexpr extent second   = 2 * 4 * 4 * 6;
+static_assert(two_layers<false>.flops() == 2 * first + 3 * second &&
+              two_layers<true>.flops() == first + 2 * second);
 static_assert(two_layers<false>.bytes_sent<rows>() - two_layers<true>.bytes_sent<rows>() == 4 * (4 * 4));
 static_assert(two_layers<false>.bytes_sent<cols>() == two_layers<true>.bytes_sent<cols>());
 
@@ -246,15 +268,18 @@ struct fitting {
   }
 };
 constexpr auto fitted = dry_run<fitting, mixed>();
-constexpr extent of_w = 4 * 4 * 4, of_x = 4 * 4 * 4;
-static_assert(fitted.calls() == 2 && is(fitted.collectives()[0], "sum", over_rows | over_cols, 1) && is(fitted.collectives()[1], over_rows, 4 * 4));
+constexpr extent of_w = 4 * 4 * 4;
+constexpr extent of_x = 4 * 4 * 4;
+static_assert(fitted.calls() == 2 && is(fitted.collectives()[0], "sum", over_rows | over_cols, 1) &&
+              is(fitted.collectives()[1], over_rows, 4 * 4));
 static_assert(fitted.parameter_bytes() == of_w && fitted.flops() == 2 * one_product);
 // after it live the weight, Adam's two means and the data
 static_assert(fitted.live_bytes() == of_w + 2 * of_w + of_x);
 
 // the same program under another layout has another price, and under its own always the same
 static_assert(dry_run<fitting, mixed>() == fitted && !(dry_run<fitting, whole>() == fitted));
-static_assert(dry_run<fitting, whole>().calls() == 0 && dry_run<fitting, whole>().parameter_bytes() == 4 * 4 * 16);
+static_assert(dry_run<fitting, whole>().calls() == 0 &&
+              dry_run<fitting, whole>().parameter_bytes() == 4 * 4 * 16);
 static_assert(dry_run<fitting, dry<mixed>>() == fitted);
 
 }  // namespace
@@ -303,7 +328,12 @@ template<meshtf::Layout L> struct training {
 using meshtf::collective;
 
 // one process has 256 rows of the batch and 1024 hidden units
-constexpr meshtf::extent w1 = 4 * 784 * 1024, w2 = 4 * 1024 * 16, x = 4 * 256 * 784, labels = 4 * 256, logits = 4 * 256 * 16, loss = 4;
+constexpr meshtf::extent w1     = 4 * 784 * 1024;
+constexpr meshtf::extent w2     = 4 * 1024 * 16;
+constexpr meshtf::extent x      = 4 * 256 * 784;
+constexpr meshtf::extent labels = 4 * 256;
+constexpr meshtf::extent logits = 4 * 256 * 16;
+constexpr meshtf::extent loss   = 4;
 
 constexpr auto cost = meshtf::dry_run<training, mixed>();
 static_assert(cost.parameter_bytes() == w1 + w2);
@@ -314,23 +344,27 @@ static_assert(cost.bytes_sent<cols>() == 2 * logits * 3 / 4 && cost.bytes_sent<r
 static_assert(cost.payload<cols>() == logits && cost.payload<rows>() == loss + w1 + w2);
 static_assert(cost.bytes_sent<rows>() <= 4 * meshtf::MiB && cost.peak_bytes() <= 2 * meshtf::GiB);
 
-// two products forward; backward both weights' gradients and the gradient of the hidden units, but not that of the data
+// two products forward; backward both weights' gradients and the gradient of the hidden units, but not that
+// of the data
 static_assert(cost.flops() == 2 * 256 * 1024 * (784 + 16) + 2 * 256 * 1024 * (784 + 16 + 16));
 
-// the most is alive when backward comes to the first product: beside what the program holds and the loss there are the gradients of w2, of the hidden units
-// before relu, and of w1; sums are finished where the gradients lie
+// the most is alive when backward comes to the first product: beside what the program holds and the loss
+// there are the gradients of w2, of the hidden units before relu, and of w1; sums are finished where the
+// gradients lie
 constexpr meshtf::extent hidden_units = 4 * 256 * 1024;
 static_assert(cost.peak_bytes() == (w1 + w2 + x + labels) + loss + w2 + hidden_units + w1);
 
 // what stays is what the program holds
 static_assert(cost.live_bytes() == w1 + w2 + x + labels);
 
-// with the batch alone split each process has all of the weights, and no sum to finish but that of the gradients and the loss: both gradients in parts
+// with the batch alone split each process has all of the weights, and no sum to finish but that of the
+// gradients and the loss: both gradients in parts
 constexpr auto by_data = meshtf::dry_run<training, data_parallel>();
 static_assert(by_data.bytes_sent<cols>() == 0 && by_data.bytes_sent<rows>() == loss + 4 * (w1 + w2));
 static_assert(by_data.flops() == 4 * cost.flops() && by_data.parameter_bytes() == 4 * (w1 + w2));
 
-static_assert(std::same_as<meshtf::placement_verdict<clash, batch, hidden>, meshtf::one_axis_splits_two_dims<rows, batch, hidden>>);
+static_assert(std::same_as<meshtf::placement_verdict<clash, batch, hidden>,
+                           meshtf::one_axis_splits_two_dims<rows, batch, hidden>>);
 
 // an optimizer that takes the place of another begins anew
 constexpr auto renewed = dry_run<whole>([]<Layout L>(machine<L>& m) {

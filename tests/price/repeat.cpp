@@ -1,4 +1,5 @@
-// If it compiles, it passes: what blocks cost that are priced once is what a program with so many of them costs.
+// If it compiles, it passes: what blocks cost that are priced once is what a program with so many of them
+// costs.
 #include <meshtf/planning.hpp>
 
 namespace {
@@ -19,7 +20,8 @@ struct rows : axis<2> {};
 struct cols : axis<4> {};
 struct grid : mesh<rows, cols> {};
 
-struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<inner, cols>, split<vocab, cols>> {};
+struct mixed : layout<grid, split<batch, rows>, split<heads, cols>, split<inner, cols>, split<vocab, cols>> {
+};
 
 // the library's Transformer, of one to six layers
 template<int Layers>
@@ -31,7 +33,8 @@ template<Layout L, int Layers>
 struct training {
   nn::transformer<float, L, model_dims<Layers>> net;
   adam opt{1e-3};
-  tensor<int, L, batch, length> ids, targets;
+  tensor<int, L, batch, length> ids;
+  tensor<int, L, batch, length> targets;
   constexpr explicit training(machine<L>& m) : net{m, 1}, ids{m}, targets{m} { opt.prepare(parameters(net)); }
   constexpr auto step() {
     auto loss = mean(softmax_cross_entropy<vocab>(net(ids), targets));
@@ -57,16 +60,19 @@ constexpr auto repeated(int n) {
 }
 template<class A>
 constexpr bool same(A const& a, A const& b) {
-  return a == b && a.live_bytes() == b.live_bytes() && a.at_peak().by_kind == b.at_peak().by_kind && a.bytes_sent() == b.bytes_sent() &&
-         a.calls() == b.calls();
+  return a == b && a.live_bytes() == b.live_bytes() && a.at_peak().by_kind == b.at_peak().by_kind &&
+         a.bytes_sent() == b.bytes_sent() && a.calls() == b.calls();
 }
-constexpr auto one = dry_run<with_1, mixed>(), two = dry_run<with_2, mixed>(), three = dry_run<with_3, mixed>();
+constexpr auto one   = dry_run<with_1, mixed>();
+constexpr auto two   = dry_run<with_2, mixed>();
+constexpr auto three = dry_run<with_3, mixed>();
 
 static_assert(same(repeat(1, one, two, three), one) && same(repeat(3, one, two, three), three));
 static_assert(same(repeat(4, one, two, three), dry_run<with_4, mixed>()));
 static_assert(same(repeat(6, one, two, three), dry_run<with_6, mixed>()));
 
-// 2000 layers, each of a matrix that is a message of its own: more calls than a cost could list, so they are counted
+// 2000 layers, each of a matrix that is a message of its own: more calls than a cost could list, so they are
+// counted
 template<Layout L>
 struct deep_training {
   std::vector<parameter<float, L, wide, wide_too>> ws{};
@@ -86,12 +92,17 @@ struct deep_training {
     sgd{0.1}.step(parameters(ws));
   }
 };
-constexpr auto layer = dry_run<deep_training, mixed>(1), layers = dry_run<deep_training, mixed>(2), more_layers = dry_run<deep_training, mixed>(3);
-constexpr auto deep = repeat(2000, layer, layers, more_layers);
+constexpr auto layer       = dry_run<deep_training, mixed>(1);
+constexpr auto layers      = dry_run<deep_training, mixed>(2);
+constexpr auto more_layers = dry_run<deep_training, mixed>(3);
+constexpr auto deep        = repeat(2000, layer, layers, more_layers);
 static_assert(same(repeat(5, layer, layers, more_layers), dry_run<deep_training, mixed>(5)));
-static_assert(deep.calls() > 2000 && deep.calls() == more_layers.calls() + 1997 * (more_layers.calls() - layers.calls()));
+static_assert(deep.calls() > 2000 &&
+              deep.calls() == more_layers.calls() + 1997 * (more_layers.calls() - layers.calls()));
 static_assert(deep.collectives().size() < 20 && deep.parameter_bytes() == 2000 * layer.parameter_bytes());
-static_assert(deep.bytes_sent<rows>() == more_layers.bytes_sent<rows>() + 1997 * (more_layers.bytes_sent<rows>() - layers.bytes_sent<rows>()));
+static_assert(deep.bytes_sent<rows>() ==
+              more_layers.bytes_sent<rows>() +
+                  1997 * (more_layers.bytes_sent<rows>() - layers.bytes_sent<rows>()));
 
 // a bucket of small gradients that is full makes one call more: then it is not priced
 template<int N>

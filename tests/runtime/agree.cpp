@@ -38,7 +38,9 @@ TEST_CASE("an error of one process is thrown on all, with its class and status")
 
 TEST_CASE("the lowest process speaks, and what all see is said without a number") {
   boost::mpi::communicator const world;
-  CHECK_THROWS_WITH(agreed(world, [&] { throw std::runtime_error{"trouble on " + std::to_string(world.rank())}; }), "trouble on 0");
+  CHECK_THROWS_WITH(
+      agreed(world, [&] { throw std::runtime_error{"trouble on " + std::to_string(world.rank())}; }),
+      "trouble on 0");
   CHECK_THROWS_AS(agreed(world, [] { throw 7; }), software_error);
   CHECK_THROWS_WITH(agreed(world, [] { throw std::runtime_error{""}; }), "an exception without words");
   // the communicator is as good as before
@@ -46,13 +48,17 @@ TEST_CASE("the lowest process speaks, and what all see is said without a number"
 }
 
 TEST_CASE("called by one process alone: a whole sentence") {
-  boost::mpi::communicator const all, world{all, boost::mpi::comm_duplicate};
+  boost::mpi::communicator const all;
+  boost::mpi::communicator const world{all, boost::mpi::comm_duplicate};
   if (world.size() == 1) return;
   for (int const theirs : {0, 1, -1, 1 << 30}) {  // whatever arrives
     if (world.rank() == 0) {
-      CHECK_THROWS_WITH(agreed(world, [] { return 1; }),
-                        Catch::Matchers::Matches("expected all processes to call agreed as process 0 does, agree.cpp:[0-9]+, got .* MESHTF_CHECK=1, "
-                                                 "which names the first call that differs"));
+      CHECK_THROWS_WITH(
+          agreed(world, [] { return 1; }),
+          Catch::Matchers::Matches(
+              "expected all processes to call agreed as process 0 does, agree.cpp:[0-9]+, got .* "
+              "MESHTF_CHECK=1, "
+              "which names the first call that differs"));
     } else {
       int numbers[]{theirs, theirs};
       meshtf::all_reduce(world, reduction::min, numbers, 2);

@@ -51,7 +51,8 @@ T joined_at(reduction r, int size, extent k) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a maximum of which one is not a number is not a number", "", float, double, meshtf::bfloat16) {
+TEMPLATE_TEST_CASE("a maximum of which one is not a number is not a number", "", float, double,
+                   meshtf::bfloat16) {
   using T = TestType;
   boost::mpi::communicator const world;
   auto const n   = GENERATE(as<extent>{}, 1, 64, 100000);
@@ -65,10 +66,12 @@ TEMPLATE_TEST_CASE("a maximum of which one is not a number is not a number", "",
   }
 }
 
-TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, double, std::int32_t, std::int64_t, meshtf::bfloat16) {
+TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, double, std::int32_t,
+                   std::int64_t, meshtf::bfloat16) {
   using T = TestType;
   boost::mpi::communicator const world;
-  int const rank = world.rank(), size = world.size();
+  int const rank   = world.rank();
+  int const size   = world.size();
   auto const n     = GENERATE(as<extent>{}, 0, 1, 5, 64, 1000);
   auto const limit = GENERATE(as<extent>{}, 3, 64, std::numeric_limits<int>::max());
   short_messages const lowered{limit};
@@ -85,7 +88,8 @@ TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, doub
     for (reduction r : {reduction::sum, reduction::max, reduction::min})
       for (bool in_place : {false, true}) {
         auto parts = array_of<T>(rank, n * size);
-        std::vector<T> buffer(static_cast<std::size_t>(exchange_scratch(n, element_of<T>))), apart(static_cast<std::size_t>(n));
+        std::vector<T> buffer(static_cast<std::size_t>(exchange_scratch(n, element_of<T>)));
+        std::vector<T> apart(static_cast<std::size_t>(n));
         T* const sum = in_place ? parts.data() + rank * n : apart.data();
         reduce_scatter(world, r, parts.data(), n, buffer.data(), sum);
         for (extent k = 0; k < n; ++k) REQUIRE(sum[k] == joined_at<T>(r, size, rank * n + k));
@@ -97,7 +101,8 @@ TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, doub
     std::vector<T> whole(static_cast<std::size_t>(n * size));
     all_gather(world, part.data(), n, whole.data());
     for (int q = 0; q < size; ++q)
-      for (extent k = 0; k < n; ++k) REQUIRE(whole[static_cast<std::size_t>(q * n + k)] == element_at<T>(q, k));
+      for (extent k = 0; k < n; ++k)
+        REQUIRE(whole[static_cast<std::size_t>(q * n + k)] == element_at<T>(q, k));
   }
 
   SECTION("all_to_all") {
@@ -105,23 +110,28 @@ TEMPLATE_TEST_CASE("every process gets what every process gave", "", float, doub
     std::vector<T> to(static_cast<std::size_t>(n * size));
     all_to_all(world, from.data(), n, to.data());
     for (int q = 0; q < size; ++q)
-      for (extent k = 0; k < n; ++k) REQUIRE(to[static_cast<std::size_t>(q * n + k)] == element_at<T>(q, rank * n + k));
+      for (extent k = 0; k < n; ++k)
+        REQUIRE(to[static_cast<std::size_t>(q * n + k)] == element_at<T>(q, rank * n + k));
   }
 
   SECTION("neighbours, where the ends of the row have one alone") {
-    auto const x    = array_of<T>(rank, n);
-    auto z          = array_of<T>(size, n);
-    int const after = rank + 1 == size ? MPI_PROC_NULL : rank + 1, before = rank == 0 ? MPI_PROC_NULL : rank - 1;
+    auto const x     = array_of<T>(rank, n);
+    auto z           = array_of<T>(size, n);
+    int const after  = rank + 1 == size ? MPI_PROC_NULL : rank + 1;
+    int const before = rank == 0 ? MPI_PROC_NULL : rank - 1;
     exchange_with_neighbours(world, x.data(), after, z.data(), before, n);
     CHECK(z == array_of<T>(rank == 0 ? size : rank - 1, n));
   }
 
   SECTION("exclusive_scan, from either end") {
-    int const after = rank + 1 == size ? MPI_PROC_NULL : rank + 1, before = rank == 0 ? MPI_PROC_NULL : rank - 1;
+    int const after  = rank + 1 == size ? MPI_PROC_NULL : rank + 1;
+    int const before = rank == 0 ? MPI_PROC_NULL : rank - 1;
     std::vector<T> buffer(static_cast<std::size_t>(n));
-    auto z = array_of<T>(rank, n), from_end = z;
+    auto z        = array_of<T>(rank, n);
+    auto from_end = z;
     exclusive_scan(world, reduction::sum, T{}, z.data(), buffer.data(), n, before, after);
-    exclusive_scan(world, reduction::max, static_cast<T>(-1), from_end.data(), buffer.data(), n, after, before);
+    exclusive_scan(world, reduction::max, static_cast<T>(-1), from_end.data(), buffer.data(), n, after,
+                   before);
     for (extent k = 0; k < n; ++k) {
       REQUIRE(z[static_cast<std::size_t>(k)] == (rank == 0 ? T{} : joined_at<T>(reduction::sum, rank, k)));
       T most = static_cast<T>(-1);
@@ -141,14 +151,19 @@ TEST_CASE("a pairwise sum of bfloat16 is rounded once") {
   boost::mpi::communicator const world;
   int const size = world.size();
   extent const n = 200'000;  // more than one piece
-  auto const at  = [](int rank, extent k) { return meshtf::bfloat16{std::sin(static_cast<double>(k + 1) * (rank + 1))}; };
-  std::vector<meshtf::bfloat16> parts, buffer(static_cast<std::size_t>(exchange_scratch(n, element::bfloat16))), sum(static_cast<std::size_t>(n));
+  auto const at  = [](int rank, extent k) {
+    return meshtf::bfloat16{std::sin(static_cast<double>(k + 1) * (rank + 1))};
+  };
+  std::vector<meshtf::bfloat16> parts;
+  std::vector<meshtf::bfloat16> buffer(static_cast<std::size_t>(exchange_scratch(n, element::bfloat16)));
+  std::vector<meshtf::bfloat16> sum(static_cast<std::size_t>(n));
   for (extent k = 0; k < n * size; ++k) parts.push_back(at(world.rank(), k));
   reduce_scatter(world, reduction::sum, parts.data(), n, buffer.data(), sum.data());
   bool once = true;
   for (extent k = 0; k < n; ++k) {
     float exact = 0;  // sums of so few are exact, or nearly so
-    for (int i = 0; i < size; ++i) exact += static_cast<float>(at((world.rank() - i + size) % size, world.rank() * n + k));
+    for (int i = 0; i < size; ++i)
+      exact += static_cast<float>(at((world.rank() - i + size) % size, world.rank() * n + k));
     once = once && sum[static_cast<std::size_t>(k)].bits == meshtf::bfloat16{exact}.bits;
   }
   CHECK(once);
@@ -159,8 +174,11 @@ TEST_CASE("a sum of rounded values has the same bits each time") {
   extent const n = 999;
   std::vector<float> first;
   for (int turn = 0; turn < 5; ++turn) {
-    std::vector<float> parts, buffer(n), sum(n);
-    for (extent k = 0; k < n * world.size(); ++k) parts.push_back(1.f / static_cast<float>(1 + k + 1000 * world.rank()));
+    std::vector<float> parts;
+    std::vector<float> buffer(n);
+    std::vector<float> sum(n);
+    for (extent k = 0; k < n * world.size(); ++k)
+      parts.push_back(1.f / static_cast<float>(1 + k + 1000 * world.rank()));
     reduce_scatter(world, reduction::sum, parts.data(), n, buffer.data(), sum.data());
     if (turn == 0) first = sum;
     CHECK(sum == first);
@@ -175,7 +193,8 @@ TEST_CASE("a call that MPI refuses throws and names itself") {
   float x = 0;
   CHECK_THROWS_AS(broadcast(mine, &x, 1, 1000), unavailable);
   CHECK_THROWS_WITH(broadcast(mine, &x, 1, 1000),
-                    Catch::Contains("broadcast of 1 elements over \"rows cols\" failed on process " + std::to_string(world.rank())));
+                    Catch::Contains("broadcast of 1 elements over \"rows cols\" failed on process " +
+                                    std::to_string(world.rank())));
 }
 
 namespace {
@@ -194,20 +213,24 @@ template<class T, Mesh M>
 std::vector<T> shard_of(process_mesh<M> const& m, three_dims const& dims) {
   std::array<extent, 3> first{};
   for (std::size_t d = 0; d < 3; ++d) {
-    for (int a : dims[d].over) first[d] = first[d] * axis_sizes<M>[static_cast<std::size_t>(a)] + m.coordinates()[static_cast<std::size_t>(a)];
+    for (int a : dims[d].over)
+      first[d] = first[d] * axis_sizes<M>[static_cast<std::size_t>(a)] +
+                 m.coordinates()[static_cast<std::size_t>(a)];
     first[d] *= dims[d].room();
   }
   std::vector<T> shard;
   for (extent i = 0; i < dims[0].room(); ++i)
     for (extent j = 0; j < dims[1].room(); ++j)
       for (extent k = 0; k < dims[2].room(); ++k)
-        shard.push_back(static_cast<T>(((first[0] + i) * dims[1].size + first[1] + j) * dims[2].size + first[2] + k));
+        shard.push_back(
+            static_cast<T>(((first[0] + i) * dims[1].size + first[1] + j) * dims[2].size + first[2] + k));
   return shard;
 }
 
 /// How many all-to-alls were on the way, by whether they pack and unpack.
 template<class T, Mesh M>
-void check_moves(process_mesh<M>& m, three_dims const& from, three_dims const& to, std::array<int, 4>& found) {
+void check_moves(process_mesh<M>& m, three_dims const& from, three_dims const& to,
+                 std::array<int, 4>& found) {
   auto value = shard_of<T>(m, from);
   for (reshard_move const& move : plan_reshard(from, to, 0, axis_sizes<M>)) {
     found[move.packs * 2u + move.unpacks] += move.what == transfer_kind::all_to_all;
@@ -222,10 +245,17 @@ void check_moves(process_mesh<M>& m, three_dims const& from, three_dims const& t
 template<class T, Mesh M>
 void check_all_to_alls(boost::mpi::communicator const& world) {
   process_mesh<M> m{world};
-  auto const dim = [](extent size, axis_list const& over) { return placed{size, processes_along(axis_sizes<M>, over.set()), over}; };
+  auto const dim = [](extent size, axis_list const& over) {
+    return placed{size, processes_along(axis_sizes<M>, over.set()), over};
+  };
   axis_list const none;
   std::array<axis_list, 4> ways;
-  ways[0].push_back(0), ways[1].push_back(1), ways[2].push_back(0), ways[2].push_back(1), ways[3].push_back(1), ways[3].push_back(0);
+  ways[0].push_back(0);
+  ways[1].push_back(1);
+  ways[2].push_back(0);
+  ways[2].push_back(1);
+  ways[3].push_back(1);
+  ways[3].push_back(0);
   std::array<int, 4> found{};
   for (extent size : {4, 12, 148})  // of the last, a block is some pieces, the last one shorter
     for (axis_list const& over : ways) {
@@ -244,5 +274,6 @@ TEMPLATE_TEST_CASE("blocks of any size and order arrive in their place", "", flo
   boost::mpi::communicator const world;
   if (world.size() == 1) check_all_to_alls<TestType, grid<1, 1>>(world);
   if (world.size() == 2) check_all_to_alls<TestType, grid<2, 1>>(world);
-  if (world.size() == 4) check_all_to_alls<TestType, grid<2, 2>>(world), check_all_to_alls<TestType, grid<1, 4>>(world);
+  if (world.size() == 4)
+    check_all_to_alls<TestType, grid<2, 2>>(world), check_all_to_alls<TestType, grid<1, 4>>(world);
 }

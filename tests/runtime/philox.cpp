@@ -16,12 +16,16 @@ namespace {
 using words = std::array<std::uint32_t, 4>;
 
 /// With -D_GLIBCXX_DEBUG g++ compares no temporary arrays in constant evaluation.
-constexpr bool same(words const& a, words const& b) { return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3]; }
+constexpr bool same(words const& a, words const& b) {
+  return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
 
-// the known answers of the Random123 distribution, file kat_vectors: counter words 0 and 1, stream in words 2 and 3, seed as the key
+// the known answers of the Random123 distribution, file kat_vectors: counter words 0 and 1, stream in words 2
+// and 3, seed as the key
 static_assert(same(philox{0, 0}(0), words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
 static_assert(same(philox{~0ull, ~0ull}(~0ull), words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-static_assert(same(philox{0x299f31d0a4093822, 0x0370734413198a2e}(0x85a308d3243f6a88), words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+static_assert(same(philox{0x299f31d0a4093822, 0x0370734413198a2e}(0x85a308d3243f6a88),
+                   words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 
 // two elements share a counter
 static_assert(uniform_at({0, 0}, 0) == static_cast<double>(0xe169c58d6627e8d5 >> 11) * 0x1p-53);
@@ -51,7 +55,8 @@ TEMPLATE_TEST_CASE("a run equals its elements, wherever it starts and ends", "",
       auto const x = normal_run<TestType>(random, first, n, 0, 1);
       for (extent k = 0; k < n; ++k) {
         auto const at = static_cast<std::size_t>(k);
-        REQUIRE(u[at] == std::min(static_cast<TestType>(uniform_at(random, first + k)), std::nextafter(TestType{1}, TestType{0})));
+        REQUIRE(u[at] == std::min(static_cast<TestType>(uniform_at(random, first + k)),
+                                  std::nextafter(TestType{1}, TestType{0})));
         REQUIRE(x[at] == static_cast<TestType>(normal_at(random, first + k)));
       }
     }
@@ -79,9 +84,14 @@ TEST_CASE("uniform values stay below the upper end") {
 TEST_CASE("moments are those of the distributions") {
   constexpr extent n = 1 << 18;
   auto const moments = [](std::vector<double> const& z) {
-    double mean = 0, square = 0, fourth = 0;
+    double mean   = 0;
+    double square = 0;
+    double fourth = 0;
     for (double v : z) mean += v / n;
-    for (double v : z) square += (v - mean) * (v - mean) / n, fourth += std::pow(v - mean, 4) / n;
+    for (double v : z) {
+      square += (v - mean) * (v - mean) / n;
+      fourth += std::pow(v - mean, 4) / n;
+    }
     return std::array{mean, square, fourth};
   };
   // five standard errors of each estimate
@@ -99,8 +109,14 @@ TEST_CASE("seeds and streams give other values, neighbours in a pair are not tie
   auto const a       = normal_run<double>({1, 0}, 0, n, 0, 1);
   auto const b       = normal_run<double>({1, 1}, 0, n, 0, 1);
   auto const c       = normal_run<double>({2, 0}, 0, n, 0, 1);
-  double ab = 0, ac = 0, next = 0;
-  for (std::size_t k = 0; k + 1 < a.size(); ++k) ab += a[k] * b[k] / n, ac += a[k] * c[k] / n, next += a[k] * a[k + 1] / n;
+  double ab          = 0;
+  double ac          = 0;
+  double next        = 0;
+  for (std::size_t k = 0; k + 1 < a.size(); ++k) {
+    ab += a[k] * b[k] / n;
+    ac += a[k] * c[k] / n;
+    next += a[k] * a[k + 1] / n;
+  }
   CHECK(std::abs(ab) < 5.0 / 256);
   CHECK(std::abs(ac) < 5.0 / 256);
   CHECK(std::abs(next) < 5.0 / 256);

@@ -11,10 +11,12 @@
 
 namespace {
 
-/// A product of its own shape at each of `sites` places, `site` calls of 10 flops each; what the profile then says of call sites, line by line.
+/// A product of its own shape at each of `sites` places, `site` calls of 10 flops each; what the profile then
+/// says of call sites, line by line.
 std::vector<std::string> sites_of(meshtf::profile& p, int sites) {
   for (int site = 1; site <= sites; ++site)
-    for (int call = 0; call < site; ++call) p.count({.kind = "product", .flops = 10, .m = site, .n = 1, .k = 1}, {.operation = "einsum"});
+    for (int call = 0; call < site; ++call)
+      p.count({.kind = "product", .flops = 10, .m = site, .n = 1, .k = 1}, {.operation = "einsum"});
   std::istringstream text{p.text("grid")};
   std::vector<std::string> lines;
   bool told = false;
@@ -30,7 +32,9 @@ long calls_of(std::vector<std::string> const& lines) {
   long all = 0;
   for (auto const& line : lines) {
     std::istringstream columns{line};
-    std::string seconds, share, percent;
+    std::string seconds;
+    std::string share;
+    std::string percent;
     long calls = 0;
     columns >> seconds >> share >> percent >> calls;
     all += calls;
@@ -71,7 +75,8 @@ TEST_CASE("there is no profile where none is asked for") {
 TEST_CASE("a profile adds up each kind of operation, the dearest first") {
   meshtf::profile p;
   p.count({.kind = "sum", .bytes = 8}, {.operation = "sum"});
-  for (int site = 1; site <= 3; ++site) p.count({.kind = "product", .flops = 10, .m = site}, {.operation = "einsum"});
+  for (int site = 1; site <= 3; ++site)
+    p.count({.kind = "product", .flops = 10, .m = site}, {.operation = "einsum"});
   auto const kinds = p.by_kind();
   REQUIRE(kinds.size() == 2);
   auto const& products = kinds[0].words == "product" ? kinds[0] : kinds[1];

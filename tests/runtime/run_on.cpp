@@ -34,8 +34,10 @@ TEST_CASE("a program runs once, on the mesh of its number of processes") {
     run_on<quad, alone, pair>(env, program);
     CHECK(runs == 1);
   } else {
-    CHECK_THROWS_WITH((run_on<alone, pair>(env, program)),
-                      "started with 4 processes, but compiled for 1 (alone one=1), 2 (pair two=2): mpirun -n N ... with one of these");
+    CHECK_THROWS_WITH(
+        (run_on<alone, pair>(env, program)),
+        "started with 4 processes, but compiled for 1 (alone one=1), 2 (pair two=2): mpirun -n N ... with "
+        "one of these");
     run_on<quad, pair>(env, program);
     CHECK(runs == 1);
   }

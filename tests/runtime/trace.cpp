@@ -1,4 +1,5 @@
-// The trace of a program: its collectives are the ledger's, one by one, and what it says besides fits together.
+// The trace of a program: its collectives are the ledger's, one by one, and what it says besides fits
+// together.
 // test: processes 1 2 4
 #if MESHTF_WITH_JANSSON
 #include <algorithm>
@@ -56,9 +57,11 @@ struct training {
   meshtf::tensor<float, L, batch, inputs> x;
   meshtf::sgd opt{0.1};
 
-  constexpr explicit training(meshtf::machine<L>& m) : up{m, meshtf::normal{1, 0.1}}, down{m, meshtf::normal{1, 0.1}}, x{m} {}
+  constexpr explicit training(meshtf::machine<L>& m)
+      : up{m, meshtf::normal{1, 0.1}}, down{m, meshtf::normal{1, 0.1}}, x{m} {}
   constexpr auto step() {
-    auto loss = mean(square(meshtf::einsum<batch, outputs>(relu(meshtf::einsum<batch, hidden>(x, up)), down)));
+    auto loss =
+        mean(square(meshtf::einsum<batch, outputs>(relu(meshtf::einsum<batch, hidden>(x, up)), down)));
     backward(loss);
     opt.step(meshtf::parameters(up, down));
     return loss;
@@ -66,13 +69,18 @@ struct training {
 };
 
 struct slice {
-  long process, track;
-  double begin, end;
-  std::string name, category;
+  long process;
+  long track;
+  double begin;
+  double end;
+  std::string name;
+  std::string category;
   std::map<std::string, std::string> words;
   std::map<std::string, extent> numbers;
 
-  bool contains(slice const& other) const { return process == other.process && begin <= other.begin && other.end <= end + 1e-4; }
+  bool contains(slice const& other) const {
+    return process == other.process && begin <= other.begin && other.end <= end + 1e-4;
+  }
 };
 struct arrow {
   long process;
@@ -82,7 +90,7 @@ struct arrow {
 struct contents {
   std::vector<slice> slices;
   std::map<long, std::map<char, std::vector<arrow>>> arrows;  // by number and role
-  std::map<long, std::vector<extent>> memory;  // by process
+  std::map<long, std::vector<extent>> memory;                 // by process
 
   std::vector<slice> of(long process, std::string_view category) const {
     std::vector<slice> some;
@@ -102,13 +110,18 @@ contents parsed(std::string const& path) {
   std::size_t i;
   json_t* e;
   json_array_foreach(json_object_get(root, "traceEvents"), i, e) {
-    auto const text         = [e](char const* name) -> std::string { return json_string_value(json_object_get(e, name)); };
-    auto const number       = [e](char const* name) { return json_number_value(json_object_get(e, name)); };
-    auto const whole        = [e](char const* name) { return static_cast<long>(json_integer_value(json_object_get(e, name))); };
+    auto const text = [e](char const* name) -> std::string {
+      return json_string_value(json_object_get(e, name));
+    };
+    auto const number = [e](char const* name) { return json_number_value(json_object_get(e, name)); };
+    auto const whole  = [e](char const* name) {
+      return static_cast<long>(json_integer_value(json_object_get(e, name)));
+    };
     json_t* const arguments = json_object_get(e, "args");
     char const phase        = text("ph")[0];
     if (phase == 'X') {
-      slice s{whole("pid"), whole("tid"), number("ts"), number("ts") + number("dur"), text("name"), text("cat"), {}, {}};
+      slice s{whole("pid"), whole("tid"), number("ts"), number("ts") + number("dur"),
+              text("name"), text("cat"),  {},           {}};
       char const* name;
       json_t* value;
       json_object_foreach(arguments, name, value) {
@@ -176,7 +189,8 @@ void has_what_was_promised() {
       auto told            = calls[i];
       INFO("call " << i << ": " << meshtf::detail::words_of<typename On::grid>(expected));
       CHECK(told.name == meshtf::to_string(expected.kind));
-      CHECK(told.words["over"] == meshtf::detail::axes_text(typename On::grid::all_axes{}, expected.over).view());
+      CHECK(told.words["over"] ==
+            meshtf::detail::axes_text(typename On::grid::all_axes{}, expected.over).view());
       CHECK(told.words["operator"] == meshtf::to_string(expected.op));
       CHECK(told.words["type"] == meshtf::to_string(expected.type));
       CHECK(told.words["call site"] == meshtf::detail::site_text(expected.site).view());
@@ -184,7 +198,8 @@ void has_what_was_promised() {
       CHECK(told.numbers["payload"] == expected.payload);
       CHECK(told.numbers["sent"] == expected.sent);
       CHECK(told.numbers["step"] == 2);
-      CHECK(told.numbers["number"] == static_cast<extent>(calls.size() + i + 1));  // after those of the first step
+      // after those of the first step
+      CHECK(told.numbers["number"] == static_cast<extent>(calls.size() + i + 1));
       CHECK(told.track == (expected.site.backward ? 3 : 2));
     }
     extent flops           = 0;
@@ -226,7 +241,9 @@ void has_what_was_promised() {
       for (auto const& a : some) {
         taking_part.insert(a.process);
         ++ends;
-        auto const starts_here = [&](slice const& s) { return s.process == a.process && s.category == "collective" && s.begin == a.at; };
+        auto const starts_here = [&](slice const& s) {
+          return s.process == a.process && s.category == "collective" && s.begin == a.at;
+        };
         CHECK(std::any_of(found.slices.begin(), found.slices.end(), starts_here));
       }
     CHECK((taking_part.size() == 2 || taking_part.size() == static_cast<std::size_t>(processes)));
@@ -236,7 +253,9 @@ void has_what_was_promised() {
 
 }  // namespace
 
-TEST_CASE("a trace on 1 process has every operation of the chosen step and no collective", "[1]") { has_what_was_promised<on<1, 1>>(); }
+TEST_CASE("a trace on 1 process has every operation of the chosen step and no collective", "[1]") {
+  has_what_was_promised<on<1, 1>>();
+}
 TEST_CASE("a trace on 2 processes has the ledger's collectives, one by one", "[2]") {
   has_what_was_promised<on<2, 1>>();
   has_what_was_promised<on<1, 2>>();
@@ -253,7 +272,8 @@ TEST_CASE("waiting for a process that is late is told apart from the transfer", 
   if (found.slices.empty()) return;
   for (long process = 0; process < processes; ++process) {
     INFO("process " << process);
-    double longest = 0, transfer = 0;
+    double longest  = 0;
+    double transfer = 0;
     for (auto const& s : found.of(process, "wait")) longest = std::max(longest, s.end - s.begin);
     for (auto const& s : found.of(process, "transfer")) transfer = std::max(transfer, s.end - s.begin);
     CHECK((longest > 80'000) == (process != 1));
@@ -274,14 +294,19 @@ TEST_CASE("the steps of a trace are the first and the last, at least one", "[1]"
   };
   CHECK(read("3") == std::pair{3L, 3L});
   CHECK(read("3:5") == std::pair{3L, 5L});
-  for (auto const* wrong : {"", "0", "5:3", "0:3", "-1", "x", "3:", ":3", "3:5:7", "3-5", "3:5x", "99999999999999999999"}) {
+  for (auto const* wrong :
+       {"", "0", "5:3", "0:3", "-1", "x", "3:", ":3", "3:5:7", "3-5", "3:5x", "99999999999999999999"}) {
     INFO(wrong);
-    CHECK_THROWS_WITH(read(wrong),
-                      Catch::Matchers::StartsWith("expected MESHTF_TRACE_STEPS to be the first and the last step of a trace, at least one "
-                                                  "from step 1 on, got '" +
-                                                  std::string{wrong} + "'"));
+    CHECK_THROWS_WITH(
+        read(wrong),
+        Catch::Matchers::StartsWith(
+            "expected MESHTF_TRACE_STEPS to be the first and the last step of a trace, at least one "
+            "from step 1 on, got '" +
+            std::string{wrong} + "'"));
   }
 }
 
-TEST_CASE("a text in a trace is JSON whatever is in it", "[1]") { CHECK(meshtf::detail::json_text("a\"b\\c\nd") == "\"a\\\"b\\\\c\\u000ad\""); }
+TEST_CASE("a text in a trace is JSON whatever is in it", "[1]") {
+  CHECK(meshtf::detail::json_text("a\"b\\c\nd") == "\"a\\\"b\\\\c\\u000ad\"");
+}
 #endif

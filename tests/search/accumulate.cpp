@@ -1,4 +1,5 @@
-// If it compiles, it passes: a step of micro-batches, with a gradient of its own, is recorded without a layout, and priced as dry runs.
+// If it compiles, it passes: a step of micro-batches, with a gradient of its own, is recorded without a
+// layout, and priced as dry runs.
 #include <meshtf/search/search.hpp>
 
 #include "same_price.hpp"

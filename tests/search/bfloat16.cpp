@@ -22,16 +22,19 @@ template<Layout L>
 struct training {
   parameter<float, L, in, hidden> w1;
   parameter<float, L, hidden, out> w2;
-  parameter<float, L, hidden> scale, bias;
+  parameter<float, L, hidden> scale;
+  parameter<float, L, hidden> bias;
   sgd opt{0.1};
   tensor<bfloat16, L, batch, in> x;
   tensor<int, L, batch> labels;
 
-  constexpr explicit training(machine<L>& m) : w1{m, he_normal{1}}, w2{m, he_normal{2}}, scale{m}, bias{m}, x{m}, labels{m} {}
+  constexpr explicit training(machine<L>& m)
+      : w1{m, he_normal{1}}, w2{m, he_normal{2}}, scale{m}, bias{m}, x{m}, labels{m} {}
   constexpr auto step() {
-    auto h    = relu(einsum<batch, hidden>(x, cast<bfloat16>(w1)) + cast<bfloat16>(bias));
-    auto n    = layer_norm<hidden>(h, cast<bfloat16>(scale), cast<bfloat16>(bias));
-    auto loss = mean(softmax_cross_entropy<out>(cast<float>(einsum<batch, out>(n, cast<bfloat16>(w2))), labels));
+    auto h = relu(einsum<batch, hidden>(x, cast<bfloat16>(w1)) + cast<bfloat16>(bias));
+    auto n = layer_norm<hidden>(h, cast<bfloat16>(scale), cast<bfloat16>(bias));
+    auto loss =
+        mean(softmax_cross_entropy<out>(cast<float>(einsum<batch, out>(n, cast<bfloat16>(w2))), labels));
     backward(loss);
     opt.step(parameters(w1, w2, scale, bias));
     return loss;

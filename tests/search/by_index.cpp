@@ -22,7 +22,8 @@ template<Layout L>
 struct training {
   parameter<float, L, vocab, model> table;
   parameter<float, L, batch, slot, model> memory;
-  tensor<int, L, batch, length> ids, places;
+  tensor<int, L, batch, length> ids;
+  tensor<int, L, batch, length> places;
 
   constexpr explicit training(machine<L>& m) : table{m}, memory{m}, ids{m}, places{m} {}
   constexpr auto step() {
@@ -46,9 +47,11 @@ struct by_slot : layout<grid, split<slot, cols>, split<batch, rows>> {};
 struct by_all : layout<grid, split<slot, rows>, split<model, cols>> {};
 struct uneven : layout<grid, padded<batch, cols>, padded<model, rows>> {};
 
-static_assert(tests::priced_as_dry_runs<step, training, nothing, by_batch, by_vocab, by_slot, by_all, uneven>);
+static_assert(
+    tests::priced_as_dry_runs<step, training, nothing, by_batch, by_vocab, by_slot, by_all, uneven>);
 
-// Of several updates of a row the last counts, so a dimension that only the ids have stays whole, though it is left open.
+// Of several updates of a row the last counts, so a dimension that only the ids have stays whole, though it
+// is left open.
 constexpr auto open = record<training, batch, length, slot>();
 
 struct by_place : layout<grid, split<length, rows>, split<slot, cols>> {};

@@ -1,4 +1,5 @@
-// If it compiles, it passes: a step with a loop that all processes leave together is recorded without a layout, and priced as in dry runs.
+// If it compiles, it passes: a step with a loop that all processes leave together is recorded without a
+// layout, and priced as in dry runs.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -42,7 +43,8 @@ static_assert(tests::priced_as_dry_runs<step, training, alone, nothing, by_batch
 
 // each time one number is sent, also where everything else is whole
 constexpr auto of_nothing = dry_run<training, nothing>();
-static_assert(of_nothing.calls() == 4 && of_nothing.bytes_sent() == 4 * 4 && of_nothing.collectives()[0].kind == collective::broadcast);
+static_assert(of_nothing.calls() == 4 && of_nothing.bytes_sent() == 4 * 4 &&
+              of_nothing.collectives()[0].kind == collective::broadcast);
 static_assert(dry_run<training, alone>().calls() == 0);
 
 }  // namespace

@@ -1,4 +1,5 @@
-// If it compiles, it passes: an einsum of many operands is recorded without a layout in the order of the fewest flops in all, and priced as dry runs.
+// If it compiles, it passes: an einsum of many operands is recorded without a layout in the order of the
+// fewest flops in all, and priced as dry runs.
 #include <meshtf/search/search.hpp>
 
 #include "same_price.hpp"

@@ -9,7 +9,8 @@ template<Layout L, class Batch, class Dims>
 struct language_training {
   nn::transformer<float, L, Dims> net;
   adamw opt{1e-3};
-  tensor<int, L, Batch, typename Dims::length> ids, targets;
+  tensor<int, L, Batch, typename Dims::length> ids;
+  tensor<int, L, Batch, typename Dims::length> targets;
 
   constexpr explicit language_training(machine<L>& m) : net{m, 1}, ids{m}, targets{m} {}
   constexpr auto step() {

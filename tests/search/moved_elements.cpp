@@ -1,5 +1,5 @@
-// If it compiles, it passes: flip, pad, shift, roll, tile, split_into, stack, unstack and a rename of two names are recorded without a layout, and
-// priced as dry runs.
+// If it compiles, it passes: flip, pad, shift, roll, tile, split_into, stack, unstack and a rename of two
+// names are recorded without a layout, and priced as dry runs.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -34,7 +34,8 @@ struct training {
     auto const z            = rename<batch, sequences, model, features>(y);
     auto const [a, b]       = split_into<length, start, ending>(x);
     auto const [c, d, e, f] = unstack<model>(y);
-    auto const loss         = mean(pad<length, longer>(z, 2)) + mean(tile<length, twice>(x)) + mean(a) + mean(stack<start, 1>(c, f)) + sum(square(d));
+    auto const loss         = mean(pad<length, longer>(z, 2)) + mean(tile<length, twice>(x)) + mean(a) +
+                      mean(stack<start, 1>(c, f)) + sum(square(d));
     backward(loss);
     (void)b, (void)e;
     return loss;

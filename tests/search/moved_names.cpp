@@ -1,4 +1,5 @@
-// If it compiles, it passes: a rename under which elements move is recorded without a layout, and priced as in dry runs.
+// If it compiles, it passes: a rename under which elements move is recorded without a layout, and priced as
+// in dry runs.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -48,7 +49,8 @@ struct crossed : layout<grid, split<groups, rows>, split<experts, cols>> {};
 struct experts_alone : layout<grid, split<all_experts, cols>, split<groups, rows>> {};
 struct alike : layout<grid, split<experts, cols>, split<all_experts, cols>, split<tokens, rows>> {};
 struct unequal : layout<other, padded<groups, tall>, padded<experts, tall>> {};
-static_assert(tests::priced_as_dry_runs<sent, sending, nothing, by_both, by_groups, crossed, experts_alone, alike>);
+static_assert(
+    tests::priced_as_dry_runs<sent, sending, nothing, by_both, by_groups, crossed, experts_alone, alike>);
 static_assert(tests::priced_as_dry_runs<sent, sending, unequal>);
 
 constexpr auto layouts = rank_layouts<grid, candidates<groups, experts, all_experts, tokens>>(sent);
@@ -56,7 +58,9 @@ static_assert([] {
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     auto const alone     = price<grid>(sent, layouts.numbers(i));
     double const seconds = alone.time().total();
-    if (layouts[i].peak != alone.peak_bytes() || layouts[i].seconds < seconds * (1 - 1e-9) || layouts[i].seconds > seconds * (1 + 1e-9)) return false;
+    if (layouts[i].peak != alone.peak_bytes() || layouts[i].seconds < seconds * (1 - 1e-9) ||
+        layouts[i].seconds > seconds * (1 + 1e-9))
+      return false;
   }
   return layouts.size() == 49;
 }());

@@ -1,4 +1,5 @@
-// If it compiles, it passes: a record prices optimizers that scale steps by norms, that average weights, and that keep factors.
+// If it compiles, it passes: a record prices optimizers that scale steps by norms, that average weights, and
+// that keep factors.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -21,7 +22,8 @@ struct along_model : layout<grid, split<model, rows>> {};
 
 template<class Optimizer, Layout L>
 struct training {
-  parameter<float, L, model, other> a, b;
+  parameter<float, L, model, other> a;
+  parameter<float, L, model, other> b;
   parameter<float, L, model> c;
   Optimizer opt{};
   tensor<float, L, batch, model, other> x;

@@ -1,4 +1,5 @@
-// If it compiles, it passes: sorts, largest elements and running products along whole dimensions are priced under an undecided layout as in dry runs.
+// If it compiles, it passes: sorts, largest elements and running products along whole dimensions are priced
+// under an undecided layout as in dry runs.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -23,7 +24,8 @@ struct ordering_step {
 
   constexpr explicit ordering_step(machine<L>& m) : w{m} {}
   constexpr auto step() {
-    auto loss = sum(sort<length>(w)) + sum(top_k<length, best>(w).value) + sum(nth_element<length, 7>(w).value) + sum(cumprod<length>(w));
+    auto loss = sum(sort<length>(w)) + sum(top_k<length, best>(w).value) +
+                sum(nth_element<length, 7>(w).value) + sum(cumprod<length>(w));
     backward(loss);
     return loss;
   }

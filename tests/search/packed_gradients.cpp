@@ -1,4 +1,5 @@
-// If it compiles, it passes: a record prices optimizers that make their means at the first step, before the gradients they pack into one message.
+// If it compiles, it passes: a record prices optimizers that make their means at the first step, before the
+// gradients they pack into one message.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -14,10 +15,13 @@ struct grid : mesh<rows> {};
 struct batch : dim<4> {};
 struct model : dim<24> {};
 
-// the gradient of one is given back, and the means of the next are taken, in bytes that depend on the same dimensions
+// the gradient of one is given back, and the means of the next are taken, in bytes that depend on the same
+// dimensions
 template<Layout L>
 struct training {
-  parameter<float, L, model> a, b, c;
+  parameter<float, L, model> a;
+  parameter<float, L, model> b;
+  parameter<float, L, model> c;
   adam opt{1e-3};
   tensor<float, L, batch, model> x;
 

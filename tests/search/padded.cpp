@@ -1,4 +1,5 @@
-// If it compiles, it passes: sizes that do not divide are priced as in dry runs, and a search cuts those dimensions that it may pad.
+// If it compiles, it passes: sizes that do not divide are priced as in dry runs, and a search cuts those
+// dimensions that it may pad.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -38,12 +39,14 @@ constexpr auto step = record<training, batch, length, vocab, model, heads, hidde
 
 // every dimension is rounded up by itself, within a product of two uneven ones too
 struct ids : layout<grid, padded<vocab, cols>> {};
-struct all_of_it : layout<grid, split<batch, rows>, padded<vocab, cols>, padded<heads, cols>, padded<hidden, cols>> {};
+struct all_of_it
+    : layout<grid, split<batch, rows>, padded<vocab, cols>, padded<heads, cols>, padded<hidden, cols>> {};
 struct both_uneven : layout<grid, padded<batch, cols>, padded<hidden, rows>, padded<vocab, rows>> {};
 struct two_axes : layout<grid, padded<batch, rows, cols>> {};
 struct along_model : layout<grid, split<batch, rows>, padded<model, cols>> {};
 struct divides : layout<grid, padded<batch, rows>> {};
-static_assert(tests::priced_as_dry_runs<step, training, ids, all_of_it, both_uneven, two_axes, along_model, divides>);
+static_assert(
+    tests::priced_as_dry_runs<step, training, ids, all_of_it, both_uneven, two_axes, along_model, divides>);
 
 // `split` still must divide, whatever the search does
 struct cut : layout<grid, split<vocab, cols>> {};
@@ -57,7 +60,8 @@ static_assert(plain.size() == 2 && plain.text(1) != plain.text(0));
 
 using space           = candidates<batch, padded<vocab>, padded<heads>, hidden>;
 constexpr auto ranked = rank_layouts<grid, space>(step);
-static_assert(ranked.looked_at() == 256 && ranked.size() == 5 * 4);  // rows split nothing, batch, vocab, heads, or the last two; cols all but batch
+// rows split nothing, batch, vocab, heads, or the last two; cols all but batch
+static_assert(ranked.looked_at() == 256 && ranked.size() == 5 * 4);
 constexpr bool has(std::string_view text) {
   for (std::size_t i = 0; i < ranked.size(); ++i)
     if (ranked.text(i) == text) return true;
@@ -71,7 +75,8 @@ template<std::size_t I>
 constexpr bool as_dry_run() {
   using found           = layout_at<ranked, I>;
   constexpr auto priced = price<found>(step);
-  return tests::same_price(priced, dry_run<training, found>()) && tests::same_price(priced, price<grid>(step, ranked.numbers(I))) &&
+  return tests::same_price(priced, dry_run<training, found>()) &&
+         tests::same_price(priced, price<grid>(step, ranked.numbers(I))) &&
          ranked[I].peak == priced.peak_bytes() && ranked[I].seconds < priced.time().total() * (1 + 1e-9) &&
          ranked[I].seconds > priced.time().total() * (1 - 1e-9);
 }
@@ -82,15 +87,17 @@ constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
 static_assert(all_as_dry_runs(std::index_sequence<0, 1, 5, 10, 19>{}));
 
 // the type of a found layout pads what must be padded, and nothing else
-constexpr least_time flops_alone{.machine = {.flops_per_second        = 1e9,
-                                             .memory_bytes_per_second = 1e30,
-                                             .seconds_per_byte_added  = 0,
-                                             .within_node             = {.seconds_per_message = 0, .seconds_per_byte = 0}}};
+constexpr least_time flops_alone{
+    .machine = {.flops_per_second        = 1e9,
+                .memory_bytes_per_second = 1e30,
+                .seconds_per_byte_added  = 0,
+                .within_node             = {.seconds_per_message = 0, .seconds_per_byte = 0}}};
 using best = best_layout<step, grid, space, flops_alone>;
 static_assert(std::same_as<best, layout<grid, split<batch, rows>, padded<vocab, cols>, padded<heads, cols>>>);
 
 // named layouts are ranked among each other
-static_assert(std::same_as<best_layout<step, grid, candidates<ids, all_of_it, two_axes>, flops_alone>, all_of_it>);
+static_assert(
+    std::same_as<best_layout<step, grid, candidates<ids, all_of_it, two_axes>, flops_alone>, all_of_it>);
 
 }  // namespace block
 
@@ -112,7 +119,8 @@ struct training {
   tensor<float, L, batch, in> x;
   tensor<int, L, batch> labels;
 
-  constexpr explicit training(machine<L>& m) : w1{m, he_normal{1}}, w2{m, he_normal{2}}, b{m}, x{m}, labels{m} {}
+  constexpr explicit training(machine<L>& m)
+      : w1{m, he_normal{1}}, w2{m, he_normal{2}}, b{m}, x{m}, labels{m} {}
   constexpr auto step() {
     auto h    = relu(einsum<batch, hidden>(x, w1));
     auto loss = mean(softmax_cross_entropy<out>(einsum<batch, out>(h, w2) + b, labels));
@@ -130,12 +138,15 @@ struct inputs : layout<grid, padded<in, cols>, split<batch, rows>> {};
 struct outputs : layout<grid, padded<out, cols>, padded<batch, rows>> {};
 static_assert(tests::priced_as_dry_runs<step, training, data, mixed, inputs, outputs>);
 
-constexpr auto ranked = rank_layouts<grid, candidates<padded<batch>, padded<in>, padded<hidden>, padded<out>>, 100>(step);
+constexpr auto ranked =
+    rank_layouts<grid, candidates<padded<batch>, padded<in>, padded<hidden>, padded<out>>, 100>(step);
 constexpr bool priced_as_ranked() {
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     auto const alone     = price<grid>(step, ranked.numbers(i));
     double const seconds = alone.time().total();
-    if (ranked[i].peak != alone.peak_bytes() || ranked[i].seconds < seconds * (1 - 1e-9) || ranked[i].seconds > seconds * (1 + 1e-9)) return false;
+    if (ranked[i].peak != alone.peak_bytes() || ranked[i].seconds < seconds * (1 - 1e-9) ||
+        ranked[i].seconds > seconds * (1 + 1e-9))
+      return false;
   }
   return ranked.size() > 20;
 }
@@ -186,7 +197,8 @@ static_assert(!has_price<over<cols>>);
 
 constexpr auto ranked = rank_layouts<trio, candidates<padded<hidden>, padded<heads>, padded<out>>>(step);
 static_assert(ranked.size() == 2);
-static_assert(std::same_as<layout_at<ranked, 0>, layout<trio>> || std::same_as<layout_at<ranked, 1>, layout<trio>>);
+static_assert(std::same_as<layout_at<ranked, 0>, layout<trio>> ||
+              std::same_as<layout_at<ranked, 1>, layout<trio>>);
 
 }  // namespace names
 

@@ -1,4 +1,5 @@
-// If it compiles, it passes: slice, broadcast, concat, argmax, sample and a reshard that changes nothing are recorded without a layout, and priced as dry runs.
+// If it compiles, it passes: slice, broadcast, concat, argmax, sample and a reshard that changes nothing are
+// recorded without a layout, and priced as dry runs.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -31,7 +32,8 @@ struct training {
   tensor<float, L, batch, rest, model> x;
   tensor<int, L, batch, length> targets;
 
-  constexpr explicit training(machine<L>& m) : prefix{m, he_normal{1}}, places{m, he_normal{2}}, w{m, he_normal{3}}, x{m}, targets{m} {}
+  constexpr explicit training(machine<L>& m)
+      : prefix{m, he_normal{1}}, places{m, he_normal{2}}, w{m, he_normal{3}}, x{m}, targets{m} {}
   constexpr auto step() {
     auto all    = reshard<L>(concat<length>(relu(prefix), reshard<L>(x)));
     auto here   = broadcast<length, batch, model>(slice<positions, length>(places, 5));
@@ -60,15 +62,18 @@ constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
 }
 static_assert(all_as_dry_runs(tests::some_of<16>{}));
 
-// what is sliced or joined is whole under all layouts that are ranked, and others have no price; what that makes may be split
+// what is sliced or joined is whole under all layouts that are ranked, and others have no price; what that
+// makes may be split
 constexpr auto all_open = record<training, batch, prompt, rest, length, positions, model, vocab>();
-static_assert(rank_layouts<grid, candidates<batch, prompt, rest, length, positions, model, vocab>>(all_open).size() == 25);
+static_assert(rank_layouts<grid, candidates<batch, prompt, rest, length, positions, model, vocab>>(all_open)
+                  .size() == 25);
 struct along_length : layout<grid, split<length, rows>> {};
 struct along_positions : layout<grid, split<positions, rows>> {};
 struct along_rest : layout<grid, split<rest, rows>> {};
 template<class L>
 concept has_price = requires { std::bool_constant<(price<L>(all_open), true)>{}; };
 static_assert(tests::same_price(price<along_length>(all_open), dry_run<training, along_length>()));
-static_assert(!has_price<along_positions> && !has_price<along_rest> && has_price<layout<grid, split<batch, rows>>>);
+static_assert(!has_price<along_positions> && !has_price<along_rest> &&
+              has_price<layout<grid, split<batch, rows>>>);
 
 }  // namespace

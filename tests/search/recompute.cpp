@@ -1,4 +1,5 @@
-// If it compiles, it passes: a step that computes its blocks again is recorded without a layout, and priced as dry runs.
+// If it compiles, it passes: a step that computes its blocks again is recorded without a layout, and priced
+// as dry runs.
 #include <meshtf/search/search.hpp>
 
 #include "same_price.hpp"
@@ -14,8 +15,10 @@ struct training : two_weights<L> {
   using two_weights<L>::two_weights;
 
   constexpr auto step() {
-    auto const block = [this](auto const& h) { return h + einsum<batch, model>(relu(einsum<batch, hidden>(h, this->up)), this->down); };
-    auto loss        = mean(square(recompute(block, recompute(block, this->x))));
+    auto const block = [this](auto const& h) {
+      return h + einsum<batch, model>(relu(einsum<batch, hidden>(h, this->up)), this->down);
+    };
+    auto loss = mean(square(recompute(block, recompute(block, this->x))));
     backward(loss);
     this->opt.step(parameters(this->up, this->down));
     return loss;

@@ -1,4 +1,5 @@
-// If it compiles, it passes: rename, split_dim and merge_dims are recorded without a layout where nothing moves, and priced as dry runs.
+// If it compiles, it passes: rename, split_dim and merge_dims are recorded without a layout where nothing
+// moves, and priced as dry runs.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -17,29 +18,33 @@ struct grid : mesh<rows, cols> {};
 struct sequences : dim<16> {};  // batch under another name
 struct batch : dim<16> {};
 struct length : dim<32> {};
-struct memory : dim<32> {};    // length under another name
+struct memory : dim<32> {};  // length under another name
 struct model : dim<64> {};
-struct hidden : dim<64> {};    // heads x key
+struct hidden : dim<64> {};  // heads x key
 struct heads : dim<8> {};
 struct key : dim<8> {};
-struct out : dim<64> {};   // hidden under another name
+struct out : dim<64> {};  // hidden under another name
 
 /// Attention by hand, whose values' weight is renamed; queries and keys are split, the result is merged.
 template<Layout L>
 struct training {
-  parameter<float, L, model, hidden> wq, wv;
+  parameter<float, L, model, hidden> wq;
+  parameter<float, L, model, hidden> wv;
   parameter<float, L, hidden, model> wo;
   parameter<float, L, out> b;
   adam opt{1e-3};
   tensor<float, L, batch, length, model> x;
 
-  constexpr explicit training(machine<L>& m) : wq{m, he_normal{1}}, wv{m, he_normal{2}}, wo{m, he_normal{3}}, b{m}, x{m} {}
+  constexpr explicit training(machine<L>& m)
+      : wq{m, he_normal{1}}, wv{m, he_normal{2}}, wo{m, he_normal{3}}, b{m}, x{m} {}
   constexpr auto step() {
-    auto q    = split_dim<hidden, heads, key>(einsum<batch, length, hidden>(x, wq));
-    auto k    = rename<length, memory>(q);
-    auto v    = rename<length, memory>(split_dim<out, heads, key>(einsum<batch, length, out>(x, rename<hidden, out>(wv)) + b));
-    auto p    = softmax<memory>(einsum<batch, heads, length, memory>(q, k));
-    auto z    = merge_dims<heads, key, hidden>(transpose<batch, length, heads, key>(einsum<batch, heads, length, key>(p, v)));
+    auto q = split_dim<hidden, heads, key>(einsum<batch, length, hidden>(x, wq));
+    auto k = rename<length, memory>(q);
+    auto v = rename<length, memory>(
+        split_dim<out, heads, key>(einsum<batch, length, out>(x, rename<hidden, out>(wv)) + b));
+    auto p = softmax<memory>(einsum<batch, heads, length, memory>(q, k));
+    auto z = merge_dims<heads, key, hidden>(
+        transpose<batch, length, heads, key>(einsum<batch, heads, length, key>(p, v)));
     auto y    = einsum<batch, length, model>(z, wo);
     auto loss = mean(square(y));
     backward(loss);
@@ -77,15 +82,18 @@ struct other_name : layout<grid, split<hidden, cols>, split<heads, cols>> {};
 struct other_axis : layout<grid, split<hidden, cols>, split<out, rows>, split<heads, cols>> {};
 struct turned : layout<grid, split<hidden, rows, cols>, split<out, cols, rows>, split<heads, rows, cols>> {};
 struct inner : layout<grid, split<key, cols>> {};
-static_assert(!has_price<open, heads_alone> && !has_price<open, hidden_alone> && !has_price<open, other_name> && !has_price<open, other_axis> &&
-              !has_price<open, turned> && !has_price<open, inner>);
+static_assert(!has_price<open, heads_alone> && !has_price<open, hidden_alone> &&
+              !has_price<open, other_name> && !has_price<open, other_axis> && !has_price<open, turned> &&
+              !has_price<open, inner>);
 static_assert(!has_price<shut, other_name> && has_price<shut, data>);
 
-// a search finds all that have one: three dimensions that are split alike, batch, model, length; an axis splits one of them or none
+// a search finds all that have one: three dimensions that are split alike, batch, model, length; an axis
+// splits one of them or none
 constexpr auto ranked = rank_layouts<grid, candidates<batch, model, hidden, heads, out, length>>(open);
 template<std::size_t... I>
 constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
-  return (as_dry_run<open, layout_at<ranked, I>>() && ...) && ((ranked[I].peak == price<layout_at<ranked, I>>(open).peak_bytes()) && ...);
+  return (as_dry_run<open, layout_at<ranked, I>>() && ...) &&
+         ((ranked[I].peak == price<layout_at<ranked, I>>(open).peak_bytes()) && ...);
 }
 static_assert(ranked.size() == 25 && all_as_dry_runs(tests::some_of<25>{}));
 
@@ -99,8 +107,8 @@ struct open_sums {
   constexpr explicit open_sums(machine<L>& m) : up{m, he_normal{1}}, down{m, he_normal{2}}, x{m} {}
   constexpr auto step() {
     auto const parts = split_dim<hidden, heads, key>(einsum<batch, length, hidden>(x, up));
-    auto const y =
-        merge_dims<heads, key, out>(rename<length, memory>(parts)) + rename<hidden, out, length, memory>(einsum<batch, length, hidden>(x, up));
+    auto const y     = merge_dims<heads, key, out>(rename<length, memory>(parts)) +
+                   rename<hidden, out, length, memory>(einsum<batch, length, hidden>(x, up));
     auto const z    = rename<batch, sequences>(einsum<batch, memory, model>(y, rename<hidden, out>(down)));
     auto const loss = mean(square(z));
     backward(loss);
@@ -110,11 +118,13 @@ struct open_sums {
 constexpr auto sums = record<open_sums, batch, sequences, model, hidden, heads, out, length, memory>();
 struct by_sequences : layout<grid, split<batch, rows>, split<sequences, rows>> {};
 struct sums_by_model : layout<grid, split<batch, rows>, split<sequences, rows>, split<model, cols>> {};
-struct sums_by_heads : layout<grid, split<length, rows>, split<memory, rows>, split<hidden, cols>, split<heads, cols>, split<out, cols>> {};
+struct sums_by_heads : layout<grid, split<length, rows>, split<memory, rows>, split<hidden, cols>,
+                              split<heads, cols>, split<out, cols>> {};
 static_assert(tests::same_price(price<whole>(sums), dry_run<open_sums, whole>()));
 static_assert(tests::same_price(price<by_sequences>(sums), dry_run<open_sums, by_sequences>()));
 static_assert(tests::same_price(price<sums_by_model>(sums), dry_run<open_sums, sums_by_model>()));
 static_assert(tests::same_price(price<sums_by_heads>(sums), dry_run<open_sums, sums_by_heads>()));
-static_assert(tests::same_price(price<data>(sums), dry_run<open_sums, data>()));  // the batch is gathered under its other name
+// the batch is gathered under its other name
+static_assert(tests::same_price(price<data>(sums), dry_run<open_sums, data>()));
 
 }  // namespace

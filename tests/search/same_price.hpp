@@ -19,17 +19,19 @@ constexpr bool same_price(cost<M> const& a, cost<M> const& b) {
   };
   for (auto const& c : a.collectives())
     if (times(a, c) != times(b, c)) return false;
-  return a.calls() == b.calls() && a.bytes_sent() == b.bytes_sent() && a.payload() == b.payload() && a.flops() == b.flops() &&
-         a.elementwise_flops() == b.elementwise_flops() && a.bytes_touched() == b.bytes_touched() && a.elementwise_bytes() == b.elementwise_bytes() &&
-         a.parameter_bytes() == b.parameter_bytes() && a.optimizer_bytes() == b.optimizer_bytes() && a.peak_bytes() == b.peak_bytes();
+  return a.calls() == b.calls() && a.bytes_sent() == b.bytes_sent() && a.payload() == b.payload() &&
+         a.flops() == b.flops() && a.elementwise_flops() == b.elementwise_flops() &&
+         a.bytes_touched() == b.bytes_touched() && a.elementwise_bytes() == b.elementwise_bytes() &&
+         a.parameter_bytes() == b.parameter_bytes() && a.optimizer_bytes() == b.optimizer_bytes() &&
+         a.peak_bytes() == b.peak_bytes();
 }
 
 /// Whether a record's price is a dry run's under each of these layouts.
 template<auto const& Step, template<Layout> class Program, Layout... L>
 inline constexpr bool priced_as_dry_runs = (same_price(price<L>(Step), dry_run<Program, L>()) && ...);
 
-/// Which of N ranked layouts are compared with dry runs: the first, the last and two between; all with `tests/run --long`. A dry run of a block's step
-/// takes a compiler seconds.
+/// Which of N ranked layouts are compared with dry runs: the first, the last and two between; all with
+/// `tests/run --long`. A dry run of a block's step takes a compiler seconds.
 #ifdef MESHTF_LONG_ZOO
 template<std::size_t N>
 using some_of = std::make_index_sequence<N>;

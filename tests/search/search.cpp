@@ -27,14 +27,16 @@ using namespace tests::perceptron;
 constexpr auto step   = record<training, batch, in, hidden, out>();
 constexpr auto ranked = rank_layouts<grid, candidates<batch, hidden, out>>(step);
 // each axis splits one of the three or none; all other combinations share an axis in some loop nest
-static_assert(ranked.looked_at() == 64 && ranked.size() == 16 && ranked.illegal() == 48 && ranked.too_large() == 0);
+static_assert(ranked.looked_at() == 64 && ranked.size() == 16 && ranked.illegal() == 48 &&
+              ranked.too_large() == 0);
 
 template<std::size_t I>
 constexpr bool as_dry_run() {
   using found           = layout_at<ranked, I>;
   constexpr auto priced = price<found>(step);
   return same_price(priced, dry_run<training, found>()) && ranked[I].peak == priced.peak_bytes() &&
-         ranked[I].seconds < priced.time().total() * (1 + 1e-9) && ranked[I].seconds > priced.time().total() * (1 - 1e-9);
+         ranked[I].seconds < priced.time().total() * (1 + 1e-9) &&
+         ranked[I].seconds > priced.time().total() * (1 - 1e-9);
 }
 template<std::size_t... I>
 constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
@@ -46,7 +48,8 @@ static_assert(ranked[0].seconds <= ranked[1].seconds && ranked[14].seconds <= ra
 // what splits more than a record says it does not price
 struct by_in_of_others : dim<48> {};
 struct foreign : layout<grid, split<by_in_of_others, rows>> {};
-static_assert(std::same_as<record_verdict<decltype(step), foreign>, dim_is_not_undecided_in_record<by_in_of_others, shape<batch, in, hidden, out>>>);
+static_assert(std::same_as<record_verdict<decltype(step), foreign>,
+                           dim_is_not_undecided_in_record<by_in_of_others, shape<batch, in, hidden, out>>>);
 
 }  // namespace mlp
 
@@ -71,17 +74,21 @@ using training = tests::language_training<L, batch, dims>;
 
 constexpr auto step = record<training, batch, length, vocab, model, heads, hidden>();
 
-struct mixed : layout<grid, split<batch, rows>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>> {};
+struct mixed : layout<grid, split<batch, rows>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>> {
+};
 struct along_model : layout<grid, split<batch, rows>, split<model, cols>> {};
 
 static_assert(same_price(price<mixed>(step), dry_run<training, mixed>()));
-static_assert(same_price(price<along_model>(step), dry_run<training, along_model>()));   // norms and tables are split here
+// norms and tables are split here
+static_assert(same_price(price<along_model>(step), dry_run<training, along_model>()));
 
 // data parallel on one axis, and on the other what Megatron-LM splits
 using dims_of_block   = candidates<batch, length, vocab, model, heads, hidden>;
 constexpr auto ranked = rank_layouts<grid, dims_of_block>(step);
-static_assert(ranked.size() == 100);   // for each axis: none, batch, model, or some of vocab, heads and hidden; attention needs whole sequences
-using megatron = layout<grid, split<batch, rows>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>>;
+// for each axis: none, batch, model, or some of vocab, heads and hidden; attention needs whole sequences
+static_assert(ranked.size() == 100);
+using megatron =
+    layout<grid, split<batch, rows>, split<vocab, cols>, split<heads, cols>, split<hidden, cols>>;
 static_assert(std::same_as<best_layout<step, grid, dims_of_block>, megatron>);
 static_assert(ranked.text(0) == "batch: rows, vocab: cols, heads: cols, hidden: cols");
 
@@ -137,24 +144,39 @@ struct mixed_io : layout<cube, split<batch, p, r>, split<io, c>> {};
 struct weights : layout<cube, split<io, p, r>, split<hidden, c>> {};
 struct three : layout<cube, split<batch, p>, split<io, r>, split<hidden, c>> {};
 
-/// Elements that a process communicates, by the paper's formulas: twice the activations and twice the weights.
+/// Elements that a process communicates, by the paper's formulas: twice the activations and twice the
+/// weights.
 constexpr std::array<extent, 7> formulas() {
-  constexpr extent b = batch::size, d = io::size, h = hidden::size, n = 4, m = 2;  // rows and columns
-  return {0, d * h, b * d, b / n * d + d * h / m, b / n * h + d * h / m, b * d / n + b * h / m, b / 2 * (d / 2) + b / 2 * (h / 2) + d * h / 4};
+  // rows and columns
+  constexpr extent b = batch::size;
+  constexpr extent d = io::size;
+  constexpr extent h = hidden::size;
+  constexpr extent n = 4;
+  constexpr extent m = 2;
+  return {0,
+          d * h,
+          b * d,
+          b / n * d + d * h / m,
+          b / n * h + d * h / m,
+          b * d / n + b * h / m,
+          b / 2 * (d / 2) + b / 2 * (h / 2) + d * h / 4};
 }
 
 // bytes alone count; a ring of n sends (n - 1) / n of what the formulas say
 constexpr least_time bytes{.machine = {.flops_per_second        = 1e30,
                                        .memory_bytes_per_second = 1e30,
                                        .seconds_per_byte_added  = 0,
-                                       .within_node             = {.seconds_per_message = 0, .seconds_per_byte = 1}}};
-constexpr auto step   = record<two_layers, batch, io, hidden>();
-constexpr auto ranked = rank_layouts<cube, candidates<none, data, model, mixed, mixed_io, weights, three>>(step, bytes);
+                                       .within_node = {.seconds_per_message = 0, .seconds_per_byte = 1}}};
+constexpr auto step = record<two_layers, batch, io, hidden>();
+constexpr auto ranked =
+    rank_layouts<cube, candidates<none, data, model, mixed, mixed_io, weights, three>>(step, bytes);
 
 constexpr bool in_the_order_of_the_formulas() {
   auto const elements = formulas();
   for (std::size_t i = 0; i + 1 < ranked.size(); ++i)
-    if (elements[static_cast<std::size_t>(ranked[i].number)] > elements[static_cast<std::size_t>(ranked[i + 1].number)]) return false;
+    if (elements[static_cast<std::size_t>(ranked[i].number)] >
+        elements[static_cast<std::size_t>(ranked[i + 1].number)])
+      return false;
   return ranked.size() == 7;
 }
 static_assert(in_the_order_of_the_formulas());

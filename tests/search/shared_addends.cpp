@@ -1,4 +1,5 @@
-// If it compiles, it passes: where nothing is owed, finish(p) has the array of p, which then lives as long as either of them. A record knows it.
+// If it compiles, it passes: where nothing is owed, finish(p) has the array of p, which then lives as long as
+// either of them. A record knows it.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -35,7 +36,8 @@ template<Layout L>
 struct addends_die_first : operands<L> {
   using operands<L>::operands;
   constexpr auto step() {
-    auto const y = this->finished(), z = this->finished();
+    auto const y = this->finished();
+    auto const z = this->finished();
     return sum(y * z);
   }
 };
@@ -92,14 +94,16 @@ template<template<Layout> class Program, std::size_t I>
 constexpr bool as_dry_run() {
   using found           = layout_at<ranked<Program>, I>;
   constexpr auto priced = price<found>(step<Program>);
-  return tests::same_price(priced, dry_run<Program, found>()) && ranked<Program>[I].peak == priced.peak_bytes();
+  return tests::same_price(priced, dry_run<Program, found>()) &&
+         ranked<Program>[I].peak == priced.peak_bytes();
 }
 template<template<Layout> class Program, std::size_t... I>
 constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
   return (as_dry_run<Program, I>() && ...);
 }
 template<template<Layout> class Program>
-constexpr bool priced_as_dry_runs = ranked<Program>.size() == 16 && all_as_dry_runs<Program>(tests::some_of<16>{});
+constexpr bool priced_as_dry_runs =
+    ranked<Program>.size() == 16 && all_as_dry_runs<Program>(tests::some_of<16>{});
 
 static_assert(priced_as_dry_runs<addends_die_first>);
 static_assert(priced_as_dry_runs<sum_dies_first>);

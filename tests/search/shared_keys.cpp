@@ -1,4 +1,5 @@
-// If it compiles, it passes: the search prices attention whose heads share keys, with rotated queries, a window and a bias, as a dry run does.
+// If it compiles, it passes: the search prices attention whose heads share keys, with rotated queries, a
+// window and a bias, as a dry run does.
 #include <meshtf/nn/llama.hpp>
 #include <meshtf/nn/positions.hpp>
 #include <meshtf/ops/normalise/cross_entropy.hpp>
@@ -45,13 +46,15 @@ struct training {
     auto const& first = net.blocks[0].attention;
     auto const x      = net.tokens(ids);
     auto const b      = bias(m);
-    auto const z      = attention<length, length, key>(first.query(x), first.key(x), first.value(x), with_bias(b), {.causal = true, .window = 4});
-    auto const loss   = mean(softmax_cross_entropy<vocab>(scores, ids)) + mean(square(z));
+    auto const z = attention<length, length, key>(first.query(x), first.key(x), first.value(x), with_bias(b),
+                                                  {.causal = true, .window = 4});
+    auto const loss = mean(softmax_cross_entropy<vocab>(scores, ids)) + mean(square(z));
     backward(loss);
   }
 };
 
-struct by_groups : layout<grid, split<batch, rows>, split<groups, cols>, split<hidden, cols>, split<vocab, cols>> {};
+struct by_groups
+    : layout<grid, split<batch, rows>, split<groups, cols>, split<hidden, cols>, split<vocab, cols>> {};
 struct by_each : layout<grid, split<batch, rows>, split<each, cols>, split<hidden, cols>> {};
 struct uneven : layout<grid, padded<batch, rows>, padded<vocab, cols>, split<each, cols>> {};
 

@@ -1,4 +1,5 @@
-// If it compiles, it passes: a function on shards is recorded without a layout, and priced where the dimensions it needs are whole.
+// If it compiles, it passes: a function on shards is recorded without a layout, and priced where the
+// dimensions it needs are whole.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -33,8 +34,10 @@ struct training {
   constexpr explicit training(machine<L>& m) : up{m, he_normal{1}}, x{m} {}
   constexpr auto step() {
     auto const h = einsum<batch, hidden>(x, up);
-    auto const g = [](auto const& dz, auto const& a) { return slicewise<shape<batch, hidden>, splittable<batch>>(user{}, dz, a); };
-    auto loss    = mean(square(slicewise<shape<batch, hidden>, splittable<batch, model>>(user{}, g, h)));
+    auto const g = [](auto const& dz, auto const& a) {
+      return slicewise<shape<batch, hidden>, splittable<batch>>(user{}, dz, a);
+    };
+    auto loss = mean(square(slicewise<shape<batch, hidden>, splittable<batch, model>>(user{}, g, h)));
     backward(loss);
     opt.step(parameters(up));
     return loss;

@@ -1,5 +1,5 @@
-// If it compiles, it passes: what shift, roll, flip, cumsum, cumprod, top_k and nth_element do along a split dimension is recorded without a layout, and
-// priced as in dry runs.
+// If it compiles, it passes: what shift, roll, flip, cumsum, cumprod, top_k and nth_element do along a split
+// dimension is recorded without a layout, and priced as in dry runs.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -36,7 +36,8 @@ struct moving {
   constexpr auto step() {
     auto const x = tanh(w) + flip<length>(shift<length>(places, 1));
     auto const y = roll<length>(x, -5) * shift<length>(x, 3, 0.5F);
-    auto loss    = mean(square(shift<length>(y, -20))) + mean(roll<length>(x, 24)) + mean(square(roll<length>(y, 8))) + mean(shift<length>(x, 7));
+    auto loss    = mean(square(shift<length>(y, -20))) + mean(roll<length>(x, 24)) +
+                mean(square(roll<length>(y, 8))) + mean(shift<length>(x, 7));
     backward(loss);
     return loss;
   }
@@ -53,8 +54,8 @@ struct running_on {
   constexpr explicit running_on(machine<L>& m) : w{m, he_normal{1}}, v{m, normal{2}} {}
   constexpr auto step() {
     auto const x = cumsum<length>(tanh(w), {.exclusive = true});
-    auto loss =
-        mean(square(cumsum<length>(x, {.reverse = true}))) + mean(cumprod<length>(x)) + cast<float>(mean(cumprod<length>(v, {.reverse = true})));
+    auto loss    = mean(square(cumsum<length>(x, {.reverse = true}))) + mean(cumprod<length>(x)) +
+                cast<float>(mean(cumprod<length>(v, {.reverse = true})));
     backward(loss);
     return loss;
   }
@@ -119,7 +120,7 @@ struct unequal {
   constexpr auto step() {
     auto const x          = tanh(w);
     auto const [best, at] = top_k<seven, two>(x);
-    auto loss             = mean(shift<seven>(x, 1)) + mean(cumsum<seven>(x)) + mean(cumprod<seven>(x)) + mean(best);
+    auto loss = mean(shift<seven>(x, 1)) + mean(cumsum<seven>(x)) + mean(cumprod<seven>(x)) + mean(best);
     backward(loss);
     (void)at;
     return loss;

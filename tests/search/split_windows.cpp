@@ -1,5 +1,5 @@
-// If it compiles, it passes: windows, pooling and convolutions along dimensions that a layout may split are recorded without a layout, and priced as
-// in dry runs.
+// If it compiles, it passes: windows, pooling and convolutions along dimensions that a layout may split are
+// recorded without a layout, and priced as in dry runs.
 #include <utility>
 
 #include <meshtf/planning.hpp>
@@ -31,7 +31,8 @@ struct hidden : dim<8> {};
 struct nothing : layout<grid> {};
 struct only_height : layout<grid, split<height, rows>> {};
 struct by_height : layout<grid, split<height, rows>, split<half_height, rows>> {};
-struct by_space : layout<grid, split<height, cols>, split<half_height, cols>, split<width, rows>, split<half_width, rows>> {};
+struct by_space : layout<grid, split<height, cols>, split<half_height, cols>, split<width, rows>,
+                         split<half_width, rows>> {};
 struct by_all_axes : layout<grid, split<height, rows, cols>, split<half_height, rows, cols>> {};
 
 /// Compares `N` ranked layouts with dry runs.
@@ -47,7 +48,9 @@ struct pooling {
 
   constexpr explicit pooling(machine<L>& m) : w{m, he_normal{1}} {}
   constexpr auto step() {
-    auto const x = max_pool<window<height, two, half_height, stride<2>>, window<width, also_two, half_width, stride<2>>>(tanh(w));
+    auto const x =
+        max_pool<window<height, two, half_height, stride<2>>, window<width, also_two, half_width, stride<2>>>(
+            tanh(w));
     auto const y = avg_pool<window<half_height, k_h>, window<half_width, k_w>>(x);
     auto loss    = mean(square(y)) + mean(square(windows<window<half_height, k_h, dilation<2>>>(y)));
     backward(loss);
@@ -58,7 +61,8 @@ constexpr auto pooled = record<pooling, batch, height, half_height, width, half_
 static_assert(tests::priced_as_dry_runs<pooled, pooling, nothing, by_height, by_space>);
 
 constexpr auto pools = rank_layouts<grid, candidates<batch, height, half_height, width, half_width>>(pooled);
-static_assert(pools.size() == 11);  // the parts of half_height have 2 elements or more, and so do those of half_width
+// the parts of half_height have 2 elements or more, and so do those of half_width
+static_assert(pools.size() == 11);
 static_assert(are_dry_runs<pools, pooling>(tests::some_of<11>{}));
 
 // without a gradient, the most memory is taken while windows are made
@@ -85,10 +89,12 @@ struct convolving {
   parameter<float, L, k_h, k_too, channels> each;
   sgd opt{0.1};
 
-  constexpr explicit convolving(machine<L>& m) : image{m, he_normal{1}}, filter{m, he_normal{2}}, strided{m, he_normal{3}}, each{m, normal{2}} {}
+  constexpr explicit convolving(machine<L>& m)
+      : image{m, he_normal{1}}, filter{m, he_normal{2}}, strided{m, he_normal{3}}, each{m, normal{2}} {}
   constexpr auto step() {
     auto const x = conv<window<height, k_h>, window<width, k_w>, channels, hidden>(tanh(image), filter);
-    auto const y = conv<window<height, k_h, half_height, stride<2>>, window<width, k_too, half_width, stride<2>>, hidden, channels>(relu(x), strided);
+    auto const y = conv<window<height, k_h, half_height, stride<2>>,
+                        window<width, k_too, half_width, stride<2>>, hidden, channels>(relu(x), strided);
     auto const z = conv<window<half_height, k_h>, window<half_width, k_too>>(relu(y), each);
     auto loss    = mean(square(z));
     backward(loss);
@@ -96,12 +102,14 @@ struct convolving {
     return loss;
   }
 };
-constexpr auto convolved = record<convolving, batch, height, half_height, width, half_width, channels, hidden>();
+constexpr auto convolved =
+    record<convolving, batch, height, half_height, width, half_width, channels, hidden>();
 struct by_all : layout<grid, split<height, cols>, split<half_height, cols>, split<batch, rows>> {};
 struct by_width : layout<grid, split<width, rows>, split<half_width, rows>, split<hidden, cols>> {};
 static_assert(tests::priced_as_dry_runs<convolved, convolving, nothing, by_height, by_all, by_width>);
 
-constexpr auto convs = rank_layouts<grid, candidates<batch, height, half_height, width, half_width>>(convolved);
+constexpr auto convs =
+    rank_layouts<grid, candidates<batch, height, half_height, width, half_width>>(convolved);
 static_assert(convs.size() == 13);  // height or width is split, never both
 static_assert(are_dry_runs<convs, convolving>(tests::some_of<13>{}));
 
@@ -113,7 +121,9 @@ struct transposing {
 
   constexpr explicit transposing(machine<L>& m) : image{m, he_normal{1}}, filter{m, he_normal{2}} {}
   constexpr auto step() {
-    auto loss = mean(square(conv_transpose<window<height, k_h, half_height, stride<2>>, window<width, k_w>, channels, hidden>(tanh(image), filter)));
+    auto loss = mean(square(
+        conv_transpose<window<height, k_h, half_height, stride<2>>, window<width, k_w>, channels, hidden>(
+            tanh(image), filter)));
     backward(loss);
     return loss;
   }
@@ -133,7 +143,8 @@ struct unequal {
 
   constexpr explicit unequal(machine<L>& m) : w{m, he_normal{1}}, filter{m, he_normal{2}} {}
   constexpr auto step() {
-    auto loss = mean(square(conv<window<seven, k_h>, channels, hidden>(max_pool<window<seven, k_too>>(tanh(w)), filter)));
+    auto loss = mean(
+        square(conv<window<seven, k_h>, channels, hidden>(max_pool<window<seven, k_too>>(tanh(w)), filter)));
     backward(loss);
     return loss;
   }
@@ -141,7 +152,8 @@ struct unequal {
 constexpr auto uneven = record<unequal, seven>();
 static_assert(tests::priced_as_dry_runs<uneven, unequal, nothing, seven_by_rows, seven_by_cols>);
 
-// ---- of an operand of two convolutions that send different halos, the gradient of one keeps it, and the other leaves its dimension whole
+// ---- of an operand of two convolutions that send different halos, the gradient of one keeps it, and the
+// other leaves its dimension whole
 struct one : dim<1> {};
 struct only_width : layout<grid, split<width, rows>> {};
 
@@ -151,7 +163,8 @@ struct crossing {
   parameter<float, L, k_h, one, channels, hidden> down;
   parameter<float, L, one, k_h, channels, hidden> across;
 
-  constexpr explicit crossing(machine<L>& m) : w{m, he_normal{1}}, down{m, he_normal{2}}, across{m, he_normal{3}} {}
+  constexpr explicit crossing(machine<L>& m)
+      : w{m, he_normal{1}}, down{m, he_normal{2}}, across{m, he_normal{3}} {}
   constexpr auto step() {
     auto const x = tanh(w);
     auto loss    = mean(square(conv<window<height, k_h>, window<width, one>, channels, hidden>(x, down))) +
@@ -166,7 +179,8 @@ template<auto const& Step, class L>
 concept has_price = requires { std::bool_constant<(price<L>(Step), true)>{}; };
 static_assert(has_price<crossed, only_height> && !has_price<crossed, only_width>);
 
-// ---- windows that walk otherwise through each part, and a convolution that is no single task, leave their dimension whole
+// ---- windows that walk otherwise through each part, and a convolution that is no single task, leave their
+// dimension whole
 struct fewer : dim<14> {};
 
 template<Layout L>

@@ -1,4 +1,5 @@
-// If it compiles, it passes: norms whose statistics are joined along split dimensions are recorded without a layout, and priced as in dry runs.
+// If it compiles, it passes: norms whose statistics are joined along split dimensions are recorded without a
+// layout, and priced as in dry runs.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 
@@ -24,7 +25,8 @@ struct by_all : layout<grid, split<batch, cols>, split<channels, rows>> {};
 template<Layout L>
 struct norming {
   parameter<float, L, batch, width, channels> w;
-  parameter<float, L, channels> scale, bias;
+  parameter<float, L, channels> scale;
+  parameter<float, L, channels> bias;
 
   constexpr explicit norming(machine<L>& m) : w{m, normal{1}}, scale{m, constant{1}}, bias{m, zeros{}} {}
   constexpr auto step() {

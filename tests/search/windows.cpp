@@ -1,5 +1,5 @@
-// If it compiles, it passes: a step with convolutions and pooling is recorded without a layout, and priced as dry runs. One of the
-// convolutions is not a single task, so what its windows walk along stays whole.
+// If it compiles, it passes: a step with convolutions and pooling is recorded without a layout, and priced as
+// dry runs. One of the convolutions is not a single task, so what its windows walk along stays whole.
 #include <meshtf/planning.hpp>
 #include <meshtf/search/search.hpp>
 

@@ -38,12 +38,15 @@ TEST_CASE("a second backward of a value is refused, and leaves gradients and tap
 TEST_CASE("so is a first backward of a value whose tape another one has used up") {
   auto& m = processes<single>();
   parameter<double, alone, in> const w{m, normal{1}};
-  auto const first = sum(w), second = sum(w * w);
+  auto const first  = sum(w);
+  auto const second = sum(w * w);
   backward(first);
   CHECK(refused([&] { backward(second); }).starts_with(used_up));
 }
 
-TEST_CASE("a backward that comes to a value of an earlier tape is refused, and names the operation that used the value") {
+TEST_CASE(
+    "a backward that comes to a value of an earlier tape is refused, and names the operation that used the "
+    "value") {
   auto& m = processes<single>();
   parameter<double, alone, in> const w{m, normal{1}};
   auto const refused_after = [&](auto const& h, auto const& use) {
@@ -55,15 +58,20 @@ TEST_CASE("a backward that comes to a value of an earlier tape is refused, and n
   auto const says = [](std::string const& operation) {
     return Catch::Matchers::Matches(
         "backward of " + operation +
-        "( \\(backward.cpp:[0-9]+\\))? comes to an operand whose tape an earlier backward has used up: compute it again, .*");
+        "( \\(backward.cpp:[0-9]+\\))? comes to an operand whose tape an earlier backward has used up: "
+        "compute it again, .*");
   };
   CHECK_THAT(refused_after(exp(w), [](auto const& h) { return sum(square(h)); }), says("square"));
   CHECK_THAT(refused_after(exp(w), [&](auto const& h) { return sum(h * w); }), says("operator\\*"));
   CHECK_THAT(refused_after(exp(w), [](auto const& h) { return sum(h); }), says("sum"));
   CHECK_THAT(refused_after(exp(w), [](auto const& h) { return sum(square(copy(h))); }), says("copy"));
-  CHECK_THAT(refused_after(w * 2.0, [](auto const& h) { return sum(square(h)); }), says("square"));   // a linear image of a parameter
+  // a linear image of a parameter
+  CHECK_THAT(refused_after(w * 2.0, [](auto const& h) { return sum(square(h)); }), says("square"));
   CHECK_THAT(refused_after(exp(w), [](auto const& h) { return einsum<>(h, h); }), says("einsum"));
-  CHECK_THAT(refused_after(exp(w), [&](auto const& h) { return sum(layer_norm<in>(h, stop_gradient(w), stop_gradient(w))); }), says("layer_norm"));
+  CHECK_THAT(
+      refused_after(
+          exp(w), [&](auto const& h) { return sum(layer_norm<in>(h, stop_gradient(w), stop_gradient(w))); }),
+      says("layer_norm"));
   CHECK(m.tape_is_empty());
 }
 
@@ -72,7 +80,7 @@ TEST_CASE("such a value may be looked at, and used as data") {
   parameter<double, alone, in> w{m, constant{3}};
   auto const h = square(w);
   backward(sum(h));
-  auto const mean_of_h = mean(h);   // on the tape, but nothing comes back to it
+  auto const mean_of_h = mean(h);  // on the tape, but nothing comes back to it
   CHECK(mean_of_h.value() == 9);
   w.zero_gradient();
   backward(sum(w * stop_gradient(h)));

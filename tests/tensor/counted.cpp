@@ -1,4 +1,5 @@
-// Counts known at run time: what a tensor is worth beyond its count, what a gradient is there, and what is refused.
+// Counts known at run time: what a tensor is worth beyond its count, what a gradient is there, and what is
+// refused.
 // test: processes 1 2 3
 #include <cmath>
 #include <string>
@@ -47,7 +48,8 @@ std::vector<xt::xarray<T>> trained(machine<L>& m, Made const& made, Lengths cons
   for (extent n : lengths) {
     {
       counted<places> const guard{m, n};
-      auto const data = random_normal<T, L, lines, places>(m, {.seed = 3});  // an element's value does not depend on how many there are
+      // an element's value does not depend on how many there are
+      auto const data = random_normal<T, L, lines, places>(m, {.seed = 3});
       auto const x    = einsum<lines, width>(data, positions) * weights;
       auto const loss = sum(x * x);
       backward(loss);
@@ -152,11 +154,15 @@ struct step_under_a_count {
 
 }  // namespace
 
-TEST_CASE("sequences of different lengths train the positions that they have, and the gradient of the others is zero") {
+TEST_CASE(
+    "sequences of different lengths train the positions that they have, and the gradient of the others is "
+    "zero") {
   under_each([]<Layout L>() {
     auto& m = zoo::processes<typename L::mesh_type>();
     for (auto const& lengths : {std::vector<extent>{8, 3, 8}, std::vector<extent>{5, 1, 7}}) {
-      auto const same = [&](auto const& made) { near(trained<double, L>(m, made, lengths), trained_with_zeros<double>(made, lengths)); };
+      auto const same = [&](auto const& made) {
+        near(trained<double, L>(m, made, lengths), trained_with_zeros<double>(made, lengths));
+      };
       same([] { return adamw{0.1, 0.01}; });
       same([] { return sgd{0.1f}; });
       same([] {
@@ -171,7 +177,9 @@ TEST_CASE("sequences of different lengths train the positions that they have, an
 TEST_CASE("a step under a count is that of all elements: a parameter keeps them") {
   under_each([]<Layout L>() {
     auto& m         = zoo::processes<typename L::mesh_type>();
-    auto const same = [&](auto const& made) { near<double>({stepped<L>(m, made, true)}, {stepped<L>(m, made, false)}); };
+    auto const same = [&](auto const& made) {
+      near<double>({stepped<L>(m, made, true)}, {stepped<L>(m, made, false)});
+    };
     same([] { return lamb{0.1, 0.01}; });
     same([] { return lamb{0.1, 0.01, 0.9, 0.999, 0}; });
     same([] { return lars{1, 0.1}; });
@@ -203,7 +211,9 @@ TEST_CASE("gradients under several counts add up, and are computed under the cou
       }();
       backward(loss);  // outside the guard
     };
-    add(3), add(8), add(5);
+    add(3);
+    add(8);
+    add(5);
     auto const g         = to_global(finish(gradient(w)));
     constexpr int sums[] = {12, 12, 12, 8, 8, 4, 4, 4};
     for (std::size_t i = 0; i < 8; ++i) CHECK(g.flat(i) == sums[i]);
@@ -222,8 +232,10 @@ TEST_CASE("a tensor is read under the count that it was made with, or a smaller 
       counted<places> const fewer{m, 2};
       CHECK(to_global(sum(x)).flat(0) == 1);
     }
-    std::string const expected = "but its operand was made when there were 3: make it again under counted<places>";
-    CHECK(said_by([&] { (void)sum(x); }).find("reads 8 elements of places, " + expected) != std::string::npos);
+    std::string const expected =
+        "but its operand was made when there were 3: make it again under counted<places>";
+    CHECK(said_by([&] { (void)sum(x); }).find("reads 8 elements of places, " + expected) !=
+          std::string::npos);
     CHECK(said_by([&] { (void)to_global(x); }).find(expected) != std::string::npos);
     counted<places> const guard{m, 3};
     CHECK(to_global(sum(x)).flat(0) == 3);
@@ -231,7 +243,8 @@ TEST_CASE("a tensor is read under the count that it was made with, or a smaller 
     counted<others> const two{m, 2};
     CHECK(to_global(rename<places, others>(x)).size() == 2);
     counted<others> const four{m, 4};
-    CHECK(said_by([&] { (void)rename<places, others>(x); }).find("reads 4 elements of places") != std::string::npos);
+    CHECK(said_by([&] { (void)rename<places, others>(x); }).find("reads 4 elements of places") !=
+          std::string::npos);
   });
 }
 
@@ -264,9 +277,9 @@ TEST_CASE("nothing may be there") {
 
 TEST_CASE("a count outside the room is refused") {
   auto& m = zoo::processes<zoo::single>();
-  CHECK(
-      said_by([&] { counted<places> const guard{m, 9}; }) ==
-      "counted<places> expects 0 to 8 elements, for which places has room, got 9: declare struct places : meshtf::up_to<N> with the most there may be");
+  CHECK(said_by([&] { counted<places> const guard{m, 9}; }) ==
+        "counted<places> expects 0 to 8 elements, for which places has room, got 9: declare struct places : "
+        "meshtf::up_to<N> with the most there may be");
   CHECK(said_by([&] { counted<places> const guard{m, -1}; }).find("got -1") != std::string::npos);
   CHECK(m.counted_number() == 0);
 }
@@ -274,6 +287,8 @@ TEST_CASE("a count outside the room is refused") {
 TEST_CASE("what is counted is promised and counted alike") {
   under_each([]<Layout L>() {
     static constexpr zoo::bill promised{dry_run<L>(step_under_a_count{})};
-    zoo::compare(promised, zoo::bill{recorded<L>(zoo::processes<typename L::mesh_type>(), step_under_a_count{})}, std::string{name_of<L>()});
+    zoo::compare(promised,
+                 zoo::bill{recorded<L>(zoo::processes<typename L::mesh_type>(), step_under_a_count{})},
+                 std::string{name_of<L>()});
   });
 }

@@ -7,11 +7,13 @@
 
 using namespace zoo;
 
-TEST_CASE("a loop ends on all processes after the same turn, and the price is that of the turns that are named") {
+TEST_CASE(
+    "a loop ends on all processes after the same turn, and the price is that of the turns that are named") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, hidden> w{m, constant{1}};
     auto x = w * 1;
-    for (int turn = 0; same_on_all(sum(square(x)), turn < 4 ? 2 : 0) > 1; ++turn) x = x * 0.5;  // 128, 32, 8, 2, 1/2
+    // 128, 32, 8, 2, 1/2
+    for (int turn = 0; same_on_all(sum(square(x)), turn < 4 ? 2 : 0) > 1; ++turn) x = x * 0.5;
     see(x);
     auto const loss = sum(x);
     backward(loss);
@@ -28,10 +30,14 @@ TEST_CASE("another number of turns than the price assumes is seen") {
     auto x = w * 1;
     for (int turn = 0; same_on_all(sum(square(x)), turn < priced ? 2 : 0) > 1; ++turn) x = x * 0.5;
   };
-  using how               = decltype(program);
-  constexpr auto promised = dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 4); }).calls();
-  constexpr auto fewer    = dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 3); }).calls();
-  auto const counted      = recorded<zoo::model>(m, [&]<Layout L>(machine<L>& on) { program.template operator()<L>(on, 0); }).calls();
+  using how = decltype(program);
+  constexpr auto promised =
+      dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 4); }).calls();
+  constexpr auto fewer =
+      dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 3); }).calls();
+  auto const counted = recorded<zoo::model>(m, [&]<Layout L>(machine<L>& on) {
+                         program.template operator()<L>(on, 0);
+                       }).calls();
   CHECK(counted == promised);
   CHECK(counted != fewer);
 }

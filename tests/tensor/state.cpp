@@ -20,7 +20,9 @@ struct with_state {
     calls.update(calls + 1);
     return square(y);
   }
-  constexpr auto parameters() { return meshtf::parameters(named("w", w), named("running", running), named("calls", calls)); }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("w", w), named("running", running), named("calls", calls));
+  }
 };
 
 }  // namespace

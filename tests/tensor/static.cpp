@@ -18,7 +18,8 @@ struct mixed : layout<grid, split<batch, rows>, split<hidden, cols>> {};
 struct joint : layout<grid, split<batch, rows>, split<hidden, deep, cols>> {};
 
 // the compiler's machine stands in for the processes; both have a place in the types
-static_assert(std::same_as<machine<mixed>, process_mesh<grid>> && std::same_as<machine<dry<mixed>>, ledger<grid>>);
+static_assert(std::same_as<machine<mixed>, process_mesh<grid>> &&
+              std::same_as<machine<dry<mixed>>, ledger<grid>>);
 
 using L = dry<mixed>;
 using x = tensor<float, L, batch, hidden>;
@@ -26,15 +27,20 @@ using w = parameter<float, L, in, hidden>;
 
 // ---- a tensor is its elements, layout and dimensions, in order, and as large as one process's part
 
-static_assert(std::same_as<x::element_type, float> && std::same_as<x::layout_type, L> && std::same_as<x::shape_type, shape<batch, hidden>>);
-static_assert(x::size == (8 / 2) * (16 / 2) && tensor<int, dry<joint>, hidden>::size == 16 / 4 && tensor<double, L>::size == 1);
-static_assert(!std::same_as<x, tensor<float, L, hidden, batch>> && !std::same_as<x, tensor<float, dry<joint>, batch, hidden>>);
+static_assert(std::same_as<x::element_type, float> && std::same_as<x::layout_type, L> &&
+              std::same_as<x::shape_type, shape<batch, hidden>>);
+static_assert(x::size == (8 / 2) * (16 / 2) && tensor<int, dry<joint>, hidden>::size == 16 / 4 &&
+              tensor<double, L>::size == 1);
+static_assert(!std::same_as<x, tensor<float, L, hidden, batch>> &&
+              !std::same_as<x, tensor<float, dry<joint>, batch, hidden>>);
 static_assert(std::same_as<tensor_of<float, L, shape<batch, hidden>>, x>);
 
 // it is a handle: copies share the shard, and there is none without a machine
 static_assert(std::copyable<x> && std::is_nothrow_move_constructible_v<x>);
-static_assert(std::constructible_from<x, machine<L>&> && !std::convertible_to<machine<L>&, x> && !std::default_initializable<x>);
-static_assert(!std::constructible_from<x, tensor<float, L, hidden, batch>> && !std::assignable_from<x&, tensor<double, L, batch, hidden>>);
+static_assert(std::constructible_from<x, machine<L>&> && !std::convertible_to<machine<L>&, x> &&
+              !std::default_initializable<x>);
+static_assert(!std::constructible_from<x, tensor<float, L, hidden, batch>> &&
+              !std::assignable_from<x&, tensor<double, L, batch, hidden>>);
 
 // ---- a parameter is a tensor for whoever takes one; it moves and does not copy
 
@@ -43,8 +49,10 @@ static_assert(std::movable<w> && !std::is_copy_constructible_v<w> && !std::is_co
 static_assert(std::is_nothrow_move_constructible_v<w> && std::is_nothrow_move_assignable_v<w>);
 
 // a tensor of the same type can be assigned: its values are copied in; a parameter's are by way of copy(w)
-static_assert(std::is_assignable_v<w&, tensor<float, L, in, hidden> const&> && !std::is_assignable_v<w&, x const&>);
-static_assert(!std::is_assignable_v<w&, w const&> && std::is_assignable_v<w&, decltype(copy(std::declval<w const&>()))>);
+static_assert(std::is_assignable_v<w&, tensor<float, L, in, hidden> const&> &&
+              !std::is_assignable_v<w&, x const&>);
+static_assert(!std::is_assignable_v<w&, w const&> &&
+              std::is_assignable_v<w&, decltype(copy(std::declval<w const&>()))>);
 
 // it starts as zeros or by an initialiser, and integers are not trained
 static_assert(std::constructible_from<w, machine<L>&> && std::constructible_from<w, machine<L>&, he_normal>);
@@ -53,23 +61,30 @@ template<class T>
 concept Trainable = requires { typename parameter<T, L, in>; };
 static_assert(Trainable<double> && !Trainable<int>);
 
-// ---- a state is a tensor that is not trained: it moves and does not copy, may have any elements, and a tensor's values are copied in
+// ---- a state is a tensor that is not trained: it moves and does not copy, may have any elements, and a
+// tensor's values are copied in
 
 using s = state<float, L, in, hidden>;
 static_assert(std::derived_from<s, tensor<float, L, in, hidden>> && Tensor<s> && !std::derived_from<s, w>);
 static_assert(std::movable<s> && !std::is_copy_constructible_v<s> && !std::is_copy_assignable_v<s>);
-static_assert(std::is_assignable_v<s&, tensor<float, L, in, hidden> const&> && std::is_assignable_v<s&, w const&>);
-static_assert(!std::is_assignable_v<s&, x const&> && !std::is_assignable_v<s&, partial<tensor<float, L, in, hidden>, axes<rows>>>);
-static_assert(std::constructible_from<state<bool, L>, machine<L>&> && std::constructible_from<state<int, L, in>, machine<L>&, constant>);
+static_assert(std::is_assignable_v<s&, tensor<float, L, in, hidden> const&> &&
+              std::is_assignable_v<s&, w const&>);
+static_assert(!std::is_assignable_v<s&, x const&> &&
+              !std::is_assignable_v<s&, partial<tensor<float, L, in, hidden>, axes<rows>>>);
+static_assert(std::constructible_from<state<bool, L>, machine<L>&> &&
+              std::constructible_from<state<int, L, in>, machine<L>&, constant>);
 
 // ---- the gradient of a parameter is open over the axes that do not split it, in the mesh's order
 
 template<class P>
 using gradient_of = decltype(gradient(std::declval<P const&>()));
 static_assert(std::same_as<gradient_of<w>, partial<tensor<float, L, in, hidden>, axes<rows, deep>>>);
-static_assert(std::same_as<gradient_of<parameter<double, L, in>>, partial<tensor<double, L, in>, axes<rows, cols, deep>>>);
-static_assert(std::same_as<gradient_of<parameter<float, L, batch, hidden>>, partial<tensor<float, L, batch, hidden>, axes<deep>>>);
-static_assert(std::same_as<gradient_of<parameter<float, dry<joint>, hidden, batch>>, partial<tensor<float, dry<joint>, hidden, batch>, axes<>>>);
+static_assert(std::same_as<gradient_of<parameter<double, L, in>>,
+                           partial<tensor<double, L, in>, axes<rows, cols, deep>>>);
+static_assert(std::same_as<gradient_of<parameter<float, L, batch, hidden>>,
+                           partial<tensor<float, L, batch, hidden>, axes<deep>>>);
+static_assert(std::same_as<gradient_of<parameter<float, dry<joint>, hidden, batch>>,
+                           partial<tensor<float, dry<joint>, hidden, batch>, axes<>>>);
 
 // finished it is a tensor; a tensor is finished
 static_assert(std::same_as<decltype(finish(std::declval<gradient_of<w>>())), tensor<float, L, in, hidden>>);
@@ -87,8 +102,10 @@ struct model {
   parameter<float, L, hidden> second;
   constexpr auto parameters() { return meshtf::parameters(first, second); }
 };
-static_assert(std::same_as<decltype(std::declval<model&>().parameters()), parameter_list<w, parameter<float, L, hidden>>>);
-static_assert(std::same_as<decltype(parameters(std::declval<w&>(), std::declval<model&>())), parameter_list<w, model>>);
+static_assert(std::same_as<decltype(std::declval<model&>().parameters()),
+                           parameter_list<w, parameter<float, L, hidden>>>);
+static_assert(
+    std::same_as<decltype(parameters(std::declval<w&>(), std::declval<model&>())), parameter_list<w, model>>);
 
 // each parameter in order, a model's and a range's in their place
 template<class F>
@@ -122,8 +139,9 @@ static_assert(visited([](auto& m) {
                 w weight{m};
                 x data{m};
                 auto y           = einsum<batch, hidden>(tensor<float, L, batch, in>{m}, weight);
-                bool const right = weight.needs_gradient() && !data.needs_gradient() && y.needs_gradient() && copy(weight).needs_gradient() &&
-                                   !stop_gradient(y).needs_gradient() && (data + y).needs_gradient() && !(data + data).needs_gradient();
+                bool const right = weight.needs_gradient() && !data.needs_gradient() && y.needs_gradient() &&
+                                   copy(weight).needs_gradient() && !stop_gradient(y).needs_gradient() &&
+                                   (data + y).needs_gradient() && !(data + data).needs_gradient();
                 return extent{right};
               }) == 1);
 

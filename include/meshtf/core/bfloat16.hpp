@@ -12,8 +12,9 @@ inline namespace v0 {
 
 /// A number of 16 bits with the exponent of a float and 8 bits of precision.
 ///
-/// Conversions to it are explicit, and round once, to the nearest number, ties to even; a NaN stays a (quiet) NaN. Those to float and double lose
-/// nothing. Operators compute in float and round their result: they are for single numbers, since kernels widen whole rows.
+/// Conversions to it are explicit, and round once, to the nearest number, ties to even; a NaN stays a (quiet)
+/// NaN. Those to float and double lose nothing. Operators compute in float and round their result: they are
+/// for single numbers, since kernels widen whole rows.
 /// Source: Kalamkar and others, A Study of BFLOAT16 for Deep Learning Training (2019).
 struct bfloat16 {
   std::uint16_t bits = 0;
@@ -37,14 +38,28 @@ struct bfloat16 {
     return x;
   }
 
-  friend constexpr bool operator==(bfloat16 x, bfloat16 y) { return static_cast<float>(x) == static_cast<float>(y); }
-  friend constexpr std::partial_ordering operator<=>(bfloat16 x, bfloat16 y) { return static_cast<float>(x) <=> static_cast<float>(y); }
+  friend constexpr bool operator==(bfloat16 x, bfloat16 y) {
+    return static_cast<float>(x) == static_cast<float>(y);
+  }
+  friend constexpr std::partial_ordering operator<=>(bfloat16 x, bfloat16 y) {
+    return static_cast<float>(x) <=> static_cast<float>(y);
+  }
 
-  friend constexpr bfloat16 operator-(bfloat16 x) { return from_bits(static_cast<std::uint16_t>(x.bits ^ 0x8000U)); }
-  friend constexpr bfloat16 operator+(bfloat16 x, bfloat16 y) { return bfloat16{static_cast<float>(x) + static_cast<float>(y)}; }
-  friend constexpr bfloat16 operator-(bfloat16 x, bfloat16 y) { return bfloat16{static_cast<float>(x) - static_cast<float>(y)}; }
-  friend constexpr bfloat16 operator*(bfloat16 x, bfloat16 y) { return bfloat16{static_cast<float>(x) * static_cast<float>(y)}; }
-  friend constexpr bfloat16 operator/(bfloat16 x, bfloat16 y) { return bfloat16{static_cast<float>(x) / static_cast<float>(y)}; }
+  friend constexpr bfloat16 operator-(bfloat16 x) {
+    return from_bits(static_cast<std::uint16_t>(x.bits ^ 0x8000U));
+  }
+  friend constexpr bfloat16 operator+(bfloat16 x, bfloat16 y) {
+    return bfloat16{static_cast<float>(x) + static_cast<float>(y)};
+  }
+  friend constexpr bfloat16 operator-(bfloat16 x, bfloat16 y) {
+    return bfloat16{static_cast<float>(x) - static_cast<float>(y)};
+  }
+  friend constexpr bfloat16 operator*(bfloat16 x, bfloat16 y) {
+    return bfloat16{static_cast<float>(x) * static_cast<float>(y)};
+  }
+  friend constexpr bfloat16 operator/(bfloat16 x, bfloat16 y) {
+    return bfloat16{static_cast<float>(x) / static_cast<float>(y)};
+  }
 
 private:
   /// Written without branches, so that compilers vectorise loops over it.
@@ -54,8 +69,10 @@ private:
     return static_cast<std::uint16_t>((x & 0x7fffffffU) > 0x7f800000U ? quiet : nearest);
   }
 
-  /// A float from which rounding gives what rounding x at once would give: towards zero, and with an odd last bit if anything was cut off.
-  /// Source: Boldo, Melquiond, Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd (2008).
+  /// A float from which rounding gives what rounding x at once would give: towards zero, and with an odd last
+  /// bit if anything was cut off.
+  /// Source: Boldo, Melquiond, Emulation of FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding
+  /// to Odd (2008).
   static constexpr float to_odd(double x) {
     float const near = static_cast<float>(x);
     double const got = static_cast<double>(near);

@@ -1,13 +1,16 @@
 // The compiled mode: what a unit defines itself, and what it leaves to the part that is compiled once.
 //
 //   (nothing)              header-only: every unit compiles the kernels that it uses
-//   MESHTF_COMPILED        kernels are declared; another unit of the program, or the CMake target `meshtf::compiled`, has them
+//   MESHTF_COMPILED        kernels are declared; another unit of the program, or the CMake target
+//                          `meshtf::compiled`, has them
 //   MESHTF_COMPILED_PART   this unit has them; <meshtf/compiled.hpp> defines it
-//   MESHTF_COMPILED_START  this unit of the compiled part has what there is once, however many architectures have kernels
-//   MESHTF_ARCHITECTURE    the kernels of this unit are for one of several architectures: what the program has one of is elsewhere
+//   MESHTF_COMPILED_START  this unit of the compiled part has what there is once, however many architectures
+//                          have kernels
+//   MESHTF_ARCHITECTURE    the kernels of this unit are for one of several architectures: what the program
+//                          has one of is elsewhere
 //
-// A header that defines a kernel says at its end for which types it is compiled, and a header that defines a function of elements says so beside it:
-// so a new one is compiled too, and no list is edited.
+// A header that defines a kernel says at its end for which types it is compiled, and a header that defines a
+// function of elements says so beside it: so a new one is compiled too, and no list is edited.
 #pragma once
 
 #if defined(MESHTF_COMPILED) && !defined(MESHTF_COMPILED_PART)
@@ -28,8 +31,9 @@
 #define MESHTF_HAS_COMPILED_PART 0
 #endif
 
-/// Before the definition of a function that is no template and that the compiled part holds for others. Where there is one such unit, the function is
-/// not inline: clang makes of an inline constructor that is `used` only what derived classes call.
+/// Before the definition of a function that is no template and that the compiled part holds for others. Where
+/// there is one such unit, the function is not inline: clang makes of an inline constructor that is `used`
+/// only what derived classes call.
 #if defined(MESHTF_COMPILED_START)
 #define MESHTF_DEFINE
 #elif defined(MESHTF_COMPILED_PART)
@@ -38,7 +42,8 @@
 #define MESHTF_DEFINE inline
 #endif
 
-/// X(T) for all element types, after the definition of a template that is no kernel: the compiled part has it for others.
+/// X(T) for all element types, after the definition of a template that is no kernel: the compiled part has it
+/// for others.
 #ifdef MESHTF_COMPILED_START
 #define MESHTF_RUNTIME_EACH(X) X(float) X(double) X(bfloat16) X(std::int32_t) X(std::int64_t) X(bool)
 #else
@@ -49,8 +54,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Whether the compiled part has the nests that store the results of a function of elements, and those that add them up. Where it has none, the
-/// function is compiled where it is used, and called with numbers.
+/// Whether the compiled part has the nests that store the results of a function of elements, and those that
+/// add them up. Where it has none, the function is compiled where it is used, and called with numbers.
 template<class F>
 inline constexpr bool has_compiled_maps = false;
 template<class F>
@@ -64,7 +69,8 @@ inline constexpr bool has_compiled_task = false;
 }  // namespace meshtf
 
 #ifndef MESHTF_COMPILED_PART
-// X(T) for the floating-point types that are not narrow, those that are, both, the integers, all types that can be added, all types.
+// X(T) for the floating-point types that are not narrow, those that are, both, the integers, all types that
+// can be added, all types.
 #define MESHTF_COMPILE_WIDE(X)
 #define MESHTF_COMPILE_NARROW(X)
 #define MESHTF_COMPILE_FLOATING(X)
@@ -72,8 +78,8 @@ inline constexpr bool has_compiled_task = false;
 #define MESHTF_COMPILE_NUMBERS(X)
 #define MESHTF_COMPILE_EACH(X)
 #define MESHTF_COMPILE_CONVERSION(To, From)
-// The nests of a function of N operands: those that store its results, and those that join them. With `_OF`, the function is a template of the type
-// that it computes with.
+// The nests of a function of N operands: those that store its results, and those that join them. With `_OF`,
+// the function is a template of the type that it computes with.
 #define MESHTF_COMPILE_MAP(N, F) \
   template<>                     \
   inline constexpr bool kernel::has_compiled_maps<F> = true;

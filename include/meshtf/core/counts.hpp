@@ -15,7 +15,8 @@ inline constexpr int max_counts = 8;
 /// How many elements there are of some counted dimensions. There are as many as fit of the others.
 class counts {
 public:
-  /// The elements of the dimension `which`, which has room for `most`. It is null for a dimension that is not counted.
+  /// The elements of the dimension `which`, which has room for `most`. It is null for a dimension that is not
+  /// counted.
   constexpr extent of(dim_identity which, extent most) const {
     if (which == nullptr) return most;
     for (int i = 0; i < size_; ++i)
@@ -38,7 +39,9 @@ public:
     int i    = 0;
     while (i < c.size_ && c.all_[i].which != which) ++i;
     if (i == c.size_) {
-      if (c.size_ == max_counts) throw software_error("8 dimensions are counted already, and no more can be at the same time: end a guard first");
+      if (c.size_ == max_counts)
+        throw software_error(
+            "8 dimensions are counted already, and no more can be at the same time: end a guard first");
       ++c.size_;
     }
     c.all_[i] = {which, n};

@@ -20,8 +20,8 @@ struct dim {
   static constexpr extent size = Size;
 };
 
-/// Base of a dimension of which a program learns only at run time how many elements there are: at most `Most`, for which there is storage.
-/// `counted<D> guard{m, n}` says how many; without it there are `Most`.
+/// Base of a dimension of which a program learns only at run time how many elements there are: at most
+/// `Most`, for which there is storage. `counted<D> guard{m, n}` says how many; without it there are `Most`.
 ///
 ///     struct batch : meshtf::up_to<512> {};
 template<extent Most>
@@ -37,7 +37,8 @@ concept Dimension = requires { D::size; } && std::derived_from<D, dim<D::size>>;
 template<class D>
 concept CountedDimension = Dimension<D> && requires { D::is_counted; };
 
-/// Stands for a counted dimension where its type is gone: the address of something of its own. Null for other dimensions.
+/// Stands for a counted dimension where its type is gone: the address of something of its own. Null for other
+/// dimensions.
 using dim_identity = char const*;
 
 namespace detail {

@@ -6,8 +6,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Selects a stream of random numbers. A value is a function of (seed, stream, global index of the element), so values are the same under every
-/// layout and cost no communication.
+/// Selects a stream of random numbers. A value is a function of (seed, stream, global index of the element),
+/// so values are the same under every layout and cost no communication.
 struct random_key {
   std::uint64_t seed   = 0;
   std::uint64_t stream = 0;

@@ -16,7 +16,7 @@ enum class element : std::uint8_t { float32, float64, int32, bfloat16, int64, bo
 
 /// Facts about an element type, available without the type.
 struct element_facts {
-  std::string_view name;         // in messages and pictures
+  std::string_view name;  // in messages and pictures
   extent bytes = 0;
   std::string_view safetensors;  // in files of that format
   std::string_view numpy;        // in NumPy; bfloat16 comes with the package ml_dtypes
@@ -40,7 +40,8 @@ constexpr extent bytes_of(element e) { return facts_of(e).bytes; }
 /// Its name in C++, for messages.
 constexpr std::string_view to_string(element e) { return facts_of(e).name; }
 
-/// Facts about the element type `T`. A type without a specialisation can't be the element type of a tensor; nothing is assumed about it.
+/// Facts about the element type `T`. A type without a specialisation can't be the element type of a tensor;
+/// nothing is assumed about it.
 ///
 ///   kind          as a value
 ///   is_floating   gradients flow through it

@@ -1,4 +1,5 @@
-// Elements in the memory of one process, one after the other, also bools: std::vector<bool> has no elements to point to.
+// Elements in the memory of one process, one after the other, also bools: std::vector<bool> has no elements
+// to point to.
 #pragma once
 
 #include <cstddef>

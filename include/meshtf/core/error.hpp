@@ -7,12 +7,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Base of everything the library throws. The text is one line: what is wrong, what was expected and found, what to type next.
+/// Base of everything the library throws. The text is one line: what is wrong, what was expected and found,
+/// what to type next.
 ///
 /// The exit status is that of the whole job; its values are those of BSD's sysexits.h.
 class error : public std::runtime_error {
 public:
-  explicit error(std::string const& text, int exit_status = 70) : std::runtime_error{text}, status_{exit_status} { latest() = {text, exit_status}; }
+  explicit error(std::string const& text, int exit_status = 70)
+      : std::runtime_error{text}, status_{exit_status} {
+    latest() = {text, exit_status};
+  }
 
   int exit_status() const noexcept { return status_; }
 
@@ -21,7 +25,8 @@ public:
     int exit_status = 70;
   };
 
-  /// The latest error made on this thread. A destructor that runs during unwinding can't see the exception, and `environment` must name it there.
+  /// The latest error made on this thread. A destructor that runs during unwinding can't see the exception,
+  /// and `environment` must name it there.
 #ifdef MESHTF_ARCHITECTURE
   static record& latest();
 #else
@@ -65,7 +70,8 @@ struct stale_value : software_error {
   using software_error::software_error;
 };
 
-/// Throws the class that a status stands for: an error that crossed a process boundary as text and number becomes an exception again.
+/// Throws the class that a status stands for: an error that crossed a process boundary as text and number
+/// becomes an exception again.
 [[noreturn]] inline void throw_error(std::string const& text, int exit_status) {
   switch (exit_status) {
     case 64: throw usage_error{text};

@@ -6,19 +6,21 @@
 
 namespace meshtf {
 inline namespace v0 {
-/// A functor is called with batches only if it says so: `static constexpr bool vectorised = true;`. A user's lambda is called with numbers, and the
-/// compiler vectorises the loop as well as it can.
+/// A functor is called with batches only if it says so: `static constexpr bool vectorised = true;`. A user's
+/// lambda is called with numbers, and the compiler vectorises the loop as well as it can.
 template<class F>
 concept Vectorised = requires { requires static_cast<bool>(F::vectorised); };
 
-/// A functor of elements whose calls may run on several threads at once: `static constexpr bool parallel = true;`. The library's own are; a user's
-/// lambda may count, or draw random numbers, so it runs on one thread.
+/// A functor of elements whose calls may run on several threads at once:
+/// `static constexpr bool parallel = true;`. The library's own are; a user's lambda may count, or draw random
+/// numbers, so it runs on one thread.
 template<class F>
 concept ParallelFunction = requires { requires static_cast<bool>(F::parallel); };
 
 namespace function {
 
-/// Base of functions that kernels may call with batches, and on several threads. `flops` is the number of arithmetic steps.
+/// Base of functions that kernels may call with batches, and on several threads. `flops` is the number of
+/// arithmetic steps.
 template<extent Flops>
 struct of_elements {
   static constexpr bool vectorised = true;
@@ -26,7 +28,8 @@ struct of_elements {
   static constexpr extent flops    = Flops;
 };
 
-/// Base of functions that kernels call with single numbers, because no library has them for batches or those that exist are wrong somewhere.
+/// Base of functions that kernels call with single numbers, because no library has them for batches or those
+/// that exist are wrong somewhere.
 template<extent Flops>
 struct of_numbers {
   static constexpr bool vectorised = false;

@@ -15,8 +15,10 @@ inline std::string json_text(std::string_view text) {
   for (char const c : text) {
     char code[8];
     if (c == '"' || c == '\\') (out += '\\') += c;
-    else if (static_cast<unsigned char>(c) < 0x20) std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c)), out += code;
-    else out += c;
+    else if (static_cast<unsigned char>(c) < 0x20) {
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+      out += code;
+    } else out += c;
   }
   return out += '"';
 }

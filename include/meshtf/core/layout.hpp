@@ -27,9 +27,10 @@ struct split {
   static constexpr bool pads = false;
 };
 
-/// One rule of a layout: `Dim`, of any size, is cut over `Axes...` into blocks of ceil(size / parts) elements, the first axis outermost. The last
-/// blocks hold fewer elements, or none. All processes have the same storage; what lies past the held elements is padding, which may hold anything and
-/// which nothing reads. If the parts divide the size, the rule is the same as `split`.
+/// One rule of a layout: `Dim`, of any size, is cut over `Axes...` into blocks of ceil(size / parts)
+/// elements, the first axis outermost. The last blocks hold fewer elements, or none. All processes have the
+/// same storage; what lies past the held elements is padding, which may hold anything and which nothing
+/// reads. If the parts divide the size, the rule is the same as `split`.
 /// Source: Xu et al., GSPMD (2021), section 4.1.
 template<Dimension Dim, MeshAxis... Axes>
 struct padded {
@@ -66,20 +67,27 @@ struct rule_objection;
 template<class M, class Rule, class... A>
 struct rule_objection<M, Rule, axes<A...>>
     : std::type_identity<
-          first_objection<std::conditional_t<M::all_axes::template has<A>, legal, axis_is_not_in_mesh<A, typename Rule::dimension, M>>...,
-                          std::conditional_t<times_among<A, A...> == 1, legal, axis_splits_dim_twice<A, typename Rule::dimension>>...>> {};
+          first_objection<std::conditional_t<M::all_axes::template has<A>, legal,
+                                             axis_is_not_in_mesh<A, typename Rule::dimension, M>>...,
+                          std::conditional_t<times_among<A, A...> == 1, legal,
+                                             axis_splits_dim_twice<A, typename Rule::dimension>>...>> {};
 
 template<class Dim, class... All>
 using one_rule = std::conditional_t<times_among<Dim, All...> == 1, legal, two_rules_for_dim<Dim>>;
 
 template<class M, class... Rules>
-struct rules_objection : std::type_identity<first_objection<one_rule<typename Rules::dimension, typename Rules::dimension...>...,
-                                                            typename rule_objection<M, Rules, typename Rules::over>::type...>> {};
+struct rules_objection
+    : std::type_identity<first_objection<one_rule<typename Rules::dimension, typename Rules::dimension...>...,
+                                         typename rule_objection<M, Rules, typename Rules::over>::type...>> {
+};
 
-// A Hana map may not hold a key twice. A layout with such rules has a verdict of its own and places nothing, so its map may be empty.
+// A Hana map may not hold a key twice. A layout with such rules has a verdict of its own and places nothing,
+// so its map may be empty.
 template<bool Sound, class... Rules>
 consteval auto map_of_rules() {
-  if constexpr (Sound) return hana::make_map(hana::make_pair(hana::type_c<typename Rules::dimension>, hana::type_c<typename Rules::over>)...);
+  if constexpr (Sound)
+    return hana::make_map(
+        hana::make_pair(hana::type_c<typename Rules::dimension>, hana::type_c<typename Rules::over>)...);
   else return hana::make_map();
 }
 
@@ -89,7 +97,8 @@ consteval auto map_of_rules() {
 ///
 ///     struct mixed : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, cols>> {};
 ///
-/// `rules` is a Hana map from a dimension to the axes that split it, outermost first: whatever Hana can do with a map, it can do with a layout.
+/// `rules` is a Hana map from a dimension to the axes that split it, outermost first: whatever Hana can do
+/// with a map, it can do with a layout.
 template<Mesh M, LayoutRule... Rules>
 struct layout {
   using mesh_type             = M;
@@ -99,7 +108,8 @@ struct layout {
   /// Whether the parts of `D` need not divide its size.
   template<class D>
   static constexpr bool pads = [] {
-    if constexpr ((Rules::pads || ...)) return ((Rules::pads && std::is_same_v<D, typename Rules::dimension>) || ...);
+    if constexpr ((Rules::pads || ...))
+      return ((Rules::pads && std::is_same_v<D, typename Rules::dimension>) || ...);
     else return false;
   }();
 };
@@ -109,7 +119,8 @@ namespace detail {
 template<class M, class... Rules>
 layout<M, Rules...> base_layout(layout<M, Rules...> const*);
 
-/// The `layout` that `L` derives from. Rules are looked up there, since in `struct rules : layout<grid> {}` the name `rules` is that of the class.
+/// The `layout` that `L` derives from. Rules are looked up there, since in `struct rules : layout<grid> {}`
+/// the name `rules` is that of the class.
 template<class L>
 using base_layout_of = decltype(detail::base_layout(static_cast<L const*>(nullptr)));
 
@@ -123,7 +134,8 @@ concept Layout = requires {
   typename detail::base_layout_of<L>;
 };
 
-/// The layout `L` without storage: the rules are the same, but a tensor under it is only a shape, and its machine is the compiler's ledger.
+/// The layout `L` without storage: the rules are the same, but a tensor under it is only a shape, and its
+/// machine is the compiler's ledger.
 template<Layout L>
 struct dry : detail::base_layout_of<L> {};
 
@@ -153,14 +165,16 @@ struct axes_lookup : std::type_identity<typename decltype(find_axes<L, D>())::ty
 
 }  // namespace detail
 
-/// `L` without `dry`. Plans and kernels are keyed by the rules alone, so a layout and its dry twin share their instantiations.
+/// `L` without `dry`. Plans and kernels are keyed by the rules alone, so a layout and its dry twin share
+/// their instantiations.
 template<class L>
 using wet = typename detail::rules_of<L>::type;
 
-/// The layout `Other` for tensors that a program under `L` makes: `Other` itself, or `dry<Other>` if `L` is dry, as it is in a dry run. Both have
-/// one mesh. (`reshard<Other>(x)` does so by itself.)
+/// The layout `Other` for tensors that a program under `L` makes: `Other` itself, or `dry<Other>` if `L` is
+/// dry, as it is in a dry run. Both have one mesh. (`reshard<Other>(x)` does so by itself.)
 ///
-///     tensor<float, layout_beside<L, by_length>, batch, length> mask{m};   // in a program whose other tensors are under `L`
+///     tensor<float, layout_beside<L, by_length>, batch, length> mask{m};   // in a program whose other
+///     tensors are under `L`
 template<Layout L, Layout Other>
 using layout_beside = std::conditional_t<is_dry<L>, dry<wet<Other>>, wet<Other>>;
 

@@ -12,8 +12,9 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The correctly rounded square root, equal to the processor's. x is n * 4^k, where n has 53 or 54 bits. The root of n is found bit by bit, with one
-/// bit more than a double has, which decides the rounding: if that bit is set there is a remainder, so there is no tie.
+/// The correctly rounded square root, equal to the processor's. x is n * 4^k, where n has 53 or 54 bits. The
+/// root of n is found bit by bit, with one bit more than a double has, which decides the rounding: if that
+/// bit is set there is a remainder, so there is no tie.
 constexpr double constant_sqrt(double x) {
   if (!(x > 0)) return x == 0 ? x : std::numeric_limits<double>::quiet_NaN();
   if (x > std::numeric_limits<double>::max()) return x;
@@ -21,7 +22,8 @@ constexpr double constant_sqrt(double x) {
   for (; x < 0x1p52; x *= 4) scale /= 2;
   for (; x >= 0x1p54; x /= 4) scale *= 2;
   auto const n       = static_cast<std::uint64_t>(x);
-  std::uint64_t root = 0, rest = 0;
+  std::uint64_t root = 0;
+  std::uint64_t rest = 0;
   for (int pair = 53; pair >= 0; --pair) {  // 27 pairs of bits of n, then as many of zeros
     rest = rest * 4 + (pair >= 27 ? n >> (2 * (pair - 27)) & 3 : 0);
     root *= 2;
@@ -35,8 +37,8 @@ constexpr double constant_sqrt(double x) {
 
 }  // namespace detail
 
-/// A functor that says `using math::exp; return exp(x);` works on a number and on a batch: argument-dependent lookup finds the batch's own function,
-/// whatever library it comes from.
+/// A functor that says `using math::exp; return exp(x);` works on a number and on a batch: argument-dependent
+/// lookup finds the batch's own function, whatever library it comes from.
 namespace math {
 
 template<std::floating_point T>
@@ -49,11 +51,13 @@ constexpr T log(T x) {
   return std::log(x);
 }
 
-/// For a number this is a constant expression, which std::sqrt is not in C++20, so every compiler can dry-run a step that uses it.
+/// For a number this is a constant expression, which std::sqrt is not in C++20, so every compiler can dry-run
+/// a step that uses it.
 template<std::floating_point T>
 constexpr T sqrt(T x) {
   if constexpr (sizeof(T) <= sizeof(double))
-    if (std::is_constant_evaluated()) return static_cast<T>(meshtf::detail::constant_sqrt(static_cast<double>(x)));
+    if (std::is_constant_evaluated())
+      return static_cast<T>(meshtf::detail::constant_sqrt(static_cast<double>(x)));
   return std::sqrt(x);
 }
 
@@ -137,9 +141,9 @@ constexpr T reciprocal_sqrt(T const& x) {
 
 /// The gradient of a piece that is constant: 0, but NaN where x is NaN.
 ///
-/// What all gradients have in common: where the value of a function is NaN, its gradient is NaN too, whatever dz is. Functions whose slope is computed
-/// from their operand or result have that by themselves; those that choose a slope by comparing say it with this, since every comparison with a NaN
-/// is false.
+/// What all gradients have in common: where the value of a function is NaN, its gradient is NaN too, whatever
+/// dz is. Functions whose slope is computed from their operand or result have that by themselves; those that
+/// choose a slope by comparing say it with this, since every comparison with a NaN is false.
 template<class V>
 constexpr V zero_or_nan(V const& x) {
   return select(x == x, V(0), x);

@@ -9,7 +9,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What connects the processes along an axis: the memory or the fast links of one node, or a network between nodes.
+/// What connects the processes along an axis: the memory or the fast links of one node, or a network between
+/// nodes.
 enum class link : std::uint8_t { within_node, between_nodes };
 
 /// Base of every axis of a mesh. The derived type is the name.
@@ -17,7 +18,8 @@ enum class link : std::uint8_t { within_node, between_nodes };
 ///     struct rows : meshtf::axis<2> {};
 ///     struct pods : meshtf::axis<2, meshtf::link::between_nodes> {};
 ///
-/// The link changes no value: a long sum over axes of both kinds is made so that the slow link carries less, and modelled times distinguish the two.
+/// The link changes no value: a long sum over axes of both kinds is made so that the slow link carries less,
+/// and modelled times distinguish the two.
 template<extent Processes, link Over = link::within_node>
 struct axis {
   static_assert(Processes > 0, "meshtf: an axis has at least one process");
@@ -58,7 +60,8 @@ inline constexpr int times_among = (int{std::same_as<X, All>} + ... + 0);
 template<MeshAxis... A>
 struct mesh {
   static_assert(sizeof...(A) <= max_axes, "meshtf: a mesh has at most 8 axes");
-  static_assert(((detail::times_among<A, A...> == 1) && ...), "meshtf: a mesh names each axis once; aliases of meshtf::axis<2> are one axis");
+  static_assert(((detail::times_among<A, A...> == 1) && ...),
+                "meshtf: a mesh names each axis once; aliases of meshtf::axis<2> are one axis");
   using all_axes               = axes<A...>;
   static constexpr extent size = (A::size * ... * extent{1});
 };

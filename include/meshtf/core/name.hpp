@@ -13,15 +13,16 @@ consteval std::string_view spelled() {
   std::string_view text = __PRETTY_FUNCTION__;
   text.remove_prefix(text.find("T = ") + 4);
 #ifdef __clang__
-  text.remove_suffix(1);                          // clang ends the signature at ']'
+  text.remove_suffix(1);  // clang ends the signature at ']'
 #else
-  text = text.substr(0, text.find_first_of(";]"));   // gcc appends "; std::string_view = ..."
+  text = text.substr(0, text.find_first_of(";]"));  // gcc appends "; std::string_view = ..."
 #endif
   return text;
 }
 
 consteval std::string_view without_scopes(std::string_view text) {
-  // find the last scope of the outermost name; scopes inside its template arguments, or inside the arguments of what encloses it, do not count
+  // find the last scope of the outermost name; scopes inside its template arguments, or inside the arguments
+  // of what encloses it, do not count
   int depth        = 0;
   std::size_t name = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -41,8 +42,9 @@ inline constexpr std::string_view name<T> = T::name;
 
 }  // namespace detail
 
-/// The name that `T` was declared with, without its namespaces: "batch". A member `static constexpr std::string_view name` takes precedence; it keeps
-/// the name in files and plots stable when the type is renamed.
+/// The name that `T` was declared with, without its namespaces: "batch". A member
+/// `static constexpr std::string_view name` takes precedence; it keeps the name in files and plots stable
+/// when the type is renamed.
 template<class T>
 consteval std::string_view name_of() {
   return detail::name<T>;

@@ -1,4 +1,5 @@
-// A mesh as a value: its name, and the names and sizes of its axes. Messages, explanations and traces are made of it.
+// A mesh as a value: its name, and the names and sizes of its axes. Messages, explanations and traces are
+// made of it.
 #pragma once
 
 #include <array>
@@ -31,7 +32,8 @@ struct named_mesh {
   constexpr extent size(int a) const { return sizes[static_cast<std::size_t>(a)]; }
   constexpr extent processes(axis_set over) const { return processes_along(sizes, over); }
   constexpr axis_set all() const { return (axis_set{1} << count()) - 1; }
-  /// Those of these axes that join more than one process. Along the others nothing is split and nothing is sent.
+  /// Those of these axes that join more than one process. Along the others nothing is split and nothing is
+  /// sent.
   constexpr axis_set joining(axis_set over) const {
     for (int a = 0; a < count(); ++a)
       if (size(a) == 1) over &= ~(axis_set{1} << a);

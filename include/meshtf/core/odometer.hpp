@@ -11,9 +11,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Counts the first `rank` indices up by one, the last index fastest. Calls moved(i, by) for each one that changes. Returns false if all are 0 again.
+/// Counts the first `rank` indices up by one, the last index fastest. Calls moved(i, by) for each one that
+/// changes. Returns false if all are 0 again.
 template<class Index, class Sizes, class F>
-[[gnu::always_inline]] constexpr bool count_up(std::size_t rank, Index& index, Sizes const& sizes, F const& moved) {
+[[gnu::always_inline]] constexpr bool count_up(std::size_t rank, Index& index, Sizes const& sizes,
+                                               F const& moved) {
   for (std::size_t i = rank; i-- > 0;) {
     if (++index[i] != sizes[i]) {
       moved(i, 1);
@@ -25,10 +27,12 @@ template<class Index, class Sizes, class F>
   return false;
 }
 
-/// f(at) for each combination of indices 0 ... sizes[i] - 1, the last index fastest: once if there are no sizes, never if one is 0. `at[k]` is the
-/// offset in the k-th of `N` arrays; it begins at the given `at`, and moves by `strides[k][i]` from one i-th index to the next.
+/// f(at) for each combination of indices 0 ... sizes[i] - 1, the last index fastest: once if there are no
+/// sizes, never if one is 0. `at[k]` is the offset in the k-th of `N` arrays; it begins at the given `at`,
+/// and moves by `strides[k][i]` from one i-th index to the next.
 template<std::size_t N, class Strides, class F>
-constexpr void for_each_index(std::span<extent const> sizes, Strides const& strides, std::array<extent, N> at, F const& f) {
+constexpr void for_each_index(std::span<extent const> sizes, Strides const& strides, std::array<extent, N> at,
+                              F const& f) {
   for (extent n : sizes)
     if (n == 0) return;
   std::array<extent, max_rank> index{};
@@ -40,7 +44,8 @@ constexpr void for_each_index(std::span<extent const> sizes, Strides const& stri
 
 /// The same from 0 for the combinations number `begin`, ..., `end` - 1.
 template<std::size_t N, class Strides, class F>
-constexpr void for_some_indices(std::span<extent const> sizes, Strides const& strides, extent begin, extent end, F const& f) {
+constexpr void for_some_indices(std::span<extent const> sizes, Strides const& strides, extent begin,
+                                extent end, F const& f) {
   if (begin >= end) return;
   std::array<extent, max_rank> index{};
   std::array<extent, N> at{};

@@ -21,8 +21,8 @@ constexpr bool among(axis_set set, int axis) { return (set >> axis & 1) != 0; }
 
 }  // namespace detail
 
-/// A short list of small numbers: axes of a mesh, or dimensions of a loop nest, in order. Rules work on numbers, so one compiled rule serves every
-/// mesh, layout and search.
+/// A short list of small numbers: axes of a mesh, or dimensions of a loop nest, in order. Rules work on
+/// numbers, so one compiled rule serves every mesh, layout and search.
 template<std::size_t Capacity>
 struct number_list {
   small_array<signed char, Capacity> number{};
@@ -63,8 +63,9 @@ struct placed {
   extent size  = 1;
   extent parts = 1;
   axis_list over{};
-  bool pads            = false;    // the layout says that the parts need not divide the size
-  dim_identity counted = nullptr;  // of a dimension whose elements are counted at run time; its `size` is the most that there may be
+  bool pads = false;  // the layout says that the parts need not divide the size
+  // of a dimension whose elements are counted at run time; its `size` is the most that there may be
+  dim_identity counted = nullptr;
 
   /// Elements that every process has storage for.
   constexpr extent room() const { return (size + parts - 1) / parts; }
@@ -79,7 +80,9 @@ struct placed {
   constexpr bool uneven() const { return !divides() || counted != nullptr; }
   constexpr bool divides() const { return size % parts == 0; }
   /// Whether both place their elements alike, whatever rule says so.
-  friend constexpr bool operator==(placed const& a, placed const& b) { return a.size == b.size && a.parts == b.parts && a.over == b.over; }
+  friend constexpr bool operator==(placed const& a, placed const& b) {
+    return a.size == b.size && a.parts == b.parts && a.over == b.over;
+  }
 };
 
 namespace detail {
@@ -108,7 +111,8 @@ struct set_of;
 
 template<class M, class... A>
 struct set_of<M, axes<A...>> {
-  static constexpr axis_set value = ((axis_set{1} << number_of<A>(typename M::all_axes{})) | ... | axis_set{0});
+  static constexpr axis_set value =
+      ((axis_set{1} << number_of<A>(typename M::all_axes{})) | ... | axis_set{0});
 };
 
 template<class L, class D>
@@ -135,9 +139,10 @@ template<class L, class... D>
 struct placed_shape<L, shape<D...>> {
   static constexpr std::array<placed, sizeof...(D)> dims{placing<L, D>...};
   static constexpr std::array<extent, sizeof...(D)> extents{placing<L, D>.room()...};
-  static constexpr extent size   = (placing<L, D>.room() * ... * extent{1});
-  static constexpr axis_set over = (placing<L, D>.over.set() | ... | axis_set{0}) & joining<typename L::mesh_type>;
-  static constexpr bool uneven   = (placing<L, D>.uneven() || ...);
+  static constexpr extent size = (placing<L, D>.room() * ... * extent{1});
+  static constexpr axis_set over =
+      (placing<L, D>.over.set() | ... | axis_set{0}) & joining<typename L::mesh_type>;
+  static constexpr bool uneven = (placing<L, D>.uneven() || ...);
 };
 
 template<class Nest, class S>
@@ -183,7 +188,8 @@ inline constexpr auto shard_size = detail::placed_shape<wet<L>, S>::size;
 template<Layout L, class S>
 inline constexpr bool is_uneven = detail::placed_shape<wet<L>, S>::uneven;
 
-/// The axes of `M` that join more than one process. No plan contains an axis of size 1: nothing is sent along it.
+/// The axes of `M` that join more than one process. No plan contains an axis of size 1: nothing is sent along
+/// it.
 template<Mesh M>
 inline constexpr axis_set joining_axes = detail::joining<M>;
 
@@ -211,13 +217,15 @@ struct place_in_mesh {
   /// The number of this process's part of a dimension that is split over these axes, outermost first.
   constexpr extent part_of(axis_list const& over) const {
     extent part = 0;
-    for (int a : over) part = part * sizes[static_cast<std::size_t>(a)] + coordinates[static_cast<std::size_t>(a)];
+    for (int a : over)
+      part = part * sizes[static_cast<std::size_t>(a)] + coordinates[static_cast<std::size_t>(a)];
     return part;
   }
 };
 
-/// The rank of the process that holds part number `part` of a dimension split over `over`, among the processes along these axes. Ranks are row-major
-/// in the mesh's order of axes, parts in the order of the list.
+/// The rank of the process that holds part number `part` of a dimension split over `over`, among the
+/// processes along these axes. Ranks are row-major in the mesh's order of axes, parts in the order of the
+/// list.
 constexpr extent rank_of_part(axis_list const& over, extent part, std::span<extent const> sizes) {
   std::array<extent, max_axes> at{};
   for (int i = over.count - 1; i >= 0; --i) {

@@ -10,7 +10,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `First` and `Second` are both split over `Axis`, so no process would hold a rectangular part of the tensor.
+/// `First` and `Second` are both split over `Axis`, so no process would hold a rectangular part of the
+/// tensor.
 template<class Axis, class First, class Second>
 struct one_axis_splits_two_dims {};
 
@@ -18,16 +19,19 @@ struct one_axis_splits_two_dims {};
 template<class Dim>
 struct dim_appears_twice {};
 
-/// Two dimensions are aliases of `Dim`, so they are the same dimension, and a tensor would have it twice. Declare a struct for each:
-/// `struct length : meshtf::dim<64> {};` instead of `using length = meshtf::dim<64>;`.
+/// Two dimensions are aliases of `Dim`, so they are the same dimension, and a tensor would have it twice.
+/// Declare a struct for each: `struct length : meshtf::dim<64> {};` instead of
+/// `using length = meshtf::dim<64>;`.
 template<class Dim>
 struct aliases_are_one_dim {};
 
-/// `Size` elements of `Dim` can't be cut into `Parts` equal parts, as `split` demands. `padded` cuts them into unequal ones.
+/// `Size` elements of `Dim` can't be cut into `Parts` equal parts, as `split` demands. `padded` cuts them
+/// into unequal ones.
 template<class Dim, extent Size, extent Parts>
 struct parts_do_not_divide_dim {};
 
-/// A verdict with the axes over which the layout splits the dimension that it names. Assertions show this type; programs ask for the verdict alone.
+/// A verdict with the axes over which the layout splits the dimension that it names. Assertions show this
+/// type; programs ask for the verdict alone.
 template<class Verdict, class... Axes>
 struct over_axes;
 
@@ -38,11 +42,14 @@ struct too_many_dims {};
 /// What is wrong with a placement: the dimensions by their position in the tensor, the axis by its number.
 struct placement_fault {
   enum kind { none, two_dims, ragged } what = none;
-  int first = 0, second = 0, axis = 0;
+  int first                                 = 0;
+  int second                                = 0;
+  int axis                                  = 0;
 };
 
-/// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all parts of a dimension are equal unless
-/// its rule is `padded`. Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.1.
+/// The first fault in the order of the dimensions. The rule is: an axis splits at most one dimension, and all
+/// parts of a dimension are equal unless its rule is `padded`. Source: Shazeer et al., Mesh-TensorFlow
+/// (2018), section 3.1.
 constexpr placement_fault examine(std::span<placed const> dims) {
   std::array<int, max_axes> splits{};  // for each axis: 1 + the dimension that it splits
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
@@ -75,15 +82,18 @@ struct placement<L, shape<D...>> {
 
   static constexpr auto verdict() {
     if constexpr (fault.what == placement_fault::two_dims)
-      return one_axis_splits_two_dims<decltype(axis(typename L::mesh_type::all_axes{})), pick<fault.first, D...>, pick<fault.second, D...>>{};
+      return one_axis_splits_two_dims<decltype(axis(typename L::mesh_type::all_axes{})),
+                                      pick<fault.first, D...>, pick<fault.second, D...>>{};
     else if constexpr (fault.what == placement_fault::ragged)
-      return parts_do_not_divide_dim<pick<fault.first, D...>, dims[fault.first].size, dims[fault.first].parts>{};
+      return parts_do_not_divide_dim<pick<fault.first, D...>, dims[fault.first].size,
+                                     dims[fault.first].parts>{};
     else return legal{};
   }
 };
 
 template<class D>
-using named_twice = std::conditional_t<std::same_as<D, dim<D::size>>, aliases_are_one_dim<D>, dim_appears_twice<D>>;
+using named_twice =
+    std::conditional_t<std::same_as<D, dim<D::size>>, aliases_are_one_dim<D>, dim_appears_twice<D>>;
 template<class D, class... All>
 using named_once = std::conditional_t<times_among<D, All...> == 1, legal, named_twice<D>>;
 
@@ -93,7 +103,8 @@ struct objection : std::type_identity<Rules> {};
 
 template<class L, class... D>
 struct objection<L, shape<D...>, legal>
-    : std::type_identity<first_objection<named_once<D, D...>..., decltype(placement<L, shape<D...>>::verdict())>> {};
+    : std::type_identity<
+          first_objection<named_once<D, D...>..., decltype(placement<L, shape<D...>>::verdict())>> {};
 
 template<class L, class... D>
   requires(sizeof...(D) > max_rank)
@@ -112,7 +123,8 @@ template<class Verdict, class... A>
 struct shown_over<Verdict, axes<A...>> : std::type_identity<over_axes<Verdict, A...>> {};
 
 template<class L, class D, extent Size, extent Parts>
-struct shown<L, parts_do_not_divide_dim<D, Size, Parts>> : shown_over<parts_do_not_divide_dim<D, Size, Parts>, axes_of<L, D>> {};
+struct shown<L, parts_do_not_divide_dim<D, Size, Parts>>
+    : shown_over<parts_do_not_divide_dim<D, Size, Parts>, axes_of<L, D>> {};
 
 }  // namespace detail
 

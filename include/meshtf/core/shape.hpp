@@ -44,7 +44,8 @@ struct replacement;
 
 template<class... D, class From, class... To>
 struct replacement<shape<D...>, From, shape<To...>>
-    : std::type_identity<decltype((shape<>{} + ... + std::conditional_t<std::same_as<D, From>, shape<To...>, shape<D>>{}))> {};
+    : std::type_identity<decltype((shape<>{} + ... +
+                                   std::conditional_t<std::same_as<D, From>, shape<To...>, shape<D>>{}))> {};
 
 template<class S>
 struct front;
@@ -102,16 +103,18 @@ using broadcast_of = first_with_all<typename all_dims<S...>::type, S...>;
 
 }  // namespace detail
 
-/// The shape that operands of the shapes `S...` are broadcast to: the first that has the dimensions of all others. If there is none, all dimensions
-/// in order: the left operand's, then the right's.
+/// The shape that operands of the shapes `S...` are broadcast to: the first that has the dimensions of all
+/// others. If there is none, all dimensions in order: the left operand's, then the right's.
 template<class... S>
 using broadcast_shape = typename detail::broadcast_of<S...>::type;
 
-/// Whether operands are broadcast implicitly: one has the dimensions of all others, or there are two that share none. Otherwise an operand that was
-/// meant to have a dimension of another would silently be given more dimensions.
+/// Whether operands are broadcast implicitly: one has the dimensions of all others, or there are two that
+/// share none. Otherwise an operand that was meant to have a dimension of another would silently be given
+/// more dimensions.
 template<class... S>
 inline constexpr bool broadcast_by_themselves =
-    detail::broadcast_of<S...>::there_is || (sizeof...(S) == 2 && (S::rank + ... + 0) == broadcast_shape<S...>::rank);
+    detail::broadcast_of<S...>::there_is ||
+    (sizeof...(S) == 2 && (S::rank + ... + 0) == broadcast_shape<S...>::rank);
 
 }  // namespace v0
 }  // namespace meshtf

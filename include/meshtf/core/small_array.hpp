@@ -7,8 +7,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// An array whose index may be signed, as the numbers of axes, dimensions and loops are. To the compiler, which evaluates plans, an element of it costs one
-/// call, one of a std::array two or three.
+/// An array whose index may be signed, as the numbers of axes, dimensions and loops are. To the compiler,
+/// which evaluates plans, an element of it costs one call, one of a std::array two or three.
 template<class T, std::size_t N>
 struct small_array {
   T element[N]{};

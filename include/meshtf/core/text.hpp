@@ -12,8 +12,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Text of at most `Capacity` characters, as a literal value: made in constant evaluation, kept in a constant, printed at run time, or used as a
-/// template argument. Text that does not fit stops the compiler, or throws at run time.
+/// Text of at most `Capacity` characters, as a literal value: made in constant evaluation, kept in a
+/// constant, printed at run time, or used as a template argument. Text that does not fit stops the compiler,
+/// or throws at run time.
 template<std::size_t Capacity>
 struct fixed_text {
   // public, so that a text can be a template argument
@@ -50,7 +51,8 @@ struct fixed_text {
     return a.view() == std::string_view{b};
   }
   template<class Traits>
-  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, fixed_text const& text) {
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                                      fixed_text const& text) {
     return out << text.view();
   }
 };
@@ -86,8 +88,8 @@ constexpr short_text thousands_text(extent n) {
   return text;
 }
 
-/// 12.35: rounded to `decimals` decimals. A value without digits to show is "nan", "inf" or "-inf"; a number of more than 18 digits, decimals
-/// included, is shown as infinite too.
+/// 12.35: rounded to `decimals` decimals. A value without digits to show is "nan", "inf" or "-inf"; a number
+/// of more than 18 digits, decimals included, is shown as infinite too.
 constexpr short_text decimal_text(double x, int decimals) {
   extent scale = 1;
   for (int i = 0; i < decimals; ++i) scale *= 10;

@@ -10,12 +10,14 @@ inline namespace v0 {
 template<Dimension D>
 struct undecided_axis : axis<D::size> {};
 
-/// A set of dimensions that a layout may split: bit i is the i-th of the `undecided_layout`. It also stands for the axes that will split them.
+/// A set of dimensions that a layout may split: bit i is the i-th of the `undecided_layout`. It also stands
+/// for the axes that will split them.
 using dim_set = axis_set;
 
-/// A layout that may split `D...` over axes that are not named yet. Each dimension has an axis of its own, so an `axis_set` under this layout is a
-/// `dim_set`: what an operation finishes over says which dimensions' axes it will finish over. Rules and operations work under it as under any other
-/// layout, but sizes are not numbers: they are `undecided_size`s.
+/// A layout that may split `D...` over axes that are not named yet. Each dimension has an axis of its own, so
+/// an `axis_set` under this layout is a `dim_set`: what an operation finishes over says which dimensions'
+/// axes it will finish over. Rules and operations work under it as under any other layout, but sizes are not
+/// numbers: they are `undecided_size`s.
 template<Dimension... D>
 struct undecided_layout : layout<mesh<undecided_axis<D>...>, split<D, undecided_axis<D>>...> {
   static_assert(sizeof...(D) <= max_axes, "meshtf: a record leaves at most 8 dimensions open");
@@ -37,7 +39,8 @@ struct undecided_dim {
   friend constexpr bool operator==(undecided_dim const&, undecided_dim const&) = default;
 };
 
-/// The elements, or bytes, of `whole` that one process has: `whole` divided by the parts of each dimension in `dims`.
+/// The elements, or bytes, of `whole` that one process has: `whole` divided by the parts of each dimension in
+/// `dims`.
 struct undecided_size {
   extent whole = 0;
   dim_set dims = 0;
@@ -60,16 +63,20 @@ struct undecided_size {
 /// In a `dim_set` that stands for axes: all axes of the mesh, including those that split nothing.
 inline constexpr dim_set every_axis = dim_set{1} << 31;
 
-/// Pairs of dimensions, the first of each in a value and the second in what it is renamed to. A set is empty if no layout may split that dimension.
+/// Pairs of dimensions, the first of each in a value and the second in what it is renamed to. A set is empty
+/// if no layout may split that dimension.
 struct dim_pairs {
   static constexpr int most = 4;
-  small_array<dim_set, most> first{}, second{};
+  small_array<dim_set, most> first{};
+  small_array<dim_set, most> second{};
   int count = 0;
 
   constexpr void add(undecided_dim const& a, undecided_dim const& b) {
     if ((a.open | b.open) == 0) return;
-    if (count == most) throw "meshtf: a rename of more than 4 pairs of dimensions can't be recorded without a layout yet";
-    first[count] = a.open, second[count++] = b.open;
+    if (count == most)
+      throw "meshtf: a rename of more than 4 pairs of dimensions can't be recorded without a layout yet";
+    first[count]    = a.open;
+    second[count++] = b.open;
   }
   constexpr dim_set dims() const {
     dim_set all = 0;
@@ -79,8 +86,9 @@ struct dim_pairs {
   friend constexpr bool operator==(dim_pairs const&, dim_pairs const&) = default;
 };
 
-/// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty. If there are `pairs`, whose dimensions
-/// these are: only if the two of some pair are split over different axes, or only if those of all are split alike.
+/// Something is done only if axes of `dims` join processes, or only if none do; always if `dims` is empty. If
+/// there are `pairs`, whose dimensions these are: only if the two of some pair are split over different axes,
+/// or only if those of all are split alike.
 struct undecided_condition {
   dim_set dims = 0;
   bool joined  = true;
@@ -101,17 +109,19 @@ struct undecided_condition {
 namespace detail {
 
 template<class... D>
-inline constexpr axis_set joining<mesh<undecided_axis<D>...>> = every_axis | ((axis_set{1} << sizeof...(D)) - 1);
+inline constexpr axis_set joining<mesh<undecided_axis<D>...>> =
+    every_axis | ((axis_set{1} << sizeof...(D)) - 1);
 
 template<class D, class... Open>
-inline constexpr undecided_dim opened{D::size,
-                                      position_of<D, Open...>() < int{sizeof...(Open)} ? dim_set{1} << position_of<D, Open...>() : dim_set{0}};
+inline constexpr undecided_dim opened{D::size, position_of<D, Open...>() < int{sizeof...(Open)}
+                                                   ? dim_set{1} << position_of<D, Open...>()
+                                                   : dim_set{0}};
 
 template<class... Open, class... D>
 struct placed_shape<undecided_layout<Open...>, shape<D...>> {
   static constexpr std::array<undecided_dim, sizeof...(D)> dims{opened<D, Open...>...};
   static constexpr std::array<undecided_dim, sizeof...(D)> extents = dims;
-  static constexpr axis_set over                                   = (opened<D, Open...>.open | ... | axis_set{0});
+  static constexpr axis_set over = (opened<D, Open...>.open | ... | axis_set{0});
   static constexpr undecided_size size{(D::size * ... * extent{1}), over};
   static constexpr bool uneven = false;
 };

@@ -7,11 +7,12 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// No objection. Every other verdict is an objection: its name states the fact, its arguments are the user's own types.
+/// No objection. Every other verdict is an objection: its name states the fact, its arguments are the user's
+/// own types.
 struct legal {};
 
-/// Whether a verdict is `legal`. Operations assert this of their verdicts; if an assertion fails, both compilers print the verdict's name and
-/// arguments.
+/// Whether a verdict is `legal`. Operations assert this of their verdicts; if an assertion fails, both
+/// compilers print the verdict's name and arguments.
 template<class Verdict>
 inline constexpr bool accepted = false;
 template<>

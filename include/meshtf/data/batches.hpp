@@ -30,12 +30,13 @@ namespace detail {
 /// Errors: `data_error` unless the images have this number of pixels.
 void check_pixels(labelled_images const& images, extent pixels);
 
-/// Element i of the whole batch is image `chosen[i]`; after the end of `chosen` it is padding, with pixels 0 and label -1.
+/// Element i of the whole batch is image `chosen[i]`; after the end of `chosen` it is padding, with pixels 0
+/// and label -1.
 ///
 /// `Pixel...` together are the pixels of an image; they may be split.
 template<class T, class L, class Batch, class... Pixel>
-void take_part(labelled_images const& images, std::span<std::int32_t const> chosen, tensor<T, L, Batch, Pixel...>& x,
-               tensor<std::int32_t, L, Batch>& labels) {
+void take_part(labelled_images const& images, std::span<std::int32_t const> chosen,
+               tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
   check_pixels(images, (Pixel::size * ... * extent{1}));
   auto const image    = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
   auto const first    = first_indices(image, x.machine().place());
@@ -64,8 +65,9 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
 
 }  // namespace detail
 
-/// Batches without end. In each epoch every image comes once, in an order that depends only on the seed and the number of the epoch; a batch that
-/// reaches beyond the end of an epoch continues with the next one. The whole batches are the same under every layout: nothing is sent.
+/// Batches without end. In each epoch every image comes once, in an order that depends only on the seed and
+/// the number of the epoch; a batch that reaches beyond the end of an epoch continues with the next one. The
+/// whole batches are the same under every layout: nothing is sent.
 ///
 ///     meshtf::shuffled_batches batches{images, position.seed};
 ///     batches.seek(position.step);   // of a checkpoint: goes on with the next batch of that training
@@ -87,14 +89,15 @@ public:
   /// The epoch of the image that came last, counted from 1.
   extent epoch() const { return epoch_; }
 
-  /// The next batch is number `step`, counted from 0, as if so many batches of its size had come before it. It costs at most one shuffle
-  /// of the image numbers. Errors: `software_error` if `step` is negative.
+  /// The next batch is number `step`, counted from 0, as if so many batches of its size had come before it.
+  /// It costs at most one shuffle of the image numbers. Errors: `software_error` if `step` is negative.
   void seek(extent step);
 
 private:
   /// Goes to the first image of the step that `seek` has set, for batches of n images.
   void start_at_step(extent n);
-  /// The shuffle of Fisher and Yates. Initialisers draw from Philox's stream 0 of a seed, so epochs use the streams from 1.
+  /// The shuffle of Fisher and Yates. Initialisers draw from Philox's stream 0 of a seed, so epochs use the
+  /// streams from 1.
   void start_epoch();
   /// The next n images.
   void choose(extent n);
@@ -108,8 +111,8 @@ private:
   extent sought_step_ = -1;  // set by `seek`, until the next batch says how many images a step has
 };
 
-/// All images once, in their order. The last batch is padded with images of pixels 0 and label -1, which is no
-/// class, so that padding never counts as right.
+/// All images once, in their order. The last batch is padded with images of pixels 0 and label -1, which is
+/// no class, so that padding never counts as right.
 ///
 ///     for (meshtf::batches_in_order test{images}; test.next(x, labels);) right += ...;
 ///
@@ -127,7 +130,8 @@ public:
   /// How many images the next batch would have if it had at most `most`: 0 after the last one.
   extent left(extent most) const { return std::min(most, images_.count - at_); }
 
-  /// Fills this process's part of the next batch; returns false after the last one. It has as many images as `counted<Batch>` says.
+  /// Fills this process's part of the next batch; returns false after the last one. It has as many images as
+  /// `counted<Batch>` says.
   template<class T, class L, class Batch, class... Pixel>
   bool next(tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
     if (!choose(x.machine().counted().template of<Batch>())) return false;
@@ -148,7 +152,8 @@ private:
 
 MESHTF_DEFINE void detail::check_pixels(labelled_images const& images, extent pixels) {
   if (images.pixels != pixels)
-    throw data_error("expected images of " + std::to_string(pixels) + " pixels, got " + std::to_string(images.pixels) + " in " + images.name +
+    throw data_error("expected images of " + std::to_string(pixels) + " pixels, got " +
+                     std::to_string(images.pixels) + " in " + images.name +
                      ": change the dimensions that the program was compiled for");
 }
 
@@ -168,7 +173,9 @@ MESHTF_DEFINE void shuffled_batches::start_epoch() {
 }
 
 MESHTF_DEFINE void shuffled_batches::seek(extent step) {
-  if (step < 0) throw software_error("expected a step from 0 on, got " + std::to_string(step) + ": steps are counted from the start of the training");
+  if (step < 0)
+    throw software_error("expected a step from 0 on, got " + std::to_string(step) +
+                         ": steps are counted from the start of the training");
   sought_step_ = step;
 }
 

@@ -14,7 +14,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Converts text to ids and back. It can represent every text and needs no training: a character outside ASCII becomes several tokens.
+/// Converts text to ids and back. It can represent every text and needs no training: a character outside
+/// ASCII becomes several tokens.
 ///
 ///     struct vocab : meshtf::dim<meshtf::byte_tokenizer::vocabulary> {};
 struct byte_tokenizer {
@@ -43,8 +44,9 @@ MESHTF_DEFINE std::string byte_tokenizer::decode(std::span<std::int32_t const> i
   text.reserve(ids.size());
   for (auto const id : ids) {
     if (id < 0 || id >= vocabulary)
-      throw data_error("expected ids from 0 to " + std::to_string(vocabulary - 1) + ", got " + std::to_string(id) + " as number " +
-                       std::to_string(text.size()) + ": they are no bytes, decode them with the vocabulary that they are of");
+      throw data_error("expected ids from 0 to " + std::to_string(vocabulary - 1) + ", got " +
+                       std::to_string(id) + " as number " + std::to_string(text.size()) +
+                       ": they are no bytes, decode them with the vocabulary that they are of");
     text.push_back(static_cast<char>(static_cast<unsigned char>(id)));
   }
   return text;

@@ -1,4 +1,5 @@
-// Windows: consecutive bytes of a text, from which the next byte is predicted. Every process takes the part that its tensors hold.
+// Windows: consecutive bytes of a text, from which the next byte is predicted. Every process takes the part
+// that its tensors hold.
 #pragma once
 
 #include <algorithm>
@@ -18,21 +19,24 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Batches of windows without end, for training. The start of window b of step s is drawn from (seed, s, b) only, so the whole batches are the same
-/// under every layout, and a run can continue from any step. Nothing is sent, nothing is allocated.
+/// Batches of windows without end, for training. The start of window b of step s is drawn from (seed, s, b)
+/// only, so the whole batches are the same under every layout, and a run can continue from any step. Nothing
+/// is sent, nothing is allocated.
 ///
 ///     meshtf::random_windows windows{training, seed};
 ///     for (...) { windows.next(ids, targets); ... }
 ///     windows.seek(checkpoint_step);   // as if that many steps had been taken
 ///
-/// The text must outlive it. It draws from Philox's streams from 2^63 on; initialisers and dropout count streams from 0, so they
+/// The text must outlive it. It draws from Philox's streams from 2^63 on; initialisers and dropout count
+/// streams from 0, so they
 /// share no number with it, whatever their seed.
 class random_windows {
 public:
   explicit random_windows(text const& from, std::uint64_t seed = 0) : text_{from}, seed_{seed} {}
   explicit random_windows(text const&&, std::uint64_t = 0) = delete;
 
-  /// Fills this process's part of the next batch: each window has `Length` bytes, and the target of each byte is the byte that follows it.
+  /// Fills this process's part of the next batch: each window has `Length` bytes, and the target of each byte
+  /// is the byte that follows it.
   ///
   /// Errors: `data_error` if the text is shorter than a window and the byte after it.
   template<class L, class Batch, class Length>
@@ -46,7 +50,8 @@ public:
     std::int32_t* const id     = ids.data_to_write();
     std::int32_t* const target = targets.data_to_write();
     for (extent row = 0; row < rows; ++row) {
-      auto const start  = static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
+      auto const start =
+          static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
       char const* bytes = text_.bytes.data() + std::min(start, starts - 1) + first[1];
       for (extent at = row * dims[1].room(), k = at; k < at + length; ++k) {
         id[k]     = byte_tokenizer::id_of(*bytes++);
@@ -71,11 +76,11 @@ private:
   extent step_ = 0;
 };
 
-/// All of a text once, for evaluation: every byte except the first, which has no byte before it, is a target exactly once. Windows follow one
-/// another, so a byte is predicted from the bytes before it in its window.
+/// All of a text once, for evaluation: every byte except the first, which has no byte before it, is a target
+/// exactly once. Windows follow one another, so a byte is predicted from the bytes before it in its window.
 ///
-/// The rest of the last batch has weight 0, id 0 and target 0. The exact mean, under any layout, batch and number of processes, is the sum of
-/// `loss * weights` over all batches divided by `count()`:
+/// The rest of the last batch has weight 0, id 0 and target 0. The exact mean, under any layout, batch and
+/// number of processes, is the sum of `loss * weights` over all batches divided by `count()`:
 ///
 ///     meshtf::windows_in_order test{held_out};
 ///     while (test.next(ids, targets, weights)) total += sum(losses(ids, targets) * weights).value();
@@ -87,9 +92,11 @@ public:
   explicit windows_in_order(text const& from);
   explicit windows_in_order(text const&&) = delete;
 
-  /// Fills this process's part of the next batch; returns false after the last one. Nothing is sent, nothing is allocated.
+  /// Fills this process's part of the next batch; returns false after the last one. Nothing is sent, nothing
+  /// is allocated.
   template<FloatingElement T, class L, class Batch, class Length>
-  bool next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets, tensor<T, L, Batch, Length>& weights) {
+  bool next(tensor<std::int32_t, L, Batch, Length>& ids, tensor<std::int32_t, L, Batch, Length>& targets,
+            tensor<T, L, Batch, Length>& weights) {
     if (at_ >= count()) return false;
     constexpr auto dims = placed_dims<L, shape<Batch, Length>>;
     auto const& now     = ids.machine().counted();
@@ -98,7 +105,8 @@ public:
     std::int32_t* const target = targets.data_to_write();
     T* const weight            = weights.data_to_write();
     for_each_run(dims, ids.machine().place(), now, [&](extent local, extent whole, extent n) {
-      extent const from = at_ + whole;  // windows of a batch follow one another, so an index in the batch is also an index in the text
+      // windows of a batch follow one another, so an index in the batch is also an index in the text
+      extent const from = at_ + whole;
       extent const real = std::clamp<extent>(count() - from, 0, n);
       for (extent k = 0; k < real; ++k) {
         id[local + k]     = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k)]);
@@ -124,23 +132,25 @@ private:
 #if MESHTF_DEFINES_RUNTIME
 
 MESHTF_DEFINE void random_windows::seek(extent step) {
-  if (step < 0) throw software_error("expected a step from 0 on, got " + std::to_string(step) + ": steps are counted from the start of the training");
+  if (step < 0)
+    throw software_error("expected a step from 0 on, got " + std::to_string(step) +
+                         ": steps are counted from the start of the training");
   step_ = step;
 }
 
 MESHTF_DEFINE extent random_windows::starts_of(extent length) const {
   extent const starts = text_.size() - length;
   if (starts < 1)
-    throw data_error("expected at least " + std::to_string(length + 1) + " bytes, a window of " + std::to_string(length) +
-                     " and the byte after it, got " + std::to_string(text_.size()) + " in " + text_.name +
-                     ": take a longer text, or compile for shorter windows");
+    throw data_error("expected at least " + std::to_string(length + 1) + " bytes, a window of " +
+                     std::to_string(length) + " and the byte after it, got " + std::to_string(text_.size()) +
+                     " in " + text_.name + ": take a longer text, or compile for shorter windows");
   return starts;
 }
 
 MESHTF_DEFINE windows_in_order::windows_in_order(text const& from) : text_{from} {
   if (from.size() < 2)
-    throw data_error("expected at least 2 bytes, one to predict and one before it, got " + std::to_string(from.size()) + " in " + from.name +
-                     ": take a longer text");
+    throw data_error("expected at least 2 bytes, one to predict and one before it, got " +
+                     std::to_string(from.size()) + " in " + from.name + ": take a longer text");
 }
 
 #endif

@@ -1,4 +1,5 @@
-// explain: who holds what, what an operation sends and why, what a step costs, and what each rule of its layout saves, as text.
+// explain: who holds what, what an operation sends and why, what a step costs, and what each rule of its
+// layout saves, as text.
 #pragma once
 
 #include <meshtf/explain/explain_cost.hpp>

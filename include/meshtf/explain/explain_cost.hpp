@@ -20,7 +20,8 @@ struct call_group {
   extent sent     = 0;
 
   constexpr bool takes(collective_call const& c) const {
-    return first.kind == c.kind && first.over == c.over && first.type == c.type && first.op == c.op && first.why == c.why && first.site == c.site;
+    return first.kind == c.kind && first.over == c.over && first.type == c.type && first.op == c.op &&
+           first.why == c.why && first.site == c.site;
   }
 };
 
@@ -44,7 +45,9 @@ struct call_groups {
   }
 };
 
-constexpr bool adds_up(collective kind) { return kind == collective::all_reduce || kind == collective::reduce_scatter; }
+constexpr bool adds_up(collective kind) {
+  return kind == collective::all_reduce || kind == collective::reduce_scatter;
+}
 
 constexpr transfer_kind transfer_of(collective kind) {
   switch (kind) {
@@ -56,9 +59,11 @@ constexpr transfer_kind transfer_of(collective kind) {
   }
 }
 
-/// The reason if an operation gave none: what the kind of the call implies. `ruled` are the dimensions that the layout splits, if it is known.
+/// The reason if an operation gave none: what the kind of the call implies. `ruled` are the dimensions that
+/// the layout splits, if it is known.
 template<class Text>
-constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mesh const& m, named_dims const& ruled) {
+constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mesh const& m,
+                                  named_dims const& ruled) {
   if (!adds_up(c.kind)) {
     switch (c.kind) {
       case collective::all_gather: out += "each process along "; break;
@@ -70,7 +75,8 @@ constexpr void put_reason_of_kind(Text& out, collective_call const& c, named_mes
     if (c.kind == collective::all_gather) out += " has a part of what all of them need";
     return;
   }
-  int split = 0, said = 0;
+  int split = 0;
+  int said  = 0;
   for (int d = 0; d < ruled.count; ++d) split += m.joining(ruled[d].over.set() & c.over) != 0 ? 1 : 0;
   out += c.op == reduction::sum ? "sums over " : "maxima over ";
   for (int d = 0; d < ruled.count; ++d) {
@@ -90,7 +96,8 @@ constexpr void put_calls(Text& out, call_groups const& groups, named_mesh const&
     out += "\n  nothing is sent\n";
     return;
   }
-  std::size_t kinds = 10, along = 4;
+  std::size_t kinds = 10;
+  std::size_t along = 4;
   for (std::size_t i = 0; i < groups.count; ++i) {
     kinds = std::max(kinds, to_string(groups.group[i].first.kind).size());
     short_text over;
@@ -114,7 +121,8 @@ constexpr void put_calls(Text& out, call_groups const& groups, named_mesh const&
     if (g.first.site.operation[0] == '\0') out += "outside of operations";
     else out += site_text(g.first.site);
     out += ": ";
-    if (g.first.why != nullptr) put_reason(out, *g.first.why, m, g.first.over, g.first.op, transfer_of(g.first.kind));
+    if (g.first.why != nullptr)
+      put_reason(out, *g.first.why, m, g.first.over, g.first.op, transfer_of(g.first.kind));
     else put_reason_of_kind(out, g.first, m, ruled);
     out += '\n';
   }
@@ -132,8 +140,10 @@ constexpr extent sent_along(Cost const& c, int axis) {
 }
 
 template<class Text, class Cost>
-constexpr void put_cost(Text& out, Cost const& c, named_mesh const& m, named_dims const& ruled, machine_model const& machine) {
-  put(out, "  computes    ", count_text(c.flops()), " flops of products, ", count_text(c.elementwise_flops()), " of everything else\n");
+constexpr void put_cost(Text& out, Cost const& c, named_mesh const& m, named_dims const& ruled,
+                        machine_model const& machine) {
+  put(out, "  computes    ", count_text(c.flops()), " flops of products, ", count_text(c.elementwise_flops()),
+      " of everything else\n");
   put(out, "  touches     ", bytes_text(c.bytes_touched()), " of memory\n");
   put(out, "  holds       ", bytes_text(c.peak_bytes()), " at the peak");
   int said = 0;
@@ -142,14 +152,16 @@ constexpr void put_cost(Text& out, Cost const& c, named_mesh const& m, named_dim
       put(out, said++ == 0 ? ": " : ", ", to_string(what), " ", bytes_text(c.at_peak()[what]));
   if (said == 0) put(out, ", ", bytes_text(c.parameter_bytes()), " of it parameters");
   out += '\n';
-  put(out, "  sends       ", bytes_text(c.bytes_sent()), " in ", thousands_text(c.calls()), c.calls() == 1 ? " call" : " calls");
+  put(out, "  sends       ", bytes_text(c.bytes_sent()), " in ", thousands_text(c.calls()),
+      c.calls() == 1 ? " call" : " calls");
   said = 0;
   for (int a = 0; a < m.count(); ++a)
-    if (extent const bytes = sent_along(c, a); bytes > 0) put(out, said++ == 0 ? ": " : ", ", bytes_text(bytes), " along ", m.axis(a));
+    if (extent const bytes = sent_along(c, a); bytes > 0)
+      put(out, said++ == 0 ? ": " : ", ", bytes_text(bytes), " along ", m.axis(a));
   out += '\n';
   modelled_time const t = c.time(machine);
-  put(out, "  takes       ", seconds_text(t.total()), " by the model: products ", seconds_text(t.products), ", passes over memory ",
-      seconds_text(t.passes), ", messages ", seconds_text(t.messages()), "\n");
+  put(out, "  takes       ", seconds_text(t.total()), " by the model: products ", seconds_text(t.products),
+      ", passes over memory ", seconds_text(t.passes), ", messages ", seconds_text(t.messages()), "\n");
   call_groups groups;
   c.for_each_collective([&](collective_call const& call, extent times) { groups.add(call, times); });
   put_calls(out, groups, m, ruled);
@@ -164,18 +176,22 @@ template<class L, std::size_t Without, class... R, std::size_t... I>
 struct layout_without<L, Without, std::tuple<R...>, std::index_sequence<I...>> {
   template<class... Kept>
   static layout<typename L::mesh_type, Kept...> of(std::tuple<Kept...>);
-  using type = decltype(of(std::tuple_cat(std::conditional_t < I == Without, std::tuple<>, std::tuple < R >> {}...)));
+  using type =
+      decltype(of(std::tuple_cat(std::conditional_t < I == Without, std::tuple<>, std::tuple < R >> {}...)));
 };
 
 /// `L` without its rule number `I`.
 template<class L, std::size_t I>
-using without_rule = typename layout_without<wet<L>, I, rule_list<L>, std::make_index_sequence<std::tuple_size_v<rule_list<L>>>>::type;
+using without_rule = typename layout_without<wet<L>, I, rule_list<L>,
+                                             std::make_index_sequence<std::tuple_size_v<rule_list<L>>>>::type;
 
 /// "12.5 KiB at the peak (25 %)", for each figure that is less (`sign` 1) or more (-1) than in `without`.
 template<class Text, class M>
-constexpr void put_changes(Text& out, std::string_view verb, extent sign, cost_difference<M> const& by, cost<M> const& without) {
+constexpr void put_changes(Text& out, std::string_view verb, extent sign, cost_difference<M> const& by,
+                           cost<M> const& without) {
   int said        = 0;
-  auto const item = [&](extent change, extent whole, auto const& words, std::string_view of, std::string_view axis = {}) {
+  auto const item = [&](extent change, extent whole, auto const& words, std::string_view of,
+                        std::string_view axis = {}) {
     extent const n = -sign * change;
     if (n <= 0) return;
     if (said++ == 0) put(out, "    ", verb, " ");
@@ -190,16 +206,19 @@ constexpr void put_changes(Text& out, std::string_view verb, extent sign, cost_d
   item(by.optimizer_bytes(), without.optimizer_bytes(), bytes_text, " of optimizer state");
   item(by.flops(), without.flops(), count_text, " flops");
   [&]<class... A>(axes<A...>) {
-    (item(by.template bytes_sent<A>(), without.template bytes_sent<A>(), bytes_text, " sent along ", name<A>), ...);
+    (item(by.template bytes_sent<A>(), without.template bytes_sent<A>(), bytes_text, " sent along ", name<A>),
+     ...);
   }(typename M::all_axes{});
   if (said > 0) out += '\n';
 }
 
 template<class Text, class M>
-constexpr void put_rule(Text& out, named_dims const& ruled, int rule, cost<M> const& with, cost<M> const& without) {
+constexpr void put_rule(Text& out, named_dims const& ruled, int rule, cost<M> const& with,
+                        cost<M> const& without) {
   put(out, ruled[rule].pads ? "  padded<" : "  split<", ruled.name(rule));
   for (int axis : ruled[rule].over) put(out, ", ", named_mesh_of<M>.axis(axis));
-  put(out, ">: ", seconds_text(with.time().total()), " a step by the model, ", seconds_text(without.time().total()), " without this rule\n");
+  put(out, ">: ", seconds_text(with.time().total()), " a step by the model, ",
+      seconds_text(without.time().total()), " without this rule\n");
   cost_difference<M> const by = with - without;
   std::size_t const before    = out.size();
   put_changes(out, "saves", 1, by, without);
@@ -209,7 +228,8 @@ constexpr void put_rule(Text& out, named_dims const& ruled, int rule, cost<M> co
 
 /// Whose figures are told of a step: if processes hold unequally much, those of the one that holds the most.
 template<class L>
-inline constexpr std::string_view whose = is_uneven<L, typename ruled_dims<rule_list<L>>::type> ? "the fullest process" : "one process";
+inline constexpr std::string_view whose =
+    is_uneven<L, typename ruled_dims<rule_list<L>>::type> ? "the fullest process" : "one process";
 
 template<class L>
 constexpr void put_head_of_step(page& out) {
@@ -226,7 +246,8 @@ constexpr void put_head_of_rules(page& out) {
 
 }  // namespace detail
 
-/// A cost as a table: flops, bytes, peak, modelled time, and the collectives by the line that calls them, each with its reason.
+/// A cost as a table: flops, bytes, peak, modelled time, and the collectives by the line that calls them,
+/// each with its reason.
 ///
 ///     constexpr auto text = explain(dry_run<training, mixed>());
 template<Mesh M, std::size_t Capacity>
@@ -245,13 +266,15 @@ constexpr auto const& explain() {
     static constexpr void write(page& out) {
       using ruled = typename detail::ruled_dims<detail::rule_list<L>>::type;
       detail::put_head_of_step<wet<L>>(out);
-      detail::put_cost(out, dry_run<Program, L>(), named_mesh_of<typename L::mesh_type>, named_dims_of<L, ruled>, {});
+      detail::put_cost(out, dry_run<Program, L>(), named_mesh_of<typename L::mesh_type>,
+                       named_dims_of<L, ruled>, {});
     }
   };
   return detail::kept_text<page_of_step>;
 }
 
-/// What each rule of `L` saves and costs in the first step of `Program<L>`, compared with the same step under `L` without that rule. A constant.
+/// What each rule of `L` saves and costs in the first step of `Program<L>`, compared with the same step under
+/// `L` without that rule. A constant.
 template<template<Layout> class Program, Layout L>
 constexpr auto const& explain_rules() {
   struct page_of_rules {
@@ -260,7 +283,9 @@ constexpr auto const& explain_rules() {
       constexpr auto with = dry_run<Program, L>();
       detail::put_head_of_rules<wet<L>>(out);
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (detail::put_rule(out, named_dims_of<L, ruled>, int{I}, with, dry_run<Program, detail::without_rule<L, I>>()), ...);
+        (detail::put_rule(out, named_dims_of<L, ruled>, int{I}, with,
+                          dry_run<Program, detail::without_rule<L, I>>()),
+         ...);
       }(std::make_index_sequence<static_cast<std::size_t>(ruled::rank)>{});
     }
   };

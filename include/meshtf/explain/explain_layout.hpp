@@ -27,11 +27,14 @@ struct ruled_dims<std::tuple<R...>> : std::type_identity<shape<typename R::dimen
 /// "3 of 63 and one of 62": how many elements the parts of `d` hold, which differ.
 template<class Text>
 constexpr void put_uneven_parts(Text& out, placed const& d) {
-  extent const full = d.size / d.room(), rest = d.size % d.room(), empty = d.parts - full - (rest > 0 ? 1 : 0);
-  int const kinds  = 1 + (rest > 0 ? 1 : 0) + (empty > 0 ? 1 : 0);
-  int said         = 0;
-  auto const parts = [&](extent n, std::string_view of) {
-    if (n > 0) put(out, between(said++, kinds), n == 1 ? short_text{"one"} : short_text{number_text(n)}, " of ", of);
+  extent const full  = d.size / d.room();
+  extent const rest  = d.size % d.room();
+  extent const empty = d.parts - full - (rest > 0 ? 1 : 0);
+  int const kinds    = 1 + (rest > 0 ? 1 : 0) + (empty > 0 ? 1 : 0);
+  int said           = 0;
+  auto const parts   = [&](extent n, std::string_view of) {
+    if (n > 0)
+      put(out, between(said++, kinds), n == 1 ? short_text{"one"} : short_text{number_text(n)}, " of ", of);
   };
   parts(full, number_text(d.room()));
   parts(rest > 0 ? 1 : 0, number_text(rest));
@@ -40,7 +43,8 @@ constexpr void put_uneven_parts(Text& out, placed const& d) {
 
 /// "batch   512 in 2 parts of 256 over rows", "vocab   251 in 4 parts, 3 of 63 and one of 62, over cols".
 template<class Text>
-constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims, int d, std::size_t name_width) {
+constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims, int d,
+                         std::size_t name_width) {
   out += "  ";
   put_left(out, dims.name(d), name_width);
   put(out, "  ", number_text(dims[d].size));
@@ -92,7 +96,8 @@ constexpr void put_layout(Text& out, std::string_view name, named_mesh const& m,
   put(out, name, " on ");
   put_mesh(out, m);
   for (int d = 0; d < ruled.count; ++d) put_split(out, m, ruled, d, longest_name(ruled));
-  put(out, ruled.count == 0 ? "  every dimension" : "  every other dimension", " is whole on every process\n");
+  put(out, ruled.count == 0 ? "  every dimension" : "  every other dimension",
+      " is whole on every process\n");
   axis_set const idle = m.joining(m.all()) & ~splitting_set(m, ruled);
   if (idle != 0) {
     out += "  nothing is split over ";
@@ -106,10 +111,15 @@ constexpr void put_layout(Text& out, std::string_view name, named_mesh const& m,
 template<class Text>
 constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dims, extent element_bytes) {
   for (int d = 0; d < dims.count; ++d) put_split(out, m, dims, d, longest_name(dims));
-  extent mine = 1, all = 1;
-  for (int d = 0; d < dims.count; ++d) mine *= dims[d].room(), all *= dims[d].size;
-  axis_set const over = splitting_set(m, dims), equal = m.joining(m.all()) & ~over;
-  bool uneven = false;
+  extent mine = 1;
+  extent all  = 1;
+  for (int d = 0; d < dims.count; ++d) {
+    mine *= dims[d].room();
+    all *= dims[d].size;
+  }
+  axis_set const over  = splitting_set(m, dims);
+  axis_set const equal = m.joining(m.all()) & ~over;
+  bool uneven          = false;
   for (int d = 0; d < dims.count; ++d) uneven = uneven || dims[d].uneven();
   out += uneven ? "  every process has room for " : "  a process holds ";
   put_extents(out, dims);
@@ -155,7 +165,8 @@ struct page_of_placement<T, L, shape<D...>> {
     ((out += ", ", out += name<D>), ...);
     if constexpr (accepted<verdict>) {
       out += ">\n";
-      put_holding(out, named_mesh_of<typename L::mesh_type>, named_dims_of<L, shape<D...>>, extent{sizeof(T)});
+      put_holding(out, named_mesh_of<typename L::mesh_type>, named_dims_of<L, shape<D...>>,
+                  extent{sizeof(T)});
     } else {
       out += "> is refused: ";
       verdict_words<verdict>::put(out);
@@ -174,7 +185,8 @@ concept TensorType = requires {
   typename X::shape_type;
 };
 
-/// The rules of `L` in words, and the mesh as a picture: the rank of each process and the parts that it holds. A constant.
+/// The rules of `L` in words, and the mesh as a picture: the rank of each process and the parts that it
+/// holds. A constant.
 ///
 ///     std::puts(meshtf::explain<mixed>().c_str());
 template<Layout L>
@@ -183,8 +195,8 @@ constexpr auto const& explain() {
   return detail::kept_text<detail::page_of_layout<wet<L>>>;
 }
 
-/// Where a tensor of shape `D...` is under `L`, or why it can't be placed: parts, bytes, and a picture of the processes that hold different parts. A
-/// constant.
+/// Where a tensor of shape `D...` is under `L`, or why it can't be placed: parts, bytes, and a picture of the
+/// processes that hold different parts. A constant.
 template<Layout L, Dimension... D>
 constexpr auto const& explain_placement() {
   return detail::kept_text<detail::page_of_placement<float, wet<L>, shape<D...>>>;
@@ -193,7 +205,8 @@ constexpr auto const& explain_placement() {
 /// The same for a tensor type: `explain<tensor<float, mixed, batch, hidden>>()`.
 template<TensorType X>
 constexpr auto const& explain() {
-  return detail::kept_text<detail::page_of_placement<typename X::element_type, wet<typename X::layout_type>, typename X::shape_type>>;
+  return detail::kept_text<detail::page_of_placement<typename X::element_type, wet<typename X::layout_type>,
+                                                     typename X::shape_type>>;
 }
 
 }  // namespace v0

@@ -1,4 +1,5 @@
-// explain_einsum and its like: what each process does in an operation, what is sent and why, or why the operation is refused.
+// explain_einsum and its like: what each process does in an operation, what is sent and why, or why the
+// operation is refused.
 #pragma once
 
 #include <meshtf/explain/explain_layout.hpp>
@@ -16,7 +17,8 @@ namespace detail {
 
 /// "  all_reduce z over cols, 16.0 KiB, sends 24.0 KiB: ", for each call that makes up an all-reduce.
 template<class M, class T>
-constexpr void put_all_reduce(page& out, std::string_view what, reduction op, extent n, axis_set over, collective_reason const& why) {
+constexpr void put_all_reduce(page& out, std::string_view what, reduction op, extent n, axis_set over,
+                              collective_reason const& why) {
   if (over == 0) return;
   ledger<M> machine;
   machine.template all_reduce<T>(op, nullptr, n, over);
@@ -27,7 +29,8 @@ constexpr void put_all_reduce(page& out, std::string_view what, reduction op, ex
   put(out, ": sends ", bytes_text(noted.bytes_sent()));
   if (noted.collectives().size() > 1) {
     out += " (as";
-    for (std::size_t i = 0; i < noted.collectives().size(); ++i) put(out, i == 0 ? " " : ", ", to_string(noted.collectives()[i].kind));
+    for (std::size_t i = 0; i < noted.collectives().size(); ++i)
+      put(out, i == 0 ? " " : ", ", to_string(noted.collectives()[i].kind));
     out += ')';
   }
   out += "\n    because ";
@@ -85,7 +88,8 @@ constexpr void put_reduction(page& out, std::string_view what, std::string_view 
   put(out, " of ", what, " to ");
   put_extents(out, named_dims_of<L, left>);
   out += '\n';
-  put_all_reduce<typename L::mesh_type, T>(out, result, reduction::sum, shard_size<L, left>, plan::finished_over, reason_to_sum<L, loops>);
+  put_all_reduce<typename L::mesh_type, T>(out, result, reduction::sum, shard_size<L, left>,
+                                           plan::finished_over, reason_to_sum<L, loops>);
 }
 
 template<class L, class Out, class X, class Y, class T>
@@ -103,7 +107,8 @@ struct page_of_einsum {
     if (s.by_gemm) {
       out += " multiplies ";
       if (s.batch.turns > 1) put(out, number_text(s.batch.turns), " times ");
-      put(out, number_text(s.swapped ? s.n : s.m), " x ", number_text(s.k), " by ", number_text(s.k), " x ", number_text(s.swapped ? s.m : s.n));
+      put(out, number_text(s.swapped ? s.n : s.m), " x ", number_text(s.k), " by ", number_text(s.k), " x ",
+          number_text(s.swapped ? s.m : s.n));
       if (s.x.needed || s.y.needed || s.z.needed) {
         out += ", through copies of ";
         int const n = int{s.x.needed} + int{s.y.needed} + int{s.z.needed};
@@ -128,10 +133,13 @@ struct page_of_einsum {
     if constexpr (!accepted<typename plan::verdict>) {
       put_refusal<typename plan::verdict>(out);
     } else {
-      if constexpr (!std::same_as<X, summed_x>) put_reduction<L, X, without<X, summed_x>, T>(out, "x", "that");
-      if constexpr (!std::same_as<Y, summed_y>) put_reduction<L, Y, without<Y, summed_y>, T>(out, "y", "that");
+      if constexpr (!std::same_as<X, summed_x>)
+        put_reduction<L, X, without<X, summed_x>, T>(out, "x", "that");
+      if constexpr (!std::same_as<Y, summed_y>)
+        put_reduction<L, Y, without<Y, summed_y>, T>(out, "y", "that");
       put_product(out);
-      put_all_reduce<mesh_type, T>(out, "z", reduction::sum, shard_size<L, Out>, product::finished_over, reason_to_sum<L, typename product::loops>);
+      put_all_reduce<mesh_type, T>(out, "z", reduction::sum, shard_size<L, Out>, product::finished_over,
+                                   reason_to_sum<L, typename product::loops>);
       if (plan::finished_over == 0) out += nothing_is_sent;
       put_owing<L, typename product::loops, summed_x>(out, "x");
       put_owing<L, typename product::loops, summed_y>(out, "y");
@@ -167,15 +175,17 @@ struct page_of_attention {
     put_tensor(out, "attention of q", dims_as_written<Q>);
     put_tensor(out, " to k", dims_as_written<K>);
     put_tensor(out, " and v", dims_as_written<V>);
-    put(out, ", positions ", name<Query>, " to ", name<Memory>, ", compared along ", name<Key>, ", under ", name<L>, "\n");
+    put(out, ", positions ", name<Query>, " to ", name<Memory>, ", compared along ", name<Key>, ", under ",
+        name<L>, "\n");
     if constexpr (!accepted<typename plan::verdict>) {
       put_refusal<typename plan::verdict>(out);
     } else {
       constexpr attention_steps s = told(plan::steps);
-      put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.turns), s.pairs.turns == 1 ? " pair" : " pairs",
-          " of sequence and head; in each, ");
+      put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.turns),
+          s.pairs.turns == 1 ? " pair" : " pairs", " of sequence and head; in each, ");
       if (s.shares.turns > 1) put(out, number_text(s.shares.turns), " times ");
-      put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ", number_text(s.depth), " elements: ");
+      put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ",
+          number_text(s.depth), " elements: ");
       put(out, count_text(s.scores_flops() + s.mixture_flops()), " flops\n");
       out += nothing_is_sent;
       if constexpr (plan::memory_owes == 0) {
@@ -202,12 +212,14 @@ struct page_of_gather {
     } else {
       constexpr placed along = placed_under<L, V>;
       extent const ids       = told(plan::rows).ids;
-      put(out, who<L, typename plan::loops>, " looks ", thousands_text(ids), ids == 1 ? " id up in " : " ids up in ");
-      if (split_over<L, shape<V>> != 0) put(out, "its ", thousands_text(along.room()), " of the ", thousands_text(along.size), " rows\n");
+      put(out, who<L, typename plan::loops>, " looks ", thousands_text(ids),
+          ids == 1 ? " id up in " : " ids up in ");
+      if (split_over<L, shape<V>> != 0)
+        put(out, "its ", thousands_text(along.room()), " of the ", thousands_text(along.size), " rows\n");
       else put(out, "all ", thousands_text(along.size), " rows\n");
       using result = typename plan::result;
-      put_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>, plan::finished_over,
-                                   reason_to_look_up<L, typename plan::loops>);
+      put_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>,
+                                   plan::finished_over, reason_to_look_up<L, typename plan::loops>);
       if (plan::finished_over == 0) out += nothing_is_sent;
       put_owing<L, typename plan::loops, Table>(out, "table");
     }
@@ -238,18 +250,22 @@ struct page_of_reshard {
       extent sent = 0;
       for (auto const& move : steps) {
         if (move.over == 0) {
-          put(out, "  copy, ", bytes_text(move.send * extent{sizeof(T)}), " to ", bytes_text(move.result * extent{sizeof(T)}), ": free\n");
+          put(out, "  copy, ", bytes_text(move.send * extent{sizeof(T)}), " to ",
+              bytes_text(move.result * extent{sizeof(T)}), ": free\n");
           put(out, "    because ", move.send < move.result ? "padding is added" : "padding is removed", "\n");
           continue;
         }
         put(out, "  ", name_of_transfer(move), " over ");
         put_axes(out, named_mesh_of<mesh_type>, move.over);
-        put(out, ", ", bytes_text(move.send * extent{sizeof(T)}), " to ", bytes_text(move.result * extent{sizeof(T)}));
-        if (extent const bytes = sent_by_one(move, extent{sizeof(T)}); bytes > 0) put(out, ": sends ", bytes_text(bytes));
+        put(out, ", ", bytes_text(move.send * extent{sizeof(T)}), " to ",
+            bytes_text(move.result * extent{sizeof(T)}));
+        if (extent const bytes = sent_by_one(move, extent{sizeof(T)}); bytes > 0)
+          put(out, ": sends ", bytes_text(bytes));
         else out += ": free";
         sent += sent_by_one(move, extent{sizeof(T)});
         out += "\n    because ";
-        put_reason(out, reason_to_move<From, S, To, S>, named_mesh_of<mesh_type>, move.over, reduction::sum, move.what);
+        put_reason(out, reason_to_move<From, S, To, S>, named_mesh_of<mesh_type>, move.over, reduction::sum,
+                   move.what);
         out += '\n';
       }
       if (steps.count > 1) put(out, "  in all it sends ", bytes_text(sent), "\n");
@@ -259,8 +275,8 @@ struct page_of_reshard {
 
 }  // namespace detail
 
-/// `einsum<Out...>(x, y)` of tensors of shapes `X` and `Y` under `L`: what each process multiplies, each collective with its reason, and what the
-/// gradients owe; or, where it does not compile, why. A constant.
+/// `einsum<Out...>(x, y)` of tensors of shapes `X` and `Y` under `L`: what each process multiplies, each
+/// collective with its reason, and what the gradients owe; or, where it does not compile, why. A constant.
 ///
 ///     explain_einsum<mixed, shape<batch, out>, shape<batch, hidden>, shape<hidden, out>>()
 template<Layout L, class Out, class X, class Y, Element T = float>
@@ -286,10 +302,12 @@ constexpr auto const& explain_gather() {
   return detail::kept_text<detail::page_of_gather<wet<L>, Table, V, Ids, T>>;
 }
 
-/// The moves by which a tensor of shape `S` gets from one layout to another, with their bytes; `Owed` are the axes over which it is still a sum.
+/// The moves by which a tensor of shape `S` gets from one layout to another, with their bytes; `Owed` are the
+/// axes over which it is still a sum.
 template<Layout From, Layout To, class S, Element T = float, class Owed = axes<>>
 constexpr auto const& explain_reshard() {
-  return detail::kept_text<detail::page_of_reshard<wet<From>, wet<To>, S, T, axis_set_of<typename From::mesh_type, Owed>>>;
+  return detail::kept_text<
+      detail::page_of_reshard<wet<From>, wet<To>, S, T, axis_set_of<typename From::mesh_type, Owed>>>;
 }
 
 }  // namespace v0

@@ -29,20 +29,28 @@ constexpr int split_by(named_dims const& dims, int axis) {
   return -1;
 }
 
-/// For a value that moves from `why.loops` to `why.to`: what a move over these axes does to each. On a long way, an axis may split a dimension that
-/// it splits at neither end.
+/// For a value that moves from `why.loops` to `why.to`: what a move over these axes does to each. On a long
+/// way, an axis may split a dimension that it splits at neither end.
 template<class Text>
-constexpr void put_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, transfer_kind what) {
+constexpr void put_reason_to_move(Text& out, collective_reason const& why, named_mesh const& m, axis_set over,
+                                  transfer_kind what) {
   bool first = true;
   for (int a = 0; a < m.count(); ++a) {
     if (!among(over, a)) continue;
     out += first ? "" : ", ";
-    first          = false;
-    int const from = split_by(why.loops, a), to = split_by(why.to, a);
-    std::string_view const axis = m.axis(a), here = from < 0 ? "" : why.loops.name(from), there = to < 0 ? "" : why.to.name(to);
+    first                        = false;
+    int const from               = split_by(why.loops, a);
+    int const to                 = split_by(why.to, a);
+    std::string_view const axis  = m.axis(a);
+    std::string_view const here  = from < 0 ? "" : why.loops.name(from);
+    std::string_view const there = to < 0 ? "" : why.to.name(to);
     switch (what) {
-      case transfer_kind::slice: put(out, to < 0 ? "the value" : there, " is split over ", axis, " from now on"); break;
-      case transfer_kind::all_gather: put(out, from < 0 ? "the value" : here, " is no longer split over ", axis); break;
+      case transfer_kind::slice:
+        put(out, to < 0 ? "the value" : there, " is split over ", axis, " from now on");
+        break;
+      case transfer_kind::all_gather:
+        put(out, from < 0 ? "the value" : here, " is no longer split over ", axis);
+        break;
       case transfer_kind::all_reduce: put(out, "the sum over ", axis, " is due"); break;
       case transfer_kind::reduce_scatter:
         put(out, "the sum over ", axis, " is due");
@@ -60,8 +68,8 @@ constexpr void put_reason_to_move(Text& out, collective_reason const& why, named
 
 /// Why a collective over the axes `over` is called, and `what` it does if it moves a value.
 template<class Text>
-constexpr void put_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over, reduction op,
-                          transfer_kind what = transfer_kind::all_reduce) {
+constexpr void put_reason(Text& out, collective_reason const& why, named_mesh const& m, axis_set over,
+                          reduction op, transfer_kind what = transfer_kind::all_reduce) {
   if (why.words != nullptr) {
     out += why.words;
   } else if (why.to.names != nullptr) {

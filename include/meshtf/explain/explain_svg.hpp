@@ -11,42 +11,54 @@ namespace detail {
 
 // ---- a layout on its mesh
 
-/// The cell of a process: its rank, and of each split dimension the elements that it holds, in words and as the part of a bar.
+/// The cell of a process: its rank, and of each split dimension the elements that it holds, in words and as
+/// the part of a bar.
 template<class Sheet>
-constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& at, extent x, extent top, extent wide, int most_lines) {
+constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& at, extent x, extent top,
+                            extent wide, int most_lines) {
   s.text(x + 8, top + 18, d.line(0, at));
   int drawn = 0;
   for (int k = 0; k < d.dims.count; ++k) {
     if (!d.is_line(k)) continue;
     if (drawn == most_lines) return s.text(x + 8, top + 18 + 28 * drawn + Sheet::line, "and more");
-    extent const down = top + 18 + 28 * drawn++;
-    placed const& dim = d.dims[k];
-    extent const part = part_at(dim, d.mesh, at), whole = wide - 16;
+    extent const down  = top + 18 + 28 * drawn++;
+    placed const& dim  = d.dims[k];
+    extent const part  = part_at(dim, d.mesh, at);
+    extent const whole = wide - 16;
     s.text(x + 8, down + Sheet::line, range_at(d.dims, k, d.mesh, at));
     s.track(x + 8, down + 29, whole);
-    if (dim.held(part) > 0) s.bar(x + 8 + pixels_of(part * dim.room(), dim.size, whole), down + 29, pixels_of(dim.held(part), dim.size, whole), k);
+    if (dim.held(part) > 0)
+      s.bar(x + 8 + pixels_of(part * dim.room(), dim.size, whole), down + 29,
+            pixels_of(dim.held(part), dim.size, whole), k);
   }
 }
 
-/// As the picture in the terminal: the last axis to the right, all others down, and of a large mesh the first rows and columns and the last.
+/// As the picture in the terminal: the last axis to the right, all others down, and of a large mesh the first
+/// rows and columns and the last.
 template<class Sheet>
 constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled, int most_lines) {
-  constexpr extent most_rows = 5, most_columns = 5, gap = 8;
+  constexpr extent most_rows    = 5;
+  constexpr extent most_columns = 5;
+  constexpr extent gap          = 8;
   drawing const d{m, ruled, m.joining(m.all()), true};
   auto const down = drawing::select(d.rows(), most_rows);
   auto across     = drawing::select(d.columns(), most_columns);
 
-  std::size_t margin = 0, letters = 8;
+  std::size_t margin  = 0;
+  std::size_t letters = 8;
   for (std::size_t i = 0; i < down.count; ++i) {
     if (down.index[i] < 0) continue;
     margin = std::max(margin, d.place(d.down(), d.at(down.index[i], 0)).size());
     for (std::size_t k = 0; k < across.count; ++k)
-      for (int n = 0; across.index[k] >= 0 && n < d.lines(); ++n) letters = std::max(letters, d.line(n, d.at(down.index[i], across.index[k])).size());
+      for (int n = 0; across.index[k] >= 0 && n < d.lines(); ++n)
+        letters = std::max(letters, d.line(n, d.at(down.index[i], across.index[k])).size());
   }
-  extent const wide = static_cast<extent>(letters) * Sheet::letter + 16, left = Sheet::edge + static_cast<extent>(margin) * Sheet::letter;
-  extent const fit = std::max<extent>(3, (760 - left) / (wide + gap));
+  extent const wide = static_cast<extent>(letters) * Sheet::letter + 16;
+  extent const left = Sheet::edge + static_cast<extent>(margin) * Sheet::letter;
+  extent const fit  = std::max<extent>(3, (760 - left) / (wide + gap));
   if (d.columns() > fit) across = drawing::select(d.columns(), std::min(fit, most_columns));
-  extent const lines = std::min(d.lines(), most_lines + 2), high = 18 + 10 + 28 * (lines - 1);
+  extent const lines = std::min(d.lines(), most_lines + 2);
+  extent const high  = 18 + 10 + 28 * (lines - 1);
 
   s.y += 8;
   if (d.across() >= 0) {
@@ -54,7 +66,8 @@ constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled,
     extent x = left + gap;
     for (std::size_t k = 0; k < across.count; ++k) {
       bool const is_gap = across.index[k] < 0;
-      s.text(x + 8, s.y, is_gap ? short_text{"..."} : d.place(axis_set{1} << d.across(), d.at(0, across.index[k])));
+      s.text(x + 8, s.y,
+             is_gap ? short_text{"..."} : d.place(axis_set{1} << d.across(), d.at(0, across.index[k])));
       x += (is_gap ? 48 : wide) + gap;
     }
     s.y += 6;
@@ -83,7 +96,8 @@ constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled,
 }
 
 template<class Sheet>
-constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m, named_dims const& ruled, int most_lines) {
+constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m, named_dims const& ruled,
+                           int most_lines) {
   typename Sheet::line_text head;
   put(head, name, " on ");
   put_mesh(head, m);
@@ -93,7 +107,8 @@ constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m,
     put_split(words, m, ruled, d, longest_name(ruled));
     s.say(words.view().substr(2, words.size() - 3), d);
   }
-  s.say(ruled.count == 0 ? "every dimension is whole on every process" : "every other dimension is whole on every process");
+  s.say(ruled.count == 0 ? "every dimension is whole on every process"
+                         : "every other dimension is whole on every process");
   draw_mesh(s, m, ruled, most_lines);
 }
 
@@ -129,11 +144,13 @@ constexpr Groups sorted_groups(Cost const& c) {
 
 /// The longest bar stands for `scale` bytes at least. `under` is said in the heading: the name of a layout.
 template<class Sheet, class Cost>
-constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, extent scale = 0, std::string_view under = {}) {
+constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, extent scale = 0,
+                             std::string_view under = {}) {
   constexpr std::size_t most = 10;
   constexpr extent longest   = 560;
   typename Sheet::line_text head;
-  put(head, "What one process sends", under.empty() ? "" : " under ", under, ": ", bytes_text(c.bytes_sent()), " in ");
+  put(head, "What one process sends", under.empty() ? "" : " under ", under, ": ", bytes_text(c.bytes_sent()),
+      " in ");
   put_count(head, c.calls(), "call", "calls");
   s.heading(head);
   for (int a = 0; a < m.count(); ++a) {
@@ -144,7 +161,8 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
   }
   call_groups const groups = sorted_groups(c);
   if (groups.count == 0) return;
-  extent left_out = 0, calls_left_out = groups.left_out;
+  extent left_out       = 0;
+  extent calls_left_out = groups.left_out;
   for (std::size_t k = most; k < groups.count; ++k) {
     left_out += groups.group[k].sent;
     calls_left_out += groups.group[k].calls;
@@ -156,7 +174,8 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
     s.say(words_of<typename Sheet::line_text>(g, m));
     extent const length = pixels_of(g.sent, largest, longest);
     s.y += 16;
-    if (length > 0) s.bar(Sheet::edge, s.y - 4, length, std::countr_zero(static_cast<std::uint64_t>(g.first.over)));
+    if (length > 0)
+      s.bar(Sheet::edge, s.y - 4, length, std::countr_zero(static_cast<std::uint64_t>(g.first.over)));
     s.text(Sheet::edge + length + 6, s.y, bytes_text(g.sent));
     s.y += 4;
   }
@@ -166,7 +185,8 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
     put(rest, ", ", bytes_text(left_out));
     s.say(rest);
   }
-  s.axis(Sheet::edge, longest, largest, bytes_text, "bytes sent by one process; the colour is that of the call's first axis");
+  s.axis(Sheet::edge, longest, largest, bytes_text,
+         "bytes sent by one process; the colour is that of the call's first axis");
 }
 
 // ---- what a step holds
@@ -174,10 +194,13 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
 /// The highest point stands for `scale` bytes at least, and so does the longest bar.
 template<class Sheet, class Cost>
 constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::string_view under = {}) {
-  constexpr extent left = 104, wide = 560, high = 150;
+  constexpr extent left             = 104;
+  constexpr extent wide             = 560;
+  constexpr extent high             = 150;
   constexpr std::size_t most_points = 200;
   typename Sheet::line_text head;
-  put(head, "What one process holds", under.empty() ? "" : " under ", under, ": ", bytes_text(c.peak_bytes()), " at the peak");
+  put(head, "What one process holds", under.empty() ? "" : " under ", under, ": ", bytes_text(c.peak_bytes()),
+      " at the peak");
   s.heading(head);
 
   auto const peaks = c.local_peaks();
@@ -187,12 +210,15 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
     for (std::size_t i = 0; i < n; ++i)
       if (peaks[i].live > peaks[highest].live) highest = i;
     typename Sheet::line_text words{"highest at number "};
-    put(words, thousands_text(static_cast<extent>(highest) + 1), ": ", highest == 0 ? fixed_text<255>{"the start"} : site_text(peaks[highest].site));
+    put(words, thousands_text(static_cast<extent>(highest) + 1), ": ",
+        highest == 0 ? fixed_text<255>{"the start"} : site_text(peaks[highest].site));
     s.say(words);
     s.say("on the way back", 3);
     s.y += 16;
 
-    extent const top = s.y, bottom = top + high, most = std::max(scale, peaks[highest].live);
+    extent const top    = s.y;
+    extent const bottom = top + high;
+    extent const most   = std::max(scale, peaks[highest].live);
     s.text(left - 8, top + 9, bytes_text(most), "e");
     s.text(left - 8, top + high / 2 + 4, bytes_text(most / 2), "e");
     s.text(left - 8, bottom, "0 B", "e");
@@ -200,7 +226,8 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
     s.moved_to(left, bottom);
     for (std::size_t p = 0; p < points; ++p) {  // of the moments that share a point, the highest
       extent live = 0;
-      for (std::size_t i = p * n / points; i < (p + 1) * n / points; ++i) live = std::max(live, peaks[i].live);
+      for (std::size_t i = p * n / points; i < (p + 1) * n / points; ++i)
+        live = std::max(live, peaks[i].live);
       s.number("V", bottom - pixels_of(live, most, high));
       s.number("H", left + static_cast<extent>(p + 1) * wide / static_cast<extent>(points));
     }
@@ -210,12 +237,15 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
     for (std::size_t i = 0; i < n;) {
       std::size_t end = i;
       while (end < n && peaks[end].site.backward == peaks[i].site.backward) ++end;
-      auto const at = [&](std::size_t k) { return left + static_cast<extent>(k) * wide / static_cast<extent>(n); };
+      auto const at = [&](std::size_t k) {
+        return left + static_cast<extent>(k) * wide / static_cast<extent>(n);
+      };
       if (peaks[i].site.backward) s.bar(at(i), s.y, std::max<extent>(1, at(end) - at(i)), 3);
       i = end;
     }
     s.widen(left + wide);
-    s.axis(left, wide, static_cast<extent>(n), number_text, "moments at which memory is highest, in the order of the step");
+    s.axis(left, wide, static_cast<extent>(n), number_text,
+           "moments at which memory is highest, in the order of the step");
   }
 
   if (c.at_peak().bytes() == 0) return;
@@ -247,9 +277,11 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
 
 // ---- two layouts
 
-/// Two costs, figure by figure. Each pair of bars has a scale of its own, since its figures have units of their own.
+/// Two costs, figure by figure. Each pair of bars has a scale of its own, since its figures have units of
+/// their own.
 template<class Sheet, class Cost>
-constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::string_view second, Cost const& b, named_mesh const& m) {
+constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::string_view second,
+                        Cost const& b, named_mesh const& m) {
   constexpr extent longest = 480;
   typename Sheet::line_text head;
   put(head, "A step under ", first, " and under ", second, ", one process");
@@ -263,21 +295,25 @@ constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::st
     s.y += 4;
     s.say(label);
     for (int k = 0; k < 2; ++k) {
-      extent const n = k == 0 ? x : y, length = pixels_of(n, std::max(x, y), longest);
+      extent const n      = k == 0 ? x : y;
+      extent const length = pixels_of(n, std::max(x, y), longest);
       s.y += 16;
       if (length > 0) s.bar(Sheet::edge, s.y - 4, length, k);
       s.text(Sheet::edge + length + 6, s.y, words(n));
     }
   };
-  auto const seconds = [](extent picoseconds) { return seconds_text(static_cast<double>(picoseconds) * 1e-12); };
-  auto const time    = [](Cost const& c) { return static_cast<extent>(c.time().total() * 1e12); };
+  auto const seconds = [](extent picoseconds) {
+    return seconds_text(static_cast<double>(picoseconds) * 1e-12);
+  };
+  auto const time = [](Cost const& c) { return static_cast<extent>(c.time().total() * 1e12); };
   pair("modelled time", "", time(a), time(b), seconds);
   pair("flops of products", "", a.flops(), b.flops(), count_text);
   pair("memory at the peak", "", a.peak_bytes(), b.peak_bytes(), bytes_text);
   pair("parameters", "", a.parameter_bytes(), b.parameter_bytes(), bytes_text);
   pair("optimizer state", "", a.optimizer_bytes(), b.optimizer_bytes(), bytes_text);
   pair("sent", "", a.bytes_sent(), b.bytes_sent(), bytes_text);
-  for (int k = 0; k < m.count(); ++k) pair("sent along ", m.axis(k), sent_along(a, k), sent_along(b, k), bytes_text);
+  for (int k = 0; k < m.count(); ++k)
+    pair("sent along ", m.axis(k), sent_along(a, k), sent_along(b, k), bytes_text);
   s.y += 4;
   s.say("each pair of bars has its own scale, from 0");
 }
@@ -298,9 +334,10 @@ constexpr void draw_layout_of(Sheet& s, int most_lines = 8) {
 /// Everything of two layouts, in two columns.
 template<class L, class Other, class Sheet, class Cost>
 constexpr void draw_beside(Sheet& s, Cost const& a, Cost const& b) {
-  constexpr int most_lines         = 5;  // of a process, so that two large meshes fit into a text
-  constexpr named_mesh const& m    = named_mesh_of<typename L::mesh_type>;
-  constexpr std::string_view first = name<L>, second = name<Other>;
+  constexpr int most_lines          = 5;  // of a process, so that two large meshes fit into a text
+  constexpr named_mesh const& m     = named_mesh_of<typename L::mesh_type>;
+  constexpr std::string_view first  = name<L>;
+  constexpr std::string_view second = name<Other>;
   svg_columns<Sheet> columns{s};
   columns.draw(0, [&] { draw_layout_of<L>(s, most_lines); });
   columns.draw(1, [&] { draw_layout_of<Other>(s, most_lines); });
@@ -324,8 +361,8 @@ constexpr Text drawn(std::string_view title, Draw const& draw, std::string_view 
 
 }  // namespace detail
 
-/// `L` on its mesh as an SVG picture: the rank of each process, and the part of each split dimension that it holds. A large mesh is drawn shortened.
-/// The same text as a constant or at run time:
+/// `L` on its mesh as an SVG picture: the rank of each process, and the part of each split dimension that it
+/// holds. A large mesh is drawn shortened. The same text as a constant or at run time:
 ///
 ///     constexpr auto picture = meshtf::explain_svg<mixed>();
 template<Layout L>
@@ -333,7 +370,8 @@ constexpr svg_text explain_svg() {
   return detail::drawn(detail::name<wet<L>>, [](auto& s) { detail::draw_layout_of<wet<L>>(s); });
 }
 
-/// A cost as an SVG picture: the messages of one process by axis and call site, its memory over the step, and what lives at the peak.
+/// A cost as an SVG picture: the messages of one process by axis and call site, its memory over the step, and
+/// what lives at the peak.
 template<Mesh M, std::size_t Capacity>
 constexpr svg_text explain_svg(cost<M, Capacity> const& c) {
   return detail::drawn("the cost of a step", [&](auto& s) {
@@ -361,27 +399,33 @@ constexpr svg_text explain_svg() {
 
 /// Two costs, of layouts of these names, side by side as an SVG picture, figure by figure.
 template<Mesh M, std::size_t Capacity>
-constexpr svg_text explain_svg(std::string_view first, cost<M, Capacity> const& a, std::string_view second, cost<M, Capacity> const& b) {
-  return detail::drawn("two layouts", [&](auto& s) { detail::draw_two(s, first, a, second, b, named_mesh_of<M>); });
+constexpr svg_text explain_svg(std::string_view first, cost<M, Capacity> const& a, std::string_view second,
+                               cost<M, Capacity> const& b) {
+  return detail::drawn("two layouts",
+                       [&](auto& s) { detail::draw_two(s, first, a, second, b, named_mesh_of<M>); });
 }
 
-/// Two layouts on their mesh in two columns, and below each the cost of a step: its messages and its memory, drawn to the same scale. Below both are
-/// the figures, pair by pair.
+/// Two layouts on their mesh in two columns, and below each the cost of a step: its messages and its memory,
+/// drawn to the same scale. Below both are the figures, pair by pair.
 template<Layout L, Layout Other, std::size_t Capacity>
   requires std::same_as<typename L::mesh_type, typename Other::mesh_type>
-constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& a, cost<typename L::mesh_type, Capacity> const& b) {
-  constexpr std::string_view first = detail::name<wet<L>>, second = detail::name<wet<Other>>;
+constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& a,
+                               cost<typename L::mesh_type, Capacity> const& b) {
+  constexpr std::string_view first  = detail::name<wet<L>>;
+  constexpr std::string_view second = detail::name<wet<Other>>;
   fixed_text<511> title;
   detail::put(title, first, " beside ", second);
   return detail::drawn(
-      title, [&](auto& s) { detail::draw_beside<wet<L>, wet<Other>>(s, a, b); }, " class=\"columns\" preserveAspectRatio=\"xMinYMin\"");
+      title, [&](auto& s) { detail::draw_beside<wet<L>, wet<Other>>(s, a, b); },
+      " class=\"columns\" preserveAspectRatio=\"xMinYMin\"");
 }
 
 /// The same of the first steps of `Program<L>` and `Program<Other>`.
 template<template<Layout> class Program, Layout L, Layout Other>
   requires std::same_as<typename L::mesh_type, typename Other::mesh_type>
 constexpr svg_text explain_svg() {
-  constexpr auto a = dry_run<Program, L>(), b = dry_run<Program, Other>();
+  constexpr auto a = dry_run<Program, L>();
+  constexpr auto b = dry_run<Program, Other>();
   return explain_svg<L, Other>(a, b);
 }
 

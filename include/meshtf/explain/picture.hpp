@@ -39,15 +39,18 @@ constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m
 /// The axes `over` of a mesh as rows and columns: the last axis across, all others down.
 struct drawing {
   named_mesh const& mesh;
-  named_dims const& dims;   // each split dimension is a line of a cell
+  named_dims const& dims;  // each split dimension is a line of a cell
   axis_set over;
-  bool ranks;               // the first line of a cell is the rank
+  bool ranks;  // the first line of a cell is the rank
 
   /// At most this many rows or columns are drawn: the first ones, and the last.
-  static constexpr extent most_rows = 8, most_columns = 6;
-  static constexpr std::size_t widest = 110;
+  static constexpr extent most_rows    = 8;
+  static constexpr extent most_columns = 6;
+  static constexpr std::size_t widest  = 110;
 
-  constexpr int across() const { return std::popcount(over) < 2 ? -1 : static_cast<int>(std::bit_width(over)) - 1; }
+  constexpr int across() const {
+    return std::popcount(over) < 2 ? -1 : static_cast<int>(std::bit_width(over)) - 1;
+  }
   constexpr axis_set down() const { return across() < 0 ? over : over & ~(axis_set{1} << across()); }
   constexpr extent columns() const { return across() < 0 ? 1 : mesh.size(across()); }
   constexpr extent rows() const { return mesh.processes(down()); }
@@ -117,7 +120,8 @@ struct drawing {
   template<class Text>
   constexpr void put(Text& out) const {
     selection const down_to = select(rows(), most_rows);
-    std::size_t margin = 0, width = 0;
+    std::size_t margin      = 0;
+    std::size_t width       = 0;
     auto const widen        = [](std::size_t& w, std::size_t to) { w = w < to ? to : w; };
     selection columns_drawn = select(columns(), most_columns);
     for (std::size_t i = 0; i < down_to.count; ++i) {
@@ -145,8 +149,10 @@ struct drawing {
     if (across() >= 0) {
       out.fill(margin + 3, ' ');
       for (std::size_t k = 0; k < columns_drawn.count; ++k) {
-        bool const gap = columns_drawn.index[k] < 0, end = k + 1 == columns_drawn.count;
-        short_text const head = gap ? short_text{"..."} : place(axis_set{1} << across(), at(0, columns_drawn.index[k]));
+        bool const gap = columns_drawn.index[k] < 0;
+        bool const end = k + 1 == columns_drawn.count;
+        short_text const head =
+            gap ? short_text{"..."} : place(axis_set{1} << across(), at(0, columns_drawn.index[k]));
         out += "  ";
         out += head;
         if (!end) out.fill((gap ? 4 : width + 1) - head.size(), ' ');
@@ -167,7 +173,10 @@ struct drawing {
         for (std::size_t k = 0; k < columns_drawn.count; ++k) {
           bool const gap = columns_drawn.index[k] < 0;
           out += "| ";
-          put_left(out, gap ? std::string_view{"..."} : line(n, at(down_to.index[i], columns_drawn.index[k])).view(), gap ? 3 : width);
+          put_left(
+              out,
+              gap ? std::string_view{"..."} : line(n, at(down_to.index[i], columns_drawn.index[k])).view(),
+              gap ? 3 : width);
           out += ' ';
         }
         out += "|\n";

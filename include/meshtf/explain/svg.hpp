@@ -14,26 +14,32 @@ using svg_text = fixed_text<65535>;
 
 namespace detail {
 
-/// A sheet is as wide as what is drawn on it, and as high. Lengths are pixels where it is shown at its own size.
+/// A sheet is as wide as what is drawn on it, and as high. Lengths are pixels where it is shown at its own
+/// size.
 ///
-/// Colours are those of Okabe and Ito, which people tell apart who don't see red and green. There are six, and what is drawn is also named. Letters
-/// have equal widths, since nobody knows here how wide a word of another font is.
+/// Colours are those of Okabe and Ito, which people tell apart who don't see red and green. There are six,
+/// and what is drawn is also named. Letters have equal widths, since nobody knows here how wide a word of
+/// another font is.
 ///
 /// A template, so that programs that draw nothing pay nothing for it but reading it.
 template<class Text>
 struct svg_sheet {
   /// A little more than the widest of the usual fonts with letters of equal widths takes at 13 pixels.
-  static constexpr extent letter = 8, line = 20, edge = 16, colours = 6;
+  static constexpr extent letter  = 8;
+  static constexpr extent line    = 20;
+  static constexpr extent edge    = 16;
+  static constexpr extent colours = 6;
 
   using line_text = fixed_text<511>;
 
   Text out{};
   extent width         = 480;
   extent y             = edge;  // down to here the sheet is full
-  std::size_t size_at_ = 0;  // where the document says its size
+  std::size_t size_at_ = 0;     // where the document says its size
 
   constexpr explicit svg_sheet(std::string_view title, std::string_view attributes = {}) {
-    out += "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" font-family=\"monospace\" font-size=\"13\"";
+    out +=
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" font-family=\"monospace\" font-size=\"13\"";
     out += attributes;
     out += " viewBox=\"0 0 ";
     size_at_ = out.size();
@@ -41,11 +47,16 @@ struct svg_sheet {
     escape(title);
     out +=
         "</title>\n<style>\n"
-        "svg{background:#fff}text{fill:#1b1d21}.h{font-weight:bold}.e{text-anchor:end}.m{text-anchor:middle}\n"
-        "path{fill:none;stroke:#5f6670}.t{stroke:#dde1e6}.t,.b{stroke-width:8}.a{fill:#56b4e9;fill-opacity:.4;stroke:#0072b2}\n"
-        ".c0{stroke:#0072b2}.c1{stroke:#e69f00}.c2{stroke:#009e73}.c3{stroke:#d55e00}.c4{stroke:#cc79a7}.c5{stroke:#56b4e9}\n"
-        "@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e6e8eb}path{stroke:#9aa1ab}.t{stroke:#3a3f47}\n"
-        ".a{stroke:#56b4e9}.c0{stroke:#3d9bdc}.c1{stroke:#e69f00}.c2{stroke:#00b886}.c3{stroke:#ee7733}.c4{stroke:#cc79a7}.c5{stroke:#9ad3f5}}\n"
+        "svg{background:#fff}text{fill:#1b1d21}.h{font-weight:bold}"
+        ".e{text-anchor:end}.m{text-anchor:middle}\n"
+        "path{fill:none;stroke:#5f6670}.t{stroke:#dde1e6}.t,.b{stroke-width:8}"
+        ".a{fill:#56b4e9;fill-opacity:.4;stroke:#0072b2}\n"
+        ".c0{stroke:#0072b2}.c1{stroke:#e69f00}.c2{stroke:#009e73}.c3{stroke:#d55e00}"
+        ".c4{stroke:#cc79a7}.c5{stroke:#56b4e9}\n"
+        "@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#e6e8eb}"
+        "path{stroke:#9aa1ab}.t{stroke:#3a3f47}\n"
+        ".a{stroke:#56b4e9}.c0{stroke:#3d9bdc}.c1{stroke:#e69f00}.c2{stroke:#00b886}"
+        ".c3{stroke:#ee7733}.c4{stroke:#cc79a7}.c5{stroke:#9ad3f5}}\n"
         "</style>\n";
   }
 
@@ -58,7 +69,9 @@ struct svg_sheet {
   }
 
   /// A word that is known late, in the place of blanks.
-  constexpr void fill_in(std::size_t at, std::string_view word) { std::copy(word.begin(), word.end(), out.characters + at); }
+  constexpr void fill_in(std::size_t at, std::string_view word) {
+    std::copy(word.begin(), word.end(), out.characters + at);
+  }
 
   constexpr void widen(extent to) { width = std::max(width, to + edge); }
 
@@ -128,7 +141,8 @@ struct svg_sheet {
     number(" ", at);
   }
 
-  /// An axis to the right below everything else, from 0 to `most`: a line, marks at its ends and its middle with their values, and what they count.
+  /// An axis to the right below everything else, from 0 to `most`: a line, marks at its ends and its middle
+  /// with their values, and what they count.
   template<class Words>
   constexpr void axis(extent x, extent length, extent most, Words const& words, std::string_view what) {
     y += 12;
@@ -145,13 +159,16 @@ struct svg_sheet {
   }
 };
 
-/// A sheet of two columns. In a page that is narrow and has room below, as on a telephone, the parts are drawn twice as large, one below the other.
-/// In a picture of fixed height they stay side by side: there is no room below, which is what the aspect ratio is asked for. The sheet needs the
-/// class `columns`, and to be drawn at the upper left.
+/// A sheet of two columns. In a page that is narrow and has room below, as on a telephone, the parts are
+/// drawn twice as large, one below the other. In a picture of fixed height they stay side by side: there is
+/// no room below, which is what the aspect ratio is asked for. The sheet needs the class `columns`, and to be
+/// drawn at the upper left.
 template<class Sheet>
 struct svg_columns {
   struct part {
-    extent column = 0, top = 0, bottom = 0;
+    extent column         = 0;
+    extent top            = 0;
+    extent bottom         = 0;
     std::size_t offset_at = 0;  // where the document says how far to the right it is
   };
 
@@ -162,8 +179,9 @@ struct svg_columns {
   /// What `picture` draws below everything else, or, in column 1, beside the part before it.
   template<class Picture>
   constexpr void draw(extent column, Picture const& picture) {
-    part& p           = parts[count];
-    extent const full = sheet.y, above = column == 0 ? full : parts[count - 1].top;
+    part& p            = parts[count];
+    extent const full  = sheet.y;
+    extent const above = column == 0 ? full : parts[count - 1].top;
     sheet.number("<g class=\"part", extent(count++));
     sheet.out += "\" transform=\"translate(";
     p.offset_at = sheet.out.size();
@@ -177,7 +195,8 @@ struct svg_columns {
   }
 
   constexpr void finish() {
-    extent const wide = sheet.width, high = sheet.y + Sheet::edge;
+    extent const wide = sheet.width;
+    extent const high = sheet.y + Sheet::edge;
     auto const height = [](part const& p) { return p.bottom - p.top + Sheet::line; };
     extent below      = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -204,7 +223,8 @@ struct svg_columns {
 /// `length` pixels stand for `most`: those that stand for n, at least one if there is any.
 constexpr extent pixels_of(extent n, extent most, extent length) {
   if (n <= 0 || most <= 0) return 0;
-  return std::max<extent>(1, static_cast<extent>(static_cast<double>(n) / static_cast<double>(most) * static_cast<double>(length)));
+  return std::max<extent>(1, static_cast<extent>(static_cast<double>(n) / static_cast<double>(most) *
+                                                 static_cast<double>(length)));
 }
 
 }  // namespace detail

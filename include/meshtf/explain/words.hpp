@@ -139,7 +139,8 @@ template<class Axis, class First, class Second>
 struct verdict_words<one_axis_splits_two_dims<Axis, First, Second>> {
   template<class Text>
   static constexpr void put(Text& out) {
-    detail::put(out, name<Axis>, " splits both ", name<First>, " and ", name<Second>, ", so no process would hold a rectangular part");
+    detail::put(out, name<Axis>, " splits both ", name<First>, " and ", name<Second>,
+                ", so no process would hold a rectangular part");
   }
 };
 
@@ -172,7 +173,8 @@ template<int Dims, int Most>
 struct verdict_words<too_many_dims<Dims, Most>> {
   template<class Text>
   static constexpr void put(Text& out) {
-    detail::put(out, "there are ", number_text(Dims), " dimensions, of which there may be ", number_text(Most));
+    detail::put(out, "there are ", number_text(Dims), " dimensions, of which there may be ",
+                number_text(Most));
   }
 };
 
@@ -188,7 +190,8 @@ template<class Axis, class D, class M>
 struct verdict_words<axis_is_not_in_mesh<Axis, D, M>> {
   template<class Text>
   static constexpr void put(Text& out) {
-    detail::put(out, "the layout splits ", name<D>, " over ", name<Axis>, ", but ", name<M>, " has no such axis");
+    detail::put(out, "the layout splits ", name<D>, " over ", name<Axis>, ", but ", name<M>,
+                " has no such axis");
   }
 };
 
@@ -200,7 +203,8 @@ struct verdict_words<axis_splits_dim_twice<Axis, D>> {
   }
 };
 
-/// A text at exactly its length: what a constant keeps of a page. `Page` has a static function `write(page&)`.
+/// A text at exactly its length: what a constant keeps of a page. `Page` has a static function
+/// `write(page&)`.
 template<class Page>
 inline constexpr page written = [] {
   page out;

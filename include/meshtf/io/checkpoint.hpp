@@ -1,4 +1,5 @@
-// Checkpoints: save(parameters, optimizer, position, folder) and load, under any layout and on any number of processes.
+// Checkpoints: save(parameters, optimizer, position, folder) and load, under any layout and on any number of
+// processes.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,20 @@ namespace detail {
 
 template<class List, class Optimizer>
 consteval bool can_be_kept() {
-  static_assert(!is_dry<layout_of_list<List>>,
-                "meshtf: parameters under a dry layout have no elements, so there is nothing to save and no place to load into");
-  static_assert(KeptInCheckpoints<Optimizer>, "meshtf: this optimizer does not say what a checkpoint keeps of it: see the last members of adam");
+  static_assert(
+      !is_dry<layout_of_list<List>>,
+      "meshtf: parameters under a dry layout have no elements, so there is nothing to save and no place to "
+      "load into");
+  static_assert(
+      KeptInCheckpoints<Optimizer>,
+      "meshtf: this optimizer does not say what a checkpoint keeps of it: see the last members of adam");
   return !is_dry<layout_of_list<List>> && KeptInCheckpoints<Optimizer>;
 }
 
 /// With a position, saves it as a checkpoint in the folder `path`; without one, saves the file `path`.
 template<class List, class Optimizer>
-void save_to(List const& list, Optimizer const& opt, training_position const* position, std::string const& path) {
+void save_to(List const& list, Optimizer const& opt, training_position const* position,
+             std::string const& path) {
   if constexpr (can_be_kept<List, Optimizer>()) {
     auto& m = machine_of(list, "a checkpoint");
     m.compare_call("save", path);
@@ -36,7 +42,9 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
     std::uint64_t const longest = longest_header_of(arrays);
     write_checkpoint(
         m, arrays, about_checkpoint(opt, position),
-        [&](std::string const& bad) { return position != nullptr ? room_for_position(path, *position, bad, longest) : path; },
+        [&](std::string const& bad) {
+          return position != nullptr ? room_for_position(path, *position, bad, longest) : path;
+        },
         [&](std::string const& bad) {
           if (position != nullptr) make_room_again(path, *position, bad, longest);
           else if (!bad.empty()) say("saved " + path + ", in which '" + bad + "' is not finite");
@@ -61,9 +69,10 @@ training_position load_renamed(List const& list, std::string const& path, Rename
 
 template<class... Arguments>
 training_position save_to(Arguments const&...) {
-  static_assert(sizeof...(Arguments) == 0,
-                "meshtf: checkpoints need the library jansson: apt install libjansson-dev, and configure again; "
-                "without CMake: -DMESHTF_WITH_JANSSON=1 -ljansson");
+  static_assert(
+      sizeof...(Arguments) == 0,
+      "meshtf: checkpoints need the library jansson: apt install libjansson-dev, and configure again; "
+      "without CMake: -DMESHTF_WITH_JANSSON=1 -ljansson");
   return {};
 }
 
@@ -87,52 +96,63 @@ training_position load_renamed(Arguments const&... arguments) {
 ///     meshtf::save(parameters(net), opt, {.step = step, .seed = seed}, "run1");
 ///     auto const position = meshtf::load(parameters(net), opt, "run1");
 ///
-/// Every process calls it, between two steps. Process 0 writes one safetensors file, `folder`/step-00000200.safetensors: the parameters
-/// as whole arrays under their names in the list, the optimizer's arrays as "optimizer.first.NAME" ..., and, as metadata, the position
-/// and the optimizer's numbers. The file does not depend on the layout. Arrays are gathered on process 0 one at a time; process 0 needs
-/// memory for one whole array, the others need none.
+/// Every process calls it, between two steps. Process 0 writes one safetensors file,
+/// `folder`/step-00000200.safetensors: the parameters as whole arrays under their names in the list, the
+/// optimizer's arrays as "optimizer.first.NAME" ..., and, as metadata, the position and the optimizer's
+/// numbers. The file does not depend on the layout. Arrays are gathered on process 0 one at a time; process 0
+/// needs memory for one whole array, the others need none.
 ///
-/// The file gets its name when all of it is on disk, so a job that is killed, or a disk that fills up, leaves the earlier checkpoints
-/// intact. After that, the two newest stay and older ones are removed: a folder is for one run, and needs space for three
+/// The file gets its name when all of it is on disk, so a job that is killed, or a disk that fills up, leaves
+/// the earlier checkpoints intact. After that, the two newest stay and older ones are removed: a folder is
+/// for one run, and needs space for three
 /// checkpoints. A checkpoint of the same step is replaced.
 ///
-/// If an array holds a value that is not finite (a NaN of one bad batch is in all arrays a step later), the file is still written,
-/// process 0 says so in one line on stderr, and the metadata name the array as "not_finite". The newest finite checkpoint then stays
-/// too, however many follow that are not finite.
+/// If an array holds a value that is not finite (a NaN of one bad batch is in all arrays a step later), the
+/// file is still written, process 0 says so in one line on stderr, and the metadata name the array as
+/// "not_finite". The newest finite checkpoint then stays too, however many follow that are not finite.
 ///
-/// From its first `save` until it ends, a job has the folder to itself, by a kernel lock on the file `folder`/.lock: another job that saves there is
-/// refused before it changes anything. The lock ends with the job, whatever ends the job. Loading needs no lock.
-/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise; `usage_error` if another job saves in the
-/// folder, if the folder holds a later step, which belongs to another run, or if it holds a finite checkpoint of the same step and this one is not
-/// finite; `software_error` if two parameters have one name.
+/// From its first `save` until it ends, a job has the folder to itself, by a kernel lock on the file
+/// `folder`/.lock: another job that saves there is refused before it changes anything. The lock ends with the
+/// job, whatever ends the job. Loading needs no lock.
+/// Errors, the same on all processes: `unavailable` if the disk is full or the system refuses otherwise;
+/// `usage_error` if another job saves in the folder, if the folder holds a later step, which belongs to
+/// another run, or if it holds a finite checkpoint of the same step and this one is not finite;
+/// `software_error` if two parameters have one name.
 template<class First, class... Rest, class Optimizer>
-void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position, std::string const& folder) {
+void save(parameter_list<First, Rest...> const& list, Optimizer const& opt, training_position const& position,
+          std::string const& folder) {
   detail::save_to(list, opt, &position, folder);
 }
 
 /// The same for a program that has no optimizer, or one without state of its own.
 template<class First, class... Rest>
-void save(parameter_list<First, Rest...> const& list, training_position const& position, std::string const& folder) {
+void save(parameter_list<First, Rest...> const& list, training_position const& position,
+          std::string const& folder) {
   detail::save_to(list, detail::no_optimizer{}, &position, folder);
 }
 
-/// Saves parameters alone as the safetensors file `path`. An existing file of this name is replaced only when the new one is complete.
+/// Saves parameters alone as the safetensors file `path`. An existing file of this name is replaced only when
+/// the new one is complete.
 template<class First, class... Rest>
 void save(parameter_list<First, Rest...> const& list, std::string const& path) {
   training_position const* const none = nullptr;
   detail::save_to(list, detail::no_optimizer{}, none, path);
 }
 
-/// Loads what `save` has saved: the newest checkpoint if `path` is a folder, or the file `path`. Returns the position of training.
+/// Loads what `save` has saved: the newest checkpoint if `path` is a folder, or the file `path`. Returns the
+/// position of training.
 ///
-/// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may have changed since: each process takes its
-/// part. Under the same layout training continues with the same bits. Settings of the optimizer (its rate ...) are the program's and do not change.
-/// Only process 0 reads the file; it hands one array at a time to all.
+/// Every process calls it. The layout, the number of processes and `shard_state` of the optimizer may have
+/// changed since: each process takes its part. Under the same layout training continues with the same bits.
+/// Settings of the optimizer (its rate ...) are the program's and do not change. Only process 0 reads the
+/// file; it hands one array at a time to all.
 ///
-/// All names, shapes and element types, and the checksum of the file, are checked before anything is changed. Without zlib no checksum is written or
-/// compared: a damaged header is found, damaged elements are not.
-/// Errors, the same on all processes: `no_input` if there is no checkpoint or it can't be read; `data_error` if the file is damaged, of another kind,
-/// or from another model: the message names all arrays that are missing, unexpected, or of another shape or element type. The newest checkpoint is never skipped silently: to continue from the one before it, delete it.
+/// All names, shapes and element types, and the checksum of the file, are checked before anything is changed.
+/// Without zlib no checksum is written or compared: a damaged header is found, damaged elements are not.
+/// Errors, the same on all processes: `no_input` if there is no checkpoint or it can't be read; `data_error`
+/// if the file is damaged, of another kind, or from another model: the message names all arrays that are
+/// missing, unexpected, or of another shape or element type. The newest checkpoint is never skipped silently:
+/// to continue from the one before it, delete it.
 template<class First, class... Rest, class Optimizer>
 training_position load(parameter_list<First, Rest...> const& list, Optimizer& opt, std::string const& path) {
   return detail::load_from(list, opt, path);
@@ -146,26 +166,35 @@ training_position load(parameter_list<First, Rest...> const& list, std::string c
   return detail::load_from(list, none, path);
 }
 
-/// Loads parameters from a file of another program, whose arrays have other names: `renamed` has the names there and here. An array that it
-/// doesn't mention keeps its name, and one that it gives the name "" is left out.
+/// Loads parameters from a file of another program, whose arrays have other names: `renamed` has the names
+/// there and here. An array that it doesn't mention keeps its name, and one that it gives the name "" is left
+/// out.
 ///
-///     meshtf::load(parameters(net), "theirs.safetensors", {{"fc1.weight", "hidden.weight"}, {"fc1.num_batches_tracked", ""}});
+///     meshtf::load(parameters(net), "theirs.safetensors", {{"fc1.weight", "hidden.weight"},
+///     {"fc1.num_batches_tracked", ""}});
 ///
-/// Shapes must be those of the parameters: `docs/from_pytorch_and_jax.md` says, for each layer, PyTorch's names and what is transposed.
-/// Errors: as those of `load(parameters, path)`; `data_error` too if the file lacks a name of `renamed`, or if two arrays get one name.
+/// Shapes must be those of the parameters: `docs/from_pytorch_and_jax.md` says, for each layer, PyTorch's
+/// names and what is transposed.
+/// Errors: as those of `load(parameters, path)`; `data_error` too if the file lacks a name of `renamed`, or
+/// if two arrays get one name.
 template<class First, class... Rest>
-training_position load(parameter_list<First, Rest...> const& list, std::string const& path, std::map<std::string, std::string> const& renamed) {
+training_position load(parameter_list<First, Rest...> const& list, std::string const& path,
+                       std::map<std::string, std::string> const& renamed) {
   return detail::load_renamed(list, path, [&renamed](auto& file) { rename_arrays(file, renamed); });
 }
 
-/// The same where names follow a rule: the array `name` in the file is `new_name(name)` here. Only process 0 calls it.
+/// The same where names follow a rule: the array `name` in the file is `new_name(name)` here. Only process 0
+/// calls it.
 ///
-///     meshtf::load(parameters(net), path, [](std::string const& name) { return name.starts_with("model.") ? name.substr(6) : std::string{}; });
+///     meshtf::load(parameters(net), path, [](std::string const& name) { return name.starts_with("model.") ?
+///     name.substr(6) : std::string{}; });
 template<class First, class... Rest, class Rename>
   requires std::is_invocable_r_v<std::string, Rename const&, std::string const&>
-training_position load(parameter_list<First, Rest...> const& list, std::string const& path, Rename const& new_name) {
-  return detail::load_renamed(
-      list, path, [&new_name](auto& file) { file.rename_arrays([&new_name](std::string const& name) { return std::string{new_name(name)}; }); });
+training_position load(parameter_list<First, Rest...> const& list, std::string const& path,
+                       Rename const& new_name) {
+  return detail::load_renamed(list, path, [&new_name](auto& file) {
+    file.rename_arrays([&new_name](std::string const& name) { return std::string{new_name(name)}; });
+  });
 }
 
 }  // namespace v0

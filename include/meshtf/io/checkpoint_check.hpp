@@ -32,18 +32,21 @@ namespace detail {
 template<class Optimizer>
 concept HasShapesOfItsOwn = Optimizer::has_shapes_of_its_own;
 
-/// Files of older versions, or of other settings, may lack some of its numbers. These then are 0 if the file holds arrays of the optimizer, else 1.
+/// Files of older versions, or of other settings, may lack some of its numbers. These then are 0 if the file
+/// holds arrays of the optimizer, else 1.
 template<class Optimizer>
 concept MayLackNumbers = requires(char const* name) { Optimizer::may_lack(name); };
 
-/// What process 0 tells the others about a file: the position, the optimizer's numbers, and which parameters have optimizer arrays in it.
+/// What process 0 tells the others about a file: the position, the optimizer's numbers, and which parameters
+/// have optimizer arrays in it.
 struct checkpoint_contents {
   training_position position;
   std::vector<double> numbers;
   std::vector<std::int32_t> kept;
 };
 
-/// The least and the greatest value that a number of an optimizer can have: any finite value if the optimizer sets no range.
+/// The least and the greatest value that a number of an optimizer can have: any finite value if the optimizer
+/// sets no range.
 template<class Optimizer>
 constexpr std::pair<double, double> numbers_of() {
   if constexpr (requires { Optimizer::number_range; }) return Optimizer::number_range;
@@ -70,11 +73,12 @@ public:
   bool holds_state() const;
   /// Notes that this array is to be loaded, and whether the file has it so.
   void expects(std::string const& name, safetensors_array const& expected);
-  /// Throws if the file lacks arrays, has them of other shapes or types, or holds some that nobody expects, the optimizer's included if `all`.
-  /// One message names all of them.
+  /// Throws if the file lacks arrays, has them of other shapes or types, or holds some that nobody expects,
+  /// the optimizer's included if `all`. One message names all of them.
   void finish(bool all);
 
-  static constexpr char const* other = "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
+  static constexpr char const* other =
+      "it is no checkpoint of training; load(parameters, path) takes the parameters of any safetensors file";
 
 private:
   template<class Number>
@@ -108,20 +112,25 @@ void rename_arrays(safetensors_reader& file, std::map<std::string, std::string> 
 template<class Number>
 Number checkpoint_check::parsed_as(std::string const& key) const {
   auto const text = header_.metadata.find(key);
-  if (text == header_.metadata.end()) throw data_error("expected the metadata of " + path_ + " to have '" + key + "', got none: " + other);
+  if (text == header_.metadata.end())
+    throw data_error("expected the metadata of " + path_ + " to have '" + key + "', got none: " + other);
   auto const found = parsed<Number>(text->second);
   if (!found)
-    throw data_error("expected the metadata of " + path_ + " to have a number as '" + key + "', got '" + spelled_text(text->second) + "': " + other);
+    throw data_error("expected the metadata of " + path_ + " to have a number as '" + key + "', got '" +
+                     spelled_text(text->second) + "': " + other);
   return *found;
 }
 
-MESHTF_DEFINE std::uint64_t checkpoint_check::whole_number(std::string const& key) const { return parsed_as<std::uint64_t>(key); }
+MESHTF_DEFINE std::uint64_t checkpoint_check::whole_number(std::string const& key) const {
+  return parsed_as<std::uint64_t>(key);
+}
 
 MESHTF_DEFINE double checkpoint_check::number(std::string const& key, double least, double most) const {
   auto const x = parsed_as<double>(key);
   if (!(least <= x && x <= most))
-    throw data_error("expected the metadata of " + path_ + " to have a number from " + spelled_number(least) + " to " + spelled_number(most) +
-                     " as '" + key + "', got '" + spelled_text(text(key)) + "': the file is damaged, take another checkpoint or another copy of it");
+    throw data_error("expected the metadata of " + path_ + " to have a number from " + spelled_number(least) +
+                     " to " + spelled_number(most) + " as '" + key + "', got '" + spelled_text(text(key)) +
+                     "': the file is damaged, take another checkpoint or another copy of it");
   return x;
 }
 
@@ -131,21 +140,24 @@ MESHTF_DEFINE std::string checkpoint_check::text(std::string const& key) const {
 }
 
 MESHTF_DEFINE bool checkpoint_check::holds_state() const {
-  return std::any_of(header_.arrays.begin(), header_.arrays.end(), [](auto const& array) { return array.first.starts_with(optimizer_prefix); });
+  return std::any_of(header_.arrays.begin(), header_.arrays.end(),
+                     [](auto const& array) { return array.first.starts_with(optimizer_prefix); });
 }
 
 MESHTF_DEFINE void checkpoint_check::format(bool of_training) const {
   std::string const format = text("format");
   bool const ours          = format.starts_with(our_format);
   if (format != checkpoint_format && (of_training || ours))
-    throw data_error("expected the metadata of " + path_ + " to have the format '" + std::string{checkpoint_format} + "', got '" +
-                     spelled_text(format) + "': " + (ours ? "load it with the version that saved it" : other));
+    throw data_error("expected the metadata of " + path_ + " to have the format '" +
+                     std::string{checkpoint_format} + "', got '" + spelled_text(format) +
+                     "': " + (ours ? "load it with the version that saved it" : other));
 }
 
 MESHTF_DEFINE void checkpoint_check::optimizer(std::string const& expected) const {
   if (std::string const found = text("optimizer"); found != expected)
     throw data_error("expected " + path_ + " to hold the state of the optimizer " + expected + ", got " +
-                     (found.empty() ? "none" : "that of " + spelled_text(found)) + ": load(parameters, path) takes the parameters alone");
+                     (found.empty() ? "none" : "that of " + spelled_text(found)) +
+                     ": load(parameters, path) takes the parameters alone");
 }
 
 /// The most arrays that one message lists of a kind.
@@ -159,15 +171,17 @@ MESHTF_DEFINE void checkpoint_check::expects(std::string const& name, safetensor
   }
   auto const& found = header_.arrays.at(name);
   if (found.extents != expected.extents || found.type != expected.type)
-    others_.push_back("'" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
-                      (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
-                                                         : ": make the parameters of that type, or convert the file"));
+    others_.push_back(
+        "'" + name + "' in " + path_ + " to be " + spelled_array(expected) + ", got " + spelled_array(found) +
+        (found.extents != expected.extents ? ": " + remedy_for_shape(found.extents, expected.extents)
+                                           : ": make the parameters of that type, or convert the file"));
 }
 
 MESHTF_DEFINE std::string checkpoint_check::spelled_list(std::vector<named_array> const& arrays) {
   std::string text;
   for (std::size_t i = 0; i < std::min(arrays.size(), most_listed); ++i)
-    text += (text.empty() ? "'" : "; '") + spelled_text(arrays[i].name) + "', " + spelled_array(arrays[i].array);
+    text +=
+        (text.empty() ? "'" : "; '") + spelled_text(arrays[i].name) + "', " + spelled_array(arrays[i].array);
   if (arrays.size() > most_listed) text += "; and " + std::to_string(arrays.size() - most_listed) + " more";
   return text;
 }
@@ -176,13 +190,15 @@ MESHTF_DEFINE std::string checkpoint_check::spelled_list(std::vector<named_array
 MESHTF_DEFINE std::size_t shared_letters(std::string const& a, std::string const& b) {
   auto const shortest = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
   auto const begin    = std::mismatch(a.begin(), a.begin() + shortest, b.begin()).first - a.begin();
-  auto const end      = std::mismatch(a.rbegin(), a.rbegin() + (shortest - begin), b.rbegin()).first - a.rbegin();
+  auto const end = std::mismatch(a.rbegin(), a.rbegin() + (shortest - begin), b.rbegin()).first - a.rbegin();
   return static_cast<std::size_t>(begin + end);
 }
 
-MESHTF_DEFINE std::vector<std::pair<std::string, std::string>> checkpoint_check::guesses(std::vector<named_array> const& surplus) const {
+MESHTF_DEFINE std::vector<std::pair<std::string, std::string>> checkpoint_check::guesses(
+    std::vector<named_array> const& surplus) const {
   std::vector<std::pair<std::string, std::string>> found;
-  if (missing_.size() > most_listed || surplus.size() > most_listed) return found;  // it compares each with each
+  // it compares each with each
+  if (missing_.size() > most_listed || surplus.size() > most_listed) return found;
   for (auto const& [name, array] : missing_) {
     named_array const* best = nullptr;
     std::size_t most        = 0;
@@ -190,8 +206,8 @@ MESHTF_DEFINE std::vector<std::pair<std::string, std::string>> checkpoint_check:
       auto const& n            = array.extents;
       auto const& there        = candidate.array.extents;
       std::size_t const shared = shared_letters(name, candidate.name);
-      bool const may_be =
-          3 * shared >= std::max(name.size(), candidate.name.size()) && std::is_permutation(n.begin(), n.end(), there.begin(), there.end());
+      bool const may_be        = 3 * shared >= std::max(name.size(), candidate.name.size()) &&
+                          std::is_permutation(n.begin(), n.end(), there.begin(), there.end());
       if (!may_be || shared < most) continue;
       best = shared > most ? &candidate : nullptr;  // two that are as likely are no guess
       most = shared;
@@ -206,38 +222,55 @@ MESHTF_DEFINE std::string checkpoint_check::remedy_for_names(std::vector<named_a
     return ": load it into the model that it was saved from, or give the parameters the names that they had";
   std::string said;
   auto const likely = guesses(surplus);
-  for (auto const& [there, here] : likely) said += (said.empty() ? " (perhaps '" : ", '") + there + "' is '" + here + "'";
+  for (auto const& [there, here] : likely)
+    said += (said.empty() ? " (perhaps '" : ", '") + there + "' is '" + here + "'";
   if (!said.empty()) said += ")";
   std::string there = "name there";
   std::string here  = "name here";
   if (!likely.empty()) std::tie(there, here) = likely.front();
-  else if (missing_.empty()) there = spelled_text(surplus.front().name), here = "";
-  return said + ": another program wrote the file: rename its arrays there, or here: load(parameters, path, {{\"" + there + "\", \"" + here +
-         "\"}, ...)" + (here.empty() ? ", where \"\" leaves an array out" : "") +
-         "; print_names(parameters) shows the model's names, and docs/from_pytorch_and_jax.md has PyTorch's beside those of each layer";
+  else if (missing_.empty()) {
+    there = spelled_text(surplus.front().name);
+    here  = "";
+  }
+  return said +
+         ": another program wrote the file: rename its arrays there, or here: load(parameters, path, {{\"" +
+         there + "\", \"" + here + "\"}, ...)" + (here.empty() ? ", where \"\" leaves an array out" : "") +
+         "; print_names(parameters) shows the model's names, and docs/from_pytorch_and_jax.md has "
+         "PyTorch's beside those of each layer";
 }
 
 MESHTF_DEFINE void checkpoint_check::finish(bool all) {
   std::sort(names_.begin(), names_.end());
   std::vector<named_array> surplus;
   for (auto const& [name, array] : header_.arrays)
-    if ((all || !name.starts_with(optimizer_prefix)) && !std::binary_search(names_.begin(), names_.end(), name)) surplus.push_back({name, array});
+    if ((all || !name.starts_with(optimizer_prefix)) &&
+        !std::binary_search(names_.begin(), names_.end(), name))
+      surplus.push_back({name, array});
   std::string text;
   if (!missing_.empty())
     text = "expected " + spelled_list(missing_) + ", in " + path_ +
            (missing_.size() == 1 ? ", got no array of that name" : ", got no arrays of these names") +
-           (surplus.empty() ? "" : " but " + spelled_list(surplus) + ", which this model has not") + remedy_for_names(surplus);
+           (surplus.empty() ? "" : " but " + spelled_list(surplus) + ", which this model has not") +
+           remedy_for_names(surplus);
   else if (!surplus.empty())
-    text = "expected nothing in " + path_ + " but what this model has, got " + spelled_list(surplus) + remedy_for_names(surplus);
-  for (std::size_t i = 0; i < std::min(others_.size(), most_listed); ++i) text += (text.empty() ? "expected " : "; expected ") + others_[i];
-  if (others_.size() > most_listed) text += "; and so " + std::to_string(others_.size() - most_listed) + " more";
+    text = "expected nothing in " + path_ + " but what this model has, got " + spelled_list(surplus) +
+           remedy_for_names(surplus);
+  for (std::size_t i = 0; i < std::min(others_.size(), most_listed); ++i)
+    text += (text.empty() ? "expected " : "; expected ") + others_[i];
+  if (others_.size() > most_listed)
+    text += "; and so " + std::to_string(others_.size() - most_listed) + " more";
   if (!text.empty()) throw data_error(text);
 }
 
-MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent> const& found, std::vector<extent> const& expected) {
-  if (!std::is_permutation(found.begin(), found.end(), expected.begin(), expected.end())) return "make the model of the sizes that it was saved with";
-  if (found.size() == 2) return "it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in the order of the file";
-  std::vector<std::size_t> order;  // of equal sizes, the first that is left: if there are two, only the author of the file knows the order
+MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent> const& found,
+                                                             std::vector<extent> const& expected) {
+  if (!std::is_permutation(found.begin(), found.end(), expected.begin(), expected.end()))
+    return "make the model of the sizes that it was saved with";
+  if (found.size() == 2)
+    return "it is the transpose: save weight.T.contiguous() in PyTorch, or name the dimensions in the "
+           "order of the file";
+  // of equal sizes, the first that is left: if there are two, only the author of the file knows the order
+  std::vector<std::size_t> order;
   for (extent n : expected)
     for (std::size_t i = 0; i < found.size(); ++i)
       if (found[i] == n && std::find(order.begin(), order.end(), i) == order.end()) {
@@ -250,12 +283,14 @@ MESHTF_DEFINE std::string checkpoint_check::remedy_for_shape(std::vector<extent>
          ").contiguous() in PyTorch, or name the dimensions in the order of the file";
 }
 
-MESHTF_DEFINE void rename_arrays(safetensors_reader& file, std::map<std::string, std::string> const& new_names) {
+MESHTF_DEFINE void rename_arrays(safetensors_reader& file,
+                                 std::map<std::string, std::string> const& new_names) {
   std::string missing;
   for (auto const& [there, here] : new_names)
     if (!file.header().arrays.contains(there)) missing += (missing.empty() ? "'" : ", '") + there + "'";
   if (!missing.empty())
-    throw data_error("expected " + file.path() + " to have the arrays that are to be renamed, got none called " + missing +
+    throw data_error("expected " + file.path() +
+                     " to have the arrays that are to be renamed, got none called " + missing +
                      ": the first of two names is the one in the file");
   file.rename_arrays([&new_names](std::string const& name) {
     auto const found = new_names.find(name);
@@ -271,9 +306,11 @@ struct expected_state {
   safetensors_array array;
 };
 
-/// What an optimizer keeps of each parameter, by the number of the parameter; empty if these are all its arrays, of the parameter's shape.
+/// What an optimizer keeps of each parameter, by the number of the parameter; empty if these are all its
+/// arrays, of the parameter's shape.
 template<class List, class Optimizer>
-std::vector<std::vector<expected_state>> states_expected([[maybe_unused]] List const& list, [[maybe_unused]] Optimizer const& opt) {
+std::vector<std::vector<expected_state>> states_expected([[maybe_unused]] List const& list,
+                                                         [[maybe_unused]] Optimizer const& opt) {
   std::vector<std::vector<expected_state>> all;
   if constexpr (HasShapesOfItsOwn<Optimizer>)
     list.for_each_tensor([&]<class W>(W& w) {
@@ -290,13 +327,15 @@ std::vector<std::vector<expected_state>> states_expected([[maybe_unused]] List c
 }
 
 template<class Optimizer, class M>
-checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays<M> const& parameters, Optimizer const& opt,
+checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays<M> const& parameters,
+                                     Optimizer const& opt,
                                      std::vector<std::vector<expected_state>> const& states) {
   constexpr bool of_training = *Optimizer::kind != '\0';
   checkpoint_check check{file};
   checkpoint_contents contents;
   check.format(of_training);
-  if (of_training || check.has("step")) contents.position = {check.whole_number("step"), check.whole_number("seed")};
+  if (of_training || check.has("step"))
+    contents.position = {check.whole_number("step"), check.whole_number("seed")};
   if (of_training) check.optimizer(Optimizer::kind);
   auto const [least, most] = numbers_of<Optimizer>();
   Optimizer::for_each_number(opt, [&](char const* name, double) {
@@ -311,31 +350,35 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   parameters.for_each([&](auto const& array) {
     check.expects(array.name, array.described());
     bool kept = false;  // all arrays of the optimizer, or none
-    for (char const* const what : Optimizer::array_names) kept = check.holds(state_name(what, array.name)) || kept;
+    for (char const* const what : Optimizer::array_names)
+      kept = check.holds(state_name(what, array.name)) || kept;
     contents.kept[array.parameter] = kept ? 1 : 0;
     if (!kept) return;
     if constexpr (HasShapesOfItsOwn<Optimizer>)
-      for (auto const& state : states[array.parameter]) check.expects(state_name(state.what, array.name), state.array);
+      for (auto const& state : states[array.parameter])
+        check.expects(state_name(state.what, array.name), state.array);
     else
-      for (char const* const what : Optimizer::array_names) check.expects(state_name(what, array.name), array.described());
+      for (char const* const what : Optimizer::array_names)
+        check.expects(state_name(what, array.name), array.described());
   });
   check.finish(of_training);
   return contents;
 }
 
-/// Older versions prefixed the names of a model that was saved alone with its number in the list: "0.bias" and "optimizer.first.0.bias". The prefix
-/// is dropped if the file names these parameters so.
+/// Older versions prefixed the names of a model that was saved alone with its number in the list: "0.bias"
+/// and "optimizer.first.0.bias". The prefix is dropped if the file names these parameters so.
 template<class M>
 void drop_number_of_only_model(safetensors_reader& file, kept_arrays<M> const& parameters) {
   constexpr std::string_view number = "0.";
   bool numbered                     = true;
   parameters.for_each([&](auto const& array) {
     auto const& there = file.header().arrays;
-    numbered          = numbered && !there.contains(array.name) && there.contains(std::string{number} + array.name);
+    numbered = numbered && !there.contains(array.name) && there.contains(std::string{number} + array.name);
   });
   if (!numbered) return;
   file.rename_arrays([&](std::string name) {
-    std::size_t const at = name.starts_with(optimizer_prefix) ? name.find('.', optimizer_prefix.size()) + 1 : 0;
+    std::size_t const at =
+        name.starts_with(optimizer_prefix) ? name.find('.', optimizer_prefix.size()) + 1 : 0;
     return name.compare(at, number.size(), number) == 0 ? name.erase(at, number.size()) : name;
   });
 }

@@ -33,20 +33,23 @@ inline constexpr std::string_view checkpoint_suffix = ".safetensors";
 /// "step-00000200.safetensors"
 std::string checkpoint_name(std::uint64_t step);
 
-/// The steps of the checkpoints in a folder, in ascending order. `left_over` gets the files of saves that were cut off.
-std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over = nullptr);
+/// The steps of the checkpoints in a folder, in ascending order. `left_over` gets the files of saves that
+/// were cut off.
+std::vector<std::uint64_t> saved_steps(std::string const& folder,
+                                       std::vector<std::string>* left_over = nullptr);
 
 /// The place of a new checkpoint.
 struct checkpoint_room {
   std::string path;
-  bool is_taken = false;  // by a checkpoint of the same step
+  bool is_taken = false;               // by a checkpoint of the same step
   std::vector<std::string> left_over;  // by saves that were cut off
 };
 
 /// Makes the folder if it does not exist, and takes its lock for this process.
 checkpoint_room find_room(std::string const& folder, std::uint64_t step);
 
-/// Also removes what interrupted saves have left in the folder. Returns the name of the new file. `unless(path)` is called if there is a checkpoint of the same step, and may throw.
+/// Also removes what interrupted saves have left in the folder. Returns the name of the new file.
+/// `unless(path)` is called if there is a checkpoint of the same step, and may throw.
 template<class Unless>
 std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, Unless const& unless) {
   auto const room = find_room(folder, step);
@@ -56,7 +59,8 @@ std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, U
 }
 
 struct found_checkpoint {
-  std::string path, remedy;
+  std::string path;
+  std::string remedy;
 };
 
 /// `path` itself if it is a file; the newest checkpoint in it if it is a folder.
@@ -66,7 +70,8 @@ found_checkpoint find_checkpoint(std::string const& path);
 
 MESHTF_DEFINE std::string checkpoint_name(std::uint64_t step) {
   std::string const digits = std::to_string(step);
-  return "step-" + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits + std::string{checkpoint_suffix};
+  return "step-" + std::string(digits.size() < 8 ? 8 - digits.size() : 0, '0') + digits +
+         std::string{checkpoint_suffix};
 }
 
 template<class Number>
@@ -76,12 +81,14 @@ std::optional<Number> parsed(std::string_view text) {
   return failure == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
 }
 
-MESHTF_DEFINE std::vector<std::uint64_t> saved_steps(std::string const& folder, std::vector<std::string>* left_over) {
+MESHTF_DEFINE std::vector<std::uint64_t> saved_steps(std::string const& folder,
+                                                     std::vector<std::string>* left_over) {
   struct closes {
     void operator()(DIR* d) const { closedir(d); }
   };
   std::unique_ptr<DIR, closes> const opened{opendir(folder.c_str())};
-  if (!opened) throw no_input("expected " + folder + " to be a folder of checkpoints, got: " + std::strerror(errno));
+  if (!opened)
+    throw no_input("expected " + folder + " to be a folder of checkpoints, got: " + std::strerror(errno));
   constexpr std::string_view prefix = "step-";
   std::vector<std::uint64_t> steps;
   while (dirent const* const entry = readdir(opened.get())) {
@@ -89,7 +96,8 @@ MESHTF_DEFINE std::vector<std::uint64_t> saved_steps(std::string const& folder, 
     bool const is_left_over = name.ends_with(partial_suffix);
     if (is_left_over) name = whole_name(name);
     if (!name.starts_with(prefix) || !name.ends_with(checkpoint_suffix)) continue;
-    auto const step = parsed<std::uint64_t>(name.substr(prefix.size(), name.size() - prefix.size() - checkpoint_suffix.size()));
+    auto const step = parsed<std::uint64_t>(
+        name.substr(prefix.size(), name.size() - prefix.size() - checkpoint_suffix.size()));
     if (!step || checkpoint_name(*step) != name) continue;
     if (!is_left_over) steps.push_back(*step);
     else if (left_over != nullptr) left_over->push_back(folder + "/" + entry->d_name);
@@ -102,12 +110,15 @@ MESHTF_DEFINE checkpoint_room find_room(std::string const& folder, std::uint64_t
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
     throw unavailable("expected to make the folder " + folder + ", got: " + std::strerror(errno));
   struct stat about{};
-  if (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) folder_locks::of_this_process().take(folder);
+  if (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
+    folder_locks::of_this_process().take(folder);
   checkpoint_room room;
   auto const steps = saved_steps(folder, &room.left_over);
   if (!steps.empty() && steps.back() > step)
-    throw usage_error("expected " + folder + " to hold no checkpoint later than the one to be saved, of step " + std::to_string(step) + ", got " +
-                      checkpoint_name(steps.back()) + ": load it and go on from there, or save to another folder");
+    throw usage_error("expected " + folder +
+                      " to hold no checkpoint later than the one to be saved, of step " +
+                      std::to_string(step) + ", got " + checkpoint_name(steps.back()) +
+                      ": load it and go on from there, or save to another folder");
   room.path     = folder + "/" + checkpoint_name(step);
   room.is_taken = !steps.empty() && steps.back() == step;
   return room;
@@ -128,10 +139,13 @@ std::string remove_old_checkpoints(std::string const& folder, IsFinite const& is
 
 MESHTF_DEFINE found_checkpoint find_checkpoint(std::string const& path) {
   struct stat about{};
-  if (stat(path.c_str(), &about) != 0) throw no_input("expected a checkpoint at " + path + ", got: " + std::strerror(errno));
+  if (stat(path.c_str(), &about) != 0)
+    throw no_input("expected a checkpoint at " + path + ", got: " + std::strerror(errno));
   if (!S_ISDIR(about.st_mode)) return {path, "take another copy of it"};
   auto const steps = saved_steps(path);
-  if (steps.empty()) throw no_input("expected a checkpoint (" + checkpoint_name(0) + " or later) in " + path + ", got none: save one there first");
+  if (steps.empty())
+    throw no_input("expected a checkpoint (" + checkpoint_name(0) + " or later) in " + path +
+                   ", got none: save one there first");
   std::string const newest = path + "/" + checkpoint_name(steps.back());
   if (steps.size() == 1) return {newest, "and no other is in the folder"};
   return {newest, "delete it to load the one before it, " + checkpoint_name(steps[steps.size() - 2])};

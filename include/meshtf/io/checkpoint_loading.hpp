@@ -31,7 +31,8 @@ void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const&
   array.data->written();
   T* const part = array.data->data();
   if (array.parts.is_padded()) std::fill_n(part, array.parts.part(), T{});
-  for_each_kept_run(array, m.place(), [&](extent at, extent from, extent n) { std::copy_n(whole + from, n, part + at); });
+  for_each_kept_run(array, m.place(),
+                    [&](extent at, extent from, extent n) { std::copy_n(whole + from, n, part + at); });
 }
 
 /// Sends the values of process 0 to all.
@@ -41,10 +42,12 @@ void tell_all(boost::mpi::communicator const& world, Values& values) {
 }
 
 template<class M>
-void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept, safetensors_reader const* file) {
+void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::int32_t> const& kept,
+                 safetensors_reader const* file) {
   std::exception_ptr caught;
   arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
-    if (array.what != nullptr && kept[array.parameter] == 0) {  // the parameter had no gradient yet when it was saved
+    // the parameter had no gradient yet when it was saved
+    if (array.what != nullptr && kept[array.parameter] == 0) {
       std::fill_n(array.data->data(), array.parts.part(), T{});
       return;
     }
@@ -67,9 +70,11 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
 /// The arrays of the file have the names of the model.
 struct not_renamed {};
 
-/// Process 0 reads the file; the others receive what they need from it. `new_name` gives the arrays the names of the model.
+/// Process 0 reads the file; the others receive what they need from it. `new_name` gives the arrays the names
+/// of the model.
 template<class List, class Optimizer, class Rename>
-training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path, Rename const& new_name) {
+training_position read_checkpoint(List const& list, Optimizer& opt, std::string const& path,
+                                  Rename const& new_name) {
   auto& m = machine_of(list, "a checkpoint");
   m.compare_call("load", path);
   auto const& world     = m.world();
@@ -89,9 +94,11 @@ training_position read_checkpoint(List const& list, Optimizer& opt, std::string 
     contents = checked_contents(*file, parameters, opt, states);
     file->verify();  // first, so that a damaged file changes nothing
     if (auto const bad = file->header().metadata.find(not_finite_key); bad != file->header().metadata.end())
-      say("loaded " + name + ", in which '" + spelled_text(bad->second) + "' is not finite: what goes on from it will not be either");
+      say("loaded " + name + ", in which '" + spelled_text(bad->second) +
+          "' is not finite: what goes on from it will not be either");
   });
-  auto words = std::bit_cast<std::array<std::int32_t, sizeof(training_position) / sizeof(std::int32_t)>>(contents.position);
+  auto words = std::bit_cast<std::array<std::int32_t, sizeof(training_position) / sizeof(std::int32_t)>>(
+      contents.position);
   tell_all(world, words);
   tell_all(world, contents.numbers);
   tell_all(world, contents.kept);

@@ -30,7 +30,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// All elements of an array on process 0, in the order of the whole; nothing on the others, which hand over their parts.
+/// All elements of an array on process 0, in the order of the whole; nothing on the others, which hand over
+/// their parts.
 template<class T, class M>
 elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
   elements<T> whole;
@@ -41,27 +42,36 @@ elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
   }
   constexpr auto sizes = axis_sizes<M>;
   axis_set const over  = array.over | array.parts.over;
-  m.gather_on_first(static_cast<T const*>(array.data->data()), array.parts.part(), over, [&](extent rank, extent first, T const* x, extent n) {
-    std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major in the mesh's order
-    for (std::size_t a = max_axes; a-- > 0;)
-      if ((over >> a & 1) != 0) at[a] = rank % sizes[a], rank /= sizes[a];
-    for_each_kept_run(array, {at, sizes}, [&](extent kept, extent to, extent run) {  // x are the elements [first, first + n)
-      extent const from = std::max(kept, first), until = std::min(kept + run, first + n);
-      if (from < until) std::copy_n(x + (from - first), until - from, whole.data() + to + (from - kept));
-    });
-  });
+  m.gather_on_first(
+      static_cast<T const*>(array.data->data()), array.parts.part(), over,
+      [&](extent rank, extent first, T const* x, extent n) {
+        std::array<extent, max_axes> at{};  // ranks along a set of axes are row-major in the mesh's order
+        for (std::size_t a = max_axes; a-- > 0;)
+          if ((over >> a & 1) != 0) {
+            at[a] = rank % sizes[a];
+            rank /= sizes[a];
+          }
+        // x are the elements [first, first + n)
+        for_each_kept_run(array, {at, sizes}, [&](extent kept, extent to, extent run) {
+          extent const from  = std::max(kept, first);
+          extent const until = std::min(kept + run, first + n);
+          if (from < until) std::copy_n(x + (from - first), until - from, whole.data() + to + (from - kept));
+        });
+      });
   return whole;
 }
 
 /// Writes one line to stderr, in one write.
 void say(std::string const& text);
 
-/// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that is. `longest`: the
-/// longest header of a file of this model.
-std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad, std::uint64_t longest);
+/// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that
+/// is. `longest`: the longest header of a file of this model.
+std::string room_for_position(std::string const& folder, training_position const& position,
+                              std::string const& bad, std::uint64_t longest);
 
 /// Removes the checkpoints that this one makes superfluous, and reports if this one is not finite.
-void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, std::uint64_t longest);
+void make_room_again(std::string const& folder, training_position const& position, std::string const& bad,
+                     std::uint64_t longest);
 
 #if MESHTF_DEFINES_RUNTIME
 
@@ -79,8 +89,8 @@ MESHTF_DEFINE bool is_finite_checkpoint(std::string const& path, std::uint64_t l
   }
 }
 
-MESHTF_DEFINE std::string room_for_position(std::string const& folder, training_position const& position, std::string const& bad,
-                                            std::uint64_t longest) {
+MESHTF_DEFINE std::string room_for_position(std::string const& folder, training_position const& position,
+                                            std::string const& bad, std::uint64_t longest) {
   return room_for_checkpoint(folder, position.step, [&](std::string const& path) {
     if (!bad.empty() && is_finite_checkpoint(path, longest))
       throw usage_error("expected what replaces " + path + " to be finite as it is, got '" + bad +
@@ -88,22 +98,26 @@ MESHTF_DEFINE std::string room_for_position(std::string const& folder, training_
   });
 }
 
-MESHTF_DEFINE void make_room_again(std::string const& folder, training_position const& position, std::string const& bad, std::uint64_t longest) {
+MESHTF_DEFINE void make_room_again(std::string const& folder, training_position const& position,
+                                   std::string const& bad, std::uint64_t longest) {
   if (bad.empty()) {
     remove_old_checkpoints(folder, [](std::string const&) { return true; });
     return;
   }
-  std::string const sound = remove_old_checkpoints(folder, [longest](std::string const& path) { return is_finite_checkpoint(path, longest); });
+  std::string const sound = remove_old_checkpoints(
+      folder, [longest](std::string const& path) { return is_finite_checkpoint(path, longest); });
   say("saved " + folder + "/" + checkpoint_name(position.step) + ", in which '" + bad + "' is not finite: " +
-      (sound.empty() ? "no other checkpoint in the folder is" : sound + " is the newest that is, and stays; to go on from it delete those after it"));
+      (sound.empty() ? "no other checkpoint in the folder is"
+                     : sound + " is the newest that is, and stays; to go on from it delete those after it"));
 }
 
 #endif
 
-/// Process 0 writes the file that `where(bad)` names, and calls `done(bad)` at the end; `bad` is the name of the first array that is not finite. The
-/// other processes hand over their parts, even if process 0 fails.
+/// Process 0 writes the file that `where(bad)` names, and calls `done(bad)` at the end; `bad` is the name of
+/// the first array that is not finite. The other processes hand over their parts, even if process 0 fails.
 template<class M, class Where, class Done>
-void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<std::pair<std::string, std::string>> about, Where const& where,
+void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays,
+                      std::vector<std::pair<std::string, std::string>> about, Where const& where,
                       Done const& done) {
   bool const first = m.rank() == 0;
   check_names(arrays);

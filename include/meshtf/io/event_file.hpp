@@ -1,6 +1,7 @@
 // TensorBoard's event files: records with checksums around messages in protocol buffers.
 //
-// The formats: tensorflow/core/lib/io/record_writer.h, tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto.
+// The formats: tensorflow/core/lib/io/record_writer.h, tensorflow/core/util/event.proto and
+// tensorflow/core/framework/summary.proto.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// CRC-32C (Castagnoli), which zlib does not have, as these files store it: rotated, with a number added, so that a checksum of checksums is none.
+/// CRC-32C (Castagnoli), which zlib does not have, as these files store it: rotated, with a number added, so
+/// that a checksum of checksums is none.
 struct masked_checksum {
   static std::uint32_t of(std::string_view bytes);
 };
@@ -48,16 +50,21 @@ private:
   std::string bytes_;
 };
 
-/// Numbers counted by size: for each sign four bins to a power of two, from 2^-32 to 2^32, and one bin for what is smaller. All processes count in
-/// the same bins, so the histogram of a tensor is the sum of those of its parts.
+/// Numbers counted by size: for each sign four bins to a power of two, from 2^-32 to 2^32, and one bin for
+/// what is smaller. All processes count in the same bins, so the histogram of a tensor is the sum of those of
+/// its parts.
 struct histogram_bins {
-  static constexpr int lowest = -32, highest = 32, in_each = 4;
-  static constexpr std::size_t of_sign = static_cast<std::size_t>(highest - lowest) * in_each, count = 2 * of_sign + 1;
+  static constexpr int lowest          = -32;
+  static constexpr int highest         = 32;
+  static constexpr int in_each         = 4;
+  static constexpr std::size_t of_sign = static_cast<std::size_t>(highest - lowest) * in_each;
+  static constexpr std::size_t count   = 2 * of_sign + 1;
 
   /// Of a finite number. What is 2^32 or larger is in the last bin.
   static std::size_t bin_of(double x) {
-    auto const bits   = std::bit_cast<std::uint64_t>(x) & ~(std::uint64_t{1} << 63);
-    auto const number = static_cast<std::int64_t>(bits >> 50) - ((1023 + lowest) * in_each);  // the exponent, and two bits behind the point
+    auto const bits = std::bit_cast<std::uint64_t>(x) & ~(std::uint64_t{1} << 63);
+    // the exponent, and two bits behind the point
+    auto const number = static_cast<std::int64_t>(bits >> 50) - ((1023 + lowest) * in_each);
     if (number < 0) return of_sign;
     auto const k = std::min(static_cast<std::size_t>(number), of_sign - 1);
     return x < 0 ? of_sign - 1 - k : of_sign + 1 + k;
@@ -68,11 +75,18 @@ struct histogram_bins {
 
 /// What is told of the elements of a tensor.
 struct histogram {
-  double least = 0, most = 0, sum = 0, sum_of_squares = 0;
-  double number = 0, not_finite = 0;
-  std::vector<double> limits = {}, counts = {};  // of the bins from the first that has something to the last
+  double least          = 0;
+  double most           = 0;
+  double sum            = 0;
+  double sum_of_squares = 0;
+  double number         = 0;
+  double not_finite     = 0;
+  // of the bins from the first that has something to the last
+  std::vector<double> limits = {};
+  std::vector<double> counts = {};
 
-  static histogram of(std::span<double const> bins, double least, double most, double sum, double sum_of_squares, double not_finite);
+  static histogram of(std::span<double const> bins, double least, double most, double sum,
+                      double sum_of_squares, double not_finite);
 };
 
 /// The records of an event file.
@@ -156,15 +170,18 @@ MESHTF_DEFINE void protobuf::varint(std::uint64_t n) {
 
 MESHTF_DEFINE double histogram_bins::limit(std::size_t bin) {
   auto const edge = [](std::size_t k) {
-    return std::bit_cast<double>((static_cast<std::uint64_t>(k) + static_cast<std::uint64_t>((1023 + lowest) * in_each)) << 50);
+    return std::bit_cast<double>(
+        (static_cast<std::uint64_t>(k) + static_cast<std::uint64_t>((1023 + lowest) * in_each)) << 50);
   };
   if (bin + 1 == count) return std::numeric_limits<double>::max();
   return bin < of_sign ? -edge(of_sign - 1 - bin) : edge(bin - of_sign);
 }
 
-MESHTF_DEFINE histogram histogram::of(std::span<double const> bins, double least, double most, double sum, double sum_of_squares, double not_finite) {
+MESHTF_DEFINE histogram histogram::of(std::span<double const> bins, double least, double most, double sum,
+                                      double sum_of_squares, double not_finite) {
   histogram h{.sum = sum, .sum_of_squares = sum_of_squares, .not_finite = not_finite};
-  std::size_t first = 0, end = bins.size();
+  std::size_t first = 0;
+  std::size_t end   = bins.size();
   while (first < end && bins[first] == 0) ++first;
   while (end > first && bins[end - 1] == 0) --end;
   for (std::size_t i = first; i < end; ++i) {
@@ -172,16 +189,22 @@ MESHTF_DEFINE histogram histogram::of(std::span<double const> bins, double least
     h.limits.push_back(histogram_bins::limit(i));
     h.counts.push_back(bins[i]);
   }
-  if (h.number > 0) h.least = least, h.most = most;
+  if (h.number > 0) {
+    h.least = least;
+    h.most  = most;
+  }
   return h;
 }
 
 MESHTF_DEFINE std::string event_record::framed(std::string const& event) {
   std::string const length = little_endian(std::uint64_t{event.size()});
-  return length + little_endian(masked_checksum::of(length)) + event + little_endian(masked_checksum::of(event));
+  return length + little_endian(masked_checksum::of(length)) + event +
+         little_endian(masked_checksum::of(event));
 }
 
-MESHTF_DEFINE std::string event_record::of_version(double time) { return framed(protobuf{}.real(1, time).bytes(3, version).bytes()); }
+MESHTF_DEFINE std::string event_record::of_version(double time) {
+  return framed(protobuf{}.real(1, time).bytes(3, version).bytes());
+}
 
 MESHTF_DEFINE std::string event_record::of_restart(double time, std::uint64_t next_step) {
   return framed(protobuf{}.real(1, time).number(2, next_step).message(7, protobuf{}.number(1, 1)).bytes());
@@ -191,16 +214,26 @@ MESHTF_DEFINE std::string event_record::of(double time, std::uint64_t step, prot
   return framed(protobuf{}.real(1, time).number(2, step).message(5, protobuf{}.message(1, value)).bytes());
 }
 
-MESHTF_DEFINE protobuf event_record::scalar(std::string const& name, double x) { return protobuf{}.bytes(1, name).real(2, static_cast<float>(x)); }
+MESHTF_DEFINE protobuf event_record::scalar(std::string const& name, double x) {
+  return protobuf{}.bytes(1, name).real(2, static_cast<float>(x));
+}
 
 MESHTF_DEFINE protobuf event_record::text(std::string const& name, std::string_view words) {
   auto const plugin = protobuf{}.message(1, protobuf{}.bytes(1, "text"));
-  return protobuf{}.bytes(1, name).message(9, plugin).message(8, protobuf{}.number(1, 7).bytes(2, "").bytes(8, words));  // 7: strings
+  // 7: strings
+  return protobuf{}.bytes(1, name).message(9, plugin).message(
+      8, protobuf{}.number(1, 7).bytes(2, "").bytes(8, words));
 }
 
 MESHTF_DEFINE protobuf event_record::of_histogram(std::string const& name, histogram const& h) {
-  auto const told =
-      protobuf{}.real(1, h.least).real(2, h.most).real(3, h.number).real(4, h.sum).real(5, h.sum_of_squares).reals(6, h.limits).reals(7, h.counts);
+  auto const told = protobuf{}
+                        .real(1, h.least)
+                        .real(2, h.most)
+                        .real(3, h.number)
+                        .real(4, h.sum)
+                        .real(5, h.sum_of_squares)
+                        .reals(6, h.limits)
+                        .reals(7, h.counts);
   return protobuf{}.bytes(1, name).message(5, told);
 }
 
@@ -219,7 +252,7 @@ MESHTF_DEFINE std::optional<std::uint64_t> event_record::step_of(std::string_vie
     std::uint64_t const tag = varint();
     if (tag == (2 << 3)) return varint();
     std::uint64_t size = 0;
-    switch (tag & 7) {   // the wire types of protocol buffers
+    switch (tag & 7) {  // the wire types of protocol buffers
       case 0: varint(); break;
       case 1: size = 8; break;
       case 2: size = varint(); break;

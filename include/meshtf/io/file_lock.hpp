@@ -1,4 +1,5 @@
-// Kernel locks: they show which files a living job writes, and end with the process that holds them, however it ends.
+// Kernel locks: they show which files a living job writes, and end with the process that holds them, however
+// it ends.
 #pragma once
 
 #include <string>
@@ -47,11 +48,13 @@ private:
 
 enum class lock_outcome { taken, held_by_another, not_known_here };
 
-/// Takes the lock of an open file, which lasts as long as the file or a duplicate of its descriptor is open. It is a lock of the open file: a lock of
-/// the process would end when any other part of the program closes the same file. Some file systems have no locks.
+/// Takes the lock of an open file, which lasts as long as the file or a duplicate of its descriptor is open.
+/// It is a lock of the open file: a lock of the process would end when any other part of the program closes
+/// the same file. Some file systems have no locks.
 lock_outcome lock(file_descriptor const& file);
 
-/// Removes a file whose writer, which held its lock, has ended. The file of a living writer stays, and so do all files where there are no locks.
+/// Removes a file whose writer, which held its lock, has ended. The file of a living writer stays, and so do
+/// all files where there are no locks.
 void remove_if_left_over(std::string const& path);
 
 inline constexpr std::string_view partial_suffix = ".partial";
@@ -60,7 +63,8 @@ inline constexpr std::string_view partial_suffix = ".partial";
 /// earlier versions, "NAME.partial"; else empty.
 std::string_view whole_name(std::string_view name);
 
-/// The locks of folders that this process holds. It keeps them until it ends, since between two saves a folder still belongs to its job.
+/// The locks of folders that this process holds. It keeps them until it ends, since between two saves a
+/// folder still belongs to its job.
 class folder_locks {
 public:
   static folder_locks& of_this_process();
@@ -74,7 +78,8 @@ public:
 private:
   static bool is_removed(file_descriptor const& file);
   static bool is_at(std::string const& path, file_descriptor const& file);
-  /// Notes who holds the lock, for the messages of other jobs. A full disk does not matter here: the note only helps to find the job.
+  /// Notes who holds the lock, for the messages of other jobs. A full disk does not matter here: the note
+  /// only helps to find the job.
   static void note_holder(file_descriptor const& file);
   static std::string spelled_holder(file_descriptor const& file);
 
@@ -83,9 +88,12 @@ private:
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE file_descriptor::file_descriptor(std::string const& path, int flags) : number_{::open(path.c_str(), flags | O_CLOEXEC, 0666)} {}
+MESHTF_DEFINE file_descriptor::file_descriptor(std::string const& path, int flags)
+    : number_{::open(path.c_str(), flags | O_CLOEXEC, 0666)} {}
 
-MESHTF_DEFINE bool file_descriptor::close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+MESHTF_DEFINE bool file_descriptor::close() {
+  return number_ < 0 || ::close(std::exchange(number_, -1)) == 0;
+}
 
 MESHTF_DEFINE lock_outcome lock(file_descriptor const& file) {
 #ifdef F_OFD_SETLK
@@ -127,13 +135,17 @@ MESHTF_DEFINE void folder_locks::take(std::string const& folder) {
   std::string const path = folder + "/" + name;
   for (;;) {
     std::erase_if(held_, is_removed);  // together with its folder
-    if (std::any_of(held_.begin(), held_.end(), [&path](file_descriptor const& file) { return is_at(path, file); })) return;
+    if (std::any_of(held_.begin(), held_.end(),
+                    [&path](file_descriptor const& file) { return is_at(path, file); }))
+      return;
     file_descriptor file{path, O_RDWR | O_CREAT | O_NOFOLLOW};
-    if (!file) throw unavailable("expected to lock the folder " + folder + " by the file " + path + ", got: " + std::strerror(errno));
+    if (!file)
+      throw unavailable("expected to lock the folder " + folder + " by the file " + path +
+                        ", got: " + std::strerror(errno));
     auto const outcome = lock(file);
     if (outcome == lock_outcome::held_by_another)
-      throw usage_error("expected one job to save in " + folder + ", got another that does" + spelled_holder(file) +
-                        ": save to another folder, or end that job first");
+      throw usage_error("expected one job to save in " + folder + ", got another that does" +
+                        spelled_holder(file) + ": save to another folder, or end that job first");
     if (outcome == lock_outcome::not_known_here) return;
     if (!is_at(path, file)) continue;  // the folder was removed meanwhile, and another was made
     note_holder(file);
@@ -157,7 +169,8 @@ MESHTF_DEFINE void folder_locks::note_holder(file_descriptor const& file) {
   std::array<char, 65> host{};
   ::gethostname(host.data(), host.size() - 1);
   std::string const text = "process " + std::to_string(::getpid()) + " on " + host.data() + "\n";
-  if (::ftruncate(file.number(), 0) == 0 && ::pwrite(file.number(), text.data(), text.size(), 0) < 0) errno = 0;
+  if (::ftruncate(file.number(), 0) == 0 && ::pwrite(file.number(), text.data(), text.size(), 0) < 0)
+    errno = 0;
 }
 
 MESHTF_DEFINE std::string folder_locks::spelled_holder(file_descriptor const& file) {

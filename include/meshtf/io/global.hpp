@@ -23,7 +23,8 @@ std::string spelled_extents(Extents const& extents) {
   return text.empty() ? "a number" : text;
 }
 
-/// `whole` as an expression whose elements can be assigned to a `T`: narrow elements are rounded only where the program says so.
+/// `whole` as an expression whose elements can be assigned to a `T`: narrow elements are rounded only where
+/// the program says so.
 template<class T, class Array>
 decltype(auto) in_elements_of(Array const& whole) {
   if constexpr (NarrowElement<T> && !std::is_same_v<typename Array::value_type, T>) return xt::cast<T>(whole);
@@ -32,30 +33,37 @@ decltype(auto) in_elements_of(Array const& whole) {
 
 }  // namespace detail
 
-/// A tensor with the elements of `whole`, an xtensor array or view of shape D::size... (of counted dimensions: as many elements as there are). Each
-/// process takes its part; nothing is sent. All processes must pass the same values. `from_global<bfloat16>` rounds the elements of arrays of another
-/// type.
+/// A tensor with the elements of `whole`, an xtensor array or view of shape D::size... (of counted
+/// dimensions: as many elements as there are). Each process takes its part; nothing is sent. All processes
+/// must pass the same values. `from_global<bfloat16>` rounds the elements of arrays of another type.
 template<Element T, Layout L, Dimension... D, class Array>
 tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
-  static_assert(!is_dry<L>, "meshtf: under a dry layout there are no elements to take: tensor<T, L, D...>{m} stands for them");
+  static_assert(
+      !is_dry<L>,
+      "meshtf: under a dry layout there are no elements to take: tensor<T, L, D...>{m} stands for them");
   auto const extents = whole_extents(placed_dims<L, shape<D...>>, m.counted());
   bool fits          = whole.dimension() == sizeof...(D);
-  for (std::size_t i = 0; fits && i < sizeof...(D); ++i) fits = static_cast<extent>(whole.shape(i)) == extents[i];
+  for (std::size_t i = 0; fits && i < sizeof...(D); ++i)
+    fits = static_cast<extent>(whole.shape(i)) == extents[i];
   if (!fits)
-    throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " + detail::spelled_extents(extents) +
-                      ", got one of " + detail::spelled_extents(whole.shape()));
+    throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " +
+                      detail::spelled_extents(extents) + ", got one of " +
+                      detail::spelled_extents(whole.shape()));
 
   xt::xarray<T, xt::layout_type::row_major> const ordered = detail::in_elements_of<T>(whole);
   auto x                                                  = tensor<T, L, D...>::uninitialised(m);
-  for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(),
-               [&](extent local, extent at, extent n) { std::copy_n(ordered.data() + at, n, x.data() + local); });
+  for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(), [&](extent local, extent at, extent n) {
+    std::copy_n(ordered.data() + at, n, x.data() + local);
+  });
   return x;
 }
 
-/// All elements of `x` as an xtensor array, on every process. Every process of the mesh calls it: one all-gather over the axes that split `x`.
+/// All elements of `x` as an xtensor array, on every process. Every process of the mesh calls it: one
+/// all-gather over the axes that split `x`.
 template<class T, class L, class... D>
 xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x) {
-  static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so to_global(x) has nothing to show");
+  static_assert(!is_dry<L>,
+                "meshtf: a tensor under a dry layout has no elements, so to_global(x) has nothing to show");
   using mesh_type         = typename L::mesh_type;
   auto& m                 = x.machine();
   constexpr axis_set over = split_over<L, shape<D...>>;
@@ -65,7 +73,8 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
   if (over == 0) std::copy_n(x.data(), x.size, parts.data());
   else m.gather_parts(x.data(), x.size, parts.data(), over);
 
-  std::array<std::size_t, sizeof...(D)> const extents{static_cast<std::size_t>(m.counted().template of<D>())...};
+  std::array<std::size_t, sizeof...(D)> const extents{
+      static_cast<std::size_t>(m.counted().template of<D>())...};
   auto whole = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
   for (int rank = 0; rank < comm.size(); ++rank) {
     // ranks along a set of axes are row-major in the mesh's order

@@ -30,7 +30,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, in the order that `seed` gives.
+/// How far training has come: `step` steps are done, so the next batch is number `step`, counted from 0, in
+/// the order that `seed` gives.
 struct training_position {
   std::uint64_t step = 0;
   std::uint64_t seed = 0;
@@ -56,7 +57,8 @@ concept KeptInCheckpoints = requires {
 
 #if MESHTF_WITH_JANSSON
 
-inline constexpr std::string_view checkpoint_format = "meshtf 1", optimizer_prefix = "optimizer.";
+inline constexpr std::string_view checkpoint_format = "meshtf 1";
+inline constexpr std::string_view optimizer_prefix  = "optimizer.";
 
 /// The metadata key of a checkpoint that is not finite; its value is the name of the first array that is not.
 inline constexpr char const* not_finite_key = "not_finite";
@@ -74,9 +76,9 @@ struct kept_array {
   std::span<placed const> dims;
   axis_set over;
   shared<storage<T, process_mesh<M>>, process_mesh<M>> data;
-  replica_parts parts;  // `data` is this process's part
+  replica_parts parts;    // `data` is this process's part
   std::size_t parameter;  // the parameter's number, or that of the parameter it belongs to
-  char const* what;  // the optimizer's name for it; null for the parameter itself
+  char const* what;       // the optimizer's name for it; null for the parameter itself
 
   safetensors_array described() const {
     safetensors_array array;
@@ -86,21 +88,24 @@ struct kept_array {
   }
 };
 
-/// f(offset in the array, offset in the whole, length) for each run of elements that the process at `here` holds of an array. Padding of the shard
-/// and of the last part is left out.
+/// f(offset in the array, offset in the whole, length) for each run of elements that the process at `here`
+/// holds of an array. Padding of the shard and of the last part is left out.
 template<class T, class M, class F>
 void for_each_kept_run(kept_array<T, M> const& array, place_in_mesh const& here, F const& f) {
   extent replica = 0;  // ranks along a set of axes are row-major in the mesh's order
   for (std::size_t a = 0; a < max_axes; ++a)
     if ((array.parts.over >> a & 1) != 0) replica = replica * here.sizes[a] + here.coordinates[a];
-  extent const begin = array.parts.first(replica), end = begin + array.parts.held(replica);
+  extent const begin = array.parts.first(replica);
+  extent const end   = begin + array.parts.held(replica);
   for_each_run(array.dims, here, [&](extent local, extent whole, extent run) {
-    extent const from = std::max(local, begin), until = std::min(local + run, end);
+    extent const from  = std::max(local, begin);
+    extent const until = std::min(local + run, end);
     if (from < until) f(from - begin, whole + (from - local), until - from);
   });
 }
 
-/// The arrays of a program. In a file, arrays with larger elements come first, so that each array begins at a multiple of its element's size.
+/// The arrays of a program. In a file, arrays with larger elements come first, so that each array begins at a
+/// multiple of its element's size.
 template<class M>
 struct kept_arrays {
   template<class... T>
@@ -141,10 +146,14 @@ kept_arrays<mesh_of_list<List>> kept_arrays_of(List const& list, Optimizer const
     std::size_t const number           = arrays.parameters++;
     arrays.add(kept_array<T, mesh_type>{name, dims, over, w.handle(), {.size = w.size}, number, nullptr});
     if constexpr (Parameter<W>)
-      opt.for_each_array(w, [&]<class... S>(char const* what, auto const& data, replica_parts const& parts, S...) {
-        if constexpr (sizeof...(S) == 0) arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
+      opt.for_each_array(w, [&]<class... S>(char const* what, auto const& data, replica_parts const& parts,
+                                            S...) {
+        if constexpr (sizeof...(S) == 0)
+          arrays.add(kept_array<T, mesh_type>{state_name(what, name), dims, over, data, parts, number, what});
         else  // of a shape of its own
-          (arrays.add(kept_array<T, mesh_type>{state_name(what, name), placed_dims<L, S>, split_over<L, S>, data, parts, number, what}), ...);
+          (arrays.add(kept_array<T, mesh_type>{state_name(what, name), placed_dims<L, S>, split_over<L, S>,
+                                               data, parts, number, what}),
+           ...);
       });
   });
   return arrays;
@@ -162,11 +171,13 @@ void check_names(kept_arrays<M> const& arrays) {
   check_names(std::move(names));
 }
 
-/// Whether all elements are finite. It tests their bits, so that it also works in a program compiled with -ffast-math.
+/// Whether all elements are finite. It tests their bits, so that it also works in a program compiled with
+/// -ffast-math.
 template<class T>
 bool all_finite(T const* x, extent n);
 
-/// The name of the first array of which any process holds an element that is not finite; empty if there is none. One all-reduce of a number.
+/// The name of the first array of which any process holds an element that is not finite; empty if there is
+/// none. One all-reduce of a number.
 template<class M>
 std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
   std::vector<std::string const*> names;
@@ -174,7 +185,9 @@ std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
   std::int32_t first  = none;
   arrays.for_each([&](auto const& array) {
     bool finite = true;
-    for_each_kept_run(array, m.place(), [&](extent at, extent, extent n) { finite = finite && all_finite(array.data->data() + at, n); });
+    for_each_kept_run(array, m.place(), [&](extent at, extent, extent n) {
+      finite = finite && all_finite(array.data->data() + at, n);
+    });
     if (first == none && !finite) first = static_cast<std::int32_t>(names.size());
     names.push_back(&array.name);
   });
@@ -182,12 +195,14 @@ std::string not_finite_in(process_mesh<M>& m, kept_arrays<M> const& arrays) {
   return first == none ? "" : *names[static_cast<std::size_t>(first)];
 }
 
-/// The longest header accepted in a file of these parameters: 8 times their own entries, for optimizer arrays and escaped names, plus 1 MiB for
-/// metadata that other programs write. So the size of the model bounds the memory that a damaged header takes.
+/// The longest header accepted in a file of these parameters: 8 times their own entries, for optimizer arrays
+/// and escaped names, plus 1 MiB for metadata that other programs write. So the size of the model bounds the
+/// memory that a damaged header takes.
 template<class M>
 std::uint64_t longest_header_of(kept_arrays<M> const& parameters) {
   std::uint64_t bytes = 0;
-  parameters.for_each([&bytes](auto const& array) { bytes += 128 + array.name.size() + 24 * array.dims.size(); });
+  parameters.for_each(
+      [&bytes](auto const& array) { bytes += 128 + array.name.size() + 24 * array.dims.size(); });
   return (std::uint64_t{1} << 20) + 8 * bytes;
 }
 
@@ -195,14 +210,17 @@ std::uint64_t longest_header_of(kept_arrays<M> const& parameters) {
 std::string spelled_number(double x);
 
 template<class Optimizer>
-std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer const& opt, training_position const* position) {
+std::vector<std::pair<std::string, std::string>> about_checkpoint(Optimizer const& opt,
+                                                                  training_position const* position) {
   std::vector<std::pair<std::string, std::string>> about{{"format", std::string{checkpoint_format}}};
   if (position != nullptr) {
     about.emplace_back("step", std::to_string(position->step));
     about.emplace_back("seed", std::to_string(position->seed));
   }
   if (*Optimizer::kind != '\0') about.emplace_back("optimizer", Optimizer::kind);
-  Optimizer::for_each_number(opt, [&](char const* name, double x) { about.emplace_back(std::string{optimizer_prefix} + name, spelled_number(x)); });
+  Optimizer::for_each_number(opt, [&](char const* name, double x) {
+    about.emplace_back(std::string{optimizer_prefix} + name, spelled_number(x));
+  });
   return about;
 }
 
@@ -215,7 +233,8 @@ MESHTF_DEFINE std::string state_name(char const* what, std::string const& parame
 MESHTF_DEFINE void check_names(std::vector<std::string> names) {
   for (auto const& name : names)
     if (name.starts_with(optimizer_prefix) || name == "__metadata__")
-      throw software_error("expected no parameter to be called '" + name + "', which means something else in a checkpoint: give it another name");
+      throw software_error("expected no parameter to be called '" + name +
+                           "', which means something else in a checkpoint: give it another name");
   std::sort(names.begin(), names.end());
   if (auto const twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     throw software_error("expected parameters of different names, got two that are called '" + *twice +
@@ -226,7 +245,8 @@ template<class T>
 bool all_finite([[maybe_unused]] T const* x, [[maybe_unused]] extent n) {
   bool finite = true;
   if constexpr (FloatingElement<T>) {
-    using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+    using bits       = std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
     bits const above = std::bit_cast<bits>(std::numeric_limits<T>::infinity());
     for (extent i = 0; i < n; ++i) finite &= (std::bit_cast<bits>(x[i]) & above) != above;
   }

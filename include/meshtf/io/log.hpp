@@ -34,12 +34,13 @@ namespace detail {
 template<class W>
 inline constexpr bool has_histogram = FloatingElement<typename W::element_type>;
 
-/// The histograms of some tensors, each a row of sums and two maxima. Processes fill in the parts that they hold, and one all-reduce of all sums and
-/// one of all maxima make the whole.
+/// The histograms of some tensors, each a row of sums and two maxima. Processes fill in the parts that they
+/// hold, and one all-reduce of all sums and one of all maxima make the whole.
 template<class Machine>
 class summed_histograms {
 public:
-  summed_histograms(Machine& m, extent rows) : machine_(m), rows_(rows), sums_(m, rows * row), maxima_(m, 2 * rows) {
+  summed_histograms(Machine& m, extent rows)
+      : machine_(m), rows_(rows), sums_(m, rows * row), maxima_(m, 2 * rows) {
     std::fill_n(sums_.data(), rows * row, 0.0);
     std::fill_n(maxima_.data(), 2 * rows, -std::numeric_limits<double>::infinity());
   }
@@ -50,7 +51,8 @@ public:
     double* const maxima = maxima_.data() + 2 * filled_;
     ++filled_;
     auto& m = x.machine();
-    if (!m.counts(joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>)) return;  // another process has these elements, too
+    // another process has these elements, too
+    if (!m.counts(joining_axes<typename L::mesh_type> & ~split_over<L, shape<D...>>)) return;
     for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(), [&](extent local, extent, extent n) {
       for (T const* e = std::as_const(x).data() + local; n > 0; ++e, --n) {
         auto const v = static_cast<double>(static_cast<computed<T>>(*e));
@@ -81,39 +83,47 @@ public:
   }
 
 private:
-  static constexpr std::size_t sum = histogram_bins::count, squares = sum + 1, not_finite = sum + 2;
-  static constexpr extent row = static_cast<extent>(not_finite) + 1;
+  static constexpr std::size_t sum        = histogram_bins::count;
+  static constexpr std::size_t squares    = sum + 1;
+  static constexpr std::size_t not_finite = sum + 2;
+  static constexpr extent row             = static_cast<extent>(not_finite) + 1;
 
   Machine& machine_;
-  extent rows_, filled_ = 0;
-  scratch_memory<double, Machine> sums_, maxima_;
+  extent rows_;
+  extent filled_ = 0;
+  scratch_memory<double, Machine> sums_;
+  scratch_memory<double, Machine> maxima_;
 };
 
 }  // namespace detail
 
-/// The log of a training in a folder, which is made if it does not exist: TensorBoard's events in `events.out.tfevents.meshtf`, and the same as lines
-/// of JSON in `log.jsonl`. All processes call all of it, alike; process 0 writes. docs/traces_and_logs.md has an example.
+/// The log of a training in a folder, which is made if it does not exist: TensorBoard's events in
+/// `events.out.tfevents.meshtf`, and the same as lines of JSON in `log.jsonl`. All processes call all of it,
+/// alike; process 0 writes. docs/traces_and_logs.md has an example.
 ///
 ///     meshtf::log_to log{"build/log", position.step};
 ///     log.scalar("loss", loss, step);
 ///     log.histograms(parameters(net), step);
 ///
-/// A training that goes on says how many steps are behind it. What the log has of later steps (the training was cut off after its last checkpoint) is
-/// taken away, as it will come again, and what is logged of steps that are behind is not written again: so no step is there twice. Steps count from
-/// 1, and never go back.
+/// A training that goes on says how many steps are behind it. What the log has of later steps (the training
+/// was cut off after its last checkpoint) is taken away, as it will come again, and what is logged of steps
+/// that are behind is not written again: so no step is there twice. Steps count from 1, and never go back.
 ///
-/// The first number of a name that is not finite, such as a loss that is NaN, is reported by process 0 in one line on stderr, with its step. Training
-/// goes on.
+/// The first number of a name that is not finite, such as a loss that is NaN, is reported by process 0 in one
+/// line on stderr, with its step. Training goes on.
 ///
-/// If the disk is full or the system refuses otherwise, process 0 says so in one line, nothing more is logged, and the training goes on.
-/// Errors of the constructor, the same on all processes: `unavailable` if the folder or its files can't be written; `usage_error` if a training that
-/// begins finds a log there, or another job writes it; `data_error` if a file there is damaged.
+/// If the disk is full or the system refuses otherwise, process 0 says so in one line, nothing more is
+/// logged, and the training goes on. Errors of the constructor, the same on all processes: `unavailable` if
+/// the folder or its files can't be written; `usage_error` if a training that begins finds a log there, or
+/// another job writes it; `data_error` if a file there is damaged.
 class log_to {
 public:
-  explicit log_to(std::string const& folder, std::uint64_t behind = 0, boost::mpi::communicator const& world = {});
+  explicit log_to(std::string const& folder, std::uint64_t behind = 0,
+                  boost::mpi::communicator const& world = {});
 
   /// A number that all processes have, or that process 0 knows best. Sends nothing.
-  /// Errors of this and the others, on all processes: `software_error` if the step is before one that was logged.
+  /// Errors of this and the others, on all processes: `software_error` if the step is before one that was
+  /// logged.
   void scalar(std::string const& name, double x, std::uint64_t step);
   /// A tensor without dimensions, such as the loss.
   template<class T, class L>
@@ -123,12 +133,13 @@ public:
 
   void text(std::string const& name, std::string_view words, std::uint64_t step);
 
-  /// How large the elements of a tensor are, whatever its layout. Sends the sums of its bins, 4 KiB, and two numbers: two all-reduces, priced and
-  /// counted as all are. Elements that are not finite are counted apart.
+  /// How large the elements of a tensor are, whatever its layout. Sends the sums of its bins, 4 KiB, and two
+  /// numbers: two all-reduces, priced and counted as all are. Elements that are not finite are counted apart.
   template<class T, class L, class... D>
   void histogram(std::string const& name, tensor<T, L, D...> const& x, std::uint64_t step,
                  std::source_location at = std::source_location::current()) {
-    static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so a log has nothing to show");
+    static_assert(!is_dry<L>,
+                  "meshtf: a tensor under a dry layout has no elements, so a log has nothing to show");
     come_to(step);
     auto& m = x.machine();
     m.enter("log_to::histogram", at);
@@ -138,11 +149,14 @@ public:
     if (writes(step)) files_->histogram(name, sums.at(0), step);
   }
 
-  /// The weights of a list under their names, "weights/blocks.0.mlp.up", and the gradients of those that have one at this time, which is between
-  /// `backward` and the optimizer's step: "gradients/blocks.0.mlp.up". Gradients stay as open as they are: what is logged is a finished copy. Sends
-  /// what finishing them sends, and two all-reduces for all histograms together. Elements that are no floating-point numbers are left out.
+  /// The weights of a list under their names, "weights/blocks.0.mlp.up", and the gradients of those that have
+  /// one at this time, which is between `backward` and the optimizer's step: "gradients/blocks.0.mlp.up".
+  /// Gradients stay as open as they are: what is logged is a finished copy. Sends what finishing them sends,
+  /// and two all-reduces for all histograms together. Elements that are no floating-point numbers are left
+  /// out.
   template<class... Part>
-  void histograms(parameter_list<Part...> const& list, std::uint64_t step, std::source_location at = std::source_location::current()) {
+  void histograms(parameter_list<Part...> const& list, std::uint64_t step,
+                  std::source_location at = std::source_location::current()) {
     come_to(step);
     auto& m = detail::machine_of(list, "histograms");
     m.enter("log_to::histograms", at);
@@ -169,13 +183,16 @@ private:
   void come_to(std::uint64_t step);
   bool writes(std::uint64_t step) const { return files_ && step > behind_; }
 
-  std::uint64_t behind_, latest_ = 0;
+  std::uint64_t behind_;
+  std::uint64_t latest_ = 0;
   std::unique_ptr<detail::log_files> files_;  // on process 0
 };
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE log_to::log_to(std::string const& folder, std::uint64_t behind, boost::mpi::communicator const& world) : behind_{behind} {
+MESHTF_DEFINE log_to::log_to(std::string const& folder, std::uint64_t behind,
+                             boost::mpi::communicator const& world)
+    : behind_{behind} {
   agreed(world, [&] {
     if (world.rank() == 0) files_ = std::make_unique<detail::log_files>(folder, behind);
   });
@@ -193,8 +210,8 @@ MESHTF_DEFINE void log_to::text(std::string const& name, std::string_view words,
 
 MESHTF_DEFINE void log_to::come_to(std::uint64_t step) {
   if (step < latest_)
-    throw software_error("a log of step " + std::to_string(step) + " behind one of step " + std::to_string(latest_) +
-                         ": steps of a log don't go back");
+    throw software_error("a log of step " + std::to_string(step) + " behind one of step " +
+                         std::to_string(latest_) + ": steps of a log don't go back");
   latest_ = step;
 }
 

@@ -64,8 +64,8 @@ private:
 class log_files {
 public:
   /// Goes on behind step `behind`: what is there of later steps will come again, so it is taken away.
-  /// Errors: `unavailable` if it can't be written; `usage_error` if a training that begins finds a log, or another job writes this one; `data_error`
-  /// if a file is damaged.
+  /// Errors: `unavailable` if it can't be written; `usage_error` if a training that begins finds a log, or
+  /// another job writes this one; `data_error` if a file is damaged.
   log_files(std::string const& folder, std::uint64_t behind);
 
   void scalar(std::string const& name, double x, std::uint64_t step);
@@ -88,21 +88,24 @@ private:
   void say_not_finite(std::string const& name, double x, std::uint64_t step);
 
   std::string folder_;
-  growing_file events_, lines_;
+  growing_file events_;
+  growing_file lines_;
   bool full_ = false;
   std::vector<std::string> not_finite_;  // the names of numbers that were not finite
 };
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE growing_file::growing_file(std::string const& path) : path_{path}, file_{path, O_RDWR | O_CREAT | O_APPEND} {
+MESHTF_DEFINE growing_file::growing_file(std::string const& path)
+    : path_{path}, file_{path, O_RDWR | O_CREAT | O_APPEND} {
   struct stat about{};
   if (!file_ || fstat(file_.number(), &about) != 0) refuse(std::strerror(errno));
   if (!S_ISREG(about.st_mode)) return;
   is_regular_ = true;
   size_       = static_cast<std::uint64_t>(about.st_size);
   if (lock(file_) == lock_outcome::held_by_another)
-    throw usage_error("expected one job to write the log " + path + ", got another that does: name another folder");
+    throw usage_error("expected one job to write the log " + path +
+                      ", got another that does: name another folder");
 }
 
 MESHTF_DEFINE std::string growing_file::read(std::uint64_t at, std::size_t n) const {
@@ -131,7 +134,8 @@ MESHTF_DEFINE bool growing_file::add(std::string_view record) {
     if (n <= 0) {
       int const why = errno;
       [[maybe_unused]] bool const whole =
-          is_regular_ && ftruncate(file_.number(), static_cast<off_t>(size_)) == 0;  // readers stop at a broken record
+          // readers stop at a broken record
+          is_regular_ && ftruncate(file_.number(), static_cast<off_t>(size_)) == 0;
       errno = why;
       return false;
     }
@@ -142,7 +146,8 @@ MESHTF_DEFINE bool growing_file::add(std::string_view record) {
 }
 
 [[noreturn]] MESHTF_DEFINE void growing_file::refuse(char const* why) const {
-  throw unavailable("expected a log that can be written, got '" + path_ + "': " + why + ": name another folder");
+  throw unavailable("expected a log that can be written, got '" + path_ + "': " + why +
+                    ": name another folder");
 }
 
 MESHTF_DEFINE log_files::log_files(std::string const& folder, std::uint64_t behind)
@@ -153,21 +158,25 @@ MESHTF_DEFINE log_files::log_files(std::string const& folder, std::uint64_t behi
                         ": go on from there, or name another folder");
   events_.cut(end_of_events(behind));
   lines_.cut(end_of_lines(behind));
-  put(events_.size() == 0 ? event_record::of_version(now()) : event_record::of_restart(now(), behind + 1), "");
+  put(events_.size() == 0 ? event_record::of_version(now()) : event_record::of_restart(now(), behind + 1),
+      "");
 }
 
 MESHTF_DEFINE void log_files::scalar(std::string const& name, double x, std::uint64_t step) {
   if (!std::isfinite(x)) say_not_finite(name, x, step);
   double const time = now();
-  put(event_record::of(time, step, event_record::scalar(name, x)), line(time, step, name) + "\"value\":" + number(x) + "}\n");
+  put(event_record::of(time, step, event_record::scalar(name, x)),
+      line(time, step, name) + "\"value\":" + number(x) + "}\n");
 }
 
 MESHTF_DEFINE void log_files::text(std::string const& name, std::string_view words, std::uint64_t step) {
   double const time = now();
-  put(event_record::of(time, step, event_record::text(name, words)), line(time, step, name) + "\"text\":" + json_text(words) + "}\n");
+  put(event_record::of(time, step, event_record::text(name, words)),
+      line(time, step, name) + "\"text\":" + json_text(words) + "}\n");
 }
 
-MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogram const& h, std::uint64_t step) {
+MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogram const& h,
+                                        std::uint64_t step) {
   double const time = now();
   auto const list   = [](std::vector<double> const& all) {
     std::string text;
@@ -175,8 +184,9 @@ MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogr
     return text.empty() ? "[]" : text + "]";
   };
   put(event_record::of(time, step, event_record::of_histogram(name, h)),
-      line(time, step, name) + "\"histogram\":{\"min\":" + number(h.least) + ",\"max\":" + number(h.most) + ",\"count\":" + number(h.number) +
-          ",\"not_finite\":" + number(h.not_finite) + ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
+      line(time, step, name) + "\"histogram\":{\"min\":" + number(h.least) + ",\"max\":" + number(h.most) +
+          ",\"count\":" + number(h.number) + ",\"not_finite\":" + number(h.not_finite) +
+          ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
           ",\"limits\":" + list(h.limits) + ",\"counts\":" + list(h.counts) + "}}\n");
 }
 
@@ -185,10 +195,11 @@ MESHTF_DEFINE void log_files::say_not_finite(std::string const& name, double x, 
   not_finite_.push_back(name);
   char const* value = x > 0 ? "inf" : "-inf";
   if (std::isnan(x)) value = "nan";
-  std::fputs(("meshtf: '" + name + "' of step " + std::to_string(step) + " is " + value + " in the log " + folder_ +
-              ": a step with a loss that is not finite makes the weights so, and later ones are not reported\n")
-                 .c_str(),
-             stderr);
+  std::fputs(
+      ("meshtf: '" + name + "' of step " + std::to_string(step) + " is " + value + " in the log " + folder_ +
+       ": a step with a loss that is not finite makes the weights so, and later ones are not reported\n")
+          .c_str(),
+      stderr);
 }
 
 MESHTF_DEFINE double log_files::now() {
@@ -202,7 +213,8 @@ MESHTF_DEFINE std::string const& log_files::made(std::string const& folder) {
   for (std::size_t end = 0; end != std::string::npos;) {
     end = folder.find('/', end + 1);
     if (mkdir(folder.substr(0, end).c_str(), 0777) != 0 && errno != EEXIST)
-      throw unavailable("expected a folder for the log that can be made, got '" + folder + "': " + std::strerror(errno) + ": name another one");
+      throw unavailable("expected a folder for the log that can be made, got '" + folder +
+                        "': " + std::strerror(errno) + ": name another one");
   }
   return folder;
 }
@@ -226,7 +238,8 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t behind) const
   while (at < events_.size()) {
     auto const head = events_.read(at, 12);
     if (head.size() < 12) break;
-    if (little_endian(masked_checksum::of(std::string_view{head}.substr(0, 8))) != head.substr(8)) throw_damaged(at);
+    if (little_endian(masked_checksum::of(std::string_view{head}.substr(0, 8))) != head.substr(8))
+      throw_damaged(at);
     std::uint64_t size = 0;
     for (std::size_t i = 8; i-- > 0;) size = size << 8 | static_cast<unsigned char>(head[i]);
     if (size + 4 > events_.size() - at - 12) break;
@@ -242,8 +255,8 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_events(std::uint64_t behind) const
 }
 
 [[noreturn]] MESHTF_DEFINE void log_files::throw_damaged(std::uint64_t at) const {
-  throw data_error("expected TensorBoard's events in " + events_.path() + ", got something else at byte " + std::to_string(at) +
-                   ": the file is damaged or of another kind: move it away");
+  throw data_error("expected TensorBoard's events in " + events_.path() + ", got something else at byte " +
+                   std::to_string(at) + ": the file is damaged or of another kind: move it away");
 }
 
 MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t behind) const {
@@ -258,8 +271,10 @@ MESHTF_DEFINE std::uint64_t log_files::end_of_lines(std::uint64_t behind) const 
       line += c;
       if (c != '\n') continue;
       std::uint64_t step = 0;
-      if (!line.starts_with(begins) || std::from_chars(line.data() + begins.size(), line.data() + line.size(), step).ec != std::errc{})
-        throw data_error("expected lines of a log in " + lines_.path() + ", got another kind of line behind byte " + std::to_string(end) +
+      if (!line.starts_with(begins) ||
+          std::from_chars(line.data() + begins.size(), line.data() + line.size(), step).ec != std::errc{})
+        throw data_error("expected lines of a log in " + lines_.path() +
+                         ", got another kind of line behind byte " + std::to_string(end) +
                          ": the file is damaged or of another kind: move it away");
       if (step > behind) return end;
       end = at;
@@ -275,7 +290,8 @@ MESHTF_DEFINE void log_files::put(std::string const& event, std::string const& l
   if (added && lines_.add(line)) return;
   auto const* failed = added ? &lines_ : &events_;
   full_              = true;
-  std::fputs(("meshtf: the log " + failed->path() + " can't be written: " + std::strerror(errno) + ": training goes on, and nothing more is logged\n")
+  std::fputs(("meshtf: the log " + failed->path() + " can't be written: " + std::strerror(errno) +
+              ": training goes on, and nothing more is logged\n")
                  .c_str(),
              stderr);
 }

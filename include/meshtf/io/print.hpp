@@ -7,10 +7,10 @@
 #include <string>
 
 #include <meshtf/core/named_mesh.hpp>
-#include <meshtf/io/global.hpp>   // first: see kernel/xtensor.hpp
+#include <meshtf/io/global.hpp>  // first: see kernel/xtensor.hpp
 #include <meshtf/tensor/partial.hpp>
 
-#if __has_include(<xtensor/io/xio.hpp>)   // since 0.26
+#if __has_include(<xtensor/io/xio.hpp>)  // since 0.26
 #include <xtensor/io/xio.hpp>
 #else
 #include <xtensor/xio.hpp>
@@ -60,8 +60,8 @@ std::string type_text(tensor<T, L, D...> const&) {
   return text + ">";
 }
 
-/// "batch 0-3 of 8, hidden 4-7 of 16": the part that this process holds, "batch none of 8" if that is nothing; under a dry layout
-/// "batch=8 over rows, hidden=16 over cols".
+/// "batch 0-3 of 8, hidden 4-7 of 16": the part that this process holds, "batch none of 8" if that is
+/// nothing; under a dry layout "batch=8 over rows, hidden=16 over cols".
 template<class T, class L, class... D>
 std::string place_text(tensor<T, L, D...> const& x) {
   std::string text;
@@ -74,7 +74,8 @@ std::string place_text(tensor<T, L, D...> const& x) {
     auto const whole           = whole_extents(dims, x.machine().counted());
     std::size_t i              = 0;
     auto const one             = [&](std::string_view name) {
-      extent const from = first[i], n = held[i];
+      extent const from = first[i];
+      extent const n    = held[i];
       text += (text.empty() ? "" : ", ") + std::string{name} + " " + (n == 0 ? "none" : std::to_string(from));
       if (n > 1) text += "-" + std::to_string(from + n - 1);
       text += " of " + std::to_string(whole[i++]);
@@ -86,17 +87,24 @@ std::string place_text(tensor<T, L, D...> const& x) {
 
 /// The elements that a process holds in nested braces, or the first few of many. It has room for `stored`.
 template<class T, std::size_t Rank>
-void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents, std::array<extent, Rank> const& stored) {
-  constexpr extent most = 32, few = 8;
-  extent size = 1;
+void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents,
+                    std::array<extent, Rank> const& stored) {
+  constexpr extent most = 32;
+  constexpr extent few  = 8;
+  extent size           = 1;
   for (extent n : extents) size *= n;
   extent const shown = size <= most ? size : few;
   for (extent i = 0; i < shown; ++i) {
-    std::string open, close;
-    extent below = 1, stride = 1, at = 0;  // elements within one index of the next outer dimension, held and stored; the place of this one
+    std::string open;
+    std::string close;
+    // elements within one index of the next outer dimension, held and stored; the place of this one
+    extent below  = 1;
+    extent stride = 1;
+    extent at     = 0;
     for (std::size_t d = Rank; d-- > 0;) {
       at += i / below % extents[d] * stride;
-      below *= extents[d], stride *= stored[d];
+      below *= extents[d];
+      stride *= stored[d];
       if (shown == size && i % below == 0) open += '{';
       if (shown == size && (i + 1) % below == 0) close += '}';
     }
@@ -122,7 +130,8 @@ std::string part_text(std::ostream const& like, std::string const& before, tenso
   text << before << (place.empty() ? "" : " ") << place;
   if constexpr (!is_dry<L>) {
     text << ": ";
-    write_elements(text, x.data(), held_extents(placed_dims<L, shape<D...>>, x.machine().place(), x.machine().counted()),
+    write_elements(text, x.data(),
+                   held_extents(placed_dims<L, shape<D...>>, x.machine().place(), x.machine().counted()),
                    stored_extents<L, shape<D...>>);
   }
   return text.str();
@@ -162,16 +171,21 @@ std::ostream& operator<<(std::ostream& out, tensor<T, L, D...> const& x) {
 template<class V, class... A>
 std::ostream& operator<<(std::ostream& out, partial<V, axes<A...>> const& p) {
   using mesh_axes = typename V::layout_type::mesh_type::all_axes;
-  auto const type = "partial<" + detail::type_text(p.addend()) + ", axes<" + detail::list_of_axes<axes<A...>>() + ">> ";
-  auto const text = detail::part_text(out, type + detail::owed_text<mesh_axes>::list(p.owed()) + (V::shape_type::rank > 0 ? "," : ""), p.addend());
+  auto const type =
+      "partial<" + detail::type_text(p.addend()) + ", axes<" + detail::list_of_axes<axes<A...>>() + ">> ";
+  auto const text = detail::part_text(
+      out, type + detail::owed_text<mesh_axes>::list(p.owed()) + (V::shape_type::rank > 0 ? "," : ""),
+      p.addend());
   return out << text;
 }
 
-/// Prints the placement and all elements of `x` on the stream of process 0 alone. Every process of the mesh calls it: the elements travel as in
-/// `to_global(x)`. If there are more than 1000 elements, it prints those at the ends, as xtensor does.
+/// Prints the placement and all elements of `x` on the stream of process 0 alone. Every process of the mesh
+/// calls it: the elements travel as in `to_global(x)`. If there are more than 1000 elements, it prints those
+/// at the ends, as xtensor does.
 template<class T, class L, class... D>
 void print(tensor<T, L, D...> const& x, std::ostream& out = std::cout) {
-  static_assert(!is_dry<L>, "meshtf: a tensor under a dry layout has no elements, so print(x) has nothing to show");
+  static_assert(!is_dry<L>,
+                "meshtf: a tensor under a dry layout has no elements, so print(x) has nothing to show");
   if constexpr (!is_dry<L>) {
     auto const whole = to_global(x);
     if (x.machine().rank() == 0) out << placement_text(x) << "\n" << detail::as_printed(whole) << "\n";

@@ -24,7 +24,8 @@ std::string array_text(tensor<T, L, D...> const&) {
 
 }  // namespace detail
 
-/// Prints the name, the element type and the dimensions of each array that `save` writes for these parameters and `load` expects, one a line:
+/// Prints the name, the element type and the dimensions of each array that `save` writes for these parameters
+/// and `load` expects, one a line:
 ///
 ///     meshtf::print_names(net);       // blocks.0.attention.query.weight  float [model=128, heads=4, key=32]
 ///

@@ -1,4 +1,5 @@
-// Safetensors files: named arrays after a header in JSON, as Python's package safetensors reads and writes them.
+// Safetensors files: named arrays after a header in JSON, as Python's package safetensors reads and writes
+// them.
 #pragma once
 
 #if MESHTF_WITH_JANSSON
@@ -35,7 +36,8 @@ inline namespace v0 {
 struct safetensors_array {
   std::string type;
   std::vector<extent> extents;
-  std::uint64_t begin = 0, end = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end   = 0;
 };
 
 /// The header of a safetensors file: its arrays and metadata.
@@ -49,15 +51,17 @@ constexpr std::string_view safetensors_type(element e) { return facts_of(e).safe
 
 namespace detail {
 
-/// The longest header that is accepted unless the reader of a file sets another limit: 100,000 arrays with names of 100 characters. A
-/// parsed header takes 20 times its length in memory, and a malicious one 80 times, so the 100 MB that Python's package allows would take
-/// gigabytes before anything is known about the file.
+/// The longest header that is accepted unless the reader of a file sets another limit: 100,000 arrays with
+/// names of 100 characters. A parsed header takes 20 times its length in memory, and a malicious one 80
+/// times, so the 100 MB that Python's package allows would take gigabytes before anything is known about the
+/// file.
 inline constexpr std::uint64_t longest_header = std::uint64_t{16} << 20;
 
 /// The bytes of an element of this type; 0 for an unknown type.
 constexpr std::uint64_t bytes_of_type(std::string_view type) {
-  constexpr std::pair<std::string_view, std::uint64_t> known[]{{"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4}, {"I32", 4}, {"U32", 4}, {"F16", 2},
-                                                               {"I16", 2}, {"U16", 2}, {"BF16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
+  constexpr std::pair<std::string_view, std::uint64_t> known[]{
+      {"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4}, {"I32", 4}, {"U32", 4}, {"F16", 2},
+      {"I16", 2}, {"U16", 2}, {"BF16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
   for (auto const& [name, bytes] : known)
     if (name == type) return bytes;
   return 0;
@@ -69,13 +73,15 @@ std::string spelled_text(std::string_view text);
 /// "F32 [256, 128]"
 std::string spelled_array(safetensors_array const& array);
 
-/// The header's text; also sets the places of `arrays`, which follow the header one after the other. Padded with spaces, so
-/// that the arrays begin at a multiple of 8 bytes.
+/// The header's text; also sets the places of `arrays`, which follow the header one after the other. Padded
+/// with spaces, so that the arrays begin at a multiple of 8 bytes.
 std::string safetensors_header_text(std::vector<std::pair<std::string, std::string>> const& metadata,
                                     std::vector<std::pair<std::string, safetensors_array>>& arrays);
 
 /// `without_zlib` replaces the checksum where none could be computed.
-inline constexpr std::string_view checksum_key = "\"crc32\":\"", no_checksum = "00000000", without_zlib = "none";
+inline constexpr std::string_view checksum_key = "\"crc32\":\"";
+inline constexpr std::string_view no_checksum  = "00000000";
+inline constexpr std::string_view without_zlib = "none";
 
 /// The metadata of our checkpoints give their format, which begins with this.
 inline constexpr std::string_view our_format = "meshtf ";
@@ -118,7 +124,8 @@ MESHTF_DEFINE json made(json_t* value) {
 
 MESHTF_DEFINE void put(json_t* object, std::string const& key, json value) {
   if (json_object_set_new(object, key.c_str(), value.release()) != 0)  // it takes ownership even if it fails
-    throw software_error("expected UTF-8 text as a name in a safetensors file, got '" + spelled_text(key) + "'");
+    throw software_error("expected UTF-8 text as a name in a safetensors file, got '" + spelled_text(key) +
+                         "'");
 }
 
 MESHTF_DEFINE json integers(std::vector<std::uint64_t> const& numbers) {
@@ -127,13 +134,16 @@ MESHTF_DEFINE json integers(std::vector<std::uint64_t> const& numbers) {
   return array;
 }
 
-MESHTF_DEFINE std::string safetensors_header_text(std::vector<std::pair<std::string, std::string>> const& metadata,
-                                                  std::vector<std::pair<std::string, safetensors_array>>& arrays) {
+MESHTF_DEFINE std::string safetensors_header_text(
+    std::vector<std::pair<std::string, std::string>> const& metadata,
+    std::vector<std::pair<std::string, safetensors_array>>& arrays) {
   auto const root = made(json_object());
   auto about      = made(json_object());
   for (auto const& [key, value] : metadata) {
     json_t* const text = json_string(value.c_str());
-    if (text == nullptr) throw software_error("expected UTF-8 text in the metadata of a safetensors file, got '" + spelled_text(value) + "'");
+    if (text == nullptr)
+      throw software_error("expected UTF-8 text in the metadata of a safetensors file, got '" +
+                           spelled_text(value) + "'");
     put(about.get(), key, json{text});
   }
   put(root.get(), "__metadata__", std::move(about));

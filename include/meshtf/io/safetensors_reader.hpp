@@ -35,15 +35,17 @@ struct json_t;  // of jansson, which only definitions need
 namespace meshtf {
 inline namespace v0 {
 
-/// A safetensors file that is read array by array. Everything in its header is checked before the first array is read.
+/// A safetensors file that is read array by array. Everything in its header is checked before the first array
+/// is read.
 ///
-/// Errors: `no_input` if the file can't be read, `data_error` if its content violates the format. Both name the file;
-/// `remedy` says what to do about a damaged one.
+/// Errors: `no_input` if the file can't be read, `data_error` if its content violates the format. Both name
+/// the file; `remedy` says what to do about a damaged one.
 /// Source: the format is described at https://github.com/huggingface/safetensors.
 class safetensors_reader {
 public:
   /// A header of more than `longest` bytes is refused before it is read.
-  explicit safetensors_reader(std::string path, std::string remedy = "fetch it again", std::uint64_t longest = detail::longest_header);
+  explicit safetensors_reader(std::string path, std::string remedy = "fetch it again",
+                              std::uint64_t longest = detail::longest_header);
 
   std::string const& path() const { return path_; }
   safetensors_header const& header() const { return header_; }
@@ -54,14 +56,18 @@ public:
   void rename_arrays(F const& new_name) {
     std::map<std::string, safetensors_array> renamed;
     for (auto const& [name, array] : header_.arrays)
-      if (std::string to = new_name(name); !to.empty() && !renamed.emplace(to, array).second) throw_two_of_one_name(to, name);
+      if (std::string to = new_name(name); !to.empty() && !renamed.emplace(to, array).second)
+        throw_two_of_one_name(to, name);
     header_.arrays = std::move(renamed);
   }
 
   /// Reads all elements of `array`, which must be in the header, into an array of its size.
-  void read(safetensors_array const& array, void* into) const { read_at(data_ + array.begin, into, array.end - array.begin); }
+  void read(safetensors_array const& array, void* into) const {
+    read_at(data_ + array.begin, into, array.end - array.begin);
+  }
 
-  /// The elements of the array `name`, row-major. Errors: `data_error` if the file has no such array, or if it has another element type.
+  /// The elements of the array `name`, row-major. Errors: `data_error` if the file has no such array, or if
+  /// it has another element type.
   template<Element T>
   std::vector<T> read(std::string const& name) const {
     safetensors_array const& array = array_of(name, element_of<T>);
@@ -77,8 +83,8 @@ public:
     }
   }
 
-  /// Reads the whole file and compares its checksum, which `safetensors_writer` has stored if it had zlib. A file of another program may lack one; a
-  /// file that says it is ours has lost it. Errors: `data_error`.
+  /// Reads the whole file and compares its checksum, which `safetensors_writer` has stored if it had zlib. A
+  /// file of another program may lack one; a file that says it is ours has lost it. Errors: `data_error`.
   void verify() const;
 
 private:
@@ -93,48 +99,62 @@ private:
   /// The array of this name and element type. Errors: as those of `read`.
   safetensors_array const& array_of(std::string const& name, element type) const;
 
-  std::string path_, remedy_;
+  std::string path_;
+  std::string remedy_;
   detail::file_descriptor file_;
   std::string text_;
   safetensors_header header_;
-  std::uint64_t data_ = 0, size_ = 0;
+  std::uint64_t data_ = 0;
+  std::uint64_t size_ = 0;
 };
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE safetensors_reader::safetensors_reader(std::string path, std::string remedy, std::uint64_t longest)
-    : path_{std::move(path)}, remedy_{std::move(remedy)}, file_{path_, O_RDONLY | O_NONBLOCK} {  // a pipe would wait for a writer
-  static_assert(std::endian::native == std::endian::little, "meshtf: safetensors files are little-endian, and this machine is not");
+MESHTF_DEFINE safetensors_reader::safetensors_reader(std::string path, std::string remedy,
+                                                     std::uint64_t longest)
+    : path_{std::move(path)},
+      remedy_{std::move(remedy)},
+      file_{path_, O_RDONLY | O_NONBLOCK} {  // a pipe would wait for a writer
+  static_assert(std::endian::native == std::endian::little,
+                "meshtf: safetensors files are little-endian, and this machine is not");
   struct stat about{};
   if (!file_ || fstat(file_.number(), &about) != 0) throw_unreadable(errno);
-  if (!S_ISREG(about.st_mode)) throw no_input("expected to read the file " + path_ + ", got something that is not a file");
+  if (!S_ISREG(about.st_mode))
+    throw no_input("expected to read the file " + path_ + ", got something that is not a file");
   auto const size = static_cast<std::uint64_t>(about.st_size);
 
   std::array<unsigned char, 8> start{};
-  if (size < start.size()) throw_damaged("a header after 8 bytes with its length", std::to_string(size) + " bytes in all");
+  if (size < start.size())
+    throw_damaged("a header after 8 bytes with its length", std::to_string(size) + " bytes in all");
   read_at(0, start.data(), start.size());
   std::uint64_t length = 0;
   for (std::size_t i = start.size(); i-- > 0;) length = length << 8 | start[i];
-  if (length > longest) throw_damaged("a header of at most " + std::to_string(longest) + " bytes", "one of " + std::to_string(length));
-  if (length > size - 8) throw_damaged("a header of " + std::to_string(length) + " bytes", std::to_string(size) + " bytes in all");
+  if (length > longest)
+    throw_damaged("a header of at most " + std::to_string(longest) + " bytes",
+                  "one of " + std::to_string(length));
+  if (length > size - 8)
+    throw_damaged("a header of " + std::to_string(length) + " bytes", std::to_string(size) + " bytes in all");
   text_.resize(length);
   read_at(8, text_.data(), length);
   data_ = 8 + length;
   parse(size - data_);
 }
 
-MESHTF_DEFINE safetensors_array const& safetensors_reader::array_of(std::string const& name, element type) const {
+MESHTF_DEFINE safetensors_array const& safetensors_reader::array_of(std::string const& name,
+                                                                    element type) const {
   auto const found = header_.arrays.find(name);
-  if (found == header_.arrays.end()) throw data_error("expected an array '" + name + "' in " + path_ + ", got none of that name");
+  if (found == header_.arrays.end())
+    throw data_error("expected an array '" + name + "' in " + path_ + ", got none of that name");
   safetensors_array const& array = found->second;
   if (array.type != safetensors_type(type))
-    throw data_error("expected '" + name + "' in " + path_ + " to hold " + std::string{safetensors_type(type)} + ", got " +
-                     detail::spelled_array(array));
+    throw data_error("expected '" + name + "' in " + path_ + " to hold " +
+                     std::string{safetensors_type(type)} + ", got " + detail::spelled_array(array));
   return array;
 }
 
 MESHTF_DEFINE void safetensors_reader::verify() const {
-  auto const expected = header_.metadata.find("crc32"), format = header_.metadata.find("format");
+  auto const expected = header_.metadata.find("crc32");
+  auto const format   = header_.metadata.find("format");
   if (expected == header_.metadata.end()) {
     if (format != header_.metadata.end() && format->second.starts_with(detail::our_format))
       throw_damaged("a checksum, 'crc32' in its metadata", "none");
@@ -143,7 +163,8 @@ MESHTF_DEFINE void safetensors_reader::verify() const {
   if (expected->second == detail::without_zlib) return;
 #if MESHTF_WITH_ZLIB
   std::string header = text_;
-  if (auto const at = header.find(detail::checksum_key); at != header.npos && expected->second.size() == detail::no_checksum.size())
+  if (auto const at = header.find(detail::checksum_key);
+      at != header.npos && expected->second.size() == detail::no_checksum.size())
     header.replace(at + detail::checksum_key.size(), detail::no_checksum.size(), detail::no_checksum);
   detail::checksum sum;
   sum.add(header.data(), header.size());
@@ -155,7 +176,8 @@ MESHTF_DEFINE void safetensors_reader::verify() const {
     at += n;
   }
   if (sum.text() != expected->second)
-    throw_damaged("the checksum " + detail::spelled_text(expected->second) + ", which its header names", sum.text());
+    throw_damaged("the checksum " + detail::spelled_text(expected->second) + ", which its header names",
+                  sum.text());
 #endif
 }
 
@@ -163,13 +185,18 @@ MESHTF_DEFINE void safetensors_reader::verify() const {
   throw no_input("expected to read the file " + path_ + ", got: " + std::strerror(reason));
 }
 
-[[noreturn]] MESHTF_DEFINE void safetensors_reader::throw_two_of_one_name(std::string const& name, std::string const& second) const {
-  throw data_error("expected the arrays of " + path_ + " to be renamed to different names, got two that become '" + detail::spelled_text(name) +
-                   "', the second of them '" + detail::spelled_text(second) + "': rename it to something else, or to \"\", which leaves it out");
+[[noreturn]] MESHTF_DEFINE void safetensors_reader::throw_two_of_one_name(std::string const& name,
+                                                                          std::string const& second) const {
+  throw data_error("expected the arrays of " + path_ +
+                   " to be renamed to different names, got two that become '" + detail::spelled_text(name) +
+                   "', the second of them '" + detail::spelled_text(second) +
+                   "': rename it to something else, or to \"\", which leaves it out");
 }
 
-[[noreturn]] MESHTF_DEFINE void safetensors_reader::throw_damaged(std::string const& expected, std::string const& actual) const {
-  throw data_error("expected " + path_ + " to have " + expected + ", got " + actual + ": the file is damaged or of another kind, " + remedy_);
+[[noreturn]] MESHTF_DEFINE void safetensors_reader::throw_damaged(std::string const& expected,
+                                                                  std::string const& actual) const {
+  throw data_error("expected " + path_ + " to have " + expected + ", got " + actual +
+                   ": the file is damaged or of another kind, " + remedy_);
 }
 
 MESHTF_DEFINE void safetensors_reader::read_at(std::uint64_t at, void* into, std::uint64_t n) const {
@@ -189,7 +216,8 @@ MESHTF_DEFINE void safetensors_reader::parse(std::uint64_t bytes) {
   json_error_t failure;
   detail::json const root{json_loadb(text_.data(), text_.size(), JSON_REJECT_DUPLICATES, &failure)};
   if (!root || text_.front() != '{')
-    throw_damaged("a header in JSON that begins with {", root ? "other JSON" : detail::spelled_text(std::string_view{failure.text}));
+    throw_damaged("a header in JSON that begins with {",
+                  root ? "other JSON" : detail::spelled_text(std::string_view{failure.text}));
   void* at = json_object_iter(root.get());
   for (; at != nullptr; at = json_object_iter_next(root.get(), at)) {
     std::string const name = json_object_iter_key(at);
@@ -201,16 +229,19 @@ MESHTF_DEFINE void safetensors_reader::parse(std::uint64_t bytes) {
   // the arrays must fill what follows the header: each begins where the one before it ends
   std::vector<std::pair<std::string const, safetensors_array> const*> in_order;
   for (auto const& entry : header_.arrays) in_order.push_back(&entry);
-  std::sort(in_order.begin(), in_order.end(),
-            [](auto const* a, auto const* b) { return std::pair{a->second.begin, a->second.end} < std::pair{b->second.begin, b->second.end}; });
+  std::sort(in_order.begin(), in_order.end(), [](auto const* a, auto const* b) {
+    return std::pair{a->second.begin, a->second.end} < std::pair{b->second.begin, b->second.end};
+  });
   std::uint64_t end = 0;
   for (auto const* entry : in_order) {
     if (entry->second.begin != end)
-      throw_damaged("the array '" + detail::spelled_text(entry->first) + "' at byte " + std::to_string(end) + ", where the one before it ends",
+      throw_damaged("the array '" + detail::spelled_text(entry->first) + "' at byte " + std::to_string(end) +
+                        ", where the one before it ends",
                     "it at byte " + std::to_string(entry->second.begin));
     end = entry->second.end;
   }
-  if (end != size_) throw_damaged(std::to_string(end) + " bytes after its header, which names them", std::to_string(size_));
+  if (end != size_)
+    throw_damaged(std::to_string(end) + " bytes after its header, which names them", std::to_string(size_));
 }
 
 MESHTF_DEFINE void safetensors_reader::parse_metadata(json_t* value) {
@@ -222,7 +253,8 @@ MESHTF_DEFINE void safetensors_reader::parse_metadata(json_t* value) {
   }
 }
 
-MESHTF_DEFINE safetensors_array safetensors_reader::parsed_array(std::string const& name, json_t* entry) const {
+MESHTF_DEFINE safetensors_array safetensors_reader::parsed_array(std::string const& name,
+                                                                 json_t* entry) const {
   std::string const what = " of the array '" + detail::spelled_text(name) + "'";
   safetensors_array array;
   json_t const* const type = json_object_get(entry, "dtype");
@@ -242,17 +274,20 @@ MESHTF_DEFINE safetensors_array safetensors_reader::parsed_array(std::string con
   };
   array.extents      = numbers("shape");
   auto const offsets = numbers("data_offsets");
-  if (offsets.size() != 2 || offsets[0] > offsets[1]) throw_damaged("the begin and the end" + what, "other numbers in data_offsets");
+  if (offsets.size() != 2 || offsets[0] > offsets[1])
+    throw_damaged("the begin and the end" + what, "other numbers in data_offsets");
   array.begin = static_cast<std::uint64_t>(offsets[0]);
   array.end   = static_cast<std::uint64_t>(offsets[1]);
 
   std::uint64_t bytes = detail::bytes_of_type(array.type);
-  if (bytes == 0) return array;  // a type that this version does not know: asking for this array fails with an element type mismatch
+  // a type that this version does not know: asking for this array fails with an element type mismatch
+  if (bytes == 0) return array;
   for (auto n : array.extents)
     if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(n), &bytes))
       throw_damaged("a shape" + what + " that can be", detail::spelled_array(array));
   if (bytes != array.end - array.begin)
-    throw_damaged(std::to_string(bytes) + " bytes" + what + ", " + detail::spelled_array(array), std::to_string(array.end - array.begin));
+    throw_damaged(std::to_string(bytes) + " bytes" + what + ", " + detail::spelled_array(array),
+                  std::to_string(array.end - array.begin));
   return array;
 }
 

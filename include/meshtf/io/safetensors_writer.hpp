@@ -34,8 +34,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// A new, locked file under a unique name, "PATH.0123456789abcdef.partial": if two jobs write PATH, each has a file of its own. It is removed with
-/// its owner unless it has been renamed to PATH.
+/// A new, locked file under a unique name, "PATH.0123456789abcdef.partial": if two jobs write PATH, each has
+/// a file of its own. It is removed with its owner unless it has been renamed to PATH.
 class partial_file {
 public:
   explicit partial_file(std::string path);
@@ -55,17 +55,20 @@ private:
   /// Removes what killed jobs have left of this file.
   void remove_left_over() const;
 
-  std::string path_, name_;
+  std::string path_;
+  std::string name_;
   file_descriptor file_;
 };
 
 }  // namespace detail
 
-/// Writes a safetensors file so that nobody ever sees a part of one: it has a unique temporary name, `path`.DIGITS.partial, and is renamed to `path`
-/// in one step when all of it is on disk. Until then an existing file of that name does not change.
+/// Writes a safetensors file so that nobody ever sees a part of one: it has a unique temporary name,
+/// `path`.DIGITS.partial, and is renamed to `path` in one step when all of it is on disk. Until then an
+/// existing file of that name does not change.
 ///
-/// `write` takes the arrays in the order in which they were described; then call `commit`. Without `commit` the temporary file is
-/// removed with the writer; a killed process leaves it behind, and the next writer of `path` removes it. Describe arrays with
+/// `write` takes the arrays in the order in which they were described; then call `commit`. Without `commit`
+/// the temporary file is removed with the writer; a killed process leaves it behind, and the next writer of
+/// `path` removes it. Describe arrays with
 /// larger elements first, so that all are aligned.
 /// Errors: `unavailable` if the disk is full or the system refuses otherwise.
 class safetensors_writer {
@@ -86,7 +89,8 @@ private:
   std::string path_;
   detail::partial_file file_;
   std::string text_;
-  std::uint64_t wanted_ = 0, written_ = 0;
+  std::uint64_t wanted_  = 0;
+  std::uint64_t written_ = 0;
   detail::checksum sum_;
 };
 
@@ -117,7 +121,8 @@ MESHTF_DEFINE partial_file::~partial_file() {
 MESHTF_DEFINE bool partial_file::finish() {
   file_descriptor still_locked{::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0)};
   if (!still_locked) return false;
-  std::swap(still_locked, file_);  // closing reports errors, and the lock must last until the file has its name
+  // closing reports errors, and the lock must last until the file has its name
+  std::swap(still_locked, file_);
   if (!still_locked.close() || std::rename(name_.c_str(), path_.c_str()) != 0) return false;
   file_.close();
   return true;
@@ -125,8 +130,10 @@ MESHTF_DEFINE bool partial_file::finish() {
 
 MESHTF_DEFINE std::string partial_file::unused_suffix() {
   std::array<unsigned, 2> random{};
-  if (::getentropy(random.data(), sizeof random) != 0)  // <random> costs every program a quarter of a second of compilation
-    throw unavailable("the system gave no random numbers for the name of a file: " + std::string{std::strerror(errno)});
+  // <random> costs every program a quarter of a second of compilation
+  if (::getentropy(random.data(), sizeof random) != 0)
+    throw unavailable("the system gave no random numbers for the name of a file: " +
+                      std::string{std::strerror(errno)});
   char suffix[32];
   std::snprintf(suffix, sizeof suffix, ".%08x%08x%s", random[0], random[1], partial_suffix.data());
   return suffix;
@@ -150,10 +157,12 @@ MESHTF_DEFINE void partial_file::remove_left_over() const {
 
 }  // namespace detail
 
-MESHTF_DEFINE safetensors_writer::safetensors_writer(std::string path, std::vector<std::pair<std::string, std::string>> metadata,
-                                                     std::vector<std::pair<std::string, safetensors_array>> arrays)
+MESHTF_DEFINE safetensors_writer::safetensors_writer(
+    std::string path, std::vector<std::pair<std::string, std::string>> metadata,
+    std::vector<std::pair<std::string, safetensors_array>> arrays)
     : path_{std::move(path)}, file_{path_} {
-  static_assert(std::endian::native == std::endian::little, "meshtf: safetensors files are little-endian, and this machine is not");
+  static_assert(std::endian::native == std::endian::little,
+                "meshtf: safetensors files are little-endian, and this machine is not");
   if (!file_) throw_refused(errno);
 #if MESHTF_WITH_ZLIB
   metadata.insert(metadata.begin(), {"crc32", std::string{detail::no_checksum}});
@@ -163,7 +172,8 @@ MESHTF_DEFINE safetensors_writer::safetensors_writer(std::string path, std::vect
   text_   = detail::safetensors_header_text(metadata, arrays);
   wanted_ = arrays.empty() ? 0 : arrays.back().second.end;
   std::array<unsigned char, 8> length{};
-  for (std::size_t i = 0; i < length.size(); ++i) length[i] = static_cast<unsigned char>(text_.size() >> 8 * i);
+  for (std::size_t i = 0; i < length.size(); ++i)
+    length[i] = static_cast<unsigned char>(text_.size() >> 8 * i);
   write_at(0, length.data(), length.size());
   write_at(length.size(), text_.data(), text_.size());
   sum_.add(text_.data(), text_.size());
@@ -177,12 +187,14 @@ MESHTF_DEFINE void safetensors_writer::write(void const* bytes, std::size_t n) {
 
 MESHTF_DEFINE void safetensors_writer::commit() {
   if (written_ != wanted_)
-    throw software_error("expected " + std::to_string(wanted_) + " bytes of arrays for " + path_ + ", got " + std::to_string(written_));
+    throw software_error("expected " + std::to_string(wanted_) + " bytes of arrays for " + path_ + ", got " +
+                         std::to_string(written_));
 #if MESHTF_WITH_ZLIB
   std::string const digits = sum_.text();
   write_at(8 + text_.find(detail::checksum_key) + detail::checksum_key.size(), digits.data(), digits.size());
 #endif
-  if (::fsync(file_.number()) != 0 && errno != EINVAL) throw_refused(errno);  // EINVAL: the file system does not support it
+  // EINVAL: the file system does not support it
+  if (::fsync(file_.number()) != 0 && errno != EINVAL) throw_refused(errno);
   if (!file_.finish()) throw_refused(errno);
   // the new name is in the folder, so the folder must be on disk too
   detail::file_descriptor const folder{detail::folder_of(path_), O_RDONLY | O_DIRECTORY};
@@ -191,7 +203,9 @@ MESHTF_DEFINE void safetensors_writer::commit() {
 
 [[noreturn]] MESHTF_DEFINE void safetensors_writer::throw_refused(int reason) const {
   throw unavailable("expected to write the file " + path_ + ", got: " + std::strerror(reason) +
-                    (reason == ENOSPC || reason == EDQUOT || reason == EFBIG ? ": make room; what was saved before is untouched" : ""));
+                    (reason == ENOSPC || reason == EDQUOT || reason == EFBIG
+                         ? ": make room; what was saved before is untouched"
+                         : ""));
 }
 
 MESHTF_DEFINE void safetensors_writer::write_at(std::uint64_t at, void const* bytes, std::size_t n) const {

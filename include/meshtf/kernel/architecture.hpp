@@ -14,7 +14,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Instruction sets of x86-64, each of which contains those before it; avx2 is x86-64-v3 and avx512 is x86-64-v4. On other processors there is one.
+/// Instruction sets of x86-64, each of which contains those before it; avx2 is x86-64-v3 and avx512 is
+/// x86-64-v4. On other processors there is one.
 inline constexpr std::array<std::string_view, 4> instruction_sets{"sse2", "avx", "avx2", "avx512"};
 
 /// The number of an instruction set there, or -1.
@@ -27,22 +28,28 @@ constexpr int number_of_instruction_set(std::string_view name) {
 /// The instruction set for which the kernels of this process were compiled.
 std::string_view kernels_instruction_set();
 
-/// The largest instruction set of this processor. One of which the system lacks a part (AVX-512 without its instructions on bytes) does not count.
+/// The largest instruction set of this processor. One of which the system lacks a part (AVX-512 without its
+/// instructions on bytes) does not count.
 std::string_view processors_instruction_set();
 
-/// Why the kernels of this program can't run on this processor, or not as the environment variable MESHTF_ARCHITECTURES says; empty if they can.
+/// Why the kernels of this program can't run on this processor, or not as the environment variable
+/// MESHTF_ARCHITECTURES says; empty if they can.
 std::string objection_to_processor();
 
-/// The line for a program whose kernels were compiled for `compiled`, a smaller instruction set than the processor has. MESHTF_ARCHITECTURES is an
-/// option of the compiled part: where every unit compiles its kernels (`has_compiled_part` is false) it does nothing.
-inline std::string advice_for_wider_kernels(std::string_view compiled, std::string_view processor, bool has_compiled_part) {
+/// The line for a program whose kernels were compiled for `compiled`, a smaller instruction set than the
+/// processor has. MESHTF_ARCHITECTURES is an option of the compiled part: where every unit compiles its
+/// kernels (`has_compiled_part` is false) it does nothing.
+inline std::string advice_for_wider_kernels(std::string_view compiled, std::string_view processor,
+                                            bool has_compiled_part) {
   std::string advice = "meshtf: kernels compiled for ";
   ((advice += compiled) += ", this CPU has ") += processor;
   if (!has_compiled_part) return advice += ": add -march=native to the compiler's options";
-  return (advice += ": add -march=native, or -DMESHTF_ARCHITECTURES=") += std::string{processor} += " to CMake's options";
+  return (advice += ": add -march=native, or -DMESHTF_ARCHITECTURES=") += std::string{processor} +=
+         " to CMake's options";
 }
 
-/// Which of the instruction sets that kernels were compiled for is taken, as their number; -1 if none can be, and then why.
+/// Which of the instruction sets that kernels were compiled for is taken, as their number; -1 if none can be,
+/// and then why.
 struct kernel_choice {
   int chosen = -1;
   std::string objection{};
@@ -51,7 +58,8 @@ struct kernel_choice {
 #if !MESHTF_DECLARES_ONLY
 
 MESHTF_DEFINE std::string_view kernels_instruction_set() {
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && defined(__AVX512DQ__) && \
+    defined(__AVX512VL__)
   return "avx512";
 #elif defined(__AVX2__)
   return "avx2";
@@ -66,14 +74,16 @@ MESHTF_DEFINE std::string_view kernels_instruction_set() {
 #if MESHTF_DEFINES_RUNTIME
 
 /// The largest one that the processor has, of those that `allowed` names ("avx2;avx512"; empty: all).
-MESHTF_DEFINE kernel_choice choose_kernels(std::initializer_list<std::string_view> compiled, std::string_view processor, std::string_view allowed) {
+MESHTF_DEFINE kernel_choice choose_kernels(std::initializer_list<std::string_view> compiled,
+                                           std::string_view processor, std::string_view allowed) {
   auto const listed = [](std::initializer_list<std::string_view> names) {
     std::string list;
     for (auto const name : names) (list += list.empty() ? "" : ", ") += name;
     return list;
   };
   std::array<bool, instruction_sets.size()> take{};
-  for (auto const name : compiled) take[static_cast<std::size_t>(number_of_instruction_set(name))] = allowed.empty();
+  for (auto const name : compiled)
+    take[static_cast<std::size_t>(number_of_instruction_set(name))] = allowed.empty();
   while (!allowed.empty()) {
     auto const end  = std::min(allowed.find_first_of(";, "), allowed.size());
     auto const name = allowed.substr(0, end);
@@ -82,8 +92,9 @@ MESHTF_DEFINE kernel_choice choose_kernels(std::initializer_list<std::string_vie
     bool known = false;
     for (auto const other : compiled) known = known || other == name;
     if (!known)
-      return {.objection = "expected MESHTF_ARCHITECTURES to name kernels that this program has (" + listed(compiled) + "), got '" +
-                           std::string{name} + "': leave it out for the best ones"};
+      return {.objection = "expected MESHTF_ARCHITECTURES to name kernels that this program has (" +
+                           listed(compiled) + "), got '" + std::string{name} +
+                           "': leave it out for the best ones"};
     take[static_cast<std::size_t>(number_of_instruction_set(name))] = true;
   }
   for (int i = number_of_instruction_set(processor); i >= 0; --i)
@@ -91,16 +102,20 @@ MESHTF_DEFINE kernel_choice choose_kernels(std::initializer_list<std::string_vie
   std::string taken;
   for (std::size_t i = 0; i < take.size(); ++i)
     if (take[i]) (taken += taken.empty() ? "" : ", ") += instruction_sets[i];
-  return {.objection = "expected kernels for a processor with " + std::string{processor} + ", which this one has, got kernels for " + taken +
-                       ": compile them for it, too (CMake: -DMESHTF_ARCHITECTURES=\"" + std::string{processor} + ";" + taken + "\")"};
+  return {.objection = "expected kernels for a processor with " + std::string{processor} +
+                       ", which this one has, got kernels for " + taken +
+                       ": compile them for it, too (CMake: -DMESHTF_ARCHITECTURES=\"" +
+                       std::string{processor} + ";" + taken + "\")"};
 }
 
 MESHTF_DEFINE std::string_view processors_instruction_set() {
 #if defined(__x86_64__) && defined(__GNUC__)
   __builtin_cpu_init();  // for calls before main
-  bool const avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+  bool const avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
     return "avx512";
   if (avx2) return "avx2";
   if (__builtin_cpu_supports("avx")) return "avx";
@@ -110,7 +125,9 @@ MESHTF_DEFINE std::string_view processors_instruction_set() {
 
 #ifndef MESHTF_FOR_EACH_ARCHITECTURE  // else chosen_kernels.hpp defines it
 
-MESHTF_DEFINE std::string objection_to_processor() { return choose_kernels({kernels_instruction_set()}, processors_instruction_set(), {}).objection; }
+MESHTF_DEFINE std::string objection_to_processor() {
+  return choose_kernels({kernels_instruction_set()}, processors_instruction_set(), {}).objection;
+}
 
 #endif
 #endif

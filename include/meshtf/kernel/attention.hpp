@@ -18,15 +18,18 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0 && attention_span % attention_block == 0);
+static_assert(attention_grain == tile_grain && attention_block % tile_grain == 0 &&
+              attention_span % attention_block == 0);
 
-/// Attention of one process, and its gradient. The operands of each pair (the keys and values of a head of a sequence) are packed, once for all
-/// queries that share them.
+/// Attention of one process, and its gradient. The operands of each pair (the keys and values of a head of a
+/// sequence) are packed, once for all queries that share them.
 ///
-/// The weights are computed in blocks (`attention_weights`). The mask that hides all that comes later is part of their computation. Any other mask, and
-/// a bias, is a pass over the scores of those blocks that it concerns (`adjust`); blocks that no query sees are left out. Dropout is a pass over the
-/// weights, drawn for each query along the memory, as `dropout` draws them (`attention_drops`).
-/// Source: Dao et al., FlashAttention (2022): maximum and sum are updated over pieces of the memory; the gradient recomputes the weights.
+/// The weights are computed in blocks (`attention_weights`). The mask that hides all that comes later is part
+/// of their computation. Any other mask, and a bias, is a pass over the scores of those blocks that it
+/// concerns (`adjust`); blocks that no query sees are left out. Dropout is a pass over the weights, drawn for
+/// each query along the memory, as `dropout` draws them (`attention_drops`).
+/// Source: Dao et al., FlashAttention (2022): maximum and sum are updated over pieces of the memory; the
+/// gradient recomputes the weights.
 template<class T, class Arch>
 class attention_work : attention_weights<T, Arch> {
   using weights_of = attention_weights<T, Arch>;
@@ -34,7 +37,8 @@ class attention_work : attention_weights<T, Arch> {
   using offsets    = std::array<extent, max_arrays>;
 
 public:
-  attention_work(attention_steps const& steps, attention_view const& view, double scale, place_in_mesh const& here, C* scratch)
+  attention_work(attention_steps const& steps, attention_view const& view, double scale,
+                 place_in_mesh const& here, C* scratch)
       : weights_of{steps, view, scratch},
         drops_{steps, view, here},
         factor_{static_cast<C>(scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(steps.depth)))} {}
@@ -54,8 +58,10 @@ public:
 
     for_each_pair(begin, end, [&](auto const& pair) {
       auto const all = seen_from(0, s_.queries);
-      pack(depth_, all.size(), part(a.key, key, pair).from(all.begin), C(1), keys + all.begin * depth_.padded);
-      pack(width_, all.size(), part(a.value, value, pair).from(all.begin), C(1), values + all.begin * width_.padded);
+      pack(depth_, all.size(), part(a.key, key, pair).from(all.begin), C(1),
+           keys + all.begin * depth_.padded);
+      pack(width_, all.size(), part(a.value, value, pair).from(all.begin), C(1),
+           values + all.begin * width_.padded);
       bool const finite = is_finite(width_, all.size(), values + all.begin * width_.padded);
       for_each_share(pair, [&](auto const& at) {
         fetch_terms(a.bias, a.query_segment, a.memory_segment, at);
@@ -63,22 +69,30 @@ public:
           extent const rows = std::min(attention_block, s_.queries - first);
           auto const seen   = seen_from(first, rows);
           pack_transposed(depth_, rows, part(a.query, query, at).from(first), factor_, queries);
-          if (seen.size() == 0) std::fill_n(total, columns_, C{}), std::fill_n(most, columns_, C{}), std::fill_n(sums, columns_ * width_.padded, C{});
+          if (seen.size() == 0) {
+            std::fill_n(total, columns_, C{});
+            std::fill_n(most, columns_, C{});
+            std::fill_n(sums, columns_ * width_.padded, C{});
+          }
           for (extent j = seen.begin; j < seen.end; j += attention_span) {
             extent const count = std::min(attention_span, seen.end - j);
-            extent const open  = on_diagonal_ ? std::clamp<extent>(first - j, 0, count) : count;  // rows before the diagonal
-            bool const add     = j > seen.begin;
+            // rows before the diagonal
+            extent const open = on_diagonal_ ? std::clamp<extent>(first - j, 0, count) : count;
+            bool const add    = j > seen.begin;
             scores(depth_, open, false, keys + j * depth_.padded, queries, weights);
-            scores(depth_, count - open, true, keys + (j + open) * depth_.padded, queries, weights + open * columns_);
+            scores(depth_, count - open, true, keys + (j + open) * depth_.padded, queries,
+                   weights + open * columns_);
             if (adjusted_) adjust(j, count, first, rows, weights);
             weigh(open, count - open, !add, weights, most, total, shrinking);
             if (view_.dropped > 0) drop_some(at[row], first, rows, j, open, count - open, weights);
             if (add) scale_rows(width_, rows, shrinking, sums);
             mix(width_, rows, open, false, finite, weights, values + j * width_.padded, sums, add);
-            mix(width_, rows, count - open, true, finite, weights + open * columns_, values + (j + open) * width_.padded, sums, add || open > 0);
+            mix(width_, rows, count - open, true, finite, weights + open * columns_,
+                values + (j + open) * width_.padded, sums, add || open > 0);
           }
           finish(rows, most, total, part(a.log_total, row, at).from(first));
-          unpack(width_, rows, sums, [&](extent i) { return total[i]; }, part(a.result, result, at).from(first));
+          unpack(
+              width_, rows, sums, [&](extent i) { return total[i]; }, part(a.result, result, at).from(first));
         }
       });
     });
@@ -120,7 +134,8 @@ public:
         for (extent first = 0; first < s_.queries; first += attention_block) {
           extent const rows = std::min(attention_block, s_.queries - first);
           auto const seen   = seen_from(first, rows);
-          auto const q = part(a.query, query, at).from(first), dz = part(a.dresult, result, at).from(first);
+          auto const q      = part(a.query, query, at).from(first);
+          auto const dz     = part(a.dresult, result, at).from(first);
           pack_transposed(depth_, rows, q, factor_, queries_t);
           pack(width_, rows, dz, C(1), dresults);
           fetch(rows, part(a.log_total, row, at).from(first), shift);
@@ -129,11 +144,13 @@ public:
             pack_transposed(width_, rows, dz, C(1), dresults_t);
             products_of_rows(width_, rows, dresults, part(a.result, result, at).from(first), mean);
           }
-          bool const finite_queries = !of_scores || is_finite(depth_, rows, queries), finite_results = is_finite(width_, rows, dresults);
+          bool const finite_queries = !of_scores || is_finite(depth_, rows, queries);
+          bool const finite_results = is_finite(width_, rows, dresults);
           if (seen.size() == 0) std::fill_n(dqueries, columns_ * depth_.padded, C{});
           for (extent j = seen.begin; j < seen.end; j += attention_block) {
             extent const count  = std::min(attention_block, seen.end - j);
-            bool const diagonal = on_diagonal_ && j == first, again = adjusted_ || shared || (on_diagonal_ ? !diagonal : first > 0);
+            bool const diagonal = on_diagonal_ && j == first;
+            bool const again    = adjusted_ || shared || (on_diagonal_ ? !diagonal : first > 0);
             scores(depth_, count, diagonal, keys + j * depth_.padded, queries_t, weights);
             if (of_scores) scores(width_, count, diagonal, values + j * width_.padded, dresults_t, dscores);
             if (adjusted_) adjust(j, count, first, rows, weights);
@@ -143,15 +160,26 @@ public:
             }
             weigh_again(count, diagonal, of_scores, shift, mean, weights, dscores);
             if (view_.dropped > 0) drop_drawn(rows, count, diagonal, weights);
-            if (a.dvalue != nullptr) collect(width_, rows, count, diagonal, finite_results, weights, dresults, dvalues + j * width_.padded, again);
-            if (a.dkey != nullptr) collect(depth_, rows, count, diagonal, finite_queries, dscores, queries, dkeys + j * depth_.padded, again);
-            if (a.dquery != nullptr) mix(depth_, rows, count, diagonal, finite_keys, dscores, keys + j * depth_.padded, dqueries, j > seen.begin);
-            if (a.dbias != nullptr && s_.biased) store_biases(j, count, first, rows, dscores, a.dbias + at[bias]);
+            if (a.dvalue != nullptr)
+              collect(width_, rows, count, diagonal, finite_results, weights, dresults,
+                      dvalues + j * width_.padded, again);
+            if (a.dkey != nullptr)
+              collect(depth_, rows, count, diagonal, finite_queries, dscores, queries,
+                      dkeys + j * depth_.padded, again);
+            if (a.dquery != nullptr)
+              mix(depth_, rows, count, diagonal, finite_keys, dscores, keys + j * depth_.padded, dqueries,
+                  j > seen.begin);
+            if (a.dbias != nullptr && s_.biased)
+              store_biases(j, count, first, rows, dscores, a.dbias + at[bias]);
             else if (a.dbias != nullptr) collect_biases(j, count, first, rows, dscores, dbiases);
           }
-          if (a.dquery != nullptr) unpack(depth_, rows, dqueries, [&](extent) { return factor_; }, part(a.dquery, query, at).from(first));
+          if (a.dquery != nullptr)
+            unpack(
+                depth_, rows, dqueries, [&](extent) { return factor_; },
+                part(a.dquery, query, at).from(first));
         }
-        for (extent d = 0; a.dbias != nullptr && d < s_.distances; ++d) a.dbias[at[bias] + d * s_.element[bias]] = static_cast<T>(dbiases[d]);
+        for (extent d = 0; a.dbias != nullptr && d < s_.distances; ++d)
+          a.dbias[at[bias] + d * s_.element[bias]] = static_cast<T>(dbiases[d]);
         shared = true;
       });
       extent seen = 0;
@@ -210,8 +238,10 @@ private:
 
   // Dropout. What the diagonal hides from a tile of queries is not touched.
 
-  /// Drops weights of `rows` queries: of the positions begin, ..., first `open` rows that all of them see, then `count` rows of the diagonal.
-  [[gnu::noinline]] void drop_some(extent row_offset, extent first, extent rows, extent begin, extent open, extent count, C* weights) {
+  /// Drops weights of `rows` queries: of the positions begin, ..., first `open` rows that all of them see,
+  /// then `count` rows of the diagonal.
+  [[gnu::noinline]] void drop_some(extent row_offset, extent first, extent rows, extent begin, extent open,
+                                   extent count, C* weights) {
     for (extent c = 0; c < rows; c += width) {
       extent const seen = open + (count > 0 ? seen_on_diagonal(c, count) : 0);
       drops_.draw(row_offset, first + c, std::min(width, rows - c), begin, seen, attention_span);
@@ -220,7 +250,8 @@ private:
   }
   /// Drops what `drops_` has drawn for a block.
   void drop_drawn(extent rows, extent count, bool diagonal, C* weights) const {
-    for (extent c = 0; c < rows; c += width) drops_.apply(c, diagonal ? seen_on_diagonal(c, count) : count, attention_block, weights + c, columns_);
+    for (extent c = 0; c < rows; c += width)
+      drops_.apply(c, diagonal ? seen_on_diagonal(c, count) : count, attention_block, weights + c, columns_);
   }
 
   attention_drops<C, Arch> drops_;
@@ -229,28 +260,34 @@ private:
 
 }  // namespace detail
 
-/// z = softmax(scale * q k + bias) v for each pair, and log_total[query], the logarithm of the sum of exp(score) over what the query sees; scale 0
-/// means 1 / sqrt(depth). `scratch` holds `attention_scratch(steps)` elements for each thread; z and log_total overlap nothing. Threads share the
+/// z = softmax(scale * q k + bias) v for each pair, and log_total[query], the logarithm of the sum of
+/// exp(score) over what the query sees; scale 0 means 1 / sqrt(depth). `scratch` holds
+/// `attention_scratch(steps)` elements for each thread; z and log_total overlap nothing. Threads share the
 /// pairs.
 ///
-/// Sums run in a fixed order: the same operands give the same bits. A NaN in a key or value does not reach the queries from which the mask hides it.
+/// Sums run in a fixed order: the same operands give the same bits. A NaN in a key or value does not reach
+/// the queries from which the mask hides it.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2.
 template<class Arch = default_arch, class T>
-void attend(attention_steps const& steps, attention_view const& view, double scale, attention_arrays<T> const& arrays, computed<T>* scratch,
-            place_in_mesh const& here = {}) {
+void attend(attention_steps const& steps, attention_view const& view, double scale,
+            attention_arrays<T> const& arrays, computed<T>* scratch, place_in_mesh const& here = {}) {
   extent const each = attention_scratch(steps);
   parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
-    detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each).forward(begin, end, arrays);
+    detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each)
+        .forward(begin, end, arrays);
   });
 }
 
-/// The gradients that are not null, from the results of `attend`. `scratch` holds `attention_gradient_scratch(steps)` elements for each thread.
+/// The gradients that are not null, from the results of `attend`. `scratch` holds
+/// `attention_gradient_scratch(steps)` elements for each thread.
 template<class Arch = default_arch, class T>
-void attention_gradient(attention_steps const& steps, attention_view const& view, double scale, attention_gradient_arrays<T> const& arrays,
-                        computed<T>* scratch, place_in_mesh const& here = {}) {
+void attention_gradient(attention_steps const& steps, attention_view const& view, double scale,
+                        attention_gradient_arrays<T> const& arrays, computed<T>* scratch,
+                        place_in_mesh const& here = {}) {
   extent const each = attention_gradient_scratch(steps);
   parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
-    detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each).backward(begin, end, arrays);
+    detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each)
+        .backward(begin, end, arrays);
   });
 }
 
@@ -259,20 +296,22 @@ void attention_gradient(attention_steps const& steps, attention_view const& view
 namespace task {
 
 template<Element T>
-void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const& here, attention_arrays<T> const& arrays,
-             computed<T>* scratch) {
+void compute(attend<T> const& task, attention_steps const& steps, place_in_mesh const& here,
+             attention_arrays<T> const& arrays, computed<T>* scratch) {
   kernel::attend(steps, task.view.of_part(steps.first_query(here)), task.scale, arrays, scratch, here);
 }
 template<Element T>
-void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const& here, attention_gradient_arrays<T> const& arrays,
-             computed<T>* scratch) {
-  kernel::attention_gradient(steps, task.view.of_part(steps.first_query(here)), task.scale, arrays, scratch, here);
+void compute(attention_gradient<T> const& task, attention_steps const& steps, place_in_mesh const& here,
+             attention_gradient_arrays<T> const& arrays, computed<T>* scratch) {
+  kernel::attention_gradient(steps, task.view.of_part(steps.first_query(here)), task.scale, arrays, scratch,
+                             here);
 }
 
-#define MESHTF_ATTENTION(T)                                                                                                              \
-  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&, attention_arrays<T> const&, computed<T>*);       \
-  template void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, attention_gradient_arrays<T> const&, \
-                        computed<T>*);
+#define MESHTF_ATTENTION(T)                                                                         \
+  template void compute(attend<T> const&, attention_steps const&, place_in_mesh const&,             \
+                        attention_arrays<T> const&, computed<T>*);                                  \
+  template void compute(attention_gradient<T> const&, attention_steps const&, place_in_mesh const&, \
+                        attention_gradient_arrays<T> const&, computed<T>*);
 MESHTF_COMPILE_FLOATING(MESHTF_ATTENTION)
 #undef MESHTF_ATTENTION
 

@@ -16,7 +16,8 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// Masks, windows, biases and segment ids. The causal mask alone is left to the caller, which has no pass of its own for it (`on_diagonal_`).
+/// Masks, windows, biases and segment ids. The causal mask alone is left to the caller, which has no pass of
+/// its own for it (`on_diagonal_`).
 template<class T, class Arch>
 class attention_masks : protected attention_rows<T, Arch> {
   using rows_of = attention_rows<T, Arch>;
@@ -41,14 +42,17 @@ protected:
 
   /// Positions of the memory.
   struct range {
-    extent begin, end;
+    extent begin;
+    extent end;
     extent size() const { return end - begin; }
   };
 
-  /// What some of the queries first, ..., first + rows - 1 see, and perhaps a few positions more: at least one, and whole tiles where it is adjusted.
+  /// What some of the queries first, ..., first + rows - 1 see, and perhaps a few positions more: at least
+  /// one, and whole tiles where it is adjusted.
   range seen_from(extent first, extent rows) const {
     if (!adjusted_) return {0, on_diagonal_ ? std::min(first + rows, s_.memories) : s_.memories};
-    extent const from = view_.first + first, to = from + rows;
+    extent const from  = view_.first + first;
+    extent const to    = from + rows;
     extent const ahead = view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
     extent const most  = view_.causal ? to : ahead;
     extent const end   = std::min(attention_padded(std::max<extent>(most, 1)), s_.memories);
@@ -63,7 +67,8 @@ protected:
     query_segments_  = take(attention_padded(s_.queries) + attention_block);
     memory_segments_ = take(s_.memories);
   }
-  void fetch_terms(T const* biases, std::int32_t const* of_queries, std::int32_t const* of_memory, offsets const& at) {
+  void fetch_terms(T const* biases, std::int32_t const* of_queries, std::int32_t const* of_memory,
+                   offsets const& at) {
     using enum attention_steps::operand;
     if (s_.distances > 0) {
       copy_row(s_.distances, biases + at[bias], s_.element[bias], C(1), biases_, 1);
@@ -71,15 +76,19 @@ protected:
     }
     if (s_.biased) all_biases_ = biases + at[bias];
     if (!s_.segments) return;
-    for (extent i = 0; i < s_.queries; ++i) query_segments_[i] = static_cast<C>(of_queries[at[query_segment] + i * s_.position[query_segment]]);
-    std::fill_n(query_segments_ + s_.queries, attention_padded(s_.queries) + attention_block - s_.queries, C{});
-    for (extent j = 0; j < s_.memories; ++j) memory_segments_[j] = static_cast<C>(of_memory[at[memory_segment] + j * s_.position[memory_segment]]);
+    for (extent i = 0; i < s_.queries; ++i)
+      query_segments_[i] = static_cast<C>(of_queries[at[query_segment] + i * s_.position[query_segment]]);
+    std::fill_n(query_segments_ + s_.queries, attention_padded(s_.queries) + attention_block - s_.queries,
+                C{});
+    for (extent j = 0; j < s_.memories; ++j)
+      memory_segments_[j] = static_cast<C>(of_memory[at[memory_segment] + j * s_.position[memory_segment]]);
   }
 
   /// The number of the distance between the first query of a block and a position of the memory.
   extent distance_to(extent first, extent j) const { return s_.at_zero + view_.first + first - j; }
 
-  /// Adds the bias to scores of queries first, ... and positions j, ..., j + count - 1, and makes those that are hidden -infinity.
+  /// Adds the bias to scores of queries first, ... and positions j, ..., j + count - 1, and makes those that
+  /// are hidden -infinity.
   [[gnu::noinline]] void adjust(extent begin, extent count, extent first, extent rows, C* weights) const {
     using math::select;
     if (s_.biased) add_biases(begin, count, first, rows, weights);
@@ -88,15 +97,19 @@ protected:
     C const ahead               = view_.reach > 0 ? static_cast<C>(1 - view_.reach) : -infinity;
     C const low                 = view_.causal ? C{} : ahead;
     C const high                = view_.reach > 0 ? static_cast<C>(view_.reach - 1) : infinity;
-    bool const open             = static_cast<C>(from - (begin + count - 1)) >= low && static_cast<C>(from + rows - 1 - begin) <= high;
+    bool const open =
+        static_cast<C>(from - (begin + count - 1)) >= low && static_cast<C>(from + rows - 1 - begin) <= high;
     if (open && s_.distances == 0 && !s_.segments) return;
-    batch const nothing(-infinity), lane = lanes::load(lane_numbers<lanes, C>.data());
+    batch const nothing(-infinity);
+    batch const lane = lanes::load(lane_numbers<lanes, C>.data());
     for (extent r = 0; r < count; ++r)
       for (extent c = 0; c < columns_; c += width) {
         C* const at = weights + r * columns_ + c;
         batch x     = lanes::load(at);
         if (s_.distances > 0) x = x + lanes::load(biases_ + distance_to(first + c, begin + r));
-        if (s_.segments) x = select(lanes::load(query_segments_ + first + c) == batch(memory_segments_[begin + r]), x, nothing);
+        if (s_.segments)
+          x = select(lanes::load(query_segments_ + first + c) == batch(memory_segments_[begin + r]), x,
+                     nothing);
         if (!open) {
           batch const distance = lane + batch(static_cast<C>(from + c - begin - r));
           x                    = select(distance >= batch(low), x, nothing);
@@ -112,10 +125,12 @@ protected:
     using enum attention_steps::operand;
     for (extent i = 0; i < rows; ++i) {
       T const* const from = all_biases_ + (first + i) * s_.position[bias] + begin * s_.element[bias];
-      for (extent r = 0; r < count; ++r) weights[r * columns_ + i] += static_cast<C>(from[r * s_.element[bias]]);
+      for (extent r = 0; r < count; ++r)
+        weights[r * columns_ + i] += static_cast<C>(from[r * s_.element[bias]]);
     }
   }
-  [[gnu::noinline]] void store_biases(extent begin, extent count, extent first, extent rows, C const* dscores, T* dbiases) const {
+  [[gnu::noinline]] void store_biases(extent begin, extent count, extent first, extent rows, C const* dscores,
+                                      T* dbiases) const {
     using enum attention_steps::operand;
     for (extent i = 0; i < rows; ++i) {
       T* const to = dbiases + (first + i) * s_.position[bias] + begin * s_.element[bias];
@@ -129,8 +144,10 @@ protected:
       for (extent j = 0; j < s_.memories; ++j) dbiases[i * s_.position[bias] + j * s_.element[bias]] = T{};
   }
 
-  /// Adds the gradients of scores to those of the biases. Several scores have one distance, but not in one row.
-  [[gnu::noinline]] void collect_biases(extent begin, extent count, extent first, extent rows, C const* dscores, C* dbiases) const {
+  /// Adds the gradients of scores to those of the biases. Several scores have one distance, but not in one
+  /// row.
+  [[gnu::noinline]] void collect_biases(extent begin, extent count, extent first, extent rows,
+                                        C const* dscores, C* dbiases) const {
     for (extent r = 0; r < count; ++r) {
       C const* const from = dscores + r * columns_;
       C* const to         = dbiases + distance_to(first, begin + r);
@@ -141,11 +158,13 @@ protected:
   }
 
   attention_view view_;
-  bool adjusted_;  // a pass over the scores hides some of them, or adds biases
+  bool adjusted_;     // a pass over the scores hides some of them, or adds biases
   bool on_diagonal_;  // the causal mask alone
 
 private:
-  C *biases_ = nullptr, *query_segments_ = nullptr, *memory_segments_ = nullptr;
+  C* biases_           = nullptr;
+  C* query_segments_   = nullptr;
+  C* memory_segments_  = nullptr;
   T const* all_biases_ = nullptr;  // of a share
 };
 

@@ -17,19 +17,21 @@ namespace detail {
 template<class T>
 struct positions {
   T* at;
-  extent position, element;
+  extent position;
+  extent element;
 
   positions from(extent i) const { return {at + i * position, position, element}; }
 };
 
 /// The length of a row, and the length to which it is padded.
 struct row_length {
-  extent n, padded;
+  extent n;
+  extent padded;
   explicit row_length(extent held) : n{held}, padded{attention_padded(held)} {}
 };
 
-/// Packed rows of the operands, widened if those in memory are narrow: contiguous, and padded with zeros so that products need no edges; or
-/// transposed, with `columns_` queries a row.
+/// Packed rows of the operands, widened if those in memory are narrow: contiguous, and padded with zeros so
+/// that products need no edges; or transposed, with `columns_` queries a row.
 template<class T, class Arch>
 class attention_rows {
 protected:
@@ -61,7 +63,8 @@ protected:
   /// Prefetches a row, to read or to write: the processor does not predict rows that lie apart.
   template<bool Write, class P>
   void expect(row_length const& of, positions<P> const& row) const {
-    for (extent e = 0; e < of.n; e += 64 / static_cast<extent>(sizeof(T))) __builtin_prefetch(row.at + e * row.element, Write);
+    for (extent e = 0; e < of.n; e += 64 / static_cast<extent>(sizeof(T)))
+      __builtin_prefetch(row.at + e * row.element, Write);
   }
 
   /// to[e] = from[e] * factor for `n` elements, with strides `from_step` and `to_step`.
@@ -74,7 +77,8 @@ protected:
   }
 
   /// Packs rows, padded to whole tiles.
-  [[gnu::noinline]] void pack(row_length const& of, extent count, positions<T const> const& from, C factor, C* to) const {
+  [[gnu::noinline]] void pack(row_length const& of, extent count, positions<T const> const& from, C factor,
+                              C* to) const {
     for (extent i = 0; i < count; ++i) {
       if (i + ahead < count) expect<false>(of, from.from(i + ahead));
       copy_row(of.n, from.at + i * from.position, from.element, factor, to + i * of.padded, 1);
@@ -83,7 +87,8 @@ protected:
     std::fill_n(to + count * of.padded, (attention_padded(count) - count) * of.padded, C{});
   }
 
-  [[gnu::noinline]] void pack_transposed(row_length const& of, extent count, positions<T const> const& from, C factor, C* to) const {
+  [[gnu::noinline]] void pack_transposed(row_length const& of, extent count, positions<T const> const& from,
+                                         C factor, C* to) const {
     for (extent i = 0; i < count; i += width)
       for (extent e = 0; e < of.n; e += width) {
         T const* const x = from.at + i * from.position + e * from.element;
@@ -108,24 +113,29 @@ protected:
 
   /// Copies packed rows to memory, the i-th times factor(i).
   template<class F>
-  void unpack(row_length const& of, extent count, C const* from, F const& factor, positions<T> const& to) const {
+  void unpack(row_length const& of, extent count, C const* from, F const& factor,
+              positions<T> const& to) const {
     for (extent i = 0; i < count; ++i) expect<true>(of, to.from(i));
-    for (extent i = 0; i < count; ++i) copy_row(of.n, from + i * of.padded, 1, factor(i), to.at + i * to.position, to.element);
+    for (extent i = 0; i < count; ++i)
+      copy_row(of.n, from + i * of.padded, 1, factor(i), to.at + i * to.position, to.element);
   }
 
   /// Copies the gradient of a memory of which queries see the first `seen` positions; the rest is 0.
-  [[gnu::noinline]] void unpack_memory(row_length const& of, extent seen, C const* from, positions<T> const& to) const {
+  [[gnu::noinline]] void unpack_memory(row_length const& of, extent seen, C const* from,
+                                       positions<T> const& to) const {
     unpack(of, seen, from, [](extent) { return C(1); }, to);
     for (extent j = seen; j < s_.memories; ++j)
       for (extent e = 0; e < of.n; ++e) to.at[j * to.position + e * to.element] = T{};
   }
 
   void scale_rows(row_length const& of, extent rows, C const* factors, C* sums) const {
-    for (extent i = 0; i < rows; ++i) copy_row(of.padded, sums + i * of.padded, 1, factors[i], sums + i * of.padded, 1);
+    for (extent i = 0; i < rows; ++i)
+      copy_row(of.padded, sums + i * of.padded, 1, factors[i], sums + i * of.padded, 1);
   }
 
   /// to[i] = packed[i] . y[i].
-  [[gnu::noinline]] void products_of_rows(row_length const& of, extent count, C const* packed, positions<T const> const& y, C* to) const {
+  [[gnu::noinline]] void products_of_rows(row_length const& of, extent count, C const* packed,
+                                          positions<T const> const& y, C* to) const {
     for (extent i = 0; i < count; ++i) {
       C const* const a = packed + i * of.padded;
       T const* const b = y.at + i * y.position;
@@ -146,8 +156,11 @@ protected:
   }
 
   attention_steps const& s_;
-  row_length depth_, width_;
-  extent memories_, columns_;  // padded; `columns_`: the columns of a block of queries
+  row_length depth_;
+  row_length width_;
+  // padded; `columns_`: the columns of a block of queries
+  extent memories_;
+  extent columns_;
 
 private:
   C* free_;

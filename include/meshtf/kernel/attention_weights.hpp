@@ -18,8 +18,9 @@ namespace detail {
 
 /// Scores, weights, and their products with packed rows.
 ///
-/// The score matrix has the memory's positions as rows and a block of queries as columns: maxima and sums then run down the columns, in all lanes at
-/// once, and only the queries must be transposed. A block on the mask's diagonal is processed in strips, which leave out most of the hidden scores.
+/// The score matrix has the memory's positions as rows and a block of queries as columns: maxima and sums
+/// then run down the columns, in all lanes at once, and only the queries must be transposed. A block on the
+/// mask's diagonal is processed in strips, which leave out most of the hidden scores.
 template<class T, class Arch>
 class attention_weights : protected attention_masks<T, Arch> {
   using masks_of = attention_masks<T, Arch>;
@@ -34,7 +35,8 @@ protected:
   using typename masks_of::C;
   using typename masks_of::lanes;
 
-  attention_weights(attention_steps const& steps, attention_view const& view, C* scratch) : masks_of{steps, view, scratch} {}
+  attention_weights(attention_steps const& steps, attention_view const& view, C* scratch)
+      : masks_of{steps, view, scratch} {}
 
   // Long functions are not inlined: copies of them would take long to compile and gain nothing.
 
@@ -47,21 +49,26 @@ protected:
   // Products of packed matrices. On the diagonal, row j of the weights is used from column j on only.
 
   /// weights[j, i] = keys[j] . queries[i], from transposed `queries`.
-  void scores(row_length const& of, extent count, bool diagonal, C const* keys, C const* queries, C* weights) const {
+  void scores(row_length const& of, extent count, bool diagonal, C const* keys, C const* queries,
+              C* weights) const {
     for_each_strip(diagonal, count, [&](extent j, extent n) {
-      small_product<lanes>(attention_padded(n), columns_ - j, of.n, left_matrix<C>{keys + j * of.padded, of.padded, 1},
-                           row_matrix<C const>{queries + j, columns_}, row_matrix<C>{weights + j * columns_ + j, columns_}, false);
+      small_product<lanes>(attention_padded(n), columns_ - j, of.n,
+                           left_matrix<C>{keys + j * of.padded, of.padded, 1},
+                           row_matrix<C const>{queries + j, columns_},
+                           row_matrix<C>{weights + j * columns_ + j, columns_}, false);
     });
   }
 
   /// sums[i] (+)= sum over j of weights[j, i] * values[j].
-  void mix(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* values, C* sums, bool add) const {
+  void mix(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights,
+           C const* values, C* sums, bool add) const {
     if (count == 0) return;
     if (adjusted_ && !finite) return mix_seen(of, rows, count, weights, values, sums, add);
     for_each_strip(diagonal, rows, [&](extent i, extent n) {
       extent const reached = finite ? i + n : i;
       extent const whole   = diagonal ? std::min(count, reached) : count;
-      small_product<lanes>(attention_padded(n), of.padded, whole, left_matrix<C>{weights + i, 1, columns_}, row_matrix<C const>{values, of.padded},
+      small_product<lanes>(attention_padded(n), of.padded, whole, left_matrix<C>{weights + i, 1, columns_},
+                           row_matrix<C const>{values, of.padded},
                            row_matrix<C>{sums + i * of.padded, of.padded}, add);
       for (extent j = whole; diagonal && j < std::min(count, i + n); ++j)
         for (extent seen = j; seen < std::min(rows, i + n); ++seen)
@@ -70,13 +77,15 @@ protected:
   }
 
   /// sums[j] (+)= sum over i of weights[j, i] * from[i].
-  void collect(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights, C const* from, C* sums,
-               bool add) const {
+  void collect(row_length const& of, extent rows, extent count, bool diagonal, bool finite, C const* weights,
+               C const* from, C* sums, bool add) const {
     if (adjusted_ && !finite) return collect_seen(of, rows, count, weights, from, sums);
     for_each_strip(diagonal, count, [&](extent j, extent n) {
       extent const first = diagonal && !finite ? std::min(rows, j + n) : j;
-      small_product<lanes>(attention_padded(n), of.padded, rows - first, left_matrix<C>{weights + j * columns_ + first, columns_, 1},
-                           row_matrix<C const>{from + first * of.padded, of.padded}, row_matrix<C>{sums + j * of.padded, of.padded}, add);
+      small_product<lanes>(attention_padded(n), of.padded, rows - first,
+                           left_matrix<C>{weights + j * columns_ + first, columns_, 1},
+                           row_matrix<C const>{from + first * of.padded, of.padded},
+                           row_matrix<C>{sums + j * of.padded, of.padded}, add);
       for (extent i = j; i < first; ++i)
         for (extent seen = j; seen <= std::min(i, j + n - 1); ++seen)
           add_row(of, weights[seen * columns_ + i], from + i * of.padded, sums + seen * of.padded);
@@ -84,25 +93,30 @@ protected:
   }
 
   // The same products without what has no weight: what is hidden may be no number.
-  [[gnu::noinline]] void mix_seen(row_length const& of, extent rows, extent count, C const* weights, C const* values, C* sums, bool add) const {
+  [[gnu::noinline]] void mix_seen(row_length const& of, extent rows, extent count, C const* weights,
+                                  C const* values, C* sums, bool add) const {
     if (!add) std::fill_n(sums, rows * of.padded, C{});
     for (extent i = 0; i < rows; ++i)
       for (extent j = 0; j < count; ++j)
-        if (C const w = weights[j * columns_ + i]; w != C{}) add_row(of, w, values + j * of.padded, sums + i * of.padded);
+        if (C const w = weights[j * columns_ + i]; w != C{})
+          add_row(of, w, values + j * of.padded, sums + i * of.padded);
   }
-  [[gnu::noinline]] void collect_seen(row_length const& of, extent rows, extent count, C const* weights, C const* from, C* sums) const {
+  [[gnu::noinline]] void collect_seen(row_length const& of, extent rows, extent count, C const* weights,
+                                      C const* from, C* sums) const {
     for (extent j = 0; j < count; ++j)
       for (extent i = 0; i < rows; ++i)
-        if (C const w = weights[j * columns_ + i]; w != C{}) add_row(of, w, from + i * of.padded, sums + j * of.padded);
+        if (C const w = weights[j * columns_ + i]; w != C{})
+          add_row(of, w, from + i * of.padded, sums + j * of.padded);
   }
 
   /// sum += weight * row.
   void add_row(row_length const& of, C weight, C const* row, C* sum) const {
-    for (extent e = 0; e < of.padded; e += width) lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
+    for (extent e = 0; e < of.padded; e += width)
+      lanes::store(lanes::load(sum + e) + batch(weight) * lanes::load(row + e), sum + e);
   }
 
-  /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: where there are such, they are left out, row by
-  /// row.
+  /// Whether all elements are finite. Others must not be multiplied with the zeros of hidden weights: where
+  /// there are such, they are left out, row by row.
   bool is_finite(row_length const& of, extent rows, C const* packed) const {
     batch sum(C{});
     if (view_.causal || adjusted_)
@@ -122,16 +136,21 @@ protected:
       for (std::size_t i = 0; i < n.size(); ++i) n[i] = static_cast<C>(i);
       return n;
     }();
-    extent const whole = std::min(count, c + 1), end = std::min(count, c / tile_grain * tile_grain + tile_grain);
-    batch const lane = lanes::load(numbers.data());
+    extent const whole = std::min(count, c + 1);
+    extent const end   = std::min(count, c / tile_grain * tile_grain + tile_grain);
+    batch const lane   = lanes::load(numbers.data());
     for (extent r = 0; r < whole; ++r) f(r, [](batch const& x, batch const&) { return x; });
-    for (extent r = whole; r < end; ++r) f(r, [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<C>(r - c)), x, y); });
+    for (extent r = whole; r < end; ++r)
+      f(r,
+        [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<C>(r - c)), x, y); });
   }
 
-  /// Turns scores into weights, exp(score - maximum), and sums them: first `open` rows that all columns see, then `count` rows of the
-  /// diagonal. Unless this piece of the memory `begins`, `most` and `total` hold the maxima and sums of earlier pieces; `shrinking` gets the
-  /// factor by which those pieces must now be multiplied.
-  [[gnu::noinline]] void weigh(extent open, extent count, bool begins, C* weights, C* most, C* total, C* shrinking) const {
+  /// Turns scores into weights, exp(score - maximum), and sums them: first `open` rows that all columns see,
+  /// then `count` rows of the diagonal. Unless this piece of the memory `begins`, `most` and `total` hold the
+  /// maxima and sums of earlier pieces; `shrinking` gets the factor by which those pieces must now be
+  /// multiplied.
+  [[gnu::noinline]] void weigh(extent open, extent count, bool begins, C* weights, C* most, C* total,
+                               C* shrinking) const {
     using math::exp, math::max, math::select;
     for (extent c = 0; c < columns_; c += width) {
       C* const top       = weights + c;
@@ -140,11 +159,13 @@ protected:
       std::array<batch, 4> high{before, before, before, before};
       extent r = 0;
       for (; r + 4 <= open; r += 4)
-        unrolled<4>([&](auto n)
-                        __attribute__((always_inline)) { high[n] = max(high[n], lanes::load(top + (r + static_cast<extent>(n())) * columns_)); });
+        unrolled<4>([&](auto n) __attribute__((always_inline)) {
+          high[n] = max(high[n], lanes::load(top + (r + static_cast<extent>(n())) * columns_));
+        });
       for (; r < open; ++r) high[0] = max(high[0], lanes::load(top + r * columns_));
-      for_each_diagonal_row(c, count,
-                            [&](extent d, auto const& hides) { high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0])); });
+      for_each_diagonal_row(c, count, [&](extent d, auto const& hides) {
+        high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0]));
+      });
       batch const now = max(max(high[0], high[1]), max(high[2], high[3]));
       // if all scores so far are -infinity, all weights are 0, but a later piece may have larger scores
       batch const from = select(now == batch(-std::numeric_limits<C>::infinity()), batch(C{}), now);
@@ -156,7 +177,9 @@ protected:
         lanes::store(w, at);
       };
       for (r = 0; r + 4 <= open; r += 4)
-        unrolled<4>([&](auto n) __attribute__((always_inline)) { weight(top + (r + static_cast<extent>(n())) * columns_, n); });
+        unrolled<4>([&](auto n) __attribute__((always_inline)) {
+          weight(top + (r + static_cast<extent>(n())) * columns_, n);
+        });
       for (; r < open; ++r) weight(top + r * columns_, 0);
       for_each_diagonal_row(c, count, [&](extent d, auto const& hides) {
         C* const at   = diagonal + d * columns_;
@@ -175,12 +198,15 @@ protected:
     }
   }
 
-  /// Turns scores into weights again, and `dscores` from the gradients of the weights into the gradients of the scores.
-  [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, C const* shift, C const* mean, C* weights, C* dscores) const {
+  /// Turns scores into weights again, and `dscores` from the gradients of the weights into the gradients of
+  /// the scores.
+  [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, C const* shift,
+                                     C const* mean, C* weights, C* dscores) const {
     using math::exp, math::select;
     for (extent c = 0; c < columns_; c += width) {
-      batch const by = lanes::load(shift + c), middle = of_scores ? lanes::load(mean + c) : batch(C{});
-      auto const weight = [&](extent r, auto const& hides) __attribute__((always_inline)) {
+      batch const by     = lanes::load(shift + c);
+      batch const middle = of_scores ? lanes::load(mean + c) : batch(C{});
+      auto const weight  = [&](extent r, auto const& hides) __attribute__((always_inline)) {
         C* const at   = weights + r * columns_ + c;
         C* const d    = dscores + r * columns_ + c;
         batch const w = hides(exp(lanes::load(at) - by), batch(C{}));
@@ -190,25 +216,31 @@ protected:
       if (diagonal) for_each_diagonal_row(c, count, weight);
       else
         for (extent r = 0; r < count; ++r) weight(r, [](batch const& x, batch const&) { return x; });
-      if (adjusted_ && of_scores)  // a hidden score changes nothing, even if a value that it hides is no number
+      // a hidden score changes nothing, even if a value that it hides is no number
+      if (adjusted_ && of_scores)
         for (extent r = 0; r < count; ++r) {
           C* const d = dscores + r * columns_ + c;
-          lanes::store(select(lanes::load(weights + r * columns_ + c) == batch(C{}), batch(C{}), lanes::load(d)), d);
+          lanes::store(
+              select(lanes::load(weights + r * columns_ + c) == batch(C{}), batch(C{}), lanes::load(d)), d);
         }
     }
   }
 
-  /// The last of `count` rows of a diagonal block that some of the columns c, ..., c + width - 1 see, and those behind that are hidden from all.
-  static extent seen_on_diagonal(extent c, extent count) { return std::min(count, c / tile_grain * tile_grain + tile_grain); }
+  /// The last of `count` rows of a diagonal block that some of the columns c, ..., c + width - 1 see, and
+  /// those behind that are hidden from all.
+  static extent seen_on_diagonal(extent c, extent count) {
+    return std::min(count, c / tile_grain * tile_grain + tile_grain);
+  }
 
-  /// Stores the logarithms of the totals; the totals become the factors of the sums. A query from which everything is hidden gets zeros, and gives
-  /// none its gradient: its logarithm is infinite.
+  /// Stores the logarithms of the totals; the totals become the factors of the sums. A query from which
+  /// everything is hidden gets zeros, and gives none its gradient: its logarithm is infinite.
   void finish(extent rows, C const* most, C* total, positions<C> const& to) const {
     using math::log, math::select;
     for (extent c = 0; c < columns_; c += width) {
       batch const all = lanes::load(total + c);
       std::array<C, lanes::width> found;
-      batch logs = lanes::load(most + c) + log(all), factors = batch(C(1)) / all;
+      batch logs    = lanes::load(most + c) + log(all);
+      batch factors = batch(C(1)) / all;
       if (adjusted_ || s_.memories == 0) {
         batch const nothing(C{});
         logs    = select(all == nothing, batch(std::numeric_limits<C>::infinity()), logs);
@@ -216,7 +248,8 @@ protected:
       }
       lanes::store(logs, found.data());
       lanes::store(factors, total + c);
-      for (extent i = c; i < std::min(rows, c + width); ++i) to.at[i * to.position] = found[static_cast<std::size_t>(i - c)];
+      for (extent i = c; i < std::min(rows, c + width); ++i)
+        to.at[i * to.position] = found[static_cast<std::size_t>(i - c)];
     }
   }
 };

@@ -16,12 +16,14 @@ namespace detail {
 
 /// `map_rows_and_sum` on the thread that calls it.
 template<class Arch, class F, class T>
-void map_some_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, computed<T>* total) {
+void map_some_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b,
+                      T* z, computed<T>* total) {
   using lanes = kernel::lanes<computed<T>, Arch>;
   for (extent r = 0; r < rows; r += 4) {
     extent const count    = std::min<extent>(4, rows - r);
-    T const *const from_z = dz + r * stride, *const from_x = x + r * stride;
-    T* const to = z + r * stride;
+    T const* const from_z = dz + r * stride;
+    T const* const from_x = x + r * stride;
+    T* const to           = z + r * stride;
     for_each_batch<lanes>(n, [&](auto some, extent i) __attribute__((always_inline)) {
       auto const bias = some.load(b + i);
       auto const row  = [&](extent k) __attribute__((always_inline)) {
@@ -38,14 +40,18 @@ void map_some_and_sum(extent rows, extent n, extent stride, F const& f, T const*
 
 }  // namespace detail
 
-/// z[r][i] = f(dz[r][i], x[r][i], b[i]), and the sum over r of z[r][i] is added to total[i]. `f` also takes batches. Rows are `stride` apart.
+/// z[r][i] = f(dz[r][i], x[r][i], b[i]), and the sum over r of z[r][i] is added to total[i]. `f` also takes
+/// batches. Rows are `stride` apart.
 ///
 /// Four rows are summed at a time: `total` is read and written once for each four rows, and its rounding
-/// error grows with a quarter of the number of rows. Threads share the columns, if the functor may be called by several.
+/// error grows with a quarter of the number of rows. Threads share the columns, if the functor may be called
+/// by several.
 template<class Arch = default_arch, class F, class T>
-void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b, T* z, computed<T>* total) {
+void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const* dz, T const* x, T const* b,
+                      T* z, computed<T>* total) {
   parallel_for(n, 64, ParallelFunction<F> ? rows * n : 0, [&](extent begin, extent end) {
-    detail::map_some_and_sum<Arch>(rows, end - begin, stride, f, dz + begin, x + begin, b + begin, z + begin, total + begin);
+    detail::map_some_and_sum<Arch>(rows, end - begin, stride, f, dz + begin, x + begin, b + begin, z + begin,
+                                   total + begin);
   });
 }
 
@@ -54,12 +60,13 @@ void map_rows_and_sum(extent rows, extent n, extent stride, F const& f, T const*
 namespace task {
 
 template<class F, Element T>
-void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z,
-             computed<T>* total) {
+void compute(map_rows_and_sum<F, T> const& task, bias_steps const& s, place_in_mesh const&, T const* dz,
+             T const* x, T const* b, T* z, computed<T>* total) {
   std::fill_n(total, s.room, computed<T>{});
   s.blocks.for_each([&](auto const& at) {
     auto const [to, row, unused] = at;
-    kernel::map_rows_and_sum(s.rows, s.elements, s.stride, task.f, dz + to, x + to, b + row, z + to, total + row);
+    kernel::map_rows_and_sum(s.rows, s.elements, s.stride, task.f, dz + to, x + to, b + row, z + to,
+                             total + row);
   });
 }
 

@@ -1,6 +1,8 @@
-// The compiled part with kernels for several architectures: which of them this process runs. One source includes this, which CMake makes.
+// The compiled part with kernels for several architectures: which of them this process runs. One source
+// includes this, which CMake makes.
 //
-// A call of a kernel jumps through a table (meshtf-architectures.cmake makes them); here it is chosen which one, before `main`.
+// A call of a kernel jumps through a table (meshtf-architectures.cmake makes them); here it is chosen which
+// one, before `main`.
 #pragma once
 
 #include <cstdio>
@@ -32,7 +34,8 @@ namespace detail {
 inline kernel_choice chosen_kernels() {
   char const* const allowed = std::getenv("MESHTF_ARCHITECTURES");
 #define MESHTF_NAME(name) #name,
-  return choose_kernels({MESHTF_FOR_EACH_ARCHITECTURE(MESHTF_NAME)}, processors_instruction_set(), allowed ? allowed : "");
+  return choose_kernels({MESHTF_FOR_EACH_ARCHITECTURE(MESHTF_NAME)}, processors_instruction_set(),
+                        allowed ? allowed : "");
 #undef MESHTF_NAME
 }
 
@@ -44,8 +47,11 @@ inline kernel_choice chosen_kernels() {
 #undef MESHTF_TAKE
 }
 
-/// What the kernels of all architectures have in common with the rest of the program, they ask for by name: so it must be somewhere.
-[[gnu::used]] inline int shared_by_kernels() { return team.threads() + error::latest().exit_status + tell_of_widened_products; }
+/// What the kernels of all architectures have in common with the rest of the program, they ask for by name:
+/// so it must be somewhere.
+[[gnu::used]] inline int shared_by_kernels() {
+  return team.threads() + error::latest().exit_status + tell_of_widened_products;
+}
 
 }  // namespace detail
 

@@ -18,18 +18,22 @@ namespace kernel {
 
 namespace detail {
 
-/// f(at) for each product, where at[0], at[1] and at[2] are where its A, B and C begin. Threads share the products, or each product if it is large.
+/// f(at) for each product, where at[0], at[1] and at[2] are where its A, B and C begin. Threads share the
+/// products, or each product if it is large.
 template<class F>
 void for_each_product(contraction_steps const& s, F const& f) {
   if (s.batch.turns == 1) return f(std::array<extent, 3>{});
   constexpr extent for_an_element = 64;  // multiplications that take as long as one element of a sum
-  extent const work               = strips_of(s.m, s.n, s.k) == 1 ? s.batch.turns * (s.m * s.n * s.k / for_an_element) : 0;
-  parallel_for(s.batch.turns, 1, work, [&](extent begin, extent end) { for_some_indices<3>(s.batch.sizes(), s.batch.stride, begin, end, f); });
+  extent const work = strips_of(s.m, s.n, s.k) == 1 ? s.batch.turns * (s.m * s.n * s.k / for_an_element) : 0;
+  parallel_for(s.batch.turns, 1, work, [&](extent begin, extent end) {
+    for_some_indices<3>(s.batch.sizes(), s.batch.stride, begin, end, f);
+  });
 }
 
 }  // namespace detail
 
-/// z = the sum of x * y over what z lacks. `scratch` holds `steps.scratch` elements, none for integers; z must not overlap x or y.
+/// z = the sum of x * y over what z lacks. `scratch` holds `steps.scratch` elements, none for integers; z
+/// must not overlap x or y.
 template<Element T>
   requires(!NarrowElement<T>)
 void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[maybe_unused]] T* scratch) {
@@ -45,24 +49,29 @@ void contract(contraction_steps const& steps, T const* x, T const* y, T* z, [[ma
       T* const c = steps.z.needed ? scratch + steps.z.at : z;
       if (steps.swapped) std::swap(a, b);
       detail::for_each_product(steps, [&](auto const& at) {
-        gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at[0], steps.lda, b + at[1], steps.ldb, T{0}, c + at[2], steps.ldc);
+        gemm(steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, a + at[0], steps.lda, b + at[1],
+             steps.ldb, T{0}, c + at[2], steps.ldc);
       });
-      if (steps.z.needed) reduce_nest<reduction::sum>(steps.z.walk, function::identity{}, z, static_cast<T const*>(c));
+      if (steps.z.needed)
+        reduce_nest<reduction::sum>(steps.z.walk, function::identity{}, z, static_cast<T const*>(c));
       return;
     }
   }
   reduce_nest<reduction::sum>(steps.nest, function::times{}, z, x, y);
 }
 
-/// The same for narrow elements; sums are kept in float and rounded once. `scratch` holds what `narrow_scratch_of` says.
-inline void contract(contraction_steps const& steps, bfloat16 const* x, bfloat16 const* y, bfloat16* z, float* scratch) {
+/// The same for narrow elements; sums are kept in float and rounded once. `scratch` holds what
+/// `narrow_scratch_of` says.
+inline void contract(contraction_steps const& steps, bfloat16 const* x, bfloat16 const* y, bfloat16* z,
+                     float* scratch) {
   if (!steps.by_gemm && !steps.nest.reduces) return map_nest(steps.nest, function::times{}, z, x, y);
   if (!steps.by_gemm) {
     reduce_nest<reduction::sum>(steps.nest, function::times{}, scratch, x, y);
     return narrow(meshtf::detail::span_of(steps.nest, 2), scratch, z);
   }
   auto* const packs = reinterpret_cast<bfloat16*>(scratch);
-  float* const wide = scratch + narrow_scratch_of(steps, extent{sizeof(bfloat16)}, extent{sizeof(float)}).packed;
+  float* const wide =
+      scratch + narrow_scratch_of(steps, extent{sizeof(bfloat16)}, extent{sizeof(float)}).packed;
   auto const copied = [&](packing const& p, bfloat16 const* from, bfloat16* to) {
     if (!p.walk.reduces) return map_nest(p.walk, function::identity{}, to, from);
     reduce_nest<reduction::sum>(p.walk, function::identity{}, wide, from);
@@ -77,9 +86,11 @@ inline void contract(contraction_steps const& steps, bfloat16 const* x, bfloat16
   bfloat16 const* b = packed(steps.y, y);
   bfloat16* const c = steps.z.needed ? packs + steps.z.at : z;
   if (steps.swapped) std::swap(a, b);
-  product_shape const shape{steps.transpose_a, steps.transpose_b, steps.m, steps.n, steps.k, steps.lda, steps.ldb, steps.ldc};
-  for_each_index<3>(steps.batch.sizes(), steps.batch.stride, {},
-                    [&](auto const& at) { multiply(shape, piece_of(steps), a + at[0], b + at[1], c + at[2], wide); });
+  product_shape const shape{steps.transpose_a, steps.transpose_b, steps.m,   steps.n,
+                            steps.k,           steps.lda,         steps.ldb, steps.ldc};
+  for_each_index<3>(steps.batch.sizes(), steps.batch.stride, {}, [&](auto const& at) {
+    multiply(shape, piece_of(steps), a + at[0], b + at[1], c + at[2], wide);
+  });
   if (steps.z.needed) copied(steps.z, c, z);
 }
 
@@ -88,13 +99,15 @@ inline void contract(contraction_steps const& steps, bfloat16 const* x, bfloat16
 namespace task {
 
 template<Element T>
-void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y, T* z, computed<T>* scratch) {
+void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y,
+             T* z, computed<T>* scratch) {
   if (s.nest.turns != 0) kernel::contract(s, x, y, z, scratch);
   else kernel::fill_results(s.nest, T{}, z);
 }
 
-#define MESHTF_PRODUCTS(T) \
-  template void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const*, T const*, T*, computed<T>*);
+#define MESHTF_PRODUCTS(T)                                                                            \
+  template void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const*, \
+                        T const*, T*, computed<T>*);
 MESHTF_COMPILE_NUMBERS(MESHTF_PRODUCTS)
 #undef MESHTF_PRODUCTS
 

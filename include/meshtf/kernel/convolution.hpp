@@ -1,5 +1,6 @@
-// Convolutions of images whose channels are last, and their gradients: in single precision by oneDNN, which keeps the filter in a format of its own
-// while it convolves; otherwise, and where oneDNN has no fast way, by products of windows and the filter, some rows of pixels at a time.
+// Convolutions of images whose channels are last, and their gradients: in single precision by oneDNN, which
+// keeps the filter in a format of its own while it convolves; otherwise, and where oneDNN has no fast way, by
+// products of windows and the filter, some rows of pixels at a time.
 #pragma once
 
 #include <algorithm>
@@ -33,23 +34,40 @@ inline bool& convolves_by_library() {
 
 namespace detail {
 
-/// What oneDNN has prepared for convolutions of one shape: preparing takes longer than a small convolution. The images are as they are in memory, and
-/// the filter is copied to the format that the primitive likes.
+/// What oneDNN has prepared for convolutions of one shape: preparing takes longer than a small convolution.
+/// The images are as they are in memory, and the filter is copied to the format that the primitive likes.
 class prepared_convolution {
 public:
   prepared_convolution(convolution_way way, convolution_steps const& s, extent batch) {
-    int const dims = std::max(s.dims, 2);  // a line is an image of one row: of lines whose channels stay apart oneDNN has only its reference
-    auto const n = static_cast<std::size_t>(dims), first = std::size_t{3} - n;
-    dnnl_dims_t x{batch, s.groups * s.in}, z{batch, s.groups * s.out}, filter{s.groups, s.out, s.in},
-        filter_strides{s.filter_group, s.filter_out, s.filter_in}, step{}, dilation{}, before{}, after{};
+    // a line is an image of one row: of lines whose channels stay apart oneDNN has only its reference
+    int const dims   = std::max(s.dims, 2);
+    auto const n     = static_cast<std::size_t>(dims);
+    auto const first = std::size_t{3} - n;
+    dnnl_dims_t x{batch, s.groups * s.in};
+    dnnl_dims_t z{batch, s.groups * s.out};
+    dnnl_dims_t filter{s.groups, s.out, s.in};
+    dnnl_dims_t filter_strides{s.filter_group, s.filter_out, s.filter_in};
+    dnnl_dims_t step{};
+    dnnl_dims_t dilation{};
+    dnnl_dims_t before{};
+    dnnl_dims_t after{};
     for (std::size_t i = 0; i < n; ++i) {
-      x[2 + i] = s.from[first + i], z[2 + i] = s.to[first + i];
-      filter[3 + i] = s.taps[first + i], filter_strides[3 + i] = s.filter_tap[first + i];
-      step[i] = s.step[first + i], dilation[i] = s.dilation[first + i] - 1, before[i] = s.before[first + i], after[i] = s.after[first + i];
+      x[2 + i]              = s.from[first + i];
+      z[2 + i]              = s.to[first + i];
+      filter[3 + i]         = s.taps[first + i];
+      filter_strides[3 + i] = s.filter_tap[first + i];
+      step[i]               = s.step[first + i];
+      dilation[i]           = s.dilation[first + i] - 1;
+      before[i]             = s.before[first + i];
+      after[i]              = s.after[first + i];
     }
-    for (std::size_t i = 0; i < 3 + n; ++i) filter_strides[i] = std::max<extent>(filter_strides[i], 1);  // of what there is once
-    // Images of one channel, or of one block of 16, are in memory as they are in oneDNN's own format, for which its code is faster.
-    auto const in_block    = [&](extent channels) { return s.groups == 1 && n == 2 && (channels == 1 || channels == 16); };
+    // of what there is once
+    for (std::size_t i = 0; i < 3 + n; ++i) filter_strides[i] = std::max<extent>(filter_strides[i], 1);
+    // Images of one channel, or of one block of 16, are in memory as they are in oneDNN's own format, for
+    // which its code is faster.
+    auto const in_block = [&](extent channels) {
+      return s.groups == 1 && n == 2 && (channels == 1 || channels == 16);
+    };
     bool const blocks_only = way == convolution_way::forward && in_block(s.in) && in_block(s.out);
     auto const tag         = [&](extent channels) {
       if (n == 3) return dnnl_ndhwc;
@@ -57,31 +75,40 @@ public:
       return channels == 1 ? dnnl_nchw : dnnl_nChw16c;
     };
     int const left_out = s.groups > 1 ? 0 : 1;  // dimensions of the filter: that of groups
-    dnnl_memory_desc_t in_x{}, in_z{}, in_filter{}, liked{};
+    dnnl_memory_desc_t in_x{};
+    dnnl_memory_desc_t in_z{};
+    dnnl_memory_desc_t in_filter{};
+    dnnl_memory_desc_t liked{};
     if (dnnl_memory_desc_init_by_tag(&in_x, dims + 2, x, dnnl_f32, tag(s.in)) != dnnl_success) return;
     if (dnnl_memory_desc_init_by_tag(&in_z, dims + 2, z, dnnl_f32, tag(s.out)) != dnnl_success) return;
-    if (dnnl_memory_desc_init_by_tag(&liked, dims + 3 - left_out, filter + left_out, dnnl_f32, dnnl_format_tag_any) != dnnl_success) return;
-    if (dnnl_memory_desc_init_by_strides(&in_filter, dims + 3 - left_out, filter + left_out, dnnl_f32, filter_strides + left_out) != dnnl_success)
+    if (dnnl_memory_desc_init_by_tag(&liked, dims + 3 - left_out, filter + left_out, dnnl_f32,
+                                     dnnl_format_tag_any) != dnnl_success)
+      return;
+    if (dnnl_memory_desc_init_by_strides(&in_filter, dims + 3 - left_out, filter + left_out, dnnl_f32,
+                                         filter_strides + left_out) != dnnl_success)
       return;
 
     dnnl_convolution_desc_t about{};
-    plan hint, p;
-    if (dnnl_dilated_convolution_forward_desc_init(&about, dnnl_forward_training, dnnl_convolution_direct, &in_x, &liked, nullptr, &in_z, step,
-                                                   dilation, before, after) != dnnl_success)
+    plan hint;
+    plan p;
+    if (dnnl_dilated_convolution_forward_desc_init(&about, dnnl_forward_training, dnnl_convolution_direct,
+                                                   &in_x, &liked, nullptr, &in_z, step, dilation, before,
+                                                   after) != dnnl_success)
       return;
     if (!hint.make(about, nullptr, s.in == 16 && s.all_taps() > 1)) return;
-    if (way == convolution_way::to_input && dnnl_dilated_convolution_backward_data_desc_init(&about, dnnl_convolution_direct, &in_x, &liked, &in_z,
-                                                                                             step, dilation, before, after) != dnnl_success)
+    if (way == convolution_way::to_input && dnnl_dilated_convolution_backward_data_desc_init(
+                                                &about, dnnl_convolution_direct, &in_x, &liked, &in_z, step,
+                                                dilation, before, after) != dnnl_success)
       return;
-    if (way == convolution_way::to_filter &&
-        dnnl_dilated_convolution_backward_weights_desc_init(&about, dnnl_convolution_direct, &in_x, &liked, nullptr, &in_z, step, dilation, before,
-                                                            after) != dnnl_success)
+    if (way == convolution_way::to_filter && dnnl_dilated_convolution_backward_weights_desc_init(
+                                                 &about, dnnl_convolution_direct, &in_x, &liked, nullptr,
+                                                 &in_z, step, dilation, before, after) != dnnl_success)
       return;
     if (way == convolution_way::forward) std::swap(p.made, hint.made);
     else if (!p.make(about, hint.made, false)) return;
     if (p.name().starts_with("ref")) return;  // its reference, element by element
-    auto const* const chosen =
-        dnnl_primitive_desc_query_md(p.made, way == convolution_way::to_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    auto const* const chosen = dnnl_primitive_desc_query_md(
+        p.made, way == convolution_way::to_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
     if (chosen == nullptr) return;
     auto const bytes = dnnl_memory_desc_get_size(chosen);
     if (bytes > static_cast<std::size_t>(s.filter_room()) * sizeof(float)) return;
@@ -90,24 +117,33 @@ public:
     auto const make = [](dnnl_memory_t& m, dnnl_memory_desc_t const* d) {
       onednn::expect_done(dnnl_memory_create(&m, d, onednn::engine(), DNNL_MEMORY_NONE), convolution);
     };
-    make(x_, &in_x), make(z_, &in_z), make(filter_, chosen), make(stored_, &in_filter);
+    make(x_, &in_x);
+    make(z_, &in_z);
+    make(filter_, chosen);
+    make(stored_, &in_filter);
     dnnl_memory_desc_t blocks{};
-    if (way == convolution_way::to_input && n == 2 && left_out == 1 && s.filter_out == 1 && s.in % 16 == 0 && s.out % 16 == 0 &&
+    if (way == convolution_way::to_input && n == 2 && left_out == 1 && s.filter_out == 1 && s.in % 16 == 0 &&
+        s.out % 16 == 0 &&
         dnnl_memory_desc_init_by_tag(&blocks, 4, filter + 1, dnnl_f32, dnnl_ABcd16a16b) == dnnl_success &&
         dnnl_memory_desc_equal(&blocks, chosen) != 0)
       squared_ = s;
     dnnl_memory_desc_t const likes = *chosen;
     bool const back                = way == convolution_way::to_filter;
     plan copy;
-    if (dnnl_reorder_primitive_desc_create(&copy.made, back ? &likes : &in_filter, onednn::engine(), back ? &in_filter : &likes, onednn::engine(),
+    if (dnnl_reorder_primitive_desc_create(&copy.made, back ? &likes : &in_filter, onednn::engine(),
+                                           back ? &in_filter : &likes, onednn::engine(),
                                            nullptr) != dnnl_success)
       return;
     onednn::expect_done(dnnl_primitive_create(&copy_, copy.made), convolution);
     onednn::expect_done(dnnl_primitive_create(&primitive_, p.made), convolution);
     switch (way) {
       case convolution_way::forward: arguments_ = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}; break;
-      case convolution_way::to_input: arguments_ = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}; break;
-      case convolution_way::to_filter: arguments_ = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}; break;
+      case convolution_way::to_input:
+        arguments_ = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST};
+        break;
+      case convolution_way::to_filter:
+        arguments_ = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST};
+        break;
     }
   }
   prepared_convolution(prepared_convolution const&) = delete;
@@ -123,17 +159,23 @@ public:
   bool is_there() const { return primitive_ != nullptr; }
   extent filter_elements() const { return filter_elements_; }
 
-  /// Copies the filter from its array to the format of the primitive, or back, as the way of the convolution needs it.
+  /// Copies the filter from its array to the format of the primitive, or back, as the way of the convolution
+  /// needs it.
   void copy_filter(float const* from, float* to) const {
     if (squared_.in > 0) return copy_to_squares(squared_, from, to);
     bool const back = arguments_[1] == DNNL_ARG_DIFF_WEIGHTS;
-    point(back ? filter_ : stored_, from), point(back ? stored_ : filter_, to);
-    std::array<dnnl_exec_arg_t, 2> const arrays{{{DNNL_ARG_FROM, back ? filter_ : stored_}, {DNNL_ARG_TO, back ? stored_ : filter_}}};
+    point(back ? filter_ : stored_, from);
+    point(back ? stored_ : filter_, to);
+    std::array<dnnl_exec_arg_t, 2> const arrays{
+        {{DNNL_ARG_FROM, back ? filter_ : stored_}, {DNNL_ARG_TO, back ? stored_ : filter_}}};
     execute(copy_, 2, arrays.data());
   }
   void convolve(float const* x, float const* filter, float const* z) const {
-    point(x_, x), point(filter_, filter), point(z_, z);
-    std::array<dnnl_exec_arg_t, 3> const arrays{{{arguments_[0], x_}, {arguments_[1], filter_}, {arguments_[2], z_}}};
+    point(x_, x);
+    point(filter_, filter);
+    point(z_, z);
+    std::array<dnnl_exec_arg_t, 3> const arrays{
+        {{arguments_[0], x_}, {arguments_[1], filter_}, {arguments_[2], z_}}};
     execute(primitive_, 3, arrays.data());
   }
 
@@ -154,13 +196,16 @@ private:
       dnnl_primitive_desc_query(made, dnnl_query_impl_info_str, 0, &known);
       return known == nullptr ? "ref" : known;
     }
-    /// The first of oneDNN's ways; if there are `few_channels`, the first that does not multiply the channels of some pixels as a small matrix, which is
-    /// slower then ("brgconv").
+    /// The first of oneDNN's ways; if there are `few_channels`, the first that does not multiply the channels
+    /// of some pixels as a small matrix, which is slower then ("brgconv").
     bool make(dnnl_convolution_desc_t const& about, const_dnnl_primitive_desc_t forward, bool few_channels) {
       dnnl_primitive_desc_iterator_t ways = nullptr;
-      if (dnnl_primitive_desc_iterator_create(&ways, &about, nullptr, onednn::engine(), forward) != dnnl_success) return false;
+      if (dnnl_primitive_desc_iterator_create(&ways, &about, nullptr, onednn::engine(), forward) !=
+          dnnl_success)
+        return false;
       made = dnnl_primitive_desc_iterator_fetch(ways);
-      while (few_channels && name().starts_with("brg") && dnnl_primitive_desc_iterator_next(ways) == dnnl_success) {
+      while (few_channels && name().starts_with("brg") &&
+             dnnl_primitive_desc_iterator_next(ways) == dnnl_success) {
         dnnl_primitive_desc_destroy(made);
         made = dnnl_primitive_desc_iterator_fetch(ways);
       }
@@ -168,29 +213,40 @@ private:
       return made != nullptr;
     }
   };
-  /// Copies a filter to squares of 16 channels that come out by 16 that come in, where those of all taps lie together. OneDNN's own copy takes three
-  /// times as long, a quarter of a convolution of few pixels.
+  /// Copies a filter to squares of 16 channels that come out by 16 that come in, where those of all taps lie
+  /// together. OneDNN's own copy takes three times as long, a quarter of a convolution of few pixels.
   static void copy_to_squares(convolution_steps const& s, float const* from, float* to) {
-    extent const across = s.in / 16, high = s.out / 16, taps = s.taps[1] * s.taps[2];
-    constexpr extent beside = 4;  // squares that lie beside each other in the filter: more of them write to too many places
+    extent const across = s.in / 16;
+    extent const high   = s.out / 16;
+    extent const taps   = s.taps[1] * s.taps[2];
+    // squares that lie beside each other in the filter: more of them write to too many places
+    constexpr extent beside = 4;
     parallel_for((high + beside - 1) / beside, 1, s.filter_elements(), [&](extent begin, extent end) {
       for (extent first = begin * beside; first < std::min(end * beside, high); first += beside)
         for (extent i = 0; i < across; ++i)
           for (extent tap = 0; tap < taps; ++tap) {
-            float const* const rows = from + tap / s.taps[2] * s.filter_tap[1] + tap % s.taps[2] * s.filter_tap[2] + 16 * i * s.filter_in;
+            float const* const rows = from + tap / s.taps[2] * s.filter_tap[1] +
+                                      tap % s.taps[2] * s.filter_tap[2] + 16 * i * s.filter_in;
             for (extent o = first; o < std::min(first + beside, high); ++o)
-              copy_transposed<lanes<float, default_arch>>(16, 16, rows + 16 * o, s.filter_in, to + ((o * across + i) * taps + tap) * 256, 16);
+              copy_transposed<lanes<float, default_arch>>(16, 16, rows + 16 * o, s.filter_in,
+                                                          to + ((o * across + i) * taps + tap) * 256, 16);
           }
     });
   }
-  static void point(dnnl_memory_t m, float const* at) { onednn::expect_done(dnnl_memory_set_data_handle(m, const_cast<float*>(at)), convolution); }
+  static void point(dnnl_memory_t m, float const* at) {
+    onednn::expect_done(dnnl_memory_set_data_handle(m, const_cast<float*>(at)), convolution);
+  }
   static void execute(dnnl_primitive_t p, int n, dnnl_exec_arg_t const* arrays) {
     onednn::expect_done(dnnl_primitive_execute(p, onednn::stream(), n, arrays), convolution);
     onednn::expect_done(dnnl_stream_wait(onednn::stream()), convolution);
   }
 
-  dnnl_memory_t x_ = nullptr, z_ = nullptr, filter_ = nullptr, stored_ = nullptr;
-  dnnl_primitive_t copy_ = nullptr, primitive_ = nullptr;
+  dnnl_memory_t x_            = nullptr;
+  dnnl_memory_t z_            = nullptr;
+  dnnl_memory_t filter_       = nullptr;
+  dnnl_memory_t stored_       = nullptr;
+  dnnl_primitive_t copy_      = nullptr;
+  dnnl_primitive_t primitive_ = nullptr;
   std::array<int, 3> arguments_{};
   extent filter_elements_ = 0;
   convolution_steps squared_{.in = 0};  // if there are channels: those of a filter that is copied to squares
@@ -200,9 +256,11 @@ inline prepared_convolution const& prepared(convolution_way way, convolution_ste
   constexpr std::size_t most = 4096;  // shapes that a program may have at once
   using shape                = std::array<extent, 33>;
   static thread_local std::map<shape, prepared_convolution> all;
-  shape key{static_cast<extent>(way), s.dims, batch, s.groups, s.in, s.out, s.filter_group, s.filter_in, s.filter_out};
+  shape key{static_cast<extent>(way), s.dims,      batch,       s.groups, s.in, s.out,
+            s.filter_group,           s.filter_in, s.filter_out};
   std::size_t at = 9;
-  for (auto const* numbers : {&s.from, &s.to, &s.taps, &s.step, &s.dilation, &s.before, &s.after, &s.filter_tap})
+  for (auto const* numbers :
+       {&s.from, &s.to, &s.taps, &s.step, &s.dilation, &s.before, &s.after, &s.filter_tap})
     for (extent n : *numbers) key[at++] = n;
   auto found = all.find(key);
   if (found == all.end()) {
@@ -212,14 +270,17 @@ inline prepared_convolution const& prepared(convolution_way way, convolution_ste
   return found->second;
 }
 
-/// Returns false, and does nothing, if oneDNN has no fast way. `filters` has room for the filter in the primitive's format, for its gradient once for
-/// each part.
-inline bool convolve_by_library(convolution_way way, convolution_steps const& s, float const* x, float const* filter, float const* z,
-                                float* filters) {
-  extent const parts = s.parts(), batch = s.batch / parts, room = s.filter_room();
-  auto const& here = prepared(way, s, batch);
+/// Returns false, and does nothing, if oneDNN has no fast way. `filters` has room for the filter in the
+/// primitive's format, for its gradient once for each part.
+inline bool convolve_by_library(convolution_way way, convolution_steps const& s, float const* x,
+                                float const* filter, float const* z, float* filters) {
+  extent const parts = s.parts();
+  extent const batch = s.batch / parts;
+  extent const room  = s.filter_room();
+  auto const& here   = prepared(way, s, batch);
   if (!here.is_there()) return false;
-  extent const in_x = s.x.turns / parts, in_z = s.z.turns / parts;
+  extent const in_x = s.x.turns / parts;
+  extent const in_z = s.z.turns / parts;
   if (way != convolution_way::to_filter) here.copy_filter(filter, filters);
   parallel_parts(parts, [&](extent part, int) {
     float* const own = way == convolution_way::to_filter ? filters + part * room : filters;
@@ -249,19 +310,24 @@ void for_each_of_filter(convolution_steps const& s, F const& f) {
       for (extent b = 0; b < s.taps[1]; ++b)
         for (extent c = 0; c < s.taps[2]; ++c)
           for (extent i = 0; i < s.in; ++i) {
-            extent const at = g * s.filter_group + a * s.filter_tap[0] + b * s.filter_tap[1] + c * s.filter_tap[2] + i * s.filter_in;
+            extent const at = g * s.filter_group + a * s.filter_tap[0] + b * s.filter_tap[1] +
+                              c * s.filter_tap[2] + i * s.filter_in;
             for (extent o = 0; o < s.out; ++o) f(at + o * s.filter_out, packed++);
           }
 }
 
-/// f(at_window, at_x, n) for each n elements that lie together both in an image and in the windows [pixel, taps, in] of a group: those of the pixels
-/// `begin`, ..., `end` - 1 of all images. What is beyond the images is left out.
+/// f(at_window, at_x, n) for each n elements that lie together both in an image and in the windows [pixel,
+/// taps, in] of a group: those of the pixels `begin`, ..., `end` - 1 of all images. What is beyond the images
+/// is left out.
 template<class F>
 void for_each_seen(convolution_steps const& s, extent group, extent begin, extent end, F const& f) {
-  extent const channels = s.groups * s.in, pixels = s.pixels(), window = s.all_taps() * s.in;
+  extent const channels = s.groups * s.in;
+  extent const pixels   = s.pixels();
+  extent const window   = s.all_taps() * s.in;
   bool const runs = s.groups == 1 && s.dilation[2] == 1;  // the last taps and their channels lie together
   for (extent p = begin; p < end; ++p) {
-    extent const image = p / pixels, at = p % pixels;
+    extent const image = p / pixels;
+    extent const at    = p % pixels;
     std::array<extent, 3> const place{at / (s.to[1] * s.to[2]), at / s.to[2] % s.to[1], at % s.to[2]};
     std::array<extent, 3> first{};
     for (std::size_t i = 0; i < 3; ++i) first[i] = place[i] * s.step[i] - s.before[i];
@@ -272,15 +338,19 @@ void for_each_seen(convolution_steps const& s, extent group, extent begin, exten
       for (extent b = 0; b < s.taps[1]; ++b) {
         extent const row = first[1] + b * s.dilation[1];
         if (row < 0 || row >= s.from[1]) continue;
-        extent const line = ((image * s.from[0] + depth) * s.from[1] + row) * s.from[2], taps = (a * s.taps[1] + b) * s.taps[2];
+        extent const line = ((image * s.from[0] + depth) * s.from[1] + row) * s.from[2];
+        extent const taps = (a * s.taps[1] + b) * s.taps[2];
         if (runs) {
-          extent const skipped = std::max<extent>(0, -first[2]), last = std::min(s.taps[2], s.from[2] - first[2]);
-          if (last > skipped) f(to + (taps + skipped) * s.in, (line + first[2] + skipped) * channels, (last - skipped) * s.in);
+          extent const skipped = std::max<extent>(0, -first[2]);
+          extent const last    = std::min(s.taps[2], s.from[2] - first[2]);
+          if (last > skipped)
+            f(to + (taps + skipped) * s.in, (line + first[2] + skipped) * channels, (last - skipped) * s.in);
           continue;
         }
         for (extent c = 0; c < s.taps[2]; ++c) {
           extent const column = first[2] + c * s.dilation[2];
-          if (column >= 0 && column < s.from[2]) f(to + (taps + c) * s.in, (line + column) * channels + group * s.in, s.in);
+          if (column >= 0 && column < s.from[2])
+            f(to + (taps + c) * s.in, (line + column) * channels + group * s.in, s.in);
         }
       }
     }
@@ -290,10 +360,12 @@ void for_each_seen(convolution_steps const& s, extent group, extent begin, exten
 /// What convolutions of each channel by itself give back.
 template<FloatingElement T>
 void convolve_channels_back(convolution_way way, convolution_steps const& s, T* x, T* packed, T* z) {
-  // Here a "group" of one window element is all channels: taps walk as if there were one group with all of them.
+  // Here a "group" of one window element is all channels: taps walk as if there were one group with all of
+  // them.
   convolution_steps all = s;
-  all.in = s.groups, all.groups = 1;
-  extent const n = s.groups;
+  all.in                = s.groups;
+  all.groups            = 1;
+  extent const n        = s.groups;
   for (extent p = 0; p < s.batch * s.pixels(); ++p) {
     T* const to = z + p * n;
     for_each_seen(all, 0, p, p + 1, [&](extent at_window, extent at_x, extent count) {
@@ -312,23 +384,35 @@ void convolve_channels_back(convolution_way way, convolution_steps const& s, T* 
 /// Windows of one element, which are the images' own: one product.
 template<FloatingElement T>
 void convolve_pixels(convolution_way way, convolution_steps const& s, T* x, T* packed, T* z) {
-  extent const n = s.batch * s.pixels(), in_x = s.groups * s.in, in_z = s.groups * s.out;
+  extent const n    = s.batch * s.pixels();
+  extent const in_x = s.groups * s.in;
+  extent const in_z = s.groups * s.out;
   for (extent g = 0; g < s.groups; ++g) {
-    T *const from = x + g * s.in, *const f = packed + g * s.in * s.out, *const to = z + g * s.out;
-    if (way == convolution_way::forward) gemm<T>(false, false, n, s.out, s.in, from, in_x, f, s.out, T{0}, to, in_z);
-    else if (way == convolution_way::to_input) gemm<T>(false, true, n, s.in, s.out, to, in_z, f, s.out, T{0}, from, in_x);
+    T* const from = x + g * s.in;
+    T* const f    = packed + g * s.in * s.out;
+    T* const to   = z + g * s.out;
+    if (way == convolution_way::forward)
+      gemm<T>(false, false, n, s.out, s.in, from, in_x, f, s.out, T{0}, to, in_z);
+    else if (way == convolution_way::to_input)
+      gemm<T>(false, true, n, s.in, s.out, to, in_z, f, s.out, T{0}, from, in_x);
     else gemm<T>(true, false, s.in, s.out, n, from, in_x, to, in_z, T{0}, f, s.out);
   }
 }
 
-/// By products of windows. `packed` has room for the filter, which is copied there unless it is in order; `windows` has room for those of some pixels.
-/// What is not written is read only.
+/// By products of windows. `packed` has room for the filter, which is copied there unless it is in order;
+/// `windows` has room for those of some pixels. What is not written is read only.
 template<FloatingElement T>
-void convolve_by_products(convolution_way way, convolution_steps const& s, T* x, T* filter, T* z, T* packed, T* windows) {
-  bool const by_channel = s.in == 1 && s.out == 1 && s.groups > 1, writes_filter = way == convolution_way::to_filter;
-  bool const in_place = s.filter_is_in_order();
-  extent const window = s.window(), all = s.batch * s.pixels(), at_once = s.pixels_at_once(), in_z = s.groups * s.out, taps = s.all_taps();
-  bool const turns = by_channel && way == convolution_way::to_input && s.has_no_strides();
+void convolve_by_products(convolution_way way, convolution_steps const& s, T* x, T* filter, T* z, T* packed,
+                          T* windows) {
+  bool const by_channel    = s.in == 1 && s.out == 1 && s.groups > 1;
+  bool const writes_filter = way == convolution_way::to_filter;
+  bool const in_place      = s.filter_is_in_order();
+  extent const window      = s.window();
+  extent const all         = s.batch * s.pixels();
+  extent const at_once     = s.pixels_at_once();
+  extent const in_z        = s.groups * s.out;
+  extent const taps        = s.all_taps();
+  bool const turns         = by_channel && way == convolution_way::to_input && s.has_no_strides();
   auto const place = [&](extent i) {  // of [group, taps] in [taps, group], where each channel is by itself
     if (!by_channel) return i;
     extent const tap = i % taps;
@@ -336,7 +420,8 @@ void convolve_by_products(convolution_way way, convolution_steps const& s, T* x,
   };
   if (in_place) packed = filter;
   else if (writes_filter && by_channel) std::fill_n(packed, s.filter_elements(), T{0});
-  else if (!writes_filter) for_each_of_filter(s, [&](extent from, extent to) { packed[place(to)] = filter[from]; });
+  else if (!writes_filter)
+    for_each_of_filter(s, [&](extent from, extent to) { packed[place(to)] = filter[from]; });
   if (s.of_pixels() && !by_channel) {
     convolve_pixels(way, s, x, packed, z);
   } else if (by_channel && way == convolution_way::forward) {
@@ -350,8 +435,10 @@ void convolve_by_products(convolution_way way, convolution_steps const& s, T* x,
     if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
     for (extent begin = 0; begin < all; begin += at_once)
       for (extent g = 0; g < s.groups; ++g) {
-        extent const end = std::min(all, begin + at_once), n = end - begin;
-        T *const f = packed + g * window * s.out, *const some = z + begin * in_z + g * s.out;
+        extent const end = std::min(all, begin + at_once);
+        extent const n   = end - begin;
+        T* const f       = packed + g * window * s.out;
+        T* const some    = z + begin * in_z + g * s.out;
         if (way == convolution_way::to_input) {
           gemm<T>(false, true, n, window, s.out, some, in_z, f, s.out, T{0}, windows, window);
           for_each_seen(s, g, begin, end, [&](extent from, extent to, extent count) {
@@ -362,39 +449,57 @@ void convolve_by_products(convolution_way way, convolution_steps const& s, T* x,
         parallel_for(n, 1, n * window, [&](extent first, extent last) {
           T* const own = windows + first * window;
           std::fill_n(own, (last - first) * window, T{0});
-          for_each_seen(s, g, begin + first, begin + last, [&](extent to, extent from, extent count) { std::copy_n(x + from, count, own + to); });
+          for_each_seen(s, g, begin + first, begin + last, [&](extent to, extent from, extent count) {
+            std::copy_n(x + from, count, own + to);
+          });
         });
-        if (writes_filter) gemm<T>(true, false, window, s.out, n, windows, window, some, in_z, begin == 0 ? T{0} : T{1}, f, s.out);
+        if (writes_filter)
+          gemm<T>(true, false, window, s.out, n, windows, window, some, in_z, begin == 0 ? T{0} : T{1}, f,
+                  s.out);
         else gemm<T>(false, false, n, s.out, window, windows, window, f, s.out, T{0}, some, in_z);
       }
   }
-  if (writes_filter && !in_place) for_each_of_filter(s, [&](extent to, extent from) { filter[to] = packed[place(from)]; });
+  if (writes_filter && !in_place)
+    for_each_of_filter(s, [&](extent to, extent from) { filter[to] = packed[place(from)]; });
 }
 
 }  // namespace detail
 
-/// A convolution or a gradient of it; `way` says which of the three arrays is written. `x` begins at the first window.
+/// A convolution or a gradient of it; `way` says which of the three arrays is written. `x` begins at the
+/// first window.
 template<FloatingElement T>
 void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, T* z, T* scratch) {
-  T *const x_copy = scratch, *const z_copy = x_copy + s.x_copy, *const filters = z_copy + s.z_copy,
-           *const windows = filters + (way == convolution_way::to_filter ? s.most_parts() : 1) * s.filter_room();
-  T *const own_x = s.x_has_gaps ? x_copy : x, *const own_z = s.z_has_gaps ? z_copy : z;
-  auto const pack   = [](nest_steps const& nest, T const* from, T* to) { map_nest(nest, function::identity{}, to, from); };
-  auto const unpack = [&](nest_steps nest, T const* from, T* to) { std::swap(nest.stride[0], nest.stride[1]), pack(nest, from, to); };
+  T* const x_copy  = scratch;
+  T* const z_copy  = x_copy + s.x_copy;
+  T* const filters = z_copy + s.z_copy;
+  T* const windows = filters + (way == convolution_way::to_filter ? s.most_parts() : 1) * s.filter_room();
+  T* const own_x   = s.x_has_gaps ? x_copy : x;
+  T* const own_z   = s.z_has_gaps ? z_copy : z;
+  auto const pack  = [](nest_steps const& nest, T const* from, T* to) {
+    map_nest(nest, function::identity{}, to, from);
+  };
+  auto const unpack = [&](nest_steps nest, T const* from, T* to) {
+    std::swap(nest.stride[0], nest.stride[1]);
+    pack(nest, from, to);
+  };
   if (s.x_has_gaps && way != convolution_way::to_input) pack(s.x, x, x_copy);
   if (s.z_has_gaps && way != convolution_way::forward) pack(s.z, z, z_copy);
   bool done = false;
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
-  // oneDNN computes whole blocks of 16 channels: for the gradient of 3 channels and 7 x 7 taps it takes three times as long as products do.
+  // oneDNN computes whole blocks of 16 channels: for the gradient of 3 channels and 7 x 7 taps it takes three
+  // times as long as products do.
   bool const few = way == convolution_way::to_input && s.groups == 1 && (s.in <= 4 || s.of_pixels());
-  // With channels last it reads images several times for the gradient of a filter with strides; and that of a large filter is written once for each part
-  // of the batch.
-  bool const many = way == convolution_way::to_filter && s.groups == 1 && s.in >= 16 &&
-                    (std::max({s.step[0], s.step[1], s.step[2]}) > 1 || s.filter_elements() > s.x.turns + s.z.turns);
+  // With channels last it reads images several times for the gradient of a filter with strides; and that of a
+  // large filter is written once for each part of the batch.
+  bool const many =
+      way == convolution_way::to_filter && s.groups == 1 && s.in >= 16 &&
+      (std::max({s.step[0], s.step[1], s.step[2]}) > 1 || s.filter_elements() > s.x.turns + s.z.turns);
   // Of many channels that stay apart and are last, its gradient of the input takes 1.2 times as long as ours.
-  bool const apart = way == convolution_way::to_input && s.in == 1 && s.out == 1 && s.groups >= 16 && s.has_no_strides();
+  bool const apart =
+      way == convolution_way::to_input && s.in == 1 && s.out == 1 && s.groups >= 16 && s.has_no_strides();
   if constexpr (std::same_as<T, float>)
-    done = convolves_by_library() && !few && !many && !apart && detail::convolve_by_library(way, s, own_x, filter, own_z, filters);
+    done = convolves_by_library() && !few && !many && !apart &&
+           detail::convolve_by_library(way, s, own_x, filter, own_z, filters);
 #endif
   if (!done) detail::convolve_by_products(way, s, own_x, filter, own_z, filters, windows);
   if (s.x_has_gaps && way == convolution_way::to_input) unpack(s.x, x_copy, x);
@@ -406,31 +511,41 @@ void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, 
 namespace task {
 
 template<Element T>
-void compute(convolved<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x, T const* filter, T* z, T* scratch) {
+void compute(convolved<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x,
+             T const* filter, T* z, T* scratch) {
   if (s.batch * s.pixels() * s.groups * s.out == 0) return;
   if (s.is_empty()) {  // no channels that come in
     auto own = s.z;
     std::swap(own.stride[0], own.stride[1]);
     return kernel::fill_results(own, T{}, z);
   }
-  kernel::convolve<T>(kernel::convolution_way::forward, s, const_cast<T*>(x) + s.first(here), const_cast<T*>(filter), z, scratch);
+  kernel::convolve<T>(kernel::convolution_way::forward, s, const_cast<T*>(x) + s.first(here),
+                      const_cast<T*>(filter), z, scratch);
 }
 template<Element T>
-void compute(convolved_to_input<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* z, T const* filter, T* x, T* scratch) {
+void compute(convolved_to_input<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* z,
+             T const* filter, T* x, T* scratch) {
   if (s.is_empty() || s.x_has_rest) std::fill_n(x, s.x_room, T{});
   if (s.is_empty()) return;
-  kernel::convolve<T>(kernel::convolution_way::to_input, s, x + s.first(here), const_cast<T*>(filter), const_cast<T*>(z), scratch);
+  kernel::convolve<T>(kernel::convolution_way::to_input, s, x + s.first(here), const_cast<T*>(filter),
+                      const_cast<T*>(z), scratch);
 }
 template<Element T>
-void compute(convolved_to_filter<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x, T const* z, T* filter, T* scratch) {
-  if (s.is_empty()) return kernel::detail::for_each_of_filter(s, [&](extent at, extent) { filter[at] = T{}; });
-  kernel::convolve<T>(kernel::convolution_way::to_filter, s, const_cast<T*>(x) + s.first(here), filter, const_cast<T*>(z), scratch);
+void compute(convolved_to_filter<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* x,
+             T const* z, T* filter, T* scratch) {
+  if (s.is_empty())
+    return kernel::detail::for_each_of_filter(s, [&](extent at, extent) { filter[at] = T{}; });
+  kernel::convolve<T>(kernel::convolution_way::to_filter, s, const_cast<T*>(x) + s.first(here), filter,
+                      const_cast<T*>(z), scratch);
 }
 
-#define MESHTF_CONVOLUTIONS(T)                                                                                                     \
-  template void compute(convolved<T> const&, convolution_steps const&, place_in_mesh const&, T const*, T const*, T*, T*);          \
-  template void compute(convolved_to_input<T> const&, convolution_steps const&, place_in_mesh const&, T const*, T const*, T*, T*); \
-  template void compute(convolved_to_filter<T> const&, convolution_steps const&, place_in_mesh const&, T const*, T const*, T*, T*);
+#define MESHTF_CONVOLUTIONS(T)                                                                         \
+  template void compute(convolved<T> const&, convolution_steps const&, place_in_mesh const&, T const*, \
+                        T const*, T*, T*);                                                             \
+  template void compute(convolved_to_input<T> const&, convolution_steps const&, place_in_mesh const&,  \
+                        T const*, T const*, T*, T*);                                                   \
+  template void compute(convolved_to_filter<T> const&, convolution_steps const&, place_in_mesh const&, \
+                        T const*, T const*, T*, T*);
 MESHTF_COMPILE_WIDE(MESHTF_CONVOLUTIONS)
 #undef MESHTF_CONVOLUTIONS
 

@@ -24,12 +24,14 @@ template<std::size_t N, class T>
   using native [[gnu::vector_size(N * sizeof(T))]] = T;
   native x;
   std::memcpy(&x, last - (N - 1), sizeof x);
-  [&]<std::size_t... I>(std::index_sequence<I...>)
-      __attribute__((always_inline)) { x = __builtin_shufflevector(x, x, (N - 1 - I)...); }(std::make_index_sequence<N>{});
+  [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+    x = __builtin_shufflevector(x, x, (N - 1 - I)...);
+  }(std::make_index_sequence<N>{});
   std::memcpy(to, &x, sizeof x);
 }
 
-/// By batches of N elements, of which the last may overlap the one before it; by smaller ones if there are fewer elements.
+/// By batches of N elements, of which the last may overlap the one before it; by smaller ones if there are
+/// fewer elements.
 template<std::size_t N, class T>
 [[gnu::always_inline]] inline void copy_batches_backwards(extent n, T const* last, T* to) {
   constexpr extent width = N;
@@ -81,19 +83,26 @@ struct runs_of_line {
     }
   }
 
-  /// Whether elements of all lines lie together in z as they do in x: their short lines are one copy, and what x lacks is written over it.
+  /// Whether elements of all lines lie together in z as they do in x: their short lines are one copy, and
+  /// what x lacks is written over it.
   bool are_one_copy(displace_steps const& s, displacement const& way) const {
     constexpr extent short_line = 256;
-    extent there = 0, elements = 0;
+    extent there                = 0;
+    extent elements             = 0;
     for (int r = 0; r < count; ++r)
-      if (run[r].there) ++there, elements = run[r].count;
-    return there == 1 && !way.reversed && s.from_room == s.to_room && s.to == s.to_room && s.to * s.inner <= short_line && 2 * elements >= s.to;
+      if (run[r].there) {
+        ++there;
+        elements = run[r].count;
+      }
+    return there == 1 && !way.reversed && s.from_room == s.to_room && s.to == s.to_room &&
+           s.to * s.inner <= short_line && 2 * elements >= s.to;
   }
 };
 
 /// Writes `count` elements of the dimension, from `to` on.
 template<Element T>
-[[gnu::always_inline]] inline void write_run(displace_steps const& s, bool reversed, displacement::run const& run, extent count, T beyond, T const* x,
+[[gnu::always_inline]] inline void write_run(displace_steps const& s, bool reversed,
+                                             displacement::run const& run, extent count, T beyond, T const* x,
                                              T* to) {
   if (!run.there) {
     std::fill_n(to, count * s.inner, beyond);
@@ -108,27 +117,37 @@ template<Element T>
 
 /// Writes whole lines that are one copy.
 template<Element T>
-void write_lines_as_one(displace_steps const& s, runs_of_line const& runs, extent lines, T beyond, T const* x, T* z) {
+void write_lines_as_one(displace_steps const& s, runs_of_line const& runs, extent lines, T beyond, T const* x,
+                        T* z) {
   if (lines == 0) return;
   extent const line = s.to * s.inner;
   for (extent at = 0, r = 0; r < runs.count; at += runs.run[r++].count * s.inner)
-    if (auto const& run = runs.run[r]; run.there) copy_row((lines - 1) * line + run.count * s.inner, x + run.first * s.inner, z + at);
+    if (auto const& run = runs.run[r]; run.there)
+      copy_row((lines - 1) * line + run.count * s.inner, x + run.first * s.inner, z + at);
   for (extent at = 0, r = 0; r < runs.count; at += runs.run[r++].count * s.inner)
     if (extent const n = runs.run[r].count * s.inner; !runs.run[r].there)
       for (extent l = 0; l < lines; ++l)
         for (extent k = 0; k < n; ++k) z[l * line + at + k] = beyond;
 }
 
-/// Writes elements `begin` to `end - 1` of z, where one is an index of the dimension in one line. Each run of them is one copy.
+/// Writes elements `begin` to `end - 1` of z, where one is an index of the dimension in one line. Each run of
+/// them is one copy.
 template<Element T>
-void displace_range(displace_steps const& s, displacement const& way, T beyond, T const* x, T* z, extent begin, extent end) {
+void displace_range(displace_steps const& s, displacement const& way, T beyond, T const* x, T* z,
+                    extent begin, extent end) {
   runs_of_line const runs{s, way};  // found once: that takes longer than to copy a short line
-  extent const from_line = s.from_room * s.inner, to_line = s.to_room * s.inner;
-  extent i = begin % s.to;
+  extent const from_line = s.from_room * s.inner;
+  extent const to_line   = s.to_room * s.inner;
+  extent i               = begin % s.to;
   x += begin / s.to * from_line;
   z += begin / s.to * to_line;
-  bool const one_copy = runs.are_one_copy(s, way), turned = way.reversed && runs.count == 1 && runs.run[0].there && s.inner == 1;
-  auto const pass = [&](extent lines) { begin += lines * s.to, x += lines * from_line, z += lines * to_line; };
+  bool const one_copy = runs.are_one_copy(s, way);
+  bool const turned   = way.reversed && runs.count == 1 && runs.run[0].there && s.inner == 1;
+  auto const pass     = [&](extent lines) {
+    begin += lines * s.to;
+    x += lines * from_line;
+    z += lines * to_line;
+  };
   while (begin < end) {
     if (extent const lines = i == 0 ? (end - begin) / s.to : 0; lines == 0 || runs.count == 0) {
       // some elements of a line, or runs that are too many to be kept
@@ -138,12 +157,14 @@ void displace_range(displace_steps const& s, displacement const& way, T beyond, 
       pass(cached);
       continue;
     } else if (turned) {
-      for (extent l = 0; l < lines; ++l) copy_backwards(s.to, x + l * from_line + runs.run[0].first, z + l * to_line);
+      for (extent l = 0; l < lines; ++l)
+        copy_backwards(s.to, x + l * from_line + runs.run[0].first, z + l * to_line);
       pass(lines);
       continue;
     } else {
       T* to = z;
-      for (int r = 0; r < runs.count; to += runs.run[r++].count * s.inner) write_run(s, way.reversed, runs.run[r], runs.run[r].count, beyond, x, to);
+      for (int r = 0; r < runs.count; to += runs.run[r++].count * s.inner)
+        write_run(s, way.reversed, runs.run[r], runs.run[r].count, beyond, x, to);
       pass(1);
       continue;
     }
@@ -151,7 +172,11 @@ void displace_range(displace_steps const& s, displacement const& way, T beyond, 
     extent const count = std::min(run.count, end - begin);
     write_run(s, way.reversed, run, count, beyond, x, z + i * s.inner);
     begin += count;
-    if (i += count; i == s.to) i = 0, x += from_line, z += to_line;
+    if (i += count; i == s.to) {
+      i = 0;
+      x += from_line;
+      z += to_line;
+    }
   }
 }
 
@@ -160,7 +185,8 @@ void displace(displace_steps const& s, displacement const& way, T beyond, T cons
   extent const all = s.outer * s.to;
   if (all == 0 || s.inner == 0) return;
   extent const grain = std::max<extent>(1, 4096 / s.inner);
-  parallel_for(all, grain, all * s.inner, [&](extent begin, extent end) { displace_range(s, way, beyond, x, z, begin, end); });
+  parallel_for(all, grain, all * s.inner,
+               [&](extent begin, extent end) { displace_range(s, way, beyond, x, z, begin, end); });
 }
 
 }  // namespace kernel

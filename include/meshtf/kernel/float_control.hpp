@@ -11,10 +11,12 @@ namespace kernel {
 
 inline constexpr std::uint64_t flushes_denormals = 0x8040;  // FTZ and DAZ
 
-/// Rounding and denormals, without the notes about exceptions that have happened. The builtins are what <xmmintrin.h> calls, which takes long to
-/// compile.
+/// Rounding and denormals, without the notes about exceptions that have happened. The builtins are what
+/// <xmmintrin.h> calls, which takes long to compile.
 inline std::uint64_t float_control() { return __builtin_ia32_stmxcsr() & ~0x3fU; }
-inline void set_float_control(std::uint64_t wished) { __builtin_ia32_ldmxcsr((__builtin_ia32_stmxcsr() & 0x3fU) | static_cast<unsigned>(wished)); }
+inline void set_float_control(std::uint64_t wished) {
+  __builtin_ia32_ldmxcsr((__builtin_ia32_stmxcsr() & 0x3fU) | static_cast<unsigned>(wished));
+}
 
 #elif defined(__aarch64__)
 

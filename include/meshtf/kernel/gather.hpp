@@ -1,8 +1,9 @@
 // Gather: rows of a table by index, and adding rows to a table by index.
 //
-// A block of the table has the shape [outer][along][inner], one of the rows [ids][outer][inner]. Where each id has rows of its own, the table moves
-// on with the ids. An index counts from `first`: a process that holds elements first ... first + along - 1 of a split dimension works on those;
-// other rows are zeros, and nothing is added for them.
+// A block of the table has the shape [outer][along][inner], one of the rows [ids][outer][inner]. Where each
+// id has rows of its own, the table moves on with the ids. An index counts from `first`: a process that holds
+// elements first ... first + along - 1 of a split dimension works on those; other rows are zeros, and nothing
+// is added for them.
 #pragma once
 
 #include <algorithm>
@@ -29,46 +30,59 @@ inline extent first_outside(extent n, std::int32_t const* index, extent whole) {
 
 /// What an index is called, what it names, and what to check if it names nothing.
 struct words_for_index {
-  char const *one, *names, *all;
+  char const* one;
+  char const* names;
+  char const* all;
 };
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_outside(extent at, std::int32_t found, extent whole, words_for_index const& words) {
-  throw data_error(std::string{words.one} + " number " + std::to_string(at) + " of this process is " + std::to_string(found) + ", expected " +
-                   words.names + " from 0 to " + std::to_string(whole - 1) + ": check the " + words.all);
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_outside(extent at, std::int32_t found, extent whole,
+                                                                 words_for_index const& words) {
+  throw data_error(std::string{words.one} + " number " + std::to_string(at) + " of this process is " +
+                   std::to_string(found) + ", expected " + words.names + " from 0 to " +
+                   std::to_string(whole - 1) + ": check the " + words.all);
 }
 
 /// Indices of a block: `count` runs of `length`, which begin `stride` apart.
 struct index_runs {
-  extent count, length, stride;
+  extent count;
+  extent length;
+  extent stride;
 };
 
 /// Errors: `data_error` if one of the indices from number `begin` on is not in 0 ... whole - 1.
-inline void expect_inside(index_runs const& runs, extent begin, std::int32_t const* index, extent whole, words_for_index const& words) {
+inline void expect_inside(index_runs const& runs, extent begin, std::int32_t const* index, extent whole,
+                          words_for_index const& words) {
   bool const one      = runs.stride == runs.length;
   extent const length = one ? runs.count * runs.length : runs.length;
   for (extent r = 0; r < (one ? 1 : runs.count); ++r, begin += runs.stride)
-    if (extent const i = first_outside(length, index + begin, whole); i < length) throw_outside(begin + i, index[begin + i], whole, words);
+    if (extent const i = first_outside(length, index + begin, whole); i < length)
+      throw_outside(begin + i, index[begin + i], whole, words);
 }
 
 namespace detail {
 
-/// f(position in the table, position in the rows, whether the table's part has the row) for each row of a block, in the order of the ids. A copy of
-/// the steps, and a loop without an outer one where that has one turn: both cost as much as the copy of a short row.
+/// f(position in the table, position in the rows, whether the table's part has the row) for each row of a
+/// block, in the order of the ids. A copy of the steps, and a loop without an outer one where that has one
+/// turn: both cost as much as the copy of a short row.
 template<class F>
-[[gnu::always_inline]] inline void for_each_row(gather_steps const s, extent first, std::int32_t const* index, F const& f) {
+[[gnu::always_inline]] inline void for_each_row(gather_steps const s, extent first, std::int32_t const* index,
+                                                F const& f) {
   line_steps const lines = s.lines;
-  extent table = 0, rows = 0;
+  extent table           = 0;
+  extent rows            = 0;
   if (lines.outer == 1) {
     for (extent i = 0; i < s.block_ids; ++i, table += s.table_stride, rows += s.id_stride) {
       extent const at = index[i] - first;
-      f(table + at * lines.step, rows, static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(lines.along));
+      f(table + at * lines.step, rows,
+        static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(lines.along));
     }
     return;
   }
   for (extent i = 0; i < s.block_ids; ++i, table += s.table_stride, rows += s.id_stride) {
     extent const at = index[i] - first;
     bool const here = at >= 0 && at < lines.along;
-    for (extent o = 0; o < lines.outer; ++o) f(table + o * lines.outer_stride + at * lines.step, rows + o * lines.line_stride, here);
+    for (extent o = 0; o < lines.outer; ++o)
+      f(table + o * lines.outer_stride + at * lines.step, rows + o * lines.line_stride, here);
   }
 }
 
@@ -78,7 +92,10 @@ template<class F>
 template<Element T, class Arch = default_arch>
 void gather_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
   line_steps const& lines = s.lines;
-  extent const ids = s.block_ids, along = lines.along, outer = lines.outer, inner = lines.inner;
+  extent const ids        = s.block_ids;
+  extent const along      = lines.along;
+  extent const outer      = lines.outer;
+  extent const inner      = lines.inner;
   if (outer == 1 && inner == 1 && lines.step == 1 && s.id_stride == 1 && s.table_stride == 0) {
     for (extent i = 0; i < ids; ++i) {
       extent const at = index[i] - first;
@@ -93,38 +110,48 @@ void gather_rows(gather_steps const& s, extent first, T const* table, std::int32
     }
     return;
   }
-  detail::for_each_row(s, first, index, [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
-    if (here) {
-      copy_row<T, Arch>(inner, table + in_table, rows + in_rows);
-    } else {
-      std::fill_n(rows + in_rows, inner, T{});
-    }
-  });
+  detail::for_each_row(s, first, index,
+                       [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
+                         if (here) {
+                           copy_row<T, Arch>(inner, table + in_table, rows + in_rows);
+                         } else {
+                           std::fill_n(rows + in_rows, inner, T{});
+                         }
+                       });
 }
 
-/// table[o][index[i] - first] += rows[i][o] where that is in range, in the order of the rows, so the sums always have the same bits.
+/// table[o][index[i] - first] += rows[i][o] where that is in range, in the order of the rows, so the sums
+/// always have the same bits.
 template<Element T, class Arch = default_arch>
 void scatter_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
   using lanes             = kernel::lanes<T, Arch>;
   line_steps const& lines = s.lines;
-  extent const ids = s.block_ids, along = lines.along, outer = lines.outer, inner = lines.inner;
+  extent const ids        = s.block_ids;
+  extent const along      = lines.along;
+  extent const outer      = lines.outer;
+  extent const inner      = lines.inner;
   if (outer == 1 && inner == 1) {
     for (extent i = 0; i < ids; ++i)
-      if (extent const at = index[i] - first; at >= 0 && at < along) table[i * s.table_stride + at * lines.step] += rows[i * s.id_stride];
+      if (extent const at = index[i] - first; at >= 0 && at < along)
+        table[i * s.table_stride + at * lines.step] += rows[i * s.id_stride];
     return;
   }
-  detail::for_each_row(s, first, index, [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
-    if (!here) return;
-    T* const sum        = table + in_table;
-    T const* const from = rows + in_rows;
-    detail::for_each_batch<lanes>(
-        inner, [&](auto some, extent k) __attribute__((always_inline)) { some.store(some.load(sum + k) + some.load(from + k), sum + k); });
-  });
+  detail::for_each_row(
+      s, first, index, [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
+        if (!here) return;
+        T* const sum        = table + in_table;
+        T const* const from = rows + in_rows;
+        detail::for_each_batch<lanes>(inner, [&](auto some, extent k) __attribute__((always_inline)) {
+          some.store(some.load(sum + k) + some.load(from + k), sum + k);
+        });
+      });
 }
 
-/// `gather_rows` on all threads, which share the ids. A row is the same in any part, so one thread takes them all at once.
+/// `gather_rows` on all threads, which share the ids. A row is the same in any part, so one thread takes them
+/// all at once.
 template<Element T>
-void gather_all_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index, T* rows) {
+void gather_all_rows(gather_steps const& s, extent first, T const* table, std::int32_t const* index,
+                     T* rows) {
   if (thread_count() == 1) return gather_rows(s, first, table, index, rows);
   parallel_for(s.block_ids, 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
     auto part      = s;
@@ -133,25 +160,31 @@ void gather_all_rows(gather_steps const& s, extent first, T const* table, std::i
   });
 }
 
-/// f(part, rows, table) on all threads, which share the elements of a row, so each of them keeps the order of the ids. An element is the same in any
-/// part, so one thread takes them all at once: pieces of 1000 elements took it 1.4 times as long.
+/// f(part, rows, table) on all threads, which share the elements of a row, so each of them keeps the order of
+/// the ids. An element is the same in any part, so one thread takes them all at once: pieces of 1000 elements
+/// took it 1.4 times as long.
 template<class R, class T, class F>
 void share_elements_of_rows(gather_steps const& s, R* rows, T* table, F const& f) {
   if (thread_count() == 1) return f(s, rows, table);
   bool const columns = s.lines.inner >= s.lines.outer;
   extent const n     = columns ? s.lines.inner : s.lines.outer;
-  parallel_for(n, columns ? 64 : 1, s.block_ids * s.lines.outer * s.lines.inner, [&](extent begin, extent end) {
-    auto part                                       = s;
-    (columns ? part.lines.inner : part.lines.outer) = end - begin;
-    extent const in_rows = columns ? 1 : s.lines.line_stride, in_table = columns ? 1 : s.lines.outer_stride;
-    f(part, rows + begin * in_rows, table + begin * in_table);
-  });
+  parallel_for(n, columns ? 64 : 1, s.block_ids * s.lines.outer * s.lines.inner,
+               [&](extent begin, extent end) {
+                 auto part                                       = s;
+                 (columns ? part.lines.inner : part.lines.outer) = end - begin;
+                 extent const in_rows                            = columns ? 1 : s.lines.line_stride;
+                 extent const in_table                           = columns ? 1 : s.lines.outer_stride;
+                 f(part, rows + begin * in_rows, table + begin * in_table);
+               });
 }
 
 /// `scatter_rows` on all threads.
 template<Element T>
-void scatter_all_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index, T* table) {
-  share_elements_of_rows(s, rows, table, [&](gather_steps const& part, T const* from, T* to) { scatter_rows(part, first, from, index, to); });
+void scatter_all_rows(gather_steps const& s, extent first, T const* rows, std::int32_t const* index,
+                      T* table) {
+  share_elements_of_rows(s, rows, table, [&](gather_steps const& part, T const* from, T* to) {
+    scatter_rows(part, first, from, index, to);
+  });
 }
 
 }  // namespace kernel
@@ -159,26 +192,33 @@ void scatter_all_rows(gather_steps const& s, extent first, T const* rows, std::i
 namespace task {
 
 template<Element T>
-void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table, std::int32_t const* index, T* rows) {
+void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table,
+             std::int32_t const* index, T* rows) {
   s.blocks.for_each([&](auto const& at) {
     kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
     kernel::gather_all_rows(s, s.lines.first(here), table + at[1], index + at[0], rows + at[2]);
   });
 }
 template<Element T>
-void compute(scatter_rows<T> const& task, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
+void compute(scatter_rows<T> const& task, gather_steps const& s, place_in_mesh const& here, T* table,
+             std::int32_t const* index, T const* rows) {
   s.blocks.for_each([&](auto const& at) {
-    if (task.checks) kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
+    if (task.checks)
+      kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole,
+                            {"id", "a row", "ids"});
     kernel::scatter_all_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]);
   });
 }
 
-#define MESHTF_GATHERS(T) template void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
+#define MESHTF_GATHERS(T)                                                                           \
+  template void compute(gather_rows<T> const&, gather_steps const&, place_in_mesh const&, T const*, \
+                        std::int32_t const*, T*);
 MESHTF_COMPILE_EACH(MESHTF_GATHERS)
 #undef MESHTF_GATHERS
 
-#define MESHTF_SCATTERS(T) \
-  template void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, std::int32_t const*, T const*);
+#define MESHTF_SCATTERS(T)                                                                     \
+  template void compute(scatter_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, \
+                        std::int32_t const*, T const*);
 MESHTF_COMPILE_WIDE(MESHTF_SCATTERS)
 MESHTF_COMPILE_INTEGERS(MESHTF_SCATTERS)
 #undef MESHTF_SCATTERS

@@ -1,5 +1,5 @@
-// Every kernel: the `compute` functions of the library's tasks, which plan/ declares, and passes over whole arrays. Where the program has a compiled
-// part, only what a user's own functions need.
+// Every kernel: the `compute` functions of the library's tasks, which plan/ declares, and passes over whole
+// arrays. Where the program has a compiled part, only what a user's own functions need.
 #pragma once
 
 #include <meshtf/core/compiled.hpp>
@@ -36,7 +36,8 @@ namespace kernel {
 
 /// Runs a task: the one way from a machine to a kernel.
 template<class K, class... A>
-void execute(K const& task, typename K::steps_type const& steps, place_in_mesh const& here, A const&... arrays) {
+void execute(K const& task, typename K::steps_type const& steps, place_in_mesh const& here,
+             A const&... arrays) {
   compute(task, steps, here, arrays...);
 }
 

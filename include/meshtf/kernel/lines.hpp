@@ -1,7 +1,8 @@
-// Lines along a dimension: one element of each by index, the index of the largest, and how threads share lines.
+// Lines along a dimension: one element of each by index, the index of the largest, and how threads share
+// lines.
 //
-// A block of lines has the shape [outer][along][inner]. An index counts from `first`: a process that holds elements first ... first + along - 1 of a
-// split dimension works on those, and contributes 0 for the others.
+// A block of lines has the shape [outer][along][inner]. An index counts from `first`: a process that holds
+// elements first ... first + along - 1 of a split dimension works on those, and contributes 0 for the others.
 #pragma once
 
 #include <algorithm>
@@ -20,29 +21,38 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. With `all_here`, every index is in range.
+/// z[o][i] = x[o][index[o][i] - first][i], or 0 where that is out of range. With `all_here`, every index is
+/// in range.
 template<Element T>
-void pick(line_steps const& s, extent first, T const* x, std::int32_t const* index, computed<T>* z, bool all_here = false) {
-  // (The step differs from 1 if there is storage for several neighbouring lines, of which this process holds one.)
+void pick(line_steps const& s, extent first, T const* x, std::int32_t const* index, computed<T>* z,
+          bool all_here = false) {
+  // (The step differs from 1 if there is storage for several neighbouring lines, of which this process holds
+  // one.)
   if (s.inner == 1 && s.step == 1 && s.line_stride == 1 && all_here) {
-    for (extent o = 0; o < s.outer; ++o) z[o] = static_cast<computed<T>>(x[o * s.outer_stride + index[o] - first]);
+    for (extent o = 0; o < s.outer; ++o)
+      z[o] = static_cast<computed<T>>(x[o * s.outer_stride + index[o] - first]);
     return;
   }
   for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, index += s.line_stride, z += s.line_stride)
     for (extent i = 0; i < s.inner; ++i) {
       extent const at = index[i] - first;
-      z[i]            = at >= 0 && at < s.along ? static_cast<computed<T>>(x[at * s.step + i]) : computed<T>{};
+      z[i] = at >= 0 && at < s.along ? static_cast<computed<T>>(x[at * s.step + i]) : computed<T>{};
     }
 }
 
 /// dx[o][index[o][i] - first][i] += scale * dz[o][i] where that is in range.
 template<Element T>
-void pick_gradient(line_steps const& s, extent first, T scale, T const* dz, std::int32_t const* index, T* dx) {
-  extent const along = s.along, lines = s.line_stride;
+void pick_gradient(line_steps const& s, extent first, T scale, T const* dz, std::int32_t const* index,
+                   T* dx) {
+  extent const along = s.along;
+  extent const lines = s.line_stride;
   if (s.inner == 1 && s.step == 1 && lines == 1) {
-    extent const outer = s.outer, apart = s.outer_stride;
+    extent const outer = s.outer;
+    extent const apart = s.outer_stride;
     for (extent o = 0; o < outer; ++o)
-      if (extent const at = index[o] - first; static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(along)) dx[o * apart + at] += scale * dz[o];
+      if (extent const at = index[o] - first;
+          static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(along))
+        dx[o * apart + at] += scale * dz[o];
     return;
   }
   for (extent o = 0; o < s.outer; ++o, dx += s.outer_stride, index += lines, dz += lines)
@@ -54,12 +64,15 @@ void pick_gradient(line_steps const& s, extent first, T scale, T const* dz, std:
 
 /// dx[o][index[o][i] - first][i] = f(x there, y[o][i], dz[o][i]) + scale * dz[o][i] where that is in range.
 template<class F, NarrowElement T>
-void set_picked(line_steps const& s, extent first, F const& f, computed<T> scale, T const* x, computed<T> const* y, computed<T> const* dz,
-                std::int32_t const* index, T* dx) {
+void set_picked(line_steps const& s, extent first, F const& f, computed<T> scale, T const* x,
+                computed<T> const* y, computed<T> const* dz, std::int32_t const* index, T* dx) {
   for (extent o = 0; o < s.outer; ++o)
     for (extent i = 0; i < s.inner; ++i) {
-      extent const line = o * s.line_stride + i, at = index[line] - first, to = o * s.outer_stride + at * s.step + i;
-      if (at >= 0 && at < s.along) dx[to] = static_cast<T>(f(static_cast<computed<T>>(x[to]), y[line], dz[line]) + scale * dz[line]);
+      extent const line = o * s.line_stride + i;
+      extent const at   = index[line] - first;
+      extent const to   = o * s.outer_stride + at * s.step + i;
+      if (at >= 0 && at < s.along)
+        dx[to] = static_cast<T>(f(static_cast<computed<T>>(x[to]), y[line], dz[line]) + scale * dz[line]);
     }
 }
 
@@ -70,7 +83,8 @@ inline int first_hit(bool hits) { return hits ? 0 : 1; }
 template<class Hits>
 int first_hit(Hits const& hits) {
   if constexpr (requires { hits.mask(); }) return std::countr_zero(hits.mask());  // since xsimd 9
-  else if constexpr (requires { std::uint64_t{hits.data}; }) return std::countr_zero(std::uint64_t{hits.data});  // one bit for each lane
+  else if constexpr (requires { std::uint64_t{hits.data}; })
+    return std::countr_zero(std::uint64_t{hits.data});  // one bit for each lane
   else {
     std::array<bool, Hits::size> lane;
     hits.store_unaligned(lane.data());
@@ -91,17 +105,20 @@ extent first_of_row(extent n, T const* x, F const& is) {
 template<class Lanes, class T>
 typename Lanes::batch largest_lane(typename Lanes::batch x) {
   using std::max;
-  unrolled<std::bit_width(static_cast<unsigned>(Lanes::width)) - 1>(
-      [&](auto) __attribute__((always_inline)) { x = max(interleaved<false, Lanes, T>(x, x), interleaved<true, Lanes, T>(x, x)); });
+  unrolled<std::bit_width(static_cast<unsigned>(Lanes::width)) - 1>([&](auto) __attribute__((always_inline)) {
+    x = max(interleaved<false, Lanes, T>(x, x), interleaved<true, Lanes, T>(x, x));
+  });
   return x;
 }
 
 }  // namespace detail
 
-/// The largest element along the dimension and the first index that has it, counted from `first`. NaN counts as larger than any number.
+/// The largest element along the dimension and the first index that has it, counted from `first`. NaN counts
+/// as larger than any number.
 template<Element T, class Arch = default_arch>
 void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t* where) {
-  extent const along = s.along, inner = s.inner;
+  extent const along = s.along;
+  extent const inner = s.inner;
   if (inner == 1 && s.step == 1) {
     using lanes = kernel::lanes<T, Arch>;
     for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, best += s.line_stride, where += s.line_stride) {
@@ -109,9 +126,10 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
       auto most    = detail::load_first<lanes>(x, std::min<extent>(along, lanes::width));
       auto unknown = !(most == most);  // not most != most, which older xsimd finds false for NaN
       for (extent a = lanes::width; a < along; a += lanes::width) {
-        auto const v = a + lanes::width <= along ? lanes::load(x + a) : detail::load_first<lanes>(x + a, along - a);
-        most         = max(most, v);
-        unknown      = unknown | !(v == v);
+        auto const v =
+            a + lanes::width <= along ? lanes::load(x + a) : detail::load_first<lanes>(x + a, along - a);
+        most    = max(most, v);
+        unknown = unknown | !(v == v);
       }
       extent at;
       if (detail::first_hit(unknown) < lanes::width) {
@@ -120,31 +138,40 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
         most = detail::largest_lane<lanes, T>(most);
         at   = detail::first_of_row<lanes>(along, x, [&](auto const& v) { return v == most; });
       }
-      *best = x[at], *where = static_cast<std::int32_t>(first + at);
+      *best  = x[at];
+      *where = static_cast<std::int32_t>(first + at);
     }
     return;
   }
   for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, best += s.line_stride, where += s.line_stride) {
-    for (extent i = 0; i < inner; ++i) best[i] = x[i], where[i] = static_cast<std::int32_t>(first);
+    for (extent i = 0; i < inner; ++i) {
+      best[i]  = x[i];
+      where[i] = static_cast<std::int32_t>(first);
+    }
     for (extent a = 1; a < along; ++a) {
       T const* const row = x + a * s.step;
       for (extent i = 0; i < inner; ++i)
-        if (best[i] == best[i] && !(row[i] <= best[i])) best[i] = row[i], where[i] = static_cast<std::int32_t>(first + a);
+        if (best[i] == best[i] && !(row[i] <= best[i])) {
+          best[i]  = row[i];
+          where[i] = static_cast<std::int32_t>(first + a);
+        }
     }
   }
 }
 
-/// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the numbers of the part's lines begin. Each
-/// line has the same result in any part, so one thread takes them all at once, and reads memory in its order.
+/// f(lines, offset, number) for parts of a block of lines, which threads share: where the elements and the
+/// numbers of the part's lines begin. Each line has the same result in any part, so one thread takes them all
+/// at once, and reads memory in its order.
 template<class F>
 void for_some_lines(line_steps const& s, F const& f) {
   if (thread_count() == 1) return f(s, extent{0}, extent{0});
   bool const columns = s.outer < most_parts && s.inner >= s.outer;
-  parallel_for(columns ? s.inner : s.outer, columns ? 64 : 1, s.outer * s.along * s.inner, [&](extent begin, extent end) {
-    auto part                           = s;
-    (columns ? part.inner : part.outer) = end - begin;
-    f(part, begin * (columns ? 1 : s.outer_stride), begin * (columns ? 1 : s.line_stride));
-  });
+  parallel_for(columns ? s.inner : s.outer, columns ? 64 : 1, s.outer * s.along * s.inner,
+               [&](extent begin, extent end) {
+                 auto part                           = s;
+                 (columns ? part.inner : part.outer) = end - begin;
+                 f(part, begin * (columns ? 1 : s.outer_stride), begin * (columns ? 1 : s.line_stride));
+               });
 }
 
 }  // namespace kernel
@@ -152,25 +179,34 @@ void for_some_lines(line_steps const& s, F const& f) {
 namespace task {
 
 template<Element T>
-void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, std::int32_t const* index, computed<T>* z) {
+void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x,
+             std::int32_t const* index, computed<T>* z) {
   s.blocks.for_each([&](auto const& at) {
-    kernel::expect_inside({s.outer, s.inner, s.line_stride}, at[1], index, s.whole, {"target", "a class", "labels"});
+    kernel::expect_inside({s.outer, s.inner, s.line_stride}, at[1], index, s.whole,
+                          {"target", "a class", "labels"});
     kernel::pick(s, s.first(here), x + at[0], index + at[1], z + at[1], s.along == s.whole);
   });
 }
 template<Element T>
-void compute(pick_gradient<T> const& task, line_steps const& s, place_in_mesh const& here, T const* dz, std::int32_t const* index, T* dx) {
-  s.blocks.for_each([&](auto const& at) { kernel::pick_gradient(s, s.first(here), task.scale, dz + at[1], index + at[1], dx + at[0]); });
+void compute(pick_gradient<T> const& task, line_steps const& s, place_in_mesh const& here, T const* dz,
+             std::int32_t const* index, T* dx) {
+  s.blocks.for_each([&](auto const& at) {
+    kernel::pick_gradient(s, s.first(here), task.scale, dz + at[1], index + at[1], dx + at[0]);
+  });
 }
 template<class F, NarrowElement T>
-void compute(set_picked<F, T> const& task, line_steps const& s, place_in_mesh const& here, T const* x, computed<T> const* y, computed<T> const* dz,
-             std::int32_t const* index, T* dx) {
-  s.blocks.for_each(
-      [&](auto const& at) { kernel::set_picked(s, s.first(here), task.f, task.scale, x + at[0], y + at[1], dz + at[1], index + at[1], dx + at[0]); });
+void compute(set_picked<F, T> const& task, line_steps const& s, place_in_mesh const& here, T const* x,
+             computed<T> const* y, computed<T> const* dz, std::int32_t const* index, T* dx) {
+  s.blocks.for_each([&](auto const& at) {
+    kernel::set_picked(s, s.first(here), task.f, task.scale, x + at[0], y + at[1], dz + at[1], index + at[1],
+                       dx + at[0]);
+  });
 }
 template<Element T>
-void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, T* best, std::int32_t* where) {
-  if (s.along == 0) {  // a process without elements loses to all others, or to the first process if they have nothing better
+void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T const* x, T* best,
+             std::int32_t* where) {
+  // a process without elements loses to all others, or to the first process if they have nothing better
+  if (s.along == 0) {
     std::fill_n(best, s.stored_lines, kernel::detail::neutral<reduction::max, T>);
     std::fill_n(where, s.stored_lines, std::numeric_limits<std::int32_t>::max());
     return;
@@ -182,22 +218,29 @@ void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T
   });
 }
 template<Element T>
-void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const&, T const* best, T const* peak, std::int32_t* where) {
+void compute(forget_smaller<T> const&, shard_steps const& s, place_in_mesh const&, T const* best,
+             T const* peak, std::int32_t* where) {
   for (extent i = 0; i < s.elements; ++i)
-    if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i])) where[i] = std::numeric_limits<std::int32_t>::max();
+    if (best[i] < peak[i] || (peak[i] != peak[i] && best[i] == best[i]))
+      where[i] = std::numeric_limits<std::int32_t>::max();
 }
 
-#define MESHTF_PICK(T) template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, computed<T>*);
+#define MESHTF_PICK(T)                                                                     \
+  template void compute(pick<T> const&, line_steps const&, place_in_mesh const&, T const*, \
+                        std::int32_t const*, computed<T>*);
 MESHTF_COMPILE_FLOATING(MESHTF_PICK)
 #undef MESHTF_PICK
-#define MESHTF_PICK_GRADIENT(T) \
-  template void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
+#define MESHTF_PICK_GRADIENT(T)                                                                     \
+  template void compute(pick_gradient<T> const&, line_steps const&, place_in_mesh const&, T const*, \
+                        std::int32_t const*, T*);
 MESHTF_COMPILE_WIDE(MESHTF_PICK_GRADIENT)
 #undef MESHTF_PICK_GRADIENT
 
-#define MESHTF_ARGMAX(T)                                                                                         \
-  template void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const*, T*, std::int32_t*); \
-  template void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const*, T const*, std::int32_t*);
+#define MESHTF_ARGMAX(T)                                                                              \
+  template void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const*, T*,      \
+                        std::int32_t*);                                                               \
+  template void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const*, \
+                        T const*, std::int32_t*);
 MESHTF_COMPILE_NUMBERS(MESHTF_ARGMAX)
 #undef MESHTF_ARGMAX
 

@@ -22,7 +22,8 @@ void narrow(extent n, float const* wide, bfloat16* z);
 
 namespace detail {
 
-/// Sixteen numbers at once, in as many registers as that takes. Left to themselves, some compilers convert them one by one.
+/// Sixteen numbers at once, in as many registers as that takes. Left to themselves, some compilers convert
+/// them one by one.
 inline constexpr std::size_t converted_at_once           = 16;
 using words [[gnu::vector_size(4 * converted_at_once)]]  = std::uint32_t;
 using halves [[gnu::vector_size(2 * converted_at_once)]] = std::uint16_t;

@@ -1,5 +1,5 @@
-// Products of bfloat16 matrices: by the processor's own instructions where it has them, otherwise by widening pieces. Sums are kept in float and
-// rounded once.
+// Products of bfloat16 matrices: by the processor's own instructions where it has them, otherwise by widening
+// pieces. Sums are kept in float and rounded once.
 #pragma once
 
 #include <algorithm>
@@ -17,33 +17,45 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// A matrix product as BLAS describes it: row-major, `ld` elements from row to row; `transpose` says that A is stored k by m, or B n by k.
+/// A matrix product as BLAS describes it: row-major, `ld` elements from row to row; `transpose` says that A
+/// is stored k by m, or B n by k.
 struct product_shape {
-  bool transpose_a = false, transpose_b = false;
-  extent m = 1, n = 1, k = 1;
-  extent lda = 1, ldb = 1, ldc = 1;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  extent m         = 1;
+  extent n         = 1;
+  extent k         = 1;
+  extent lda       = 1;
+  extent ldb       = 1;
+  extent ldc       = 1;
 
   friend constexpr auto operator<=>(product_shape const&, product_shape const&) = default;
 };
 
 /// What a processor has for products of bfloat16, as far as oneDNN uses it.
 struct narrow_instructions {
-  bool of_intel = false, bf16 = false, amx = false;
+  bool of_intel = false;
+  bool bf16     = false;
+  bool amx      = false;
 };
 
-/// Whether these are faster than float's. Without any, widening is. Intel's have half the rate of float's, unless the processor has AMX as well: 109
-/// against 205 GF/s on an Emerald Rapids whose virtual machine hides AMX. AMD's have twice that rate.
+/// Whether these are faster than float's. Without any, widening is. Intel's have half the rate of float's,
+/// unless the processor has AMX as well: 109 against 205 GF/s on an Emerald Rapids whose virtual machine
+/// hides AMX. AMD's have twice that rate.
 constexpr bool narrow_is_faster(narrow_instructions const& has) { return has.of_intel ? has.amx : has.bf16; }
 
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
 
 namespace detail {
 
-/// What oneDNN has prepared for products of one shape. Preparing takes a hundred times as long as a small product.
+/// What oneDNN has prepared for products of one shape. Preparing takes a hundred times as long as a small
+/// product.
 class prepared_product {
 public:
   explicit prepared_product(product_shape const& s) {
-    matrix const a{s.m, s.k, s.lda, s.transpose_a}, b{s.k, s.n, s.ldb, s.transpose_b}, c{s.m, s.n, s.ldc, false};
+    matrix const a{s.m, s.k, s.lda, s.transpose_a};
+    matrix const b{s.k, s.n, s.ldb, s.transpose_b};
+    matrix const c{s.m, s.n, s.ldc, false};
     dnnl_matmul_desc_t about{};
     onednn::expect_done(dnnl_matmul_desc_init(&about, &a.about, &b.about, nullptr, &c.about));
     dnnl_primitive_desc_t plan = nullptr;
@@ -58,7 +70,9 @@ public:
   prepared_product(prepared_product const&) = delete;
   void operator=(prepared_product const&)   = delete;
   ~prepared_product() {
-    dnnl_memory_destroy(a_), dnnl_memory_destroy(b_), dnnl_memory_destroy(c_);
+    dnnl_memory_destroy(a_);
+    dnnl_memory_destroy(b_);
+    dnnl_memory_destroy(c_);
     dnnl_primitive_destroy(product_);
   }
 
@@ -66,7 +80,8 @@ public:
     onednn::expect_done(dnnl_memory_set_data_handle(a_, const_cast<bfloat16*>(a)));
     onednn::expect_done(dnnl_memory_set_data_handle(b_, const_cast<bfloat16*>(b)));
     onednn::expect_done(dnnl_memory_set_data_handle(c_, c));
-    std::array<dnnl_exec_arg_t, 3> const arrays{{{DNNL_ARG_SRC, a_}, {DNNL_ARG_WEIGHTS, b_}, {DNNL_ARG_DST, c_}}};
+    std::array<dnnl_exec_arg_t, 3> const arrays{
+        {{DNNL_ARG_SRC, a_}, {DNNL_ARG_WEIGHTS, b_}, {DNNL_ARG_DST, c_}}};
     onednn::expect_done(dnnl_primitive_execute(product_, onednn::stream(), 3, arrays.data()));
     onednn::expect_done(dnnl_stream_wait(onednn::stream()));
   }
@@ -75,13 +90,16 @@ private:
   struct matrix {
     dnnl_memory_desc_t about{};
     matrix(extent rows, extent columns, extent leading, bool transposed) {
-      dnnl_dims_t const sizes{rows, columns}, strides{transposed ? 1 : leading, transposed ? leading : 1};
+      dnnl_dims_t const sizes{rows, columns};
+      dnnl_dims_t const strides{transposed ? 1 : leading, transposed ? leading : 1};
       onednn::expect_done(dnnl_memory_desc_init_by_strides(&about, 2, sizes, dnnl_bf16, strides));
     }
   };
 
   dnnl_primitive_t product_ = nullptr;
-  dnnl_memory_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
+  dnnl_memory_t a_          = nullptr;
+  dnnl_memory_t b_          = nullptr;
+  dnnl_memory_t c_          = nullptr;
 };
 
 inline void multiply_prepared(product_shape const& s, bfloat16 const* a, bfloat16 const* b, bfloat16* c) {
@@ -97,12 +115,13 @@ inline void multiply_prepared(product_shape const& s, bfloat16 const* a, bfloat1
 
 }  // namespace detail
 
-/// Whether products of bfloat16 are left to oneDNN, known by the processor, so all processes of a job on equal machines decide alike. Tests change the
-/// answer.
+/// Whether products of bfloat16 are left to oneDNN, known by the processor, so all processes of a job on
+/// equal machines decide alike. Tests change the answer.
 inline bool& multiplies_narrow() {
   static bool yes = [] {
     auto const has = [](dnnl_cpu_isa_t isa) { return (dnnl_get_effective_cpu_isa() & isa) == isa; };
-    narrow_instructions about{.bf16 = has(dnnl_cpu_isa_avx512_core_bf16), .amx = has(dnnl_cpu_isa_avx512_core_amx)};
+    narrow_instructions about{.bf16 = has(dnnl_cpu_isa_avx512_core_bf16),
+                              .amx  = has(dnnl_cpu_isa_avx512_core_amx)};
 #if defined(__x86_64__) && defined(__GNUC__)
     __builtin_cpu_init();
     about.of_intel = __builtin_cpu_is("intel");
@@ -124,34 +143,44 @@ inline bool& multiplies_narrow() {
 [[gnu::cold, gnu::noinline]] inline void tell_of_widened_product() {
   if (tell_of_widened_products.exchange(false))
     std::fputs(  // not std::cerr: <iostream> would run code for this architecture at start
-        "meshtf: products of bfloat16 are done in float, since this processor, or this build, has nothing faster for them (docs/tutorial.md): "
+        "meshtf: products of bfloat16 are done in float, since this processor, or this build, has nothing "
+        "faster for them (docs/tutorial.md): "
         "half the memory is saved, no time\n",
         stderr);
 }
 
 /// C = A B in pieces that are widened; `wide` has room for the elements of a piece.
-inline void multiply_widened(product_shape const& s, product_piece const& piece, bfloat16 const* a, bfloat16 const* b, bfloat16* c, float* wide) {
-  float *const wide_a = wide, *const wide_b = wide_a + piece.m * piece.k, *const wide_c = wide_b + piece.k * piece.n;
-  auto const fetch = [](bfloat16 const* from, extent leading, bool transposed, extent row, extent column, extent rows, extent columns, float* to) {
-    if (transposed) std::swap(row, column), std::swap(rows, columns);
+inline void multiply_widened(product_shape const& s, product_piece const& piece, bfloat16 const* a,
+                             bfloat16 const* b, bfloat16* c, float* wide) {
+  float* const wide_a = wide;
+  float* const wide_b = wide_a + piece.m * piece.k;
+  float* const wide_c = wide_b + piece.k * piece.n;
+  auto const fetch    = [](bfloat16 const* from, extent leading, bool transposed, extent row, extent column,
+                        extent rows, extent columns, float* to) {
+    if (transposed) {
+      std::swap(row, column);
+      std::swap(rows, columns);
+    }
     for (extent r = 0; r < rows; ++r) widen(columns, from + (row + r) * leading + column, to + r * columns);
   };
   for (extent i = 0; i < s.m; i += piece.m)
     for (extent j = 0; j < s.n; j += piece.n) {
-      extent const m = std::min(piece.m, s.m - i), n = std::min(piece.n, s.n - j);
+      extent const m = std::min(piece.m, s.m - i);
+      extent const n = std::min(piece.n, s.n - j);
       for (extent p = 0; p < s.k; p += piece.k) {
         extent const k = std::min(piece.k, s.k - p);
         fetch(a, s.lda, s.transpose_a, i, p, m, k, wide_a);
         fetch(b, s.ldb, s.transpose_b, p, j, k, n, wide_b);
-        gemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<float const*>(wide_a), s.transpose_a ? m : k, static_cast<float const*>(wide_b),
-             s.transpose_b ? k : n, p == 0 ? 0.0F : 1.0F, wide_c, n);
+        gemm(s.transpose_a, s.transpose_b, m, n, k, static_cast<float const*>(wide_a), s.transpose_a ? m : k,
+             static_cast<float const*>(wide_b), s.transpose_b ? k : n, p == 0 ? 0.0F : 1.0F, wide_c, n);
       }
       for (extent r = 0; r < m; ++r) narrow(n, wide_c + r * n, c + (i + r) * s.ldc + j);
     }
 }
 
 /// C = A B.
-inline void multiply(product_shape const& s, product_piece const& piece, bfloat16 const* a, bfloat16 const* b, bfloat16* c, float* wide) {
+inline void multiply(product_shape const& s, product_piece const& piece, bfloat16 const* a, bfloat16 const* b,
+                     bfloat16* c, float* wide) {
 #if MESHTF_HAS_ONEDNN_PRIMITIVES
   if (multiplies_narrow()) {
     extent const strips = strips_of(s.m, s.n, s.k);

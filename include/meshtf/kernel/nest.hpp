@@ -1,4 +1,5 @@
-// Loop nests: one functor applied to several arrays, and its results reduced over the loops in which the result does not move.
+// Loop nests: one functor applied to several arrays, and its results reduced over the loops in which the
+// result does not move.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ namespace detail {
 template<class F, class R, class... T>
 inline constexpr bool only_converts = false;
 template<class R, class T>
-inline constexpr bool only_converts<function::identity, R, T> = any_narrow<R, T> && std::same_as<computed<R>, computed<T>>;
+inline constexpr bool only_converts<function::identity, R, T> =
+    any_narrow<R, T> && std::same_as<computed<R>, computed<T>>;
 
 template<class R, class T>
 void convert_row(extent n, R* z, T const* x) {
@@ -67,15 +69,18 @@ operand::type const& operand_type(element e) {
 
 inline std::array<operand, max_operands> operands_of(nest_steps const& steps, typed_operand const* x) {
   std::array<operand, max_operands> all{};
-  for (std::size_t k = 0; k + 1 < static_cast<std::size_t>(steps.operands); ++k) all[k] = {x[k].start, &operand_type<default_arch>(x[k].type)};
+  for (std::size_t k = 0; k + 1 < static_cast<std::size_t>(steps.operands); ++k)
+    all[k] = {x[k].start, &operand_type<default_arch>(x[k].type)};
   return all;
 }
 
 template<Element R>
-void map_rows(nest_steps const& steps, bool parallel, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z) {
+void map_rows(nest_steps const& steps, bool parallel, typed_operand const* x,
+              stored_rows<computed<R>> const& rows, R* z) {
   if (steps.turns == 0) return;
   auto const operands = operands_of(steps, x);
-  if (parallel && steps.turns >= worth_dividing && thread_count() > 1) store_parts<default_arch, true>(steps, false, operands.data(), rows, z);
+  if (parallel && steps.turns >= worth_dividing && thread_count() > 1)
+    store_parts<default_arch, true>(steps, false, operands.data(), rows, z);
   else store_blocks<default_arch, true>(steps, false, operands.data(), rows, z);
 }
 
@@ -91,7 +96,8 @@ void map_some(extent n, F const& f, R* z, T const*... x) {
       extent const some = std::min(n - at, block_elements);
       std::apply(
           [&](widened_piece<T>&... piece) {
-            if constexpr (NarrowElement<R>) map_some<Arch>(some, f, values.element.data(), piece(some, x + at)...);
+            if constexpr (NarrowElement<R>)
+              map_some<Arch>(some, f, values.element.data(), piece(some, x + at)...);
             else map_some<Arch>(some, f, z + at, piece(some, x + at)...);
           },
           pieces);
@@ -107,10 +113,12 @@ void map_some(extent n, F const& f, R* z, T const*... x) {
   }
 }
 
-/// The same on all threads. A function of its own: where a lambda refers to arguments, g++ keeps them in memory, also when there is one short row.
+/// The same on all threads. A function of its own: where a lambda refers to arguments, g++ keeps them in
+/// memory, also when there is one short row.
 template<class Arch, class F, class R, class... T>
 [[gnu::noinline]] void map_parts(extent n, F const& f, R* z, T const*... x) {
-  parallel_for(n, block_elements, n, [&](extent begin, extent end) { map_some<Arch>(end - begin, f, z + begin, (x + begin)...); });
+  parallel_for(n, block_elements, n,
+               [&](extent begin, extent end) { map_some<Arch>(end - begin, f, z + begin, (x + begin)...); });
 }
 
 }  // namespace detail
@@ -123,8 +131,8 @@ void map_row(extent n, F const& f, R* z, T const*... x) {
   detail::map_some<Arch>(n, f, z, x...);
 }
 
-/// z[...] = f(x...) for each iteration of a nest without a reduction. Its operands are x... and z, in this order.
-/// z may be one of x if it has the same strides.
+/// z[...] = f(x...) for each iteration of a nest without a reduction. Its operands are x... and z, in this
+/// order. z may be one of x if it has the same strides.
 ///
 /// `F::vectorised` says that f takes batches (simd.hpp). f then gets them whatever the strides are, and an
 /// element's bits do not depend on its position.
@@ -132,20 +140,23 @@ template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.turns, f, z, x...);
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
-  constexpr bool narrow = detail::any_narrow<R, T...>, batches = detail::in_batches<F, R, T...>;
+  constexpr bool narrow  = detail::any_narrow<R, T...>;
+  constexpr bool batches = detail::in_batches<F, R, T...>;
   detail::stored<Arch, F, computed<R>, computed<T>...> const rows{f};
   if (ParallelFunction<F> && steps.turns >= worth_dividing && thread_count() > 1)
     detail::store_parts<Arch, narrow>(steps, batches, operands.data(), rows, z);
   else detail::store_blocks<Arch, narrow>(steps, batches, operands.data(), rows, z);
 }
 
-/// z = f(x...) joined by `Op` over the loops in which z does not move; with `Accumulate`, joined to what z holds. Sums of floats stay accurate
-/// along rows of any length. z may not overlap x, and has no narrow elements: a sum is rounded once, by whoever stores it.
+/// z = f(x...) joined by `Op` over the loops in which z does not move; with `Accumulate`, joined to what z
+/// holds. Sums of floats stay accurate along rows of any length. z may not overlap x, and has no narrow
+/// elements: a sum is rounded once, by whoever stores it.
 template<reduction Op, bool Accumulate = false, class Arch = default_arch, class F, Element R, Element... T>
   requires(!NarrowElement<R>)
 void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
-  constexpr bool narrow = detail::any_narrow<T...>, batches = detail::in_batches<F, R, T...>;
+  constexpr bool narrow  = detail::any_narrow<T...>;
+  constexpr bool batches = detail::in_batches<F, R, T...>;
   detail::stored<Arch, F, R, computed<T>...> const rows{f};
   auto const join = [&](auto const& joined) {
     if (ParallelFunction<F> && steps.turns >= worth_dividing)
@@ -156,31 +167,40 @@ void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   else join(detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}});
 }
 
-/// z = `value` wherever a nest writes, even if it has no turns: its loops along which z stands still may be empty.
+/// z = `value` wherever a nest writes, even if it has no turns: its loops along which z stands still may be
+/// empty.
 template<Element R>
 void fill_results(nest_steps const& steps, R value, R* z) {
   auto const& strides = steps.stride[steps.operands - 1];
-  small_array<extent, max_rank> size{}, stride{};
+  small_array<extent, max_rank> size{};
+  small_array<extent, max_rank> stride{};
   int rank = 0;
   for (int i = 0; i < steps.rank; ++i)
-    if (strides[i] != 0) size[rank] = steps.size[i], stride[rank++] = strides[i];
+    if (strides[i] != 0) {
+      size[rank]     = steps.size[i];
+      stride[rank++] = strides[i];
+    }
   bool const rows  = rank > 0 && stride[rank - 1] == 1;
   extent const run = rows ? size[--rank] : 1;
-  for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& at) { std::fill_n(z + at[0], run, value); });
+  for_each_index<1>(size.first(rank), std::array{stride}, {},
+                    [&](auto const& at) { std::fill_n(z + at[0], run, value); });
 }
 
 namespace detail {
 
 template<reduction Op, Element R>
-void reduce_rows(nest_steps const& steps, bool parallel, typed_operand const* x, stored_rows<computed<R>> const& rows, R* z, computed<R>* wide) {
+void reduce_rows(nest_steps const& steps, bool parallel, typed_operand const* x,
+                 stored_rows<computed<R>> const& rows, R* z, computed<R>* wide) {
   using Arch = default_arch;
   if (steps.turns == 0) return fill_results(steps, static_cast<R>(neutral<Op, R>), z);
   if (!steps.reduces) return map_rows(steps, parallel, x, rows, z);
   auto const operands = operands_of(steps, x);
   joined<Op, Arch, function::identity, computed<R>, 1> const joined_ones{function::identity{}};
-  if (parallel && steps.turns >= worth_dividing) join_parts<Op, Arch, true>(steps, false, false, operands.data(), rows, joined_ones, wide);
+  if (parallel && steps.turns >= worth_dividing)
+    join_parts<Op, Arch, true>(steps, false, false, operands.data(), rows, joined_ones, wide);
   else join_blocks<Op, Arch, true>(steps, false, false, operands.data(), rows, joined_ones, wide);
-  if constexpr (NarrowElement<R>) narrow(meshtf::detail::span_of(steps, static_cast<std::size_t>(steps.operands - 1)), wide, z);
+  if constexpr (NarrowElement<R>)
+    narrow(meshtf::detail::span_of(steps, static_cast<std::size_t>(steps.operands - 1)), wide, z);
 }
 
 }  // namespace detail
@@ -193,14 +213,17 @@ void compute(map<F, R, T...> const& task, nest_steps const& s, place_in_mesh con
   if (s.turns != 0) kernel::map_nest(s, task.f, z, x...);
 }
 template<reduction Op, class F, class R, class... T>
-void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
+void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z,
+             T const*... x) {
   if (s.turns != 0) kernel::reduce_nest<Op>(s, task.f, z, x...);
   else kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
 }
-/// With a narrow result; the last of the arrays is the scratch memory, which gets the result first unless nothing is joined.
+/// With a narrow result; the last of the arrays is the scratch memory, which gets the result first unless
+/// nothing is joined.
 template<reduction Op, class F, NarrowElement R, class... T, class... X>
   requires(sizeof...(X) == sizeof...(T) + 1)
-void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, X*... arrays) {
+void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z,
+             X*... arrays) {
   if (s.turns == 0) return kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
   std::tuple<X*...> const all{arrays...};
   [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -223,11 +246,13 @@ namespace detail {
 
 template<Element T>
 [[gnu::noinline]] void fill_parts(extent n, T value, T* z) {
-  parallel_for(n, block_elements, n, [&](extent begin, extent end) { std::fill_n(z + begin, end - begin, value); });
+  parallel_for(n, block_elements, n,
+               [&](extent begin, extent end) { std::fill_n(z + begin, end - begin, value); });
 }
 template<Element T>
 [[gnu::noinline]] void copy_parts(extent n, T const* x, T* z) {
-  parallel_for(n, block_elements, n, [&](extent begin, extent end) { std::copy_n(x + begin, end - begin, z + begin); });
+  parallel_for(n, block_elements, n,
+               [&](extent begin, extent end) { std::copy_n(x + begin, end - begin, z + begin); });
 }
 
 }  // namespace detail
@@ -248,27 +273,32 @@ void copy_nest(nest_steps const& steps, T* z, T const* x) {
 }
 
 // Narrow results have scratch memory where they are added up.
-#define MESHTF_EXTREMES(T)                                                                                                                          \
-  template void detail::reduce_rows<reduction::max>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
-                                                    T*, computed<T>*);                                                                              \
-  template void detail::reduce_rows<reduction::min>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
-                                                    T*, computed<T>*);
+#define MESHTF_EXTREMES(T)                                                                                 \
+  template void detail::reduce_rows<reduction::max>(nest_steps const&, bool, detail::typed_operand const*, \
+                                                    detail::stored_rows<computed<T>> const&, T*,           \
+                                                    computed<T>*);                                         \
+  template void detail::reduce_rows<reduction::min>(nest_steps const&, bool, detail::typed_operand const*, \
+                                                    detail::stored_rows<computed<T>> const&, T*,           \
+                                                    computed<T>*);
 MESHTF_COMPILE_EACH(MESHTF_EXTREMES)
 #undef MESHTF_EXTREMES
 
-#define MESHTF_REDUCTIONS(T)                                                                                                                        \
-  template void detail::reduce_rows<reduction::sum>(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, \
-                                                    T*, computed<T>*);                                                                              \
-  template void detail::reduce_rows<reduction::product>(nest_steps const&, bool, detail::typed_operand const*,                                      \
-                                                        detail::stored_rows<computed<T>> const&, T*, computed<T>*);
+#define MESHTF_REDUCTIONS(T)                                                                               \
+  template void detail::reduce_rows<reduction::sum>(nest_steps const&, bool, detail::typed_operand const*, \
+                                                    detail::stored_rows<computed<T>> const&, T*,           \
+                                                    computed<T>*);                                         \
+  template void detail::reduce_rows<reduction::product>(                                                   \
+      nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*,  \
+      computed<T>*);
 MESHTF_COMPILE_NUMBERS(MESHTF_REDUCTIONS)
 #undef MESHTF_REDUCTIONS
 
-#define MESHTF_NESTS(T)                                                                                                               \
-  template void add(extent, T const*, T const*, T*);                                                                                  \
-  template void detail::map_rows(nest_steps const&, bool, detail::typed_operand const*, detail::stored_rows<computed<T>> const&, T*); \
-  template void fill(extent, T, T*);                                                                                                  \
-  template void copy(extent, T const*, T*);                                                                                           \
+#define MESHTF_NESTS(T)                                                                 \
+  template void add(extent, T const*, T const*, T*);                                    \
+  template void detail::map_rows(nest_steps const&, bool, detail::typed_operand const*, \
+                                 detail::stored_rows<computed<T>> const&, T*);          \
+  template void fill(extent, T, T*);                                                    \
+  template void copy(extent, T const*, T*);                                             \
   template void copy_nest(nest_steps const&, T*, T const*);
 MESHTF_COMPILE_EACH(MESHTF_NESTS)
 #undef MESHTF_NESTS

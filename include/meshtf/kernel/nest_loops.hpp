@@ -1,4 +1,5 @@
-// The loops of a nest around its rows: compiled once for each element type and used by all functors, through one virtual call for each block.
+// The loops of a nest around its rows: compiled once for each element type and used by all functors, through
+// one virtual call for each block.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +19,17 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// Joins the rows of a block to z. If they all go to one row, it takes as many at a time as stay in the cache.
+/// Joins the rows of a block to z. If they all go to one row, it takes as many at a time as stay in the
+/// cache.
 template<reduction Op, class Lanes, class Rows, class R>
-[[gnu::always_inline]] inline void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride, bool fresh) {
+[[gnu::always_inline]] inline void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride,
+                                              bool fresh) {
   constexpr extent cached = 1024;
   extent const some       = count * n <= 4 * cached ? count : 1 + 4 * std::max<extent>(1, cached / n);
   extent const many       = z_stride != 0 ? 1 : some;
   for (extent r = 0; r < count; r += many)
-    join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z + r * z_stride, fresh && (z_stride != 0 || r == 0));
+    join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z + r * z_stride,
+                         fresh && (z_stride != 0 || r == 0));
 }
 
 /// The rows of a function that takes batches.
@@ -45,15 +49,20 @@ private:
 };
 
 template<class Arch, class F, class R, class... T>
-using stored = std::conditional_t<in_batches<F, R, T...>, batch_stored<Arch, F, R, sizeof...(T)>, plain_rows<Arch, F, R, T...>>;
+using stored = std::conditional_t<in_batches<F, R, T...>, batch_stored<Arch, F, R, sizeof...(T)>,
+                                  plain_rows<Arch, F, R, T...>>;
 
 /// Where the rows of a block go, if each is joined to one element.
 template<reduction Op, class R>
 struct row_totals {
   R* z;
   extent down;  // stride of z from row to row; 0: all rows go to one element
-  bool begins, ends;  // whether the block is the first of its rows, or the last
-  bool fresh, piecewise;  // z holds nothing yet; the rows span several consecutive blocks
+  // whether the block is the first of its rows, or the last
+  bool begins;
+  bool ends;
+  // z holds nothing yet; the rows span several consecutive blocks
+  bool fresh;
+  bool piecewise;
   total_of<Op, R> running{};
 
   /// `count` is at most the number of lanes of `values`.
@@ -99,7 +108,9 @@ class joined final : public joined_rows<Op, R> {
 public:
   explicit joined(F const& f) : f_{f} {}
 
-  void fold(piece const* x, extent count, extent n, row_totals<Op, R>& to) const override { fold_rows<Op, lanes, R>(rows{f_, x}, count, n, to); }
+  void fold(piece const* x, extent count, extent n, row_totals<Op, R>& to) const override {
+    fold_rows<Op, lanes, R>(rows{f_, x}, count, n, to);
+  }
   void join(piece const* x, extent count, extent n, R* z, extent z_stride, bool fresh) const override {
     join_block<Op, lanes>(rows{f_, x}, count, n, z, z_stride, fresh);
   }
@@ -110,14 +121,16 @@ private:
 
 /// z = f of the block's rows. Rows that are contiguous in all operands are treated as one row.
 template<class R, bool Narrow>
-void store_block(stored_rows<R> const& rows, block_operands<Narrow> const& operands, block const& b, R* z, extent z_stride) {
+void store_block(stored_rows<R> const& rows, block_operands<Narrow> const& operands, block const& b, R* z,
+                 extent z_stride) {
   bool const one = b.rows > 1 && z_stride == b.columns && operands.in_one_row(b.columns);
   rows.store(operands.pieces(), one ? 1 : b.rows, one ? b.rows * b.columns : b.columns, z, z_stride);
 }
 
 /// z = the rows of all blocks. `Narrow`: some operands, or the result, have narrow elements.
 template<class Arch, bool Narrow, class R>
-[[gnu::noinline]] void store_blocks(nest_steps const& steps, bool batches, operand const* x, stored_rows<computed<R>> const& rows, R* z) {
+[[gnu::noinline]] void store_blocks(nest_steps const& steps, bool batches, operand const* x,
+                                    stored_rows<computed<R>> const& rows, R* z) {
   using wide             = computed<R>;
   constexpr extent width = kernel::lanes<wide, Arch>::width;
   auto const result      = static_cast<std::size_t>(steps.operands - 1);
@@ -126,14 +139,17 @@ template<class Arch, bool Narrow, class R>
   if (block whole; operands.fetch_whole(steps, width, batches, NarrowElement<R>, whole)) {
     if constexpr (NarrowElement<R>) {
       store_block(rows, operands, whole, values.element.data(), whole.columns);
-      return store_copy<Arch>(whole, whole.columns, values.element.data(), z, steps.stride[result][0], extent{1});
+      return store_copy<Arch>(whole, whole.columns, values.element.data(), z, steps.stride[result][0],
+                              extent{1});
     } else {
       return store_block(rows, operands, whole, z, steps.stride[result][0]);
     }
   }
 
-  auto const plan   = plan_blocks(steps, width, batches, false, operands.narrow_ones() | (NarrowElement<R> ? 1U << result : 0U));
-  extent const down = plan.operand[result].down, step = plan.operand[result].step;
+  auto const plan   = plan_blocks(steps, width, batches, false,
+                                  operands.narrow_ones() | (NarrowElement<R> ? 1U << result : 0U));
+  extent const down = plan.operand[result].down;
+  extent const step = plan.operand[result].step;
   access const mode = plan.operand[result].mode;
 
   planes plane{steps, plan};
@@ -149,11 +165,12 @@ template<class Arch, bool Narrow, class R>
   } while (plane.next());
 }
 
-/// z = the rows of all blocks, reduced over the loops in which z does not move; with `accumulate`, joined to what z holds. Where `f` does not take
-/// batches, its results are stored first, and `joined` reduces those. `Narrow`: some operands have narrow elements; the result never has.
+/// z = the rows of all blocks, reduced over the loops in which z does not move; with `accumulate`, joined to
+/// what z holds. Where `f` does not take batches, its results are stored first, and `joined` reduces those.
+/// `Narrow`: some operands have narrow elements; the result never has.
 template<reduction Op, class Arch, bool Narrow, class R>
-[[gnu::noinline]] void join_blocks(nest_steps const& steps, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
-                                   joined_rows<Op, R> const& joined, R* z) {
+[[gnu::noinline]] void join_blocks(nest_steps const& steps, bool batches, bool accumulate, operand const* x,
+                                   stored_rows<R> const& rows, joined_rows<Op, R> const& joined, R* z) {
   if (!steps.reduces && !accumulate) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
   constexpr extent width = kernel::lanes<R, Arch>::width;
   auto const result      = static_cast<std::size_t>(steps.operands - 1);
@@ -165,17 +182,20 @@ template<reduction Op, class Arch, bool Narrow, class R>
     store_block(rows, operands, b, values.element.data(), kept.row = b.columns);
     return static_cast<piece const*>(&kept);
   };
-  row_totals<Op, R> totals{.z = z, .down = 0, .begins = true, .ends = true, .fresh = !accumulate, .piecewise = false};
+  row_totals<Op, R> totals{
+      .z = z, .down = 0, .begins = true, .ends = true, .fresh = !accumulate, .piecewise = false};
 
   if (block b; operands.fetch_whole(steps, width, batches, !batches, b)) {
     totals.down = b.rows > 1 ? steps.stride[result][0] : 0;
-    if (steps.stride[result][static_cast<std::size_t>(steps.rank - 1)] == 0) joined.fold(pieces_of(b), b.rows, b.columns, totals);
+    if (steps.stride[result][static_cast<std::size_t>(steps.rank - 1)] == 0)
+      joined.fold(pieces_of(b), b.rows, b.columns, totals);
     else joined.join(pieces_of(b), b.rows, b.columns, z, totals.down, totals.fresh);
     return;
   }
 
   auto const plan   = plan_blocks(steps, width, batches, !batches, operands.narrow_ones());
-  extent const down = plan.operand[result].down, step = plan.operand[result].step;
+  extent const down = plan.operand[result].down;
+  extent const step = plan.operand[result].step;
   access const mode = plan.operand[result].mode;
   totals.down       = down;
   totals.piecewise  = plan.columns > plan.block_columns && plan.strip == plan.columns && plan.block_rows == 1;
@@ -209,41 +229,51 @@ template<reduction Op, class Arch, bool Narrow, class R>
 
 /// `store_blocks` on all threads. An element's bits do not depend on the part that it is in.
 template<class Arch, bool Narrow, class R>
-[[gnu::noinline]] void store_parts(nest_steps const& steps, bool batches, operand const* x, stored_rows<computed<R>> const& rows, R* z) {
+[[gnu::noinline]] void store_parts(nest_steps const& steps, bool batches, operand const* x,
+                                   stored_rows<computed<R>> const& rows, R* z) {
   nest_division const how = division_of(steps);
   if (how.parts == 1) return store_blocks<Arch, Narrow>(steps, batches, x, rows, z);
   parallel_parts(how.parts, [&](extent number, int) {
     auto const part = part_of(steps, how, number);
-    store_blocks<Arch, Narrow>(part.steps, batches, moved(x, part).data(), rows, z + part.at[static_cast<std::size_t>(steps.operands - 1)]);
+    store_blocks<Arch, Narrow>(part.steps, batches, moved(x, part).data(), rows,
+                               z + part.at[static_cast<std::size_t>(steps.operands - 1)]);
   });
 }
 
-/// `join_blocks` on all threads. The parts are the same whatever the number of threads, since the bits of a sum depend on its parts.
+/// `join_blocks` on all threads. The parts are the same whatever the number of threads, since the bits of a
+/// sum depend on its parts.
 template<reduction Op, class Arch, bool Narrow, class R>
-[[gnu::noinline]] void join_parts(nest_steps const& steps, bool batches, bool accumulate, operand const* x, stored_rows<R> const& rows,
-                                  joined_rows<Op, R> const& joined, R* z) {
+[[gnu::noinline]] void join_parts(nest_steps const& steps, bool batches, bool accumulate, operand const* x,
+                                  stored_rows<R> const& rows, joined_rows<Op, R> const& joined, R* z) {
   nest_division const how = division_of(steps);
   if (how.parts == 1) return join_blocks<Op, Arch, Narrow>(steps, batches, accumulate, x, rows, joined, z);
   auto const result = static_cast<std::size_t>(steps.operands - 1);
   if (!how.joins)
     return parallel_parts(how.parts, [&](extent number, int) {
       auto const part = part_of(steps, how, number);
-      join_blocks<Op, Arch, Narrow>(part.steps, batches, accumulate, moved(x, part).data(), rows, joined, z + part.at[result]);
+      join_blocks<Op, Arch, Narrow>(part.steps, batches, accumulate, moved(x, part).data(), rows, joined,
+                                    z + part.at[result]);
     });
 
   std::array<R, partial_results> partial;
   extent const span = meshtf::detail::span_of(steps, result);
   parallel_parts(how.parts, [&](extent number, int) {
     auto const part = part_of(steps, how, number);
-    join_blocks<Op, Arch, Narrow>(part.steps, batches, false, moved(x, part).data(), rows, joined, partial.data() + number * span);
+    join_blocks<Op, Arch, Narrow>(part.steps, batches, false, moved(x, part).data(), rows, joined,
+                                  partial.data() + number * span);
   });
-  small_array<extent, max_rank> size{}, stride{};
+  small_array<extent, max_rank> size{};
+  small_array<extent, max_rank> stride{};
   int rank = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(steps.rank); ++i)
-    if (steps.stride[result][i] != 0) size[rank] = steps.size[i], stride[rank++] = steps.stride[result][i];
+    if (steps.stride[result][i] != 0) {
+      size[rank]     = steps.size[i];
+      stride[rank++] = steps.stride[result][i];
+    }
   for_each_index<1>(size.first(rank), std::array{stride}, {}, [&](auto const& at) {
     auto total = total_of<Op, R>{partial[static_cast<std::size_t>(at[0])]};
-    for (extent part = 1; part < how.parts; ++part) total = join<Op>(total, total_of<Op, R>{partial[static_cast<std::size_t>(part * span + at[0])]});
+    for (extent part = 1; part < how.parts; ++part)
+      total = join<Op>(total, total_of<Op, R>{partial[static_cast<std::size_t>(part * span + at[0])]});
     z[at[0]] = accumulate ? join<Op>(z[at[0]], static_cast<R>(total)) : static_cast<R>(total);
   });
 }

@@ -25,11 +25,14 @@ struct nest_division {
   bool joins       = false;  // the parts have the same results, which must be joined
 };
 
-/// The loop along which the result moves that makes the most parts, outer loops first. If that is not enough, and the results are few, a loop along which
-/// it stands still: each part then reduces to results of its own. A loop that is contiguous in some array is divided between cache lines; where rows are
-/// added up, into pieces of rows that are as long as a page, since each part walks through all rows.
+/// The loop along which the result moves that makes the most parts, outer loops first. If that is not enough,
+/// and the results are few, a loop along which it stands still: each part then reduces to results of its own.
+/// A loop that is contiguous in some array is divided between cache lines; where rows are added up, into
+/// pieces of rows that are as long as a page, since each part walks through all rows.
 [[gnu::noinline]] inline nest_division division_of(nest_steps const& nest) {
-  constexpr extent enough = 4, line = 64, page = 1024;
+  constexpr extent enough = 4;
+  constexpr extent line   = 64;
+  constexpr extent page   = 1024;
   if (nest.turns < worth_dividing) return {};
   auto const result    = static_cast<std::size_t>(nest.operands - 1);
   auto const best_loop = [&](bool still) {
@@ -62,7 +65,8 @@ struct nest_part {
   nest_part one{nest};
   one.steps.size[how.loop] = end - begin;
   one.steps                = collapsed(one.steps);
-  for (std::size_t k = 0; k < static_cast<std::size_t>(nest.operands); ++k) one.at[k] = begin * nest.stride[k][how.loop];
+  for (std::size_t k = 0; k < static_cast<std::size_t>(nest.operands); ++k)
+    one.at[k] = begin * nest.stride[k][how.loop];
   return one;
 }
 

@@ -1,4 +1,5 @@
-// Layer norm and RMS norm of rows, and their gradients: each row is read from memory once and stays in the cache for its sweeps.
+// Layer norm and RMS norm of rows, and their gradients: each row is read from memory once and stays in the
+// cache for its sweeps.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +16,23 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// f(centred, lanes, step, row, offset) for rows begin ... end - 1 of a block: `row` and `offset` are where their number and their elements are. `f` is
-/// compiled for rows in batches and for rows with strided elements.
+/// f(centred, lanes, step, row, offset) for rows begin ... end - 1 of a block: `row` and `offset` are where
+/// their number and their elements are. `f` is compiled for rows in batches and for rows with strided
+/// elements.
 template<class T, class Arch, class F>
 void for_each_row(norm_steps const& s, extent begin, extent end, F const& f) {
   line_steps const& lines = s.lines;
-  extent const inner = lines.inner, step = lines.step;
-  using C        = computed<T>;
-  auto const all = [&](auto centred) {
+  extent const inner      = lines.inner;
+  extent const step       = lines.step;
+  using C                 = computed<T>;
+  auto const all          = [&](auto centred) {
     for (extent r = begin; r < end; ++r)
-      if (step == 1) f(centred, kernel::lanes<C, Arch>{}, std::integral_constant<extent, 1>{}, r * lines.line_stride, r * lines.outer_stride);
-      else f(centred, kernel::lanes<C, no_simd>{}, step, r / inner * lines.line_stride + r % inner, r / inner * lines.outer_stride + r % inner);
+      if (step == 1)
+        f(centred, kernel::lanes<C, Arch>{}, std::integral_constant<extent, 1>{}, r * lines.line_stride,
+                   r * lines.outer_stride);
+      else
+        f(centred, kernel::lanes<C, no_simd>{}, step, r / inner * lines.line_stride + r % inner,
+                   r / inner * lines.outer_stride + r % inner);
   };
   if (s.centred) all(std::true_type{});
   else all(std::false_type{});
@@ -46,27 +53,35 @@ P* at(P* p, extent offset) {
 template<class T, class Arch, class F>
 void for_all_rows(norm_steps const& s, F const& f) {
   extent const rows = s.block_rows();
-  parallel_for(rows, 1, rows * s.lines.along, [&](extent begin, extent end) { for_each_row<T, Arch>(s, begin, end, f); });
+  parallel_for(rows, 1, rows * s.lines.along,
+               [&](extent begin, extent end) { for_each_row<T, Arch>(s, begin, end, f); });
 }
 
-/// f(centred, lanes, step, row, offset, dscale, dbias) for all rows of a block, where `f` adds the row to the gradients of scale and bias, unless they are
-/// null. Threads can't share rows and these sums at once: they share the rows first, and then the columns, whose sums run over the rows in their order. So
-/// the sums are those of one thread, which does both at once. `rows_matter`: `f` does something else, too.
+/// f(centred, lanes, step, row, offset, dscale, dbias) for all rows of a block, where `f` adds the row to the
+/// gradients of scale and bias, unless they are null. Threads can't share rows and these sums at once: they
+/// share the rows first, and then the columns, whose sums run over the rows in their order. So the sums are
+/// those of one thread, which does both at once. `rows_matter`: `f` does something else, too.
 template<class T, class Arch, class F>
-void for_all_rows_and_sums(norm_steps const& s, bool rows_matter, norm_gradient_arrays<T> const& a, F const& f) {
-  extent const rows = s.block_rows(), n = s.lines.along;
+void for_all_rows_and_sums(norm_steps const& s, bool rows_matter, norm_gradient_arrays<T> const& a,
+                           F const& f) {
+  extent const rows       = s.block_rows();
+  extent const n          = s.lines.along;
   computed<T>* const none = nullptr;
   if (thread_count() == 1 || parts_of(rows, 1, rows * n) == 1)
-    return for_each_row<T, Arch>(
-        s, 0, rows, [&](auto centred, auto lanes, auto step, extent row, extent offset) { f(centred, lanes, step, row, offset, a.dscale, a.dbias); });
+    return for_each_row<T, Arch>(s, 0, rows,
+                                 [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+                                   f(centred, lanes, step, row, offset, a.dscale, a.dbias);
+                                 });
   if (rows_matter)
-    for_all_rows<T, Arch>(s,
-                          [&](auto centred, auto lanes, auto step, extent row, extent offset) { f(centred, lanes, step, row, offset, none, none); });
+    for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+      f(centred, lanes, step, row, offset, none, none);
+    });
   if (a.dscale == nullptr && a.dbias == nullptr) return;
   parallel_for(n, 64, rows * n, [&](extent begin, extent end) {
     for_each_row<T, Arch>(s, 0, rows, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
       extent const from = offset + begin * step;
-      add_row_to_sums<centred, decltype(lanes)>(end - begin, step, a.x + from, a.dz + from, centred ? a.mean[row] : computed<T>{}, a.rstd[row],
+      add_row_to_sums<centred, decltype(lanes)>(end - begin, step, a.x + from, a.dz + from,
+                                                centred ? a.mean[row] : computed<T>{}, a.rstd[row],
                                                 at(a.dscale, begin), at(a.dbias, begin));
     });
   });
@@ -88,25 +103,29 @@ void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
     for (extent begin = first; begin < last; begin += many) {
       extent const end = std::min(begin + many, last);
       auto* statistics = found.data();
-      detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent, extent offset) {
-        *statistics++ =
-            detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
-      });
+      detail::for_each_row<T, Arch>(
+          s, begin, end, [&](auto centred, auto lanes, auto step, extent, extent offset) {
+            *statistics++ = detail::spread_of_row<centred, decltype(lanes)>(
+                n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
+          });
       statistics = found.data();
-      detail::for_each_row<T, Arch>(s, begin, end, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
-        auto const& sums = *statistics++;
-        C const mean     = static_cast<C>(sums.pivot + sums.first * part);
-        C const rstd     = detail::reciprocal_deviation<C>((sums.second - sums.first * sums.first * part) * part, epsilon);
-        detail::normalise_row<centred, decltype(lanes)>(n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
-        if constexpr (centred) a.mean[row] = mean;
-        a.rstd[row] = rstd;
-      });
+      detail::for_each_row<T, Arch>(s, begin, end,
+                                    [&](auto centred, auto lanes, auto step, extent row, extent offset) {
+                                      auto const& sums = *statistics++;
+                                      C const mean     = static_cast<C>(sums.pivot + sums.first * part);
+                                      C const rstd     = detail::reciprocal_deviation<C>(
+                                          (sums.second - sums.first * sums.first * part) * part, epsilon);
+                                      detail::normalise_row<centred, decltype(lanes)>(
+                                          n, step, x + offset, mean, rstd, a.scale, a.bias, a.z + offset);
+                                      if constexpr (centred) a.mean[row] = mean;
+                                      a.rstd[row] = rstd;
+                                    });
     }
   });
 }
 
-/// Parts of rows: the sum of each if they are centred, and the sum of squares. In double: in the elements' own precision, a sum of squares about 0
-/// would lose the variance of float rows with a large mean.
+/// Parts of rows: the sum of each if they are centred, and the sum of squares. In double: in the elements'
+/// own precision, a sum of squares about 0 would lose the variance of float rows with a large mean.
 template<class Arch = default_arch, class T>
 void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) {
   detail::for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
@@ -116,10 +135,12 @@ void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) 
       moments[row + (centred ? s.lines.stored_lines : 0)] = 0;
       return;
     }
-    auto const found = detail::spread_of_row<centred, decltype(lanes)>(n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
+    auto const found = detail::spread_of_row<centred, decltype(lanes)>(
+        n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
     double const all = static_cast<double>(n) * found.pivot;
     if constexpr (centred) moments[row] = all + found.first;
-    moments[row + (centred ? s.lines.stored_lines : 0)] = found.second + found.pivot * (2 * found.first + all);
+    moments[row + (centred ? s.lines.stored_lines : 0)] =
+        found.second + found.pivot * (2 * found.first + all);
   });
 }
 
@@ -133,21 +154,25 @@ void normalise_by(norm_steps const& s, double epsilon, double const* moments, no
     double const mean    = centred ? moments[row] / size : 0;
     double const squares = moments[row + (centred ? s.lines.stored_lines : 0)] / size;
     C const rstd         = detail::reciprocal_deviation<C>(squares - mean * mean, epsilon);
-    detail::normalise_row<centred, decltype(lanes)>(s.lines.along, step, x + offset, static_cast<C>(mean), rstd, a.scale, a.bias, a.z + offset);
+    detail::normalise_row<centred, decltype(lanes)>(s.lines.along, step, x + offset, static_cast<C>(mean),
+                                                    rstd, a.scale, a.bias, a.z + offset);
     if constexpr (centred) a.mean[row] = static_cast<C>(mean);
     a.rstd[row] = rstd;
   });
 }
 
-/// Parts of rows: the sums of each that the gradient of x needs (the first only if they are centred). The gradients of scale and bias are added to
-/// what `dscale` and `dbias` hold.
+/// Parts of rows: the sums of each that the gradient of x needs (the first only if they are centred). The
+/// gradients of scale and bias are added to what `dscale` and `dbias` hold.
 template<class Arch = default_arch, class T>
-void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a, computed<T>* sums) {
+void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a,
+                        computed<T>* sums) {
   detail::for_all_rows_and_sums<T, Arch>(
-      s, wants.x, a, [&](auto centred, auto lanes, auto step, extent row, extent offset, computed<T>* dscale, computed<T>* dbias) {
+      s, wants.x, a,
+      [&](auto centred, auto lanes, auto step, extent row, extent offset, computed<T>* dscale,
+          computed<T>* dbias) {
         computed<T> const mean = centred ? a.mean[row] : computed<T>{};
-        auto const found = detail::sums_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale,
-                                                                         dscale, dbias);
+        auto const found       = detail::sums_of_row<centred, decltype(lanes)>(
+            s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, dscale, dbias);
         if (!wants.x) return;
         if constexpr (centred) sums[row] = found.of_g;
         sums[row + (centred ? s.lines.stored_lines : 0)] = found.of_product;
@@ -161,27 +186,34 @@ void norm_gradient_by(norm_steps const& s, computed<T> const* sums, norm_gradien
   C const part = C(1) / static_cast<C>(s.lines.whole);
   detail::for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     C const mean = centred ? a.mean[row] : C{};
-    detail::gradient_sums<C> const means{centred ? sums[row] * part : C{}, sums[row + (centred ? s.lines.stored_lines : 0)] * part};
-    detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, means,
+    detail::gradient_sums<C> const means{centred ? sums[row] * part : C{},
+                                         sums[row + (centred ? s.lines.stored_lines : 0)] * part};
+    detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean,
+                                                      a.rstd[row], a.scale, means,
                                                       detail::at(a.before, offset), a.dx + offset);
   });
 }
 
-/// Whole rows: both steps while a row is in the cache. The gradients of scale and bias are added to what `dscale` and `dbias` hold.
+/// Whole rows: both steps while a row is in the cache. The gradients of scale and bias are added to what
+/// `dscale` and `dbias` hold.
 template<class Arch = default_arch, class T>
 void norm_gradient(norm_steps const& s, norm_wishes const& wants, norm_gradient_arrays<T> const& a) {
   using C      = computed<T>;
   C const part = C(1) / static_cast<C>(s.lines.along);
-  detail::for_all_rows_and_sums<T, Arch>(s, wants.x, a, [&](auto centred, auto lanes, auto step, extent row, extent offset, C* dscale, C* dbias) {
-    using lane       = decltype(lanes);
-    C const mean     = centred ? a.mean[row] : C{};
-    C const rstd     = a.rstd[row];
-    auto const found = detail::sums_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale, dscale, dbias);
-    if (wants.x)
-      detail::gradient_of_row<centred, lane>(s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale,
-                                             detail::gradient_sums<C>{found.of_g * part, found.of_product * part}, detail::at(a.before, offset),
-                                             a.dx + offset);
-  });
+  detail::for_all_rows_and_sums<T, Arch>(
+      s, wants.x, a,
+      [&](auto centred, auto lanes, auto step, extent row, extent offset, C* dscale, C* dbias) {
+        using lane       = decltype(lanes);
+        C const mean     = centred ? a.mean[row] : C{};
+        C const rstd     = a.rstd[row];
+        auto const found = detail::sums_of_row<centred, lane>(
+            s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale, dscale, dbias);
+        if (wants.x)
+          detail::gradient_of_row<centred, lane>(
+              s.lines.along, step, a.x + offset, a.dz + offset, mean, rstd, a.scale,
+              detail::gradient_sums<C>{found.of_g * part, found.of_product * part},
+              detail::at(a.before, offset), a.dx + offset);
+      });
 }
 
 namespace detail {
@@ -189,14 +221,22 @@ namespace detail {
 /// The arrays of the block that begins at `at`.
 template<class T>
 norm_arrays<T> moved(norm_arrays<T> a, std::array<extent, 3> const& at) {
-  a.x += at[0], a.z += at[0], a.rstd += at[1];
-  a.added = detail::at(a.added, at[0]), a.sum = detail::at(a.sum, at[0]), a.mean = detail::at(a.mean, at[1]);
+  a.x += at[0];
+  a.z += at[0];
+  a.rstd += at[1];
+  a.added = detail::at(a.added, at[0]);
+  a.sum   = detail::at(a.sum, at[0]);
+  a.mean  = detail::at(a.mean, at[1]);
   return a;
 }
 template<class T>
 norm_gradient_arrays<T> moved(norm_gradient_arrays<T> a, std::array<extent, 3> const& at) {
-  a.x += at[0], a.dz += at[0], a.rstd += at[1];
-  a.mean = detail::at(a.mean, at[1]), a.before = detail::at(a.before, at[0]), a.dx = detail::at(a.dx, at[0]);
+  a.x += at[0];
+  a.dz += at[0];
+  a.rstd += at[1];
+  a.mean   = detail::at(a.mean, at[1]);
+  a.before = detail::at(a.before, at[0]);
+  a.dx     = detail::at(a.dx, at[0]);
   return a;
 }
 
@@ -213,42 +253,64 @@ void begin_sums(line_steps const& s, norm_wishes const& wants, norm_gradient_arr
 namespace task {
 
 template<Element T>
-void compute(normalise<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays) {
-  s.blocks.for_each([&](auto const& at) { kernel::normalise({s, task.centred}, task.epsilon, kernel::detail::moved(arrays, at)); });
+void compute(normalise<T> const& task, line_steps const& s, place_in_mesh const&,
+             norm_arrays<T> const& arrays) {
+  s.blocks.for_each([&](auto const& at) {
+    kernel::normalise({s, task.centred}, task.epsilon, kernel::detail::moved(arrays, at));
+  });
 }
 template<Element T>
-void compute(row_moments<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays, double* moments) {
-  s.blocks.for_each([&](auto const& at) { kernel::row_moments({s, task.centred}, kernel::detail::moved(arrays, at), moments + at[1]); });
+void compute(row_moments<T> const& task, line_steps const& s, place_in_mesh const&,
+             norm_arrays<T> const& arrays, double* moments) {
+  s.blocks.for_each([&](auto const& at) {
+    kernel::row_moments({s, task.centred}, kernel::detail::moved(arrays, at), moments + at[1]);
+  });
 }
 template<Element T>
-void compute(normalise_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_arrays<T> const& arrays, double const* moments) {
-  s.blocks.for_each(
-      [&](auto const& at) { kernel::normalise_by({s, task.centred}, task.epsilon, moments + at[1], kernel::detail::moved(arrays, at)); });
+void compute(normalise_by<T> const& task, line_steps const& s, place_in_mesh const&,
+             norm_arrays<T> const& arrays, double const* moments) {
+  s.blocks.for_each([&](auto const& at) {
+    kernel::normalise_by({s, task.centred}, task.epsilon, moments + at[1], kernel::detail::moved(arrays, at));
+  });
 }
 template<Element T>
-void compute(norm_gradient<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays) {
+void compute(norm_gradient<T> const& task, line_steps const& s, place_in_mesh const&,
+             norm_gradient_arrays<T> const& arrays) {
   kernel::detail::begin_sums(s, task.wants, arrays);
-  s.blocks.for_each([&](auto const& at) { kernel::norm_gradient({s, task.centred}, task.wants, kernel::detail::moved(arrays, at)); });
+  s.blocks.for_each([&](auto const& at) {
+    kernel::norm_gradient({s, task.centred}, task.wants, kernel::detail::moved(arrays, at));
+  });
 }
 template<Element T>
-void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, computed<T>* sums) {
+void compute(norm_gradient_sums<T> const& task, line_steps const& s, place_in_mesh const&,
+             norm_gradient_arrays<T> const& arrays, computed<T>* sums) {
   kernel::detail::begin_sums(s, task.wants, arrays);
-  s.blocks.for_each(
-      [&](auto const& at) { kernel::norm_gradient_sums({s, task.centred}, task.wants, kernel::detail::moved(arrays, at), sums + at[1]); });
+  s.blocks.for_each([&](auto const& at) {
+    kernel::norm_gradient_sums({s, task.centred}, task.wants, kernel::detail::moved(arrays, at),
+                               sums + at[1]);
+  });
 }
 template<Element T>
-void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&, norm_gradient_arrays<T> const& arrays,
-             computed<T> const* sums) {
-  s.blocks.for_each([&](auto const& at) { kernel::norm_gradient_by({s, task.centred}, sums + at[1], kernel::detail::moved(arrays, at)); });
+void compute(norm_gradient_by<T> const& task, line_steps const& s, place_in_mesh const&,
+             norm_gradient_arrays<T> const& arrays, computed<T> const* sums) {
+  s.blocks.for_each([&](auto const& at) {
+    kernel::norm_gradient_by({s, task.centred}, sums + at[1], kernel::detail::moved(arrays, at));
+  });
 }
 
-#define MESHTF_NORMS(T)                                                                                                                       \
-  template void compute(normalise<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&);                                 \
-  template void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&, double*);                      \
-  template void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const&, double const*);               \
-  template void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&);                    \
-  template void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&, computed<T>*); \
-  template void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const&, computed<T> const*);
+#define MESHTF_NORMS(T)                                                                        \
+  template void compute(normalise<T> const&, line_steps const&, place_in_mesh const&,          \
+                        norm_arrays<T> const&);                                                \
+  template void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&,        \
+                        norm_arrays<T> const&, double*);                                       \
+  template void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&,       \
+                        norm_arrays<T> const&, double const*);                                 \
+  template void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&,      \
+                        norm_gradient_arrays<T> const&);                                       \
+  template void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, \
+                        norm_gradient_arrays<T> const&, computed<T>*);                         \
+  template void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&,   \
+                        norm_gradient_arrays<T> const&, computed<T> const*);
 MESHTF_COMPILE_FLOATING(MESHTF_NORMS)
 #undef MESHTF_NORMS
 

@@ -23,8 +23,12 @@ template<class Lanes, class T, class F>
 [[gnu::always_inline]] inline void sweep(extent n, F const& f) {
   constexpr extent width = Lanes::width;
   extent i               = 0;
-  for (; i + 4 * width <= n; i += 4 * width)
-    f(Lanes{}, i, chain<0>{}), f(Lanes{}, i + width, chain<1>{}), f(Lanes{}, i + 2 * width, chain<2>{}), f(Lanes{}, i + 3 * width, chain<3>{});
+  for (; i + 4 * width <= n; i += 4 * width) {
+    f(Lanes{}, i, chain<0>{});
+    f(Lanes{}, i + width, chain<1>{});
+    f(Lanes{}, i + 2 * width, chain<2>{});
+    f(Lanes{}, i + 3 * width, chain<3>{});
+  }
   for (; i + width <= n; i += width) f(Lanes{}, i, chain<0>{});
   if constexpr (width > 1)
     if (i < n) f(leading_lanes<Lanes>{n - i}, i, chain<0>{});
@@ -48,13 +52,16 @@ private:
 
 /// Sums of the elements of a row and of their squares, after `pivot` is subtracted from each.
 struct spread {
-  double pivot = 0, first = 0, second = 0;
+  double pivot  = 0;
+  double first  = 0;
+  double second = 0;
 };
 
 /// One row: `n` elements, `step` apart. Where that is not 1, `Lanes` has one.
 ///
-/// The mean is taken first and the squares are summed about it, so that no digits cancel where the mean is large; the sum about it corrects what
-/// rounding left of the mean. Source: Chan, Golub, LeVeque, Algorithms for Computing the Sample Variance (1983), "corrected two-pass".
+/// The mean is taken first and the squares are summed about it, so that no digits cancel where the mean is
+/// large; the sum about it corrects what rounding left of the mean. Source: Chan, Golub, LeVeque, Algorithms
+/// for Computing the Sample Variance (1983), "corrected two-pass".
 template<bool Centred, class Lanes, class T, class Step>
 spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
   using C = computed<T>;
@@ -64,13 +71,17 @@ spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
       if (added != nullptr) {
         v = v + load_first<Lanes>(added, n);
         store_first<Lanes>(v, sum, n);
-        if constexpr (NarrowElement<T>) v = load_first<Lanes>(static_cast<T const*>(sum), n);  // what is normalised is rounded
+        // what is normalised is rounded
+        if constexpr (NarrowElement<T>) v = load_first<Lanes>(static_cast<T const*>(sum), n);
       }
       C const pivot = Lanes::sum(first_or<Lanes>(v, n, C{})) / static_cast<C>(n);
       auto const d  = first_or<Lanes>(v - typename Lanes::batch(pivot), n, C{});
-      return {static_cast<double>(pivot), static_cast<double>(Lanes::sum(d)), static_cast<double>(Lanes::sum(d * d))};
+      return {static_cast<double>(pivot), static_cast<double>(Lanes::sum(d)),
+              static_cast<double>(Lanes::sum(d * d))};
     }
-  row_sum<Lanes, C> total, first, second;
+  row_sum<Lanes, C> total;
+  row_sum<Lanes, C> first;
+  row_sum<Lanes, C> second;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
     auto v = lanes.load(x + i * step);
     if (added != nullptr) {
@@ -86,17 +97,21 @@ spread spread_of_row(extent n, Step step, T const* x, T const* added, T* sum) {
   C const pivot       = total.total() / static_cast<C>(n);
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
     auto const d = lanes.load(from + i * step) - typename Lanes::batch(pivot);
-    first.add(lanes, d, k), second.add(lanes, d * d, k);
+    first.add(lanes, d, k);
+    second.add(lanes, d * d, k);
   });
-  return {static_cast<double>(pivot), static_cast<double>(first.total()), static_cast<double>(second.total())};
+  return {static_cast<double>(pivot), static_cast<double>(first.total()),
+          static_cast<double>(second.total())};
 }
 
 template<bool Centred, class Lanes, class T, class Step>
-void normalise_row(extent n, Step step, T const* x, computed<T> mean, computed<T> rstd, computed<T> const* scale, computed<T> const* bias, T* z) {
+void normalise_row(extent n, Step step, T const* x, computed<T> mean, computed<T> rstd,
+                   computed<T> const* scale, computed<T> const* bias, T* z) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
     using wide = typename Lanes::batch;
     auto v     = lanes.load(x + i * step);
-    if constexpr (Centred) lanes.store((v - wide(mean)) * wide(rstd) * lanes.load(scale + i) + lanes.load(bias + i), z + i * step);
+    if constexpr (Centred)
+      lanes.store((v - wide(mean)) * wide(rstd) * lanes.load(scale + i) + lanes.load(bias + i), z + i * step);
     else lanes.store(v * wide(rstd) * lanes.load(scale + i), z + i * step);
   });
 }
@@ -104,21 +119,26 @@ void normalise_row(extent n, Step step, T const* x, computed<T> mean, computed<T
 /// The sums along a row that the gradient of x needs: of g = dz * scale, and of g times the normalised x.
 template<class T>
 struct gradient_sums {
-  T of_g{}, of_product{};
+  T of_g{};
+  T of_product{};
 };
 
-/// Adds elements of a row to the gradients of scale and bias, where these are not null. Every pass that does so has the same bits.
+/// Adds elements of a row to the gradients of scale and bias, where these are not null. Every pass that does
+/// so has the same bits.
 template<class Some, class T, class V>
-[[gnu::always_inline]] inline void add_to_sums(Some lanes, extent i, V const& d, V const& y, T* dscale, T* dbias) {
+[[gnu::always_inline]] inline void add_to_sums(Some lanes, extent i, V const& d, V const& y, T* dscale,
+                                               T* dbias) {
   if (dscale != nullptr) lanes.store(times_plus(d, y, lanes.load(dscale + i)), dscale + i);
   if (dbias != nullptr) lanes.store(lanes.load(dbias + i) + d, dbias + i);
 }
 
 /// In the same pass it adds the row to the gradients of scale and bias, where they are not null.
 template<bool Centred, class Lanes, class T, class Step>
-gradient_sums<computed<T>> sums_of_row(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd, computed<T> const* scale,
-                                       computed<T>* dscale, computed<T>* dbias) {
-  row_sum<Lanes, computed<T>> of_g, of_product;
+gradient_sums<computed<T>> sums_of_row(extent n, Step step, T const* x, T const* dz, computed<T> mean,
+                                       computed<T> rstd, computed<T> const* scale, computed<T>* dscale,
+                                       computed<T>* dbias) {
+  row_sum<Lanes, computed<T>> of_g;
+  row_sum<Lanes, computed<T>> of_product;
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto k) __attribute__((always_inline)) {
     using wide = typename Lanes::batch;
     auto y     = lanes.load(x + i * step);
@@ -135,7 +155,8 @@ gradient_sums<computed<T>> sums_of_row(extent n, Step step, T const* x, T const*
 
 /// Adds a row to the gradients of scale and bias.
 template<bool Centred, class Lanes, class T, class Step>
-void add_row_to_sums(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd, computed<T>* dscale, computed<T>* dbias) {
+void add_row_to_sums(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd,
+                     computed<T>* dscale, computed<T>* dbias) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
     using wide = typename Lanes::batch;
     auto y     = lanes.load(x + i * step);
@@ -145,10 +166,11 @@ void add_row_to_sums(extent n, Step step, T const* x, T const* dz, computed<T> m
   });
 }
 
-/// dx = before + rstd * (g - mean of g - y * mean of g * y), where y is the normalised x and `means` holds the two means.
+/// dx = before + rstd * (g - mean of g - y * mean of g * y), where y is the normalised x and `means` holds
+/// the two means.
 template<bool Centred, class Lanes, class T, class Step>
-void gradient_of_row(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd, computed<T> const* scale,
-                     gradient_sums<computed<T>> means, T const* before, T* dx) {
+void gradient_of_row(extent n, Step step, T const* x, T const* dz, computed<T> mean, computed<T> rstd,
+                     computed<T> const* scale, gradient_sums<computed<T>> means, T const* before, T* dx) {
   sweep<Lanes, T>(n, [&](auto lanes, extent i, auto) __attribute__((always_inline)) {
     using wide = typename Lanes::batch;
     auto y     = lanes.load(x + i * step);

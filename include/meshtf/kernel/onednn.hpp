@@ -17,7 +17,8 @@ inline namespace v0 {
 namespace kernel {
 namespace onednn {
 
-inline void expect_done(dnnl_status_t status, char const* what = "a matrix product of bfloat16 (dnnl_matmul)") {
+inline void expect_done(dnnl_status_t status,
+                        char const* what = "a matrix product of bfloat16 (dnnl_matmul)") {
   if (status != dnnl_success) throw std::runtime_error(std::string{"meshtf: oneDNN refused "} + what);
 }
 

@@ -22,9 +22,11 @@ void clear_padding(std::span<placed const> dims, std::span<extent const> held, T
     stride[d] = size;
     size *= dims[d].room();
   }
-  for (std::size_t d = 0; d < dims.size(); ++d)  // behind the held elements of dimension d, within held elements of the dimensions before it
-    for_each_index<1>(held.first(d), std::array<std::array<extent, max_rank>, 1>{stride}, {held[d] * stride[d]},
-                      [&](auto const& at) { std::fill_n(z + at[0], (dims[d].room() - held[d]) * stride[d], T{}); });
+  // behind the held elements of dimension d, within held elements of the dimensions before it
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    for_each_index<1>(
+        held.first(d), std::array<std::array<extent, max_rank>, 1>{stride}, {held[d] * stride[d]},
+        [&](auto const& at) { std::fill_n(z + at[0], (dims[d].room() - held[d]) * stride[d], T{}); });
 }
 
 }  // namespace kernel
@@ -36,7 +38,8 @@ void compute(clear_padding<T> const&, shard_steps const& s, place_in_mesh const&
   kernel::clear_padding(s.dims(), s.extents(), z);
 }
 
-#define MESHTF_PADDING(T) template void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T*);
+#define MESHTF_PADDING(T) \
+  template void compute(clear_padding<T> const&, shard_steps const&, place_in_mesh const&, T*);
 MESHTF_COMPILE_EACH(MESHTF_PADDING)
 #undef MESHTF_PADDING
 

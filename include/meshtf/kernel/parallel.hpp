@@ -1,4 +1,5 @@
-// Loops whose parts run on all threads of the process. What a part is depends on the work alone, never on the number of threads.
+// Loops whose parts run on all threads of the process. What a part is depends on the work alone, never on the
+// number of threads.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +22,12 @@ inline void use_threads(int n) { team.resize(n); }
 /// Work with fewer elements than this is not divided: it takes less time than threads take to wake up.
 inline constexpr extent worth_dividing = extent{1} << 15;
 
-/// The most parts of a piece of work. More of them would share it more evenly, but each has a cost of its own.
+/// The most parts of a piece of work. More of them would share it more evenly, but each has a cost of its
+/// own.
 inline constexpr extent most_parts = 16;
 
-/// The number of parts into which `n` things are divided, which are `work` elements, and of which `grain` stay together.
+/// The number of parts into which `n` things are divided, which are `work` elements, and of which `grain`
+/// stay together.
 constexpr extent parts_of(extent n, extent grain, extent work) {
   if (work < worth_dividing || n <= grain) return 1;
   return std::min({most_parts, (n + grain - 1) / grain, work / (worth_dividing / 4)});
@@ -32,24 +35,29 @@ constexpr extent parts_of(extent n, extent grain, extent work) {
 
 /// The part-th of `parts` ranges of 0, ..., n - 1 that begin at multiples of `grain`.
 struct part_range {
-  extent begin, end;
+  extent begin;
+  extent end;
 };
 constexpr part_range range_of_part(extent n, extent grain, extent parts, extent part) {
   extent const grains = (n + grain - 1) / grain;
   return {grains * part / parts * grain, std::min(n, grains * (part + 1) / parts * grain)};
 }
 
-/// f(part, thread) for parts 0, ..., parts - 1, on all threads. An exception reaches the caller; within a part, this runs on one thread.
+/// f(part, thread) for parts 0, ..., parts - 1, on all threads. An exception reaches the caller; within a
+/// part, this runs on one thread.
 template<class F>
 void parallel_parts(extent parts, F const& f) {
   if (team.threads() == 1 || parts <= 1) {
     for (extent part = 0; part < parts; ++part) f(part, 0);
     return;
   }
-  team.run(parts, [](void const* work, extent part, int thread) { (*static_cast<F const*>(work))(part, thread); }, &f);
+  team.run(
+      parts, [](void const* work, extent part, int thread) { (*static_cast<F const*>(work))(part, thread); },
+      &f);
 }
 
-/// f(begin, end), or f(begin, end, thread), for ranges that together are 0, ..., n - 1 and begin at multiples of `grain`; `work` elements in all.
+/// f(begin, end), or f(begin, end, thread), for ranges that together are 0, ..., n - 1 and begin at multiples
+/// of `grain`; `work` elements in all.
 template<class F>
 void parallel_for(extent n, extent grain, extent work, F const& f) {
   auto const call = [&](extent begin, extent end, int thread) {

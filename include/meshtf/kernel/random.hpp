@@ -17,17 +17,19 @@ namespace kernel {
 
 /// z[k] = scale * x[k], or 0 where the random word of index first + k is less than `threshold`; z may be x.
 ///
-/// Sixteen consecutive counters give their 64 words to 64 indices: first the first words of all of them, then the second words, and so on. All four
-/// words are used, and loops over counters and over elements are SIMD code.
+/// Sixteen consecutive counters give their 64 words to 64 indices: first the first words of all of them, then
+/// the second words, and so on. All four words are used, and loops over counters and over elements are SIMD
+/// code.
 template<FloatingElement T>
   requires(!NarrowElement<T>)
 void drop(philox const& random, extent first, extent n, std::uint64_t threshold, T scale, T const* x, T* z) {
   constexpr std::size_t lanes = 16;
   constexpr extent block      = 4 * extent{lanes};
   for (extent k = 0; k < n;) {
-    extent const skip       = (first + k) % block;  // the range may start within a block
-    extent const count      = std::min(n - k, block - skip);
-    auto const random_words = random.many<lanes>(static_cast<std::uint64_t>((first + k) / block) * lanes).word;
+    extent const skip  = (first + k) % block;  // the range may start within a block
+    extent const count = std::min(n - k, block - skip);
+    auto const random_words =
+        random.many<lanes>(static_cast<std::uint64_t>((first + k) / block) * lanes).word;
     // a dropped element becomes 0, not 0 * x: even an infinity is dropped
     auto const dropped = [=](std::uint64_t word, T value) { return word < threshold ? T{} : scale * value; };
     if (count == block) {
@@ -45,26 +47,32 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
   }
 }
 
-/// `for_each_run` over what the process holds. Offsets in the whole count all elements for which there is room, so an element's index does not depend
-/// on how many there are. Threads share long runs; `cost`: the elements of a sum that take as long as one of these.
+/// `for_each_run` over what the process holds. Offsets in the whole count all elements for which there is
+/// room, so an element's index does not depend on how many there are. Threads share long runs; `cost`: the
+/// elements of a sum that take as long as one of these.
 template<class F>
 void for_each_held(shard_steps const& s, place_in_mesh const& here, extent cost, F const& f) {
   small_array<extent, max_rank> sizes{};
   for (int d = 0; d < s.rank; ++d) sizes[d] = s.dim[d].size;
-  for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), sizes.first(s.rank), [&](extent local, extent whole, extent n) {
-    parallel_for(n, 1024, cost * n, [&](extent begin, extent end) { f(local + begin, whole + begin, end - begin); });
-  });
+  for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), sizes.first(s.rank),
+               [&](extent local, extent whole, extent n) {
+                 parallel_for(n, 1024, cost * n, [&](extent begin, extent end) {
+                   f(local + begin, whole + begin, end - begin);
+                 });
+               });
 }
 
 /// `drop` of narrow elements, in pieces that are widened.
 template<NarrowElement T>
-void drop(philox const& random, extent first, extent n, std::uint64_t threshold, computed<T> scale, T const* x, T* z) {
+void drop(philox const& random, extent first, extent n, std::uint64_t threshold, computed<T> scale,
+          T const* x, T* z) {
   constexpr extent piece = 1024;
   std::array<computed<T>, piece> wide;
   for (extent at = 0; at < n; at += piece) {
     extent const some = std::min(piece, n - at);
     widen(some, x + at, wide.data());
-    drop(random, first + at, some, threshold, scale, static_cast<computed<T> const*>(wide.data()), wide.data());
+    drop(random, first + at, some, threshold, scale, static_cast<computed<T> const*>(wide.data()),
+         wide.data());
     narrow(some, wide.data(), z + at);
   }
 }
@@ -74,24 +82,30 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
 namespace task {
 
 template<Element T>
-void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
+void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here,
+             T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
   kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
-    fill_uniform(random, whole, n, static_cast<computed<T>>(task.distribution.low), static_cast<computed<T>>(task.distribution.high), z + local);
+    fill_uniform(random, whole, n, static_cast<computed<T>>(task.distribution.low),
+                 static_cast<computed<T>>(task.distribution.high), z + local);
   });
 }
 template<Element T>
-void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
+void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here,
+             T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
   kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
-    fill_normal(random, whole, n, static_cast<computed<T>>(task.distribution.mean), static_cast<computed<T>>(task.distribution.stddev), z + local);
+    fill_normal(random, whole, n, static_cast<computed<T>>(task.distribution.mean),
+                static_cast<computed<T>>(task.distribution.stddev), z + local);
   });
 }
 template<Element T>
-void compute(draw<T, truncated_normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here, T* z) {
+void compute(draw<T, truncated_normal_distribution> const& task, shard_steps const& s,
+             place_in_mesh const& here, T* z) {
   auto const& d = task.distribution;
   kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
-    fill_truncated_normal(d.key.seed, d.key.stream, whole, n, static_cast<computed<T>>(d.mean), static_cast<computed<T>>(d.stddev), z + local);
+    fill_truncated_normal(d.key.seed, d.key.stream, whole, n, static_cast<computed<T>>(d.mean),
+                          static_cast<computed<T>>(d.stddev), z + local);
   });
 }
 template<Element T>
@@ -99,8 +113,9 @@ void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& her
   philox const random{task.key.seed, task.key.stream};
   auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
   auto const scale     = static_cast<computed<T>>(1 / (1 - task.rate));
-  kernel::for_each_held(s, here, 1,
-                        [&](extent local, extent whole, extent n) { kernel::drop(random, whole, n, threshold, scale, x + local, z + local); });
+  kernel::for_each_held(s, here, 1, [&](extent local, extent whole, extent n) {
+    kernel::drop(random, whole, n, threshold, scale, x + local, z + local);
+  });
 }
 template<Element T>
 void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* z) {
@@ -108,10 +123,11 @@ void compute(iota<T> const&, line_steps const& s, place_in_mesh const& here, T* 
   for (extent i = 0; i < s.along; ++i) z[i] = static_cast<T>(first + i);
 }
 
-#define MESHTF_DRAWS(T)                                                                                               \
-  template void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T*);          \
-  template void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*);           \
-  template void compute(draw<T, truncated_normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*); \
+#define MESHTF_DRAWS(T)                                                                                      \
+  template void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T*); \
+  template void compute(draw<T, normal_distribution> const&, shard_steps const&, place_in_mesh const&, T*);  \
+  template void compute(draw<T, truncated_normal_distribution> const&, shard_steps const&,                   \
+                        place_in_mesh const&, T*);                                                           \
   template void compute(drop<T> const&, shard_steps const&, place_in_mesh const&, T const*, T*);
 MESHTF_COMPILE_FLOATING(MESHTF_DRAWS)
 #undef MESHTF_DRAWS

@@ -1,7 +1,7 @@
 // The order of the elements of lines: sorting, and finding the first elements in order.
 //
-// An element is turned into a key, an unsigned number that has its order, and is joined to its place. Equal elements are then ordered by their places
-// without further care, so every sort is stable.
+// An element is turned into a key, an unsigned number that has its order, and is joined to its place. Equal
+// elements are then ordered by their places without further care, so every sort is stable.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ namespace kernel {
 template<Element T>
 using key_of = std::conditional_t<sizeof(computed<T>) == 4, std::uint32_t, std::uint64_t>;
 
-/// Keys are ordered as elements are; those of -0 and 0 are the same; that of a NaN is the largest, in either order.
+/// Keys are ordered as elements are; those of -0 and 0 are the same; that of a NaN is the largest, in either
+/// order.
 template<Element T>
 key_of<T> key_for(T x, bool descending) {
   using key          = key_of<T>;
@@ -46,25 +47,29 @@ struct short_entry {
   std::uint64_t both;
 
   short_entry() = default;
-  short_entry(std::uint32_t key, extent place) : both(std::uint64_t{key} << 32 | static_cast<std::uint64_t>(place)) {}
+  short_entry(std::uint32_t key, extent place)
+      : both(std::uint64_t{key} << 32 | static_cast<std::uint64_t>(place)) {}
   std::uint64_t key() const { return both >> 32; }
   extent place() const { return static_cast<extent>(both & 0xffffffff); }
   friend bool operator<(short_entry const& a, short_entry const& b) { return a.both < b.both; }
 };
 struct long_entry {
-  std::uint64_t word, at;
+  std::uint64_t word;
+  std::uint64_t at;
 
   long_entry() = default;
   long_entry(std::uint64_t key, extent place) : word(key), at(static_cast<std::uint64_t>(place)) {}
   std::uint64_t key() const { return word; }
   extent place() const { return static_cast<extent>(at); }
-  friend bool operator<(long_entry const& a, long_entry const& b) { return a.word < b.word || (a.word == b.word && a.at < b.at); }
+  friend bool operator<(long_entry const& a, long_entry const& b) {
+    return a.word < b.word || (a.word == b.word && a.at < b.at);
+  }
 };
 template<Element T>
 using entry_of = std::conditional_t<sizeof(computed<T>) == 4, short_entry, long_entry>;
 
-/// Sorts n entries, whose places are 0, 1, ..., n - 1, and returns where they are: in `from` or in `to`. Long lines are sorted by one byte of the
-/// keys after the other, without the bytes that all keys share.
+/// Sorts n entries, whose places are 0, 1, ..., n - 1, and returns where they are: in `from` or in `to`. Long
+/// lines are sorted by one byte of the keys after the other, without the bytes that all keys share.
 template<int KeyBytes, class Entry>
 Entry* sort_entries(extent n, Entry* from, Entry* to) {
   constexpr extent worth_counting = 256;
@@ -103,7 +108,8 @@ struct first_few {
     if constexpr (Descending) return static_cast<computed<T>>(x) > last;
     else return static_cast<computed<T>>(x) < last;
   }
-  /// Whether an element that does not come before the last one may be among the first: if there are too few so far, or some of them are NaN.
+  /// Whether an element that does not come before the last one may be among the first: if there are too few
+  /// so far, or some of them are NaN.
   bool takes_any() const { return have < kept || last != last; }
   void take(T const* line, extent step, extent i) {
     entry const e{key_for(line[i * step], Descending), i};
@@ -117,7 +123,8 @@ struct first_few {
   void finish() {}
 };
 
-/// The same of many. There is room for `room` of them: once it is full, those that are not among the first are dropped.
+/// The same of many. There is room for `room` of them: once it is full, those that are not among the first
+/// are dropped.
 template<Element T, bool Descending>
 struct first_many : first_few<T, Descending> {
   extent room;
@@ -181,7 +188,8 @@ void take_lines(Lines lines, extent n, T const* x, extent step, extent kept, ent
     T const* const row = x + a * step;
     if (!waiting) {
       int some = 0;
-      for (extent i = 0; i < lines; ++i) some |= first::comes_before(row[i], last[static_cast<std::size_t>(i)]) ? 1 : 0;
+      for (extent i = 0; i < lines; ++i)
+        some |= first::comes_before(row[i], last[static_cast<std::size_t>(i)]) ? 1 : 0;
       if (some == 0) continue;
     }
     waiting = false;
@@ -202,8 +210,11 @@ entry_of<T> first_of(extent n, T const* x, extent step) {
   extent place       = 0;
   auto const is_none = [](computed<T> v) { return v != v; };
   for (extent i = 1; i < n; ++i)
-    if (T const v = x[i * step]; order::comes_before(v, first) || (is_none(first) && !is_none(static_cast<computed<T>>(v))))
-      first = static_cast<computed<T>>(v), place = i;
+    if (T const v = x[i * step];
+        order::comes_before(v, first) || (is_none(first) && !is_none(static_cast<computed<T>>(v)))) {
+      first = static_cast<computed<T>>(v);
+      place = i;
+    }
   return {key_for(x[place * step], Descending), place};
 }
 
@@ -212,7 +223,8 @@ template<bool Descending, Element T>
 void take_few(extent lines, extent n, T const* x, extent step, extent kept, entry_of<T>* found) {
   if (lines == 1 && kept == 1 && n <= few_ranks) *found = first_of<Descending>(n, x, step);
   else if (lines == 1) take_line(first_few<T, Descending>{found, kept}, n, x, step);
-  else if (lines == lines_read_together) take_lines<Descending>(std::integral_constant<extent, lines_read_together>{}, n, x, step, kept, found);
+  else if (lines == lines_read_together)
+    take_lines<Descending>(std::integral_constant<extent, lines_read_together>{}, n, x, step, kept, found);
   else take_lines<Descending>(lines, n, x, step, kept, found);
 }
 template<bool Descending, Element T>
@@ -220,32 +232,44 @@ void take_many(extent n, T const* x, extent step, extent kept, extent room, entr
   take_line(first_many<T, Descending>{{found, kept}, room}, n, x, step);
 }
 
-/// f(lines of x, lines of z, how many, thread) for groups of neighbouring lines of a block: where they begin. Threads share the groups.
+/// f(lines of x, lines of z, how many, thread) for groups of neighbouring lines of a block: where they begin.
+/// Threads share the groups.
 template<class F>
 void for_groups_of_lines(line_steps const& s, F const& f) {
-  parallel_for(s.outer * s.inner, s.inner == 1 ? 1 : lines_read_together, 4 * s.outer * s.along * s.inner, [&](extent begin, extent end, int thread) {
-    while (begin < end) {
-      extent const o = begin / s.inner, i = begin % s.inner;
-      extent const lines = std::min({lines_read_together, end - begin, s.inner - i});
-      f(o * s.outer_stride + i, o * s.line_stride + i, lines, thread);
-      begin += lines;
-    }
-  });
+  parallel_for(s.outer * s.inner, s.inner == 1 ? 1 : lines_read_together, 4 * s.outer * s.along * s.inner,
+               [&](extent begin, extent end, int thread) {
+                 while (begin < end) {
+                   extent const o     = begin / s.inner;
+                   extent const i     = begin % s.inner;
+                   extent const lines = std::min({lines_read_together, end - begin, s.inner - i});
+                   f(o * s.outer_stride + i, o * s.line_stride + i, lines, thread);
+                   begin += lines;
+                 }
+               });
 }
 
 template<Element T>
-void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ranked, std::int32_t* index, std::int64_t* scratch) {
-  if (s.kept == 0) return;  // a dimension counted at run time, of no elements: the loops below keep at least one
+void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ranked, std::int32_t* index,
+          std::int64_t* scratch) {
+  // a dimension counted at run time, of no elements: the loops below keep at least one
+  if (s.kept == 0) return;
   using entry = entry_of<T>;
-  static_assert(sizeof(entry) == sizeof(std::int64_t) * task::rank<T>::words && std::is_trivially_copyable_v<entry>);
-  extent const along = s.lines.along, step = s.lines.step, kept = std::min(s.kept, along), room = s.candidates();
-  auto const store = [&](entry const* found, T const* line, extent to) {
+  static_assert(sizeof(entry) == sizeof(std::int64_t) * task::rank<T>::words &&
+                std::is_trivially_copyable_v<entry>);
+  extent const along = s.lines.along;
+  extent const step  = s.lines.step;
+  extent const kept  = std::min(s.kept, along);
+  extent const room  = s.candidates();
+  auto const store   = [&](entry const* found, T const* line, extent to) {
     for (extent k = 0; k < kept; ++k) {
       extent const at         = found[k].place();
       ranked[to + k * s.step] = line[at * step];
       index[to + k * s.step]  = static_cast<std::int32_t>(first + at);
     }
-    for (extent k = kept; k < s.kept; ++k) ranked[to + k * s.step] = T{}, index[to + k * s.step] = -1;
+    for (extent k = kept; k < s.kept; ++k) {
+      ranked[to + k * s.step] = T{};
+      index[to + k * s.step]  = -1;
+    }
   };
   bool const few = !s.sorts_all() && kept <= few_ranks;
   for_groups_of_lines(s.lines, [&](extent from, extent to, extent lines, int thread) {
@@ -277,37 +301,47 @@ void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ran
 namespace task {
 
 template<Element T>
-void compute(rank<T> const& task, rank_steps const& s, place_in_mesh const& here, T const* x, T* ranked, std::int32_t* index, std::int64_t* scratch) {
-  s.lines.blocks.for_each(
-      [&](auto const& at) { kernel::rank(s, s.lines.first(here), task.descending, x + at[0], ranked + at[1], index + at[1], scratch); });
+void compute(rank<T> const& task, rank_steps const& s, place_in_mesh const& here, T const* x, T* ranked,
+             std::int32_t* index, std::int64_t* scratch) {
+  s.lines.blocks.for_each([&](auto const& at) {
+    kernel::rank(s, s.lines.first(here), task.descending, x + at[0], ranked + at[1], index + at[1], scratch);
+  });
 }
 
 template<Element T>
-void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh const&, T const* x, std::int32_t const* where, T* ranked,
-             std::int32_t* index, std::int64_t* scratch) {
+void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh const&, T const* x,
+             std::int32_t const* where, T* ranked, std::int32_t* index, std::int64_t* scratch) {
   struct candidate {
     std::uint64_t key;
-    std::int32_t index, at;
-    bool operator<(candidate const& other) const { return key != other.key ? key < other.key : index < other.index; }
+    std::int32_t index;
+    std::int32_t at;
+    bool operator<(candidate const& other) const {
+      return key != other.key ? key < other.key : index < other.index;
+    }
   };
   static_assert(sizeof(candidate) == 2 * sizeof(std::int64_t));
   auto* const found = reinterpret_cast<candidate*>(scratch);
   auto const& r     = s.ranks;
   r.lines.blocks.for_each([&](auto const& at) {
     for (extent line = 0; line < r.lines.outer * r.lines.inner; ++line) {
-      extent const o = line / r.lines.inner, i = line % r.lines.inner;
-      extent const from = at[0] + o * r.lines.outer_stride + i, to = at[1] + o * r.lines.line_stride + i;
-      extent have = 0;
+      extent const o    = line / r.lines.inner;
+      extent const i    = line % r.lines.inner;
+      extent const from = at[0] + o * r.lines.outer_stride + i;
+      extent const to   = at[1] + o * r.lines.line_stride + i;
+      extent have       = 0;
       for (extent p = 0; p < s.parts; ++p)
         for (extent a = 0; a < r.lines.along; ++a) {
           extent const place = p * s.part_stride + from + a * r.lines.step;
           if (where[place] >= 0)
-            found[have++] = {kernel::key_for(x[place], task.descending), where[place], static_cast<std::int32_t>(p * r.lines.along + a)};
+            found[have++] = {kernel::key_for(x[place], task.descending), where[place],
+                             static_cast<std::int32_t>(p * r.lines.along + a)};
         }
       extent const kept = std::min(r.kept, have);
       std::partial_sort(found, found + kept, found + have);
       for (extent k = 0; k < kept; ++k) {
-        extent const number = found[k].at, p = number / r.lines.along, a = number % r.lines.along;
+        extent const number     = found[k].at;
+        extent const p          = number / r.lines.along;
+        extent const a          = number % r.lines.along;
         ranked[to + k * r.step] = x[p * s.part_stride + from + a * r.lines.step];
         index[to + k * r.step]  = found[k].index;
       }
@@ -316,24 +350,30 @@ void compute(merge_ranks<T> const& task, merge_steps const& s, place_in_mesh con
 }
 
 template<Element T>
-void compute(unrank<T> const&, rank_steps const& s, place_in_mesh const& here, T const* dz, std::int32_t const* index, T* dx) {
-  extent const first = s.lines.first(here), along = s.lines.along;
+void compute(unrank<T> const&, rank_steps const& s, place_in_mesh const& here, T const* dz,
+             std::int32_t const* index, T* dx) {
+  extent const first = s.lines.first(here);
+  extent const along = s.lines.along;
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_groups_of_lines(s.lines, [&](extent to, extent from, extent lines, int) {
       for (extent k = 0; k < s.kept; ++k)
         for (extent l = 0, z = at[1] + from + k * s.step; l < lines; ++l, ++z)
-          if (extent const a = index[z] - first; a >= 0 && a < along) dx[at[0] + to + l + a * s.lines.step] = dz[z];
+          if (extent const a = index[z] - first; a >= 0 && a < along)
+            dx[at[0] + to + l + a * s.lines.step] = dz[z];
     });
   });
 }
 
-#define MESHTF_RANKS(T)                                                                                                                    \
-  template void compute(rank<T> const&, rank_steps const&, place_in_mesh const&, T const*, T*, std::int32_t*, std::int64_t*);              \
-  template void compute(merge_ranks<T> const&, merge_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*, std::int32_t*, \
-                        std::int64_t*);
+#define MESHTF_RANKS(T)                                                                            \
+  template void compute(rank<T> const&, rank_steps const&, place_in_mesh const&, T const*, T*,     \
+                        std::int32_t*, std::int64_t*);                                             \
+  template void compute(merge_ranks<T> const&, merge_steps const&, place_in_mesh const&, T const*, \
+                        std::int32_t const*, T*, std::int32_t*, std::int64_t*);
 MESHTF_COMPILE_NUMBERS(MESHTF_RANKS)
 #undef MESHTF_RANKS
-#define MESHTF_UNRANK(T) template void compute(unrank<T> const&, rank_steps const&, place_in_mesh const&, T const*, std::int32_t const*, T*);
+#define MESHTF_UNRANK(T)                                                                     \
+  template void compute(unrank<T> const&, rank_steps const&, place_in_mesh const&, T const*, \
+                        std::int32_t const*, T*);
 MESHTF_COMPILE_FLOATING(MESHTF_UNRANK)
 #undef MESHTF_UNRANK
 

@@ -16,18 +16,20 @@ namespace kernel {
 
 /// Pair number i of a position is rotated by position * base^(-i / pairs). `scratch` holds cosines and sines.
 template<class T>
-void rotate_range(rotary_steps const& s, task::rotate<T> const& task, T const* x, T* z, std::int32_t const* positions, computed<T>* scratch,
-                  extent begin, extent end) {
+void rotate_range(rotary_steps const& s, task::rotate<T> const& task, T const* x, T* z,
+                  std::int32_t const* positions, computed<T>* scratch, extent begin, extent end) {
   using C         = computed<T>;
-  C *const cosine = scratch, *const sine = scratch + s.pairs;
-  extent const n = s.pairs;
+  C* const cosine = scratch;
+  C* const sine   = scratch + s.pairs;
+  extent const n  = s.pairs;
   for_some_indices<max_arrays>(s.places.sizes(), s.places.stride, begin, end, [&](auto const& place) {
     auto const position = static_cast<double>(task.first + positions[place[2]]);
     double const step   = std::pow(task.base, -1 / static_cast<double>(n));
     double rate         = 1;
     for (extent i = 0; i < n; ++i) {
       double const angle = position * rate;
-      cosine[i] = static_cast<C>(std::cos(angle)), sine[i] = static_cast<C>(task.back ? -std::sin(angle) : std::sin(angle));
+      cosine[i]          = static_cast<C>(std::cos(angle));
+      sine[i]            = static_cast<C>(task.back ? -std::sin(angle) : std::sin(angle));
       rate *= step;
     }
     for_each_index<max_arrays>(s.lines.sizes(), s.lines.stride, place, [&](auto const& line) {
@@ -35,7 +37,8 @@ void rotate_range(rotary_steps const& s, task::rotate<T> const& task, T const* x
       T* const to         = z + line[1];
       auto const turn     = [&](extent in, extent out) {
         for (extent i = 0; i < n; ++i) {
-          C const a = static_cast<C>(from[i * in]), b = static_cast<C>(from[(n + i) * in]);
+          C const a         = static_cast<C>(from[i * in]);
+          C const b         = static_cast<C>(from[(n + i) * in]);
           to[i * out]       = static_cast<T>(a * cosine[i] - b * sine[i]);
           to[(n + i) * out] = static_cast<T>(b * cosine[i] + a * sine[i]);
         }
@@ -51,15 +54,16 @@ void rotate_range(rotary_steps const& s, task::rotate<T> const& task, T const* x
 namespace task {
 
 template<Element T>
-void compute(rotate<T> const& task, rotary_steps const& s, place_in_mesh const&, T const* x, T* z, std::int32_t const* positions,
-             computed<T>* scratch) {
+void compute(rotate<T> const& task, rotary_steps const& s, place_in_mesh const&, T const* x, T* z,
+             std::int32_t const* positions, computed<T>* scratch) {
   kernel::parallel_for(s.places.turns, 1, 6 * s.turns(), [&](extent begin, extent end, int thread) {
     kernel::rotate_range(s, task, x, z, positions, scratch + thread * rotate<T>::scratch(s), begin, end);
   });
 }
 
-#define MESHTF_ROTATE(T) \
-  template void compute(rotate<T> const&, rotary_steps const&, place_in_mesh const&, T const*, T*, std::int32_t const*, computed<T>*);
+#define MESHTF_ROTATE(T)                                                                           \
+  template void compute(rotate<T> const&, rotary_steps const&, place_in_mesh const&, T const*, T*, \
+                        std::int32_t const*, computed<T>*);
 MESHTF_COMPILE_FLOATING(MESHTF_ROTATE)
 #undef MESHTF_ROTATE
 

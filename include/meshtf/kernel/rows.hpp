@@ -66,8 +66,12 @@ struct batch_row {
   }
 
 private:
-  [[gnu::always_inline]] batch load(std::size_t k, extent i) const { return Lanes::load(x.at[k] + (i & x.moves[k])); }
-  [[gnu::always_inline]] batch some(std::size_t k, extent i, extent n) const { return load_first<Lanes>(x.at[k] + (i & x.moves[k]), n); }
+  [[gnu::always_inline]] batch load(std::size_t k, extent i) const {
+    return Lanes::load(x.at[k] + (i & x.moves[k]));
+  }
+  [[gnu::always_inline]] batch some(std::size_t k, extent i, extent n) const {
+    return load_first<Lanes>(x.at[k] + (i & x.moves[k]), n);
+  }
 };
 
 /// `f` of the rows of a block.
@@ -76,29 +80,42 @@ struct batch_rows {
   F f;
   std::array<piece, N> x;
 
-  /// Copied member by member: copying whole pieces would stall until their members, which were just written, leave the store buffer.
+  /// Copied member by member: copying whole pieces would stall until their members, which were just written,
+  /// leave the store buffer.
   [[gnu::always_inline]] batch_rows(F const& functor, piece const* pieces) : f{functor} {
-    for (std::size_t k = 0; k < N; ++k) x[k].at = pieces[k].at, x[k].row = pieces[k].row, x[k].moves = pieces[k].moves;
+    for (std::size_t k = 0; k < N; ++k) {
+      x[k].at    = pieces[k].at;
+      x[k].row   = pieces[k].row;
+      x[k].moves = pieces[k].moves;
+    }
   }
 
   [[gnu::always_inline]] batch_row<Lanes, F, T, N> operator[](extent r) const {
     if constexpr (N == 1) return {f, {{at(0, r)}, {x[0].moves}}};
     else if constexpr (N == 2) return {f, {{at(0, r), at(1, r)}, {x[0].moves, x[1].moves}}};
-    else if constexpr (N == 3) return {f, {{at(0, r), at(1, r), at(2, r)}, {x[0].moves, x[1].moves, x[2].moves}}};
-    else return {f, {{at(0, r), at(1, r), at(2, r), at(3, r)}, {x[0].moves, x[1].moves, x[2].moves, x[3].moves}}};
+    else if constexpr (N == 3)
+      return {f, {{at(0, r), at(1, r), at(2, r)}, {x[0].moves, x[1].moves, x[2].moves}}};
+    else
+      return {f,
+              {{at(0, r), at(1, r), at(2, r), at(3, r)}, {x[0].moves, x[1].moves, x[2].moves, x[3].moves}}};
   }
 
 private:
-  [[gnu::always_inline]] T const* at(std::size_t k, extent r) const { return static_cast<T const*>(x[k].at) + r * x[k].row; }
+  [[gnu::always_inline]] T const* at(std::size_t k, extent r) const {
+    return static_cast<T const*>(x[k].at) + r * x[k].row;
+  }
 };
 
-/// z = the first `count` rows; z may be an operand, element for element. Row objects are copied, and everything is inlined: otherwise the compiler
-/// reads them again after every store, which might have changed them.
+/// z = the first `count` rows; z may be an operand, element for element. Row objects are copied, and
+/// everything is inlined: otherwise the compiler reads them again after every store, which might have changed
+/// them.
 template<class Lanes, class T, class Rows>
-[[gnu::always_inline]] inline void store_rows(Rows const& rows, extent count, extent n, T* z, extent z_stride) {
+[[gnu::always_inline]] inline void store_rows(Rows const& rows, extent count, extent n, T* z,
+                                              extent z_stride) {
   constexpr extent width = Lanes::width;
   auto const all         = rows;
-  extent const whole = n / width * width, left = n - whole;
+  extent const whole     = n / width * width;
+  extent const left      = n - whole;
   for (extent r = 0; r < count; ++r, z += z_stride) {
     auto row = all[r];
     for (extent i = 0; i < whole; i += width, row.advance()) Lanes::store(row.full(0), z + i);
@@ -112,21 +129,27 @@ inline constexpr T neutral = [] {
   using limits = std::numeric_limits<T>;
   if (Op == reduction::sum) return T{};
   if (Op == reduction::product) return static_cast<T>(1);
-  if (Op == reduction::max) return limits::has_infinity ? static_cast<T>(-limits::infinity()) : limits::lowest();
+  if (Op == reduction::max)
+    return limits::has_infinity ? static_cast<T>(-limits::infinity()) : limits::lowest();
   return limits::has_infinity ? limits::infinity() : limits::max();
 }();
 
-/// Joins rows begin ... end and stores the result in z (`fresh`), or joins it with z: z is read and written once for all of them. Four additions run
-/// at once, since each must wait for the one before it: those of four batches of columns, or of four rows.
+/// Joins rows begin ... end and stores the result in z (`fresh`), or joins it with z: z is read and written
+/// once for all of them. Four additions run at once, since each must wait for the one before it: those of
+/// four batches of columns, or of four rows.
 template<reduction Op, class Lanes, class T, class Rows>
-[[gnu::always_inline]] inline void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z, bool fresh) {
+[[gnu::always_inline]] inline void join_rows(Rows const& rows, extent begin, extent end, extent n, T* z,
+                                             bool fresh) {
   constexpr extent width = Lanes::width;
   using batch            = typename Lanes::batch;
   auto const all         = rows;
   extent i               = 0;
   for (; i + 4 * width <= n; i += 4 * width) {
     batch const none(neutral<Op, T>);
-    batch a = none, b = none, c = none, d = none;
+    batch a = none;
+    batch b = none;
+    batch c = none;
+    batch d = none;
     for (extent r = begin; r < end; ++r) {
       auto const row = all[r];
       a              = join<Op>(a, row.full(i));
@@ -151,22 +174,26 @@ template<reduction Op, class Lanes, class T, class Rows>
     auto const value  = [&](extent r) __attribute__((always_inline)) { return all[r].first(i, some); };
     batch sum(neutral<Op, T>);
     extent r = begin;
-    for (; r + 4 <= end; r += 4) sum = join<Op>(sum, join<Op>(join<Op>(value(r), value(r + 1)), join<Op>(value(r + 2), value(r + 3))));
+    for (; r + 4 <= end; r += 4)
+      sum = join<Op>(sum, join<Op>(join<Op>(value(r), value(r + 1)), join<Op>(value(r + 2), value(r + 3))));
     for (; r < end; ++r) sum = join<Op>(sum, value(r));
     if (!fresh) sum = join<Op>(load_first<Lanes>(z + i, some), sum);
     store_first<Lanes>(sum, z + i, some);
   }
 }
 
-/// Joins the elements begin ... end of a row to one batch, whose lanes are still to be joined. Four batches are in flight at once, since
-/// each addition must wait for the one before it.
+/// Joins the elements begin ... end of a row to one batch, whose lanes are still to be joined. Four batches
+/// are in flight at once, since each addition must wait for the one before it.
 template<reduction Op, class Lanes, class T, class Row>
 typename Lanes::batch fold_row(Row const& row, extent begin, extent end) {
   constexpr extent width = Lanes::width;
   extent i               = begin;
   typename Lanes::batch sum(neutral<Op, T>);
   if (i + 8 * width <= end) {
-    auto a = row.full(i), b = row.full(i + width), c = row.full(i + 2 * width), d = row.full(i + 3 * width);
+    auto a = row.full(i);
+    auto b = row.full(i + width);
+    auto c = row.full(i + 2 * width);
+    auto d = row.full(i + 3 * width);
     for (i += 4 * width; i + 4 * width <= end; i += 4 * width) {
       a = join<Op>(a, row.full(i));
       b = join<Op>(b, row.full(i + width));
@@ -183,20 +210,24 @@ typename Lanes::batch fold_row(Row const& row, extent begin, extent end) {
 /// Joins the lanes of a batch, in the order in which `join_square` joins them.
 template<reduction Op, class Lanes, class T>
 [[gnu::always_inline]] inline T join_lanes(typename Lanes::batch x) {
-  unrolled<std::bit_width(unsigned{Lanes::width}) - 1>(
-      [&](auto) __attribute__((always_inline)) { x = join<Op>(interleaved<false, Lanes, T>(x, x), interleaved<true, Lanes, T>(x, x)); });
+  unrolled<std::bit_width(unsigned{Lanes::width}) - 1>([&](auto) __attribute__((always_inline)) {
+    x = join<Op>(interleaved<false, Lanes, T>(x, x), interleaved<true, Lanes, T>(x, x));
+  });
   std::array<T, Lanes::width> lane;
   Lanes::store(x, lane.data());
   return lane[0];
 }
 
-/// z[r] = the lanes of the r-th batch of the square, joined: two rows become one with half as many lanes each, until all are joined. If half a square
-/// is enough, it is used for both halves; the rows that are used must all be set.
+/// z[r] = the lanes of the r-th batch of the square, joined: two rows become one with half as many lanes
+/// each, until all are joined. If half a square is enough, it is used for both halves; the rows that are used
+/// must all be set.
 template<reduction Op, class Lanes, class T>
-[[gnu::noinline]] void join_square(std::array<T, Lanes::width * Lanes::width> const& square, bool whole, T* z) {
+[[gnu::noinline]] void join_square(std::array<T, Lanes::width * Lanes::width> const& square, bool whole,
+                                   T* z) {
   constexpr std::size_t n = Lanes::width;
   std::array<typename Lanes::batch, n> rows;
-  T const *const upper = square.data(), *const lower = upper + (whole ? n / 2 * n : 0);
+  T const* const upper = square.data();
+  T const* const lower = upper + (whole ? n / 2 * n : 0);
   unrolled<n>([&](auto i) __attribute__((always_inline)) {
     if constexpr (i() < n / 2) rows[i] = Lanes::load(upper + i() * n);
     else rows[i] = Lanes::load(lower + (i() - n / 2) * n);
@@ -204,22 +235,27 @@ template<reduction Op, class Lanes, class T>
   unrolled<std::bit_width(n) - 1>([&](auto level) __attribute__((always_inline)) {
     constexpr std::size_t half = n >> (level() + 1);
     unrolled<half>([&](auto i) __attribute__((always_inline)) {
-      rows[i] = join<Op>(interleaved<false, Lanes, T>(rows[i()], rows[i() + half]), interleaved<true, Lanes, T>(rows[i()], rows[i() + half]));
+      rows[i] = join<Op>(interleaved<false, Lanes, T>(rows[i()], rows[i() + half]),
+                         interleaved<true, Lanes, T>(rows[i()], rows[i() + half]));
     });
   });
   Lanes::store(rows[0], z);
 }
 
-/// The type in which the parts of a long row are added up or multiplied: double for floats, so that the error does not grow with the length.
+/// The type in which the parts of a long row are added up or multiplied: double for floats, so that the error
+/// does not grow with the length.
 template<reduction Op, class T>
-using total_of = std::conditional_t<Op == reduction::sum || Op == reduction::product, typename element_traits<T>::sums_in, T>;
+using total_of = std::conditional_t<Op == reduction::sum || Op == reduction::product,
+                                    typename element_traits<T>::sums_in, T>;
 
 /// Joins a long row to one element, `often` elements at a time.
 template<reduction Op, class Lanes, class T, class Row>
 T fold_long_row(Row const& row, extent n, extent often) {
   auto total = total_of<Op, T>{join_lanes<Op, Lanes, T>(fold_row<Op, Lanes, T>(row, 0, std::min(n, often)))};
   for (extent i = often; i < n; i += often)
-    total = join<Op>(total, total_of<Op, T>{join_lanes<Op, Lanes, T>(fold_row<Op, Lanes, T>(row, i, std::min(n, i + often)))});
+    total = join<Op>(
+        total,
+        total_of<Op, T>{join_lanes<Op, Lanes, T>(fold_row<Op, Lanes, T>(row, i, std::min(n, i + often)))});
   return static_cast<T>(total);
 }
 
@@ -227,8 +263,9 @@ T fold_long_row(Row const& row, extent n, extent often) {
 /// joins as many rows together as a batch has lanes.
 template<reduction Op, class Lanes, class T, class Rows, class Target>
 [[gnu::always_inline]] inline void fold_rows(Rows const& rows, extent count, extent n, Target& to) {
-  constexpr extent width = Lanes::width, often = 1 << 14;
-  auto const all = rows;
+  constexpr extent width = Lanes::width;
+  constexpr extent often = 1 << 14;
+  auto const all         = rows;
   if (count == 1 || n >= often) {
     for (extent r = 0; r < count; ++r) {
       std::array<T, Lanes::width> const total{fold_long_row<Op, Lanes, T>(all[r], n, often)};
@@ -255,7 +292,8 @@ template<reduction Op, class Lanes, class T, class Rows, class Target>
     }
     bool const whole  = some > width / 2;
     extent const full = whole ? width : width / 2;
-    for (extent r = some; r < full; ++r) Lanes::store(last, square.data() + r * width);  // repeats the last row
+    // repeats the last row
+    for (extent r = some; r < full; ++r) Lanes::store(last, square.data() + r * width);
     std::array<T, Lanes::width> joined;
     join_square<Op, Lanes>(square, whole, joined.data());
     to.template add<Lanes>(begin, some, joined);

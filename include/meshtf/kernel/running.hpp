@@ -1,6 +1,7 @@
 // Running sums and products along a dimension, whole or split, and the way back of the products.
 //
-// A block of lines has the shape [outer][along][inner]. Where the dimension is split, a process goes on from what the processes before it have.
+// A block of lines has the shape [outer][along][inner]. Where the dimension is split, a process goes on from
+// what the processes before it have.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +14,12 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Neighbouring lines that go together along the dimension, so that memory is read in its order, and what is kept for each of them stays in cache.
+/// Neighbouring lines that go together along the dimension, so that memory is read in its order, and what is
+/// kept for each of them stays in cache.
 inline constexpr extent lines_together = 4096;
 
-/// Lines without neighbours that go together: each sum waits for the one before it, and those of other lines fill the time.
+/// Lines without neighbours that go together: each sum waits for the one before it, and those of other lines
+/// fill the time.
 inline constexpr extent rows_together = 4;
 
 /// What is kept for each line of a group: in registers, if the number of lines is known.
@@ -25,10 +28,12 @@ struct kept_for_lines : std::array<Sum, std::size_t{lines_together}> {};
 template<class Sum, extent N>
 struct kept_for_lines<Sum, std::integral_constant<extent, N>> : std::array<Sum, std::size_t{N}> {};
 
-/// A group of lines: where the first element of the first one is and its number, and how far the next line is from it, in elements and in numbers.
+/// A group of lines: where the first element of the first one is and its number, and how far the next line is
+/// from it, in elements and in numbers.
 template<class Apart>
 struct line_group {
-  extent first = 0, number = 0;
+  extent first  = 0;
+  extent number = 0;
   Apart apart{};
   extent numbers_apart = 1;
 
@@ -41,7 +46,8 @@ void for_neighbouring_lines(line_steps const& s, F const& f) {
   if (s.inner == 1) {
     extent o            = 0;
     auto const together = [&](auto rows) {
-      for (; o + rows <= s.outer; o += rows) f(line_group<extent>{o * s.outer_stride, o * s.line_stride, s.outer_stride, s.line_stride}, rows);
+      for (; o + rows <= s.outer; o += rows)
+        f(line_group<extent>{o * s.outer_stride, o * s.line_stride, s.outer_stride, s.line_stride}, rows);
     };
     together(std::integral_constant<extent, rows_together>{});
     together(std::integral_constant<extent, 1>{});
@@ -49,7 +55,8 @@ void for_neighbouring_lines(line_steps const& s, F const& f) {
   }
   for (extent o = 0; o < s.outer; ++o)
     for (extent i = 0; i < s.inner; i += lines_together)
-      f(line_group<std::integral_constant<extent, 1>>{o * s.outer_stride + i, o * s.line_stride + i}, std::min(lines_together, s.inner - i));
+      f(line_group<std::integral_constant<extent, 1>>{o * s.outer_stride + i, o * s.line_stride + i},
+        std::min(lines_together, s.inner - i));
 }
 
 /// Joins `total` and an element.
@@ -59,7 +66,8 @@ void join_element(Sum& total, T x) {
   else total *= static_cast<Sum>(x);
 }
 
-/// Running sums or products along the dimension, from its first element or, in `reverse`, from its last. They go on from `before`, if it is there.
+/// Running sums or products along the dimension, from its first element or, in `reverse`, from its last. They
+/// go on from `before`, if it is there.
 template<reduction Op, bool Exclusive, Element T>
 void run_along(line_steps const& s, bool reverse, T const* x, T* z, T const* before = nullptr) {
   using sums        = typename element_traits<T>::sums_in;
@@ -68,8 +76,10 @@ void run_along(line_steps const& s, bool reverse, T const* x, T* z, T const* bef
     kept_for_lines<sums, decltype(lines)> total;
     constexpr sums neutral(Op == reduction::sum ? 0 : 1);
     for (extent i = 0; i < lines; ++i)
-      total[static_cast<std::size_t>(i)] = before != nullptr ? static_cast<sums>(before[group.number_of(i)]) : neutral;
-    for (extent a = 0, from = group.first + (reverse ? (s.along - 1) * s.step : 0); a < s.along; ++a, from += step)
+      total[static_cast<std::size_t>(i)] =
+          before != nullptr ? static_cast<sums>(before[group.number_of(i)]) : neutral;
+    for (extent a = 0, from = group.first + (reverse ? (s.along - 1) * s.step : 0); a < s.along;
+         ++a, from += step)
       for (extent i = 0; i < lines; ++i) {
         extent const at = from + i * group.apart;
         auto& so_far    = total[static_cast<std::size_t>(i)];
@@ -80,20 +90,27 @@ void run_along(line_steps const& s, bool reverse, T const* x, T* z, T const* bef
   });
 }
 
-/// dx from x and dz, where z are the running products of x: from those `before`, and with what comes from the elements `after` these.
+/// dx from x and dz, where z are the running products of x: from those `before`, and with what comes from the
+/// elements `after` these.
 template<bool Exclusive, Element T>
-void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz, T* dx, T const* before = nullptr, T const* after = nullptr) {
+void cumprod_gradient(line_steps const& s, bool reverse, T const* x, T const* dz, T* dx,
+                      T const* before = nullptr, T const* after = nullptr) {
   using sums = typename element_traits<T>::sums_in;
   run_along<reduction::product, true>(s, reverse, x, dx, before);
   extent const step = reverse ? s.step : -s.step;
   for_neighbouring_lines(s, [&](auto const& group, auto lines) {
-    kept_for_lines<sums, decltype(lines)> later;  // what comes from the elements whose products contain this one
-    for (extent i = 0; i < lines; ++i) later[static_cast<std::size_t>(i)] = after != nullptr ? static_cast<sums>(after[group.number_of(i)]) : sums(0);
-    for (extent a = 0, from = group.first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, from += step)
+    // what comes from the elements whose products contain this one
+    kept_for_lines<sums, decltype(lines)> later;
+    for (extent i = 0; i < lines; ++i)
+      later[static_cast<std::size_t>(i)] =
+          after != nullptr ? static_cast<sums>(after[group.number_of(i)]) : sums(0);
+    for (extent a = 0, from = group.first + (reverse ? 0 : (s.along - 1) * s.step); a < s.along;
+         ++a, from += step)
       for (extent i = 0; i < lines; ++i) {
         extent const at    = from + i * group.apart;
         auto& c            = later[static_cast<std::size_t>(i)];
-        sums const element = static_cast<sums>(x[at]), own = static_cast<sums>(dz[at]);
+        sums const element = static_cast<sums>(x[at]);
+        sums const own     = static_cast<sums>(dz[at]);
         if constexpr (Exclusive) {
           dx[at] = static_cast<T>(static_cast<sums>(dx[at]) * c);
           c      = own + element * c;
@@ -113,10 +130,13 @@ void fold_products(line_steps const& s, bool reverse, T const* x, T const* dz, T
   extent const step = reverse ? s.step : -s.step;
   for_neighbouring_lines(s, [&](auto const& group, auto lines) {
     for (extent i = 0; i < lines; ++i) {
-      sums f = 1, c = 0;
-      for (extent a = 0, at = group.first + i * group.apart + (reverse ? 0 : (s.along - 1) * s.step); a < s.along; ++a, at += step) {
-        sums const element = static_cast<sums>(x[at]), own = static_cast<sums>(dz[at]);
-        c = Exclusive ? own + element * c : element * (own + c);
+      sums f = 1;
+      sums c = 0;
+      for (extent a = 0, at = group.first + i * group.apart + (reverse ? 0 : (s.along - 1) * s.step);
+           a < s.along; ++a, at += step) {
+        sums const element = static_cast<sums>(x[at]);
+        sums const own     = static_cast<sums>(dz[at]);
+        c                  = Exclusive ? own + element * c : element * (own + c);
         f *= element;
       }
       factor[group.number_of(i)] = static_cast<T>(f);
@@ -133,13 +153,15 @@ template<reduction Op, Element T>
 void compute(run_along<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T* z) {
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
-      if (task.exclusive) kernel::run_along<Op, true>(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
+      if (task.exclusive)
+        kernel::run_along<Op, true>(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
       else kernel::run_along<Op, false>(some, task.reverse, x + at[0] + offset, z + at[0] + offset);
     });
   });
 }
 template<Element T>
-void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* dz, T* dx) {
+void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
+             T const* dz, T* dx) {
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent) {
       extent const from = at[0] + offset;
@@ -150,29 +172,38 @@ void compute(cumprod_gradient<T> const& task, cumsum_steps const& s, place_in_me
 }
 
 template<reduction Op, Element T>
-void compute(run_on<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* before, T* z) {
+void compute(run_on<Op, T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
+             T const* before, T* z) {
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
       extent const from = at[0] + offset;
-      if (task.exclusive) kernel::run_along<Op, true>(some, task.reverse, x + from, z + from, before + at[1] + number);
+      if (task.exclusive)
+        kernel::run_along<Op, true>(some, task.reverse, x + from, z + from, before + at[1] + number);
       else kernel::run_along<Op, false>(some, task.reverse, x + from, z + from, before + at[1] + number);
     });
   });
 }
 template<Element T>
-void compute(fold_products<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* dz, T* folded) {
+void compute(fold_products<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
+             T const* dz, T* folded) {
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
       extent const from = at[0] + offset;
       T* const factor   = folded + at[1] + number;
-      if (task.exclusive) kernel::fold_products<true>(some, task.reverse, x + from, dz + from, factor, factor + s.lines.stored_lines);
-      else kernel::fold_products<false>(some, task.reverse, x + from, dz + from, factor, factor + s.lines.stored_lines);
+      if (task.exclusive)
+        kernel::fold_products<true>(some, task.reverse, x + from, dz + from, factor,
+                                    factor + s.lines.stored_lines);
+      else
+        kernel::fold_products<false>(some, task.reverse, x + from, dz + from, factor,
+                                     factor + s.lines.stored_lines);
     });
   });
 }
 template<Element T>
-void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_mesh const& here, T const* folded, T* later) {
-  extent const mine = here.part_of(task.over), n = s.lines.stored_lines;
+void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_mesh const& here,
+             T const* folded, T* later) {
+  extent const mine = here.part_of(task.over);
+  extent const n    = s.lines.stored_lines;
   s.lines.blocks.for_each([&](auto const& at) {
     for (extent o = 0; o < s.lines.outer; ++o)
       for (extent i = 0, line = at[1] + o * s.lines.line_stride; i < s.lines.inner; ++i, ++line) {
@@ -186,29 +217,40 @@ void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_
   });
 }
 template<Element T>
-void compute(cumprod_gradient_on<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x, T const* before, T const* later,
-             T const* dz, T* dx) {
+void compute(cumprod_gradient_on<T> const& task, cumsum_steps const& s, place_in_mesh const&, T const* x,
+             T const* before, T const* later, T const* dz, T* dx) {
   s.lines.blocks.for_each([&](auto const& at) {
     kernel::for_some_lines(s.lines, [&](line_steps const& some, extent offset, extent number) {
-      extent const from = at[0] + offset, line = at[1] + number;
-      if (task.exclusive) kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from, before + line, later + line);
-      else kernel::cumprod_gradient<false>(some, task.reverse, x + from, dz + from, dx + from, before + line, later + line);
+      extent const from = at[0] + offset;
+      extent const line = at[1] + number;
+      if (task.exclusive)
+        kernel::cumprod_gradient<true>(some, task.reverse, x + from, dz + from, dx + from, before + line,
+                                       later + line);
+      else
+        kernel::cumprod_gradient<false>(some, task.reverse, x + from, dz + from, dx + from, before + line,
+                                        later + line);
     });
   });
 }
 
-#define MESHTF_RUN_ALONG(T)                                                                                                   \
-  template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);                           \
-  template void compute(cumprod<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);                          \
-  template void compute(run_on<reduction::sum, T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*); \
-  template void compute(run_on<reduction::product, T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*);
+#define MESHTF_RUN_ALONG(T)                                                                              \
+  template void compute(cumsum<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);      \
+  template void compute(cumprod<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);     \
+  template void compute(run_on<reduction::sum, T> const&, cumsum_steps const&, place_in_mesh const&,     \
+                        T const*, T const*, T*);                                                         \
+  template void compute(run_on<reduction::product, T> const&, cumsum_steps const&, place_in_mesh const&, \
+                        T const*, T const*, T*);
 MESHTF_COMPILE_NUMBERS(MESHTF_RUN_ALONG)
 #undef MESHTF_RUN_ALONG
-#define MESHTF_CUMPROD_GRADIENT(T)                                                                                      \
-  template void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*); \
-  template void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T*);    \
-  template void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T*);         \
-  template void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, T const*, T const*, T const*, T*);
+#define MESHTF_CUMPROD_GRADIENT(T)                                                                          \
+  template void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const*,    \
+                        T const*, T*);                                                                      \
+  template void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const*,       \
+                        T const*, T*);                                                                      \
+  template void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const*,  \
+                        T*);                                                                                \
+  template void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const*, \
+                        T const*, T const*, T const*, T*);
 MESHTF_COMPILE_WIDE(MESHTF_CUMPROD_GRADIENT)
 #undef MESHTF_CUMPROD_GRADIENT
 

@@ -18,12 +18,14 @@ void set_rows(gather_steps const& s, extent first, T const* rows, std::int32_t c
     return;
   }
   extent const inner = lines.inner;
-  detail::for_each_row(s, first, index, [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
-    if (here) copy_row(inner, rows + in_rows, table + in_table);
-  });
+  detail::for_each_row(s, first, index,
+                       [=](extent in_table, extent in_rows, bool here) __attribute__((always_inline)) {
+                         if (here) copy_row(inner, rows + in_rows, table + in_table);
+                       });
 }
 
-/// rows[i][o] = table[o][index[i] - first], which becomes zero, or zeros where that is out of range; the last id first.
+/// rows[i][o] = table[o][index[i] - first], which becomes zero, or zeros where that is out of range; the last
+/// id first.
 template<Element T>
 void take_rows(gather_steps const& s, extent first, T* rows, std::int32_t const* index, T* table) {
   line_steps const& lines = s.lines;
@@ -48,26 +50,32 @@ void take_rows(gather_steps const& s, extent first, T* rows, std::int32_t const*
 namespace task {
 
 template<Element T>
-void compute(set_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T const* rows) {
+void compute(set_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table,
+             std::int32_t const* index, T const* rows) {
   s.blocks.for_each([&](auto const& at) {
     kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
-    kernel::share_elements_of_rows(s, rows + at[2], table + at[1], [&](gather_steps const& part, T const* from, T* to) {
-      kernel::set_rows(part, s.lines.first(here), from, index + at[0], to);
-    });
+    kernel::share_elements_of_rows(s, rows + at[2], table + at[1],
+                                   [&](gather_steps const& part, T const* from, T* to) {
+                                     kernel::set_rows(part, s.lines.first(here), from, index + at[0], to);
+                                   });
   });
 }
 template<Element T>
-void compute(take_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table, std::int32_t const* index, T* rows) {
+void compute(take_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table,
+             std::int32_t const* index, T* rows) {
   s.blocks.for_each_backwards([&](auto const& at) {
-    kernel::share_elements_of_rows(s, rows + at[2], table + at[1], [&](gather_steps const& part, T* to, T* from) {
-      kernel::take_rows(part, s.lines.first(here), to, index + at[0], from);
-    });
+    kernel::share_elements_of_rows(s, rows + at[2], table + at[1],
+                                   [&](gather_steps const& part, T* to, T* from) {
+                                     kernel::take_rows(part, s.lines.first(here), to, index + at[0], from);
+                                   });
   });
 }
 
-#define MESHTF_SET_AND_TAKE(T)                                                                                             \
-  template void compute(set_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, std::int32_t const*, T const*); \
-  template void compute(take_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, std::int32_t const*, T*);
+#define MESHTF_SET_AND_TAKE(T)                                                              \
+  template void compute(set_rows<T> const&, gather_steps const&, place_in_mesh const&, T*,  \
+                        std::int32_t const*, T const*);                                     \
+  template void compute(take_rows<T> const&, gather_steps const&, place_in_mesh const&, T*, \
+                        std::int32_t const*, T*);
 MESHTF_COMPILE_EACH(MESHTF_SET_AND_TAKE)
 #undef MESHTF_SET_AND_TAKE
 

@@ -1,4 +1,5 @@
-// Batches of elements: xsimd where it is installed, single elements where it is not. No other file includes xsimd.
+// Batches of elements: xsimd where it is installed, single elements where it is not. No other file includes
+// xsimd.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 #if __has_include(<xsimd/xsimd.hpp>)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"   // GCC 12 warns about its own AVX-512 intrinsics
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 warns about its own AVX-512 intrinsics
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 #include <xsimd/xsimd.hpp>
@@ -29,13 +30,15 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// An architecture on which one element is processed at a time: where there is no xsimd, and for elements that are not contiguous.
+/// An architecture on which one element is processed at a time: where there is no xsimd, and for elements
+/// that are not contiguous.
 struct no_simd {};
 
-/// Elements of type `T` that are processed at once on architecture `Arch`; here one element. Narrow elements that are computed with as `T` are
-/// widened when they are loaded, and rounded when they are stored.
+/// Elements of type `T` that are processed at once on architecture `Arch`; here one element. Narrow elements
+/// that are computed with as `T` are widened when they are loaded, and rounded when they are stored.
 ///
-/// Kernels have the architecture as a template argument, so that two translation units compiled for two processors have two different functions.
+/// Kernels have the architecture as a template argument, so that two translation units compiled for two
+/// processors have two different functions.
 template<Element T, class Arch>
 struct lanes {
   using batch                = T;
@@ -59,13 +62,14 @@ struct lanes {
 
 /// The best instruction set that this translation unit is compiled for.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE__) && defined(__AVX512F__)
-using default_arch = xsimd::avx2;   // without optimisation g++ makes AVX-512 intrinsics macros, which reject the arguments of xsimd 8.1
+// without optimisation g++ makes AVX-512 intrinsics macros, which reject the arguments of xsimd 8.1
+using default_arch = xsimd::avx2;
 #else
 using default_arch = xsimd::default_arch;
 #endif
 
-/// xsimd's exp and tanh are within 1.5 units in the last place and keep infinities, NaN and the sign of 0. In float, exp is infinity from 88.38 on
-/// (exactly: 88.72), and below -87.7 it is 0, never a denormal.
+/// xsimd's exp and tanh are within 1.5 units in the last place and keep infinities, NaN and the sign of 0. In
+/// float, exp is infinity from 88.38 on (exactly: 88.72), and below -87.7 it is 0, never a denormal.
 template<Element T, class Arch>
   requires(NumberElement<T> && !NarrowElement<T> && xsimd::has_simd_register<T, Arch>::value)
 struct lanes<T, Arch> {
@@ -86,7 +90,7 @@ struct lanes<T, Arch> {
     detail::narrow_some<static_cast<std::size_t>(width)>(&x, to);
   }
   static T sum(batch const& x) {
-    if constexpr (requires { reduce_add(x); }) return reduce_add(x);   // since xsimd 9
+    if constexpr (requires { reduce_add(x); }) return reduce_add(x);  // since xsimd 9
     else return hadd(x);
   }
 };
@@ -99,11 +103,13 @@ using default_arch = no_simd;
 
 namespace detail {
 
-/// f(0), f(1), ..., f(N - 1), with each number as a type: arrays that it indexes can stay in registers at every level of optimisation.
+/// f(0), f(1), ..., f(N - 1), with each number as a type: arrays that it indexes can stay in registers at
+/// every level of optimisation.
 template<std::size_t N, class F>
 [[gnu::always_inline]] inline void unrolled(F const& f) {
-  [&]<std::size_t... I>(std::index_sequence<I...>)
-      __attribute__((always_inline)) { (f(std::integral_constant<std::size_t, I>{}), ...); }(std::make_index_sequence<N>{});
+  [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<std::size_t, I>{}), ...);
+  }(std::make_index_sequence<N>{});
 }
 
 /// The indices of a batch's lanes.
@@ -128,9 +134,11 @@ struct first_lanes {
     Lanes::store(x, padded.data());
     std::copy_n(padded.begin(), n, to);
   }
-  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n,
+                                    typename Lanes::batch const& rest) {
     using math::select;
-    return select(Lanes::load(lane_numbers<Lanes, T>.data()) < typename Lanes::batch(static_cast<T>(n)), x, rest);
+    return select(Lanes::load(lane_numbers<Lanes, T>.data()) < typename Lanes::batch(static_cast<T>(n)), x,
+                  rest);
   }
 };
 
@@ -140,9 +148,14 @@ template<class Lanes>
   requires(Lanes::width == 16)
 struct first_lanes<Lanes, float> {
   static __mmask16 mask(extent n) { return static_cast<__mmask16>((1u << n) - 1); }
-  static typename Lanes::batch load(float const* from, extent n) { return _mm512_mask_loadu_ps(_mm512_set1_ps(*from), mask(n), from); }
-  static void store(typename Lanes::batch const& x, float* to, extent n) { _mm512_mask_storeu_ps(to, mask(n), x); }
-  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+  static typename Lanes::batch load(float const* from, extent n) {
+    return _mm512_mask_loadu_ps(_mm512_set1_ps(*from), mask(n), from);
+  }
+  static void store(typename Lanes::batch const& x, float* to, extent n) {
+    _mm512_mask_storeu_ps(to, mask(n), x);
+  }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n,
+                                    typename Lanes::batch const& rest) {
     return _mm512_mask_mov_ps(rest, mask(n), x);
   }
 };
@@ -150,9 +163,14 @@ template<class Lanes>
   requires(Lanes::width == 8)
 struct first_lanes<Lanes, double> {
   static __mmask8 mask(extent n) { return static_cast<__mmask8>((1u << n) - 1); }
-  static typename Lanes::batch load(double const* from, extent n) { return _mm512_mask_loadu_pd(_mm512_set1_pd(*from), mask(n), from); }
-  static void store(typename Lanes::batch const& x, double* to, extent n) { _mm512_mask_storeu_pd(to, mask(n), x); }
-  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+  static typename Lanes::batch load(double const* from, extent n) {
+    return _mm512_mask_loadu_pd(_mm512_set1_pd(*from), mask(n), from);
+  }
+  static void store(typename Lanes::batch const& x, double* to, extent n) {
+    _mm512_mask_storeu_pd(to, mask(n), x);
+  }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n,
+                                    typename Lanes::batch const& rest) {
     return _mm512_mask_mov_pd(rest, mask(n), x);
   }
 };
@@ -163,33 +181,45 @@ struct first_lanes<Lanes, double> {
 template<class Lanes>
   requires(Lanes::width == 8)
 struct first_lanes<Lanes, float> {
-  static __m256i mask(extent n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
+  static __m256i mask(extent n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
   static typename Lanes::batch load(float const* from, extent n) {
     __m256i const m = mask(n);
     return _mm256_blendv_ps(_mm256_set1_ps(*from), _mm256_maskload_ps(from, m), _mm256_castsi256_ps(m));
   }
-  static void store(typename Lanes::batch const& x, float* to, extent n) { _mm256_maskstore_ps(to, mask(n), x); }
-  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+  static void store(typename Lanes::batch const& x, float* to, extent n) {
+    _mm256_maskstore_ps(to, mask(n), x);
+  }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n,
+                                    typename Lanes::batch const& rest) {
     return _mm256_blendv_ps(rest, x, _mm256_castsi256_ps(mask(n)));
   }
 };
 template<class Lanes>
   requires(Lanes::width == 4)
 struct first_lanes<Lanes, double> {
-  static __m256i mask(extent n) { return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)); }
+  static __m256i mask(extent n) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+  }
   static typename Lanes::batch load(double const* from, extent n) {
     __m256i const m = mask(n);
     return _mm256_blendv_pd(_mm256_set1_pd(*from), _mm256_maskload_pd(from, m), _mm256_castsi256_pd(m));
   }
-  static void store(typename Lanes::batch const& x, double* to, extent n) { _mm256_maskstore_pd(to, mask(n), x); }
-  static typename Lanes::batch take(typename Lanes::batch const& x, extent n, typename Lanes::batch const& rest) {
+  static void store(typename Lanes::batch const& x, double* to, extent n) {
+    _mm256_maskstore_pd(to, mask(n), x);
+  }
+  static typename Lanes::batch take(typename Lanes::batch const& x, extent n,
+                                    typename Lanes::batch const& rest) {
     return _mm256_blendv_pd(rest, x, _mm256_castsi256_pd(mask(n)));
   }
 };
 
 #endif
 
-/// Loads the first `n` lanes, at least one and at most all; the others repeat the first lane, so a functor sees no value that is not in memory.
+/// Loads the first `n` lanes, at least one and at most all; the others repeat the first lane, so a functor
+/// sees no value that is not in memory.
 template<class Lanes, class T>
 [[gnu::always_inline]] inline typename Lanes::batch load_first(T const* from, extent n) {
   return first_lanes<Lanes, T>::load(from, n);
@@ -226,26 +256,34 @@ template<class Lanes, class F>
 
 /// `x` in the first `n` lanes, `rest` in the others.
 template<class Lanes, class T>
-[[gnu::always_inline]] inline typename Lanes::batch first_or(typename Lanes::batch const& x, extent n, T rest) {
+[[gnu::always_inline]] inline typename Lanes::batch first_or(typename Lanes::batch const& x, extent n,
+                                                             T rest) {
   return first_lanes<Lanes, T>::take(x, n, typename Lanes::batch(rest));
 }
 
 /// Interleaves the elements of two batches: of their first halves, or of their second halves.
 template<bool Second, class Lanes, class T>
-[[gnu::always_inline]] inline typename Lanes::batch interleaved(typename Lanes::batch const& a, typename Lanes::batch const& b) {
-  constexpr std::size_t n = Lanes::width, from = Second ? n / 2 : 0;
+[[gnu::always_inline]] inline typename Lanes::batch interleaved(typename Lanes::batch const& a,
+                                                                typename Lanes::batch const& b) {
+  constexpr std::size_t n    = Lanes::width;
+  constexpr std::size_t from = Second ? n / 2 : 0;
   if constexpr (n == 1) {
     return Second ? b : a;
   } else {
 #if __has_builtin(__builtin_shufflevector) && !defined(__ARM_FEATURE_SVE)
     using native [[gnu::vector_size(n * sizeof(T))]] = T;
-    auto const x = std::bit_cast<native>(a), y = std::bit_cast<native>(b);
+    auto const x                                     = std::bit_cast<native>(a);
+    auto const y                                     = std::bit_cast<native>(b);
     return [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-      return std::bit_cast<typename Lanes::batch>(static_cast<native>(__builtin_shufflevector(x, y, (from + I / 2 + I % 2 * n)...)));
+      return std::bit_cast<typename Lanes::batch>(
+          static_cast<native>(__builtin_shufflevector(x, y, (from + I / 2 + I % 2 * n)...)));
     }(std::make_index_sequence<n>{});
 #else
-    std::array<T, n> x, y, z;
-    Lanes::store(a, x.data()), Lanes::store(b, y.data());
+    std::array<T, n> x;
+    std::array<T, n> y;
+    std::array<T, n> z;
+    Lanes::store(a, x.data());
+    Lanes::store(b, y.data());
     for (std::size_t i = 0; i < n; ++i) z[i] = i % 2 == 0 ? x[from + i / 2] : y[from + i / 2];
     return Lanes::load(z.data());
 #endif

@@ -1,4 +1,5 @@
-// Products of small matrices in the cache: what a GEMM library does after packing, for callers that have already packed.
+// Products of small matrices in the cache: what a GEMM library does after packing, for callers that have
+// already packed.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +16,12 @@ inline namespace v0 {
 namespace kernel {
 namespace detail {
 
-/// The numbers of rows and columns of small products are multiples of this: whole tiles on every processor, so no tile has an edge.
+/// The numbers of rows and columns of small products are multiples of this: whole tiles on every processor,
+/// so no tile has an edge.
 inline constexpr extent tile_grain = 16;
 
-/// a * b + c in one instruction where there is one: written as one expression of the processor's own type, which every compiler may contract.
+/// a * b + c in one instruction where there is one: written as one expression of the processor's own type,
+/// which every compiler may contract.
 template<class Batch>
 [[gnu::always_inline]] inline Batch times_plus(Batch const& a, Batch const& b, Batch const& c) {
   if constexpr (requires(typename Batch::register_type r) { r* r + r; }) {
@@ -33,7 +36,8 @@ template<class Batch>
 template<class T>
 struct left_matrix {
   T const* at;
-  extent row, step;
+  extent row;
+  extent step;
 
   left_matrix from(extent i) const { return {at + i * row, row, step}; }
 };
@@ -50,14 +54,17 @@ struct row_matrix {
 
 /// `Rows` x `Columns` batches of C = A B, or C += A B, over all k: the sums stay in registers.
 template<std::size_t Rows, std::size_t Columns, class Lanes, class T>
-[[gnu::always_inline]] inline void product_tile(extent k, left_matrix<T> a, row_matrix<T const> b, row_matrix<T> c, bool add) {
+[[gnu::always_inline]] inline void product_tile(extent k, left_matrix<T> a, row_matrix<T const> b,
+                                                row_matrix<T> c, bool add) {
   using batch            = typename Lanes::batch;
   constexpr extent width = Lanes::width;
   std::array<batch, Rows * Columns> sum;
   unrolled<Rows * Columns>([&](auto i) __attribute__((always_inline)) { sum[i] = batch(T{}); });
   for (extent p = 0; p < k; ++p, a.at += a.step, b.at += b.row) {
     std::array<batch, Columns> right;
-    unrolled<Columns>([&](auto j) __attribute__((always_inline)) { right[j] = Lanes::load(b.at + static_cast<extent>(j()) * width); });
+    unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
+      right[j] = Lanes::load(b.at + static_cast<extent>(j()) * width);
+    });
     unrolled<Rows>([&](auto i) __attribute__((always_inline)) {
       batch const left(a.at[static_cast<extent>(i()) * a.row]);
       unrolled<Columns>([&](auto j) __attribute__((always_inline)) {
@@ -77,30 +84,37 @@ template<std::size_t Rows, std::size_t Columns, class Lanes, class T>
 
 /// C = A B, or C += A B, of m x k and k x n matrices; m and n are multiples of `tile_grain`.
 template<class Lanes, class T>
-[[gnu::noinline]] void small_product(extent m, extent n, extent k, left_matrix<T> const& a, row_matrix<T const> const& b, row_matrix<T> const& c,
-                                     bool add) {
-  // Sums stay in registers: 16 batches where there are 32 registers, 8 where there are 16. Batches of 64 bytes mean 32 registers.
+[[gnu::noinline]] void small_product(extent m, extent n, extent k, left_matrix<T> const& a,
+                                     row_matrix<T const> const& b, row_matrix<T> const& c, bool add) {
+  // Sums stay in registers: 16 batches where there are 32 registers, 8 where there are 16. Batches of 64
+  // bytes mean 32 registers.
   constexpr std::size_t rows = Lanes::width * sizeof(T) == 64 ? 8 : 4;
-  constexpr extent down = static_cast<extent>(rows), along = 2 * Lanes::width;
+  constexpr extent down      = static_cast<extent>(rows);
+  constexpr extent along     = 2 * Lanes::width;
   static_assert(tile_grain % down == 0 && (tile_grain % along == 0 || along == 2 * tile_grain));
   extent j = 0;
   for (; j + along <= n; j += along)
-    for (extent i = 0; i < m; i += down) product_tile<rows, 2, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
+    for (extent i = 0; i < m; i += down)
+      product_tile<rows, 2, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
   if constexpr (along > tile_grain)
     if (j < n)
-      for (extent i = 0; i < m; i += down) product_tile<rows, 1, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
+      for (extent i = 0; i < m; i += down)
+        product_tile<rows, 1, Lanes>(k, a.from(i), b.along(j), c.from(i).along(j), add);
 }
 
-/// `to` = the transpose of a square tile `from`, with as many rows as a batch has lanes, times a factor. Narrow
-/// elements are widened.
+/// `to` = the transpose of a square tile `from`, with as many rows as a batch has lanes, times a factor.
+/// Narrow elements are widened.
 template<class Lanes, class T, class U>
 [[gnu::noinline]] void transpose_tile(row_matrix<T const> const& from, U factor, row_matrix<U> const& to) {
   constexpr std::size_t n = Lanes::width;
   std::array<typename Lanes::batch, n> rows;
-  unrolled<n>([&](auto i)
-                  __attribute__((always_inline)) { rows[i] = Lanes::load(from.from(static_cast<extent>(i())).at) * typename Lanes::batch(factor); });
+  unrolled<n>([&](auto i) __attribute__((always_inline)) {
+    rows[i] = Lanes::load(from.from(static_cast<extent>(i())).at) * typename Lanes::batch(factor);
+  });
   transpose_square<Lanes, U>(rows);
-  unrolled<n>([&](auto i) __attribute__((always_inline)) { Lanes::store(rows[i], to.from(static_cast<extent>(i())).at); });
+  unrolled<n>([&](auto i) __attribute__((always_inline)) {
+    Lanes::store(rows[i], to.from(static_cast<extent>(i())).at);
+  });
 }
 
 }  // namespace detail

@@ -19,12 +19,13 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// The caller and its helpers. The helpers are threads of our own and not OpenMP's, so a source that is compiled with -fopenmp behaves like one that is
-/// not.
+/// The caller and its helpers. The helpers are threads of our own and not OpenMP's, so a source that is
+/// compiled with -fopenmp behaves like one that is not.
 ///
-/// A piece of work has numbered parts. Each thread begins with its share of neighbouring parts, the same in every piece of work, so that what it wrote is
-/// in its cache. Then it takes what others have left. A helper that comes late finds nothing to do, and nobody waits for it. A helper that has
-/// nothing to do looks out for work for some ten microseconds, and then sleeps.
+/// A piece of work has numbered parts. Each thread begins with its share of neighbouring parts, the same in
+/// every piece of work, so that what it wrote is in its cache. Then it takes what others have left. A helper
+/// that comes late finds nothing to do, and nobody waits for it. A helper that has nothing to do looks out
+/// for work for some ten microseconds, and then sleeps.
 ///
 /// There is one team, and it is never destroyed: a program that calls `exit` ends while the helpers sleep.
 class thread_team {
@@ -34,7 +35,8 @@ public:
 
   int threads() const { return threads_; }
 
-  /// Ends the helpers and starts `n - 1` others. Only the thread that gives work calls this, between two pieces of work.
+  /// Ends the helpers and starts `n - 1` others. Only the thread that gives work calls this, between two
+  /// pieces of work.
   /// Errors: `unavailable` if the system starts no more threads.
   void resize(int n) {
     stop();
@@ -45,7 +47,8 @@ public:
     lanes_ = new lane[static_cast<std::size_t>(n)];
     ending_.store(false, std::memory_order_relaxed);
     threads_ = 1;
-    sigset_t all, before;
+    sigset_t all;
+    sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // signals must go to the program's own threads
     bool starts = true;
@@ -63,8 +66,9 @@ public:
                       " threads that are wanted: ask for fewer (MESHTF_THREADS)");
   }
 
-  /// Calls `f(work, part, thread)` for parts 0, ..., parts - 1, and returns when all are done. If some throw, the exception of the first of these parts
-  /// is thrown again. If this is called within a part, or while another thread gives work, the caller does all of it, as thread 0.
+  /// Calls `f(work, part, thread)` for parts 0, ..., parts - 1, and returns when all are done. If some throw,
+  /// the exception of the first of these parts is thrown again. If this is called within a part, or while
+  /// another thread gives work, the caller does all of it, as thread 0.
   void run(extent parts, part_function f, void const* work) {
     if (threads_ == 1 || parts <= 1 || busy_.exchange(true, std::memory_order_acquire)) {
       for (extent part = 0; part < parts; ++part) f(work, part, 0);
@@ -160,7 +164,10 @@ private:
       now.f(now.work, extent{part}, thread);
     } catch (...) {
       while (now.noting.test_and_set(std::memory_order_acquire)) pause();
-      if (!now.thrown || part < now.first_failed) now.first_failed = part, now.thrown = std::current_exception();
+      if (!now.thrown || part < now.first_failed) {
+        now.first_failed = part;
+        now.thrown       = std::current_exception();
+      }
       now.noting.clear(std::memory_order_release);
     }
     if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == last && thread != 0) finished_.notify_one();
@@ -201,7 +208,7 @@ private:
   std::uint32_t first_call_ = 0;  // what `calls_` is when helpers start
   std::atomic<bool> busy_{false};
   std::atomic<int> lanes_in_use_{1};
-  alignas(64) std::atomic<std::uint32_t> calls_{0};  // pieces of work that were given
+  alignas(64) std::atomic<std::uint32_t> calls_{0};     // pieces of work that were given
   alignas(64) std::atomic<std::uint32_t> finished_{0};  // parts of this piece of work
 };
 

@@ -79,13 +79,16 @@ void transform_some(extent n, F f, P* p, Q*... q) {
 /// `transform` on all threads: a function of its own, as `map_parts`.
 template<class Arch, class F, class P, class... Q>
 [[gnu::noinline]] void transform_parts(extent n, F f, P* p, Q*... q) {
-  parallel_for(n, block_elements, n, [&](extent begin, extent end) { transform_some<Arch>(end - begin, f, p + begin, (q + begin)...); });
+  parallel_for(n, block_elements, n, [&](extent begin, extent end) {
+    transform_some<Arch>(end - begin, f, p + begin, (q + begin)...);
+  });
 }
 
 }  // namespace detail
 
-/// Calls f(a, b, ...) with references to the i-th elements of `p...`, for i < n; elements of const arrays are read-only. With
-/// `F::vectorised` they are batches. Arrays may not overlap. Threads share the elements, if the functor may be called by several.
+/// Calls f(a, b, ...) with references to the i-th elements of `p...`, for i < n; elements of const arrays are
+/// read-only. With `F::vectorised` they are batches. Arrays may not overlap. Threads share the elements, if
+/// the functor may be called by several.
 template<class Arch = default_arch, class F, class P, class... Q>
   requires(std::same_as<std::remove_const_t<P>, std::remove_const_t<Q>> && ...)
 void transform(extent n, F f, P* p, Q*... q) {

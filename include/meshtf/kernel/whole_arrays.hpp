@@ -29,7 +29,8 @@ void copy(extent n, T const* x, T* z);
 template<Element T>
 void copy_nest(nest_steps const& steps, T* z, T const* x);
 
-/// Views of elements as xtensor's arrays: xtensor_view.hpp defines it, and reading that takes as long as reading all of meshtf's own headers.
+/// Views of elements as xtensor's arrays: xtensor_view.hpp defines it, and reading that takes as long as
+/// reading all of meshtf's own headers.
 template<class T>
 struct viewer;
 

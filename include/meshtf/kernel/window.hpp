@@ -14,25 +14,31 @@ void compute(add_rows<T> const& task, displace_steps const& s, place_in_mesh con
   extent const n = task.count * s.inner;
   for (extent line = 0; line < s.outer; ++line, rows += n) {
     T* const to = z + (line * s.to_room + task.to) * s.inner;
-    for (extent i = 0; i < n; ++i) to[i] = static_cast<T>(static_cast<computed<T>>(to[i]) + static_cast<computed<T>>(rows[i]));
+    for (extent i = 0; i < n; ++i)
+      to[i] = static_cast<T>(static_cast<computed<T>>(to[i]) + static_cast<computed<T>>(rows[i]));
   }
 }
 
 template<Element T>
-void compute(windows_taken<T> const&, window_steps const& s, place_in_mesh const& here, T const* x, T* windows) {
+void compute(windows_taken<T> const&, window_steps const& s, place_in_mesh const& here, T const* x,
+             T* windows) {
   if (s.copy.turns != 0) kernel::map_nest(s.copy, function::identity{}, windows, x + s.first(here));
 }
 
 /// The windows of one place in all of them do not overlap, so each place is one pass over all windows.
 template<Element T>
-void compute(windows_added<T> const&, window_steps const& s, place_in_mesh const& here, T const* windows, T* x) {
+void compute(windows_added<T> const&, window_steps const& s, place_in_mesh const& here, T const* windows,
+             T* x) {
   if (s.tap.turns == 0) return;
-  for_each_index<2>(s.taps.first(s.dims), s.tap_stride, {s.first(here), 0}, [&](std::array<extent, 2> const& at) {
-    kernel::map_nest(s.tap, function::plus{}, x + at[0], static_cast<T const*>(x) + at[0], windows + at[1]);
-  });
+  for_each_index<2>(s.taps.first(s.dims), s.tap_stride, {s.first(here), 0},
+                    [&](std::array<extent, 2> const& at) {
+                      kernel::map_nest(s.tap, function::plus{}, x + at[0], static_cast<T const*>(x) + at[0],
+                                       windows + at[1]);
+                    });
 }
 
-#define MESHTF_WINDOWS_TAKEN(T) template void compute(windows_taken<T> const&, window_steps const&, place_in_mesh const&, T const*, T*);
+#define MESHTF_WINDOWS_TAKEN(T) \
+  template void compute(windows_taken<T> const&, window_steps const&, place_in_mesh const&, T const*, T*);
 #define MESHTF_WINDOWS_ADDED(T)                                                                         \
   template void compute(add_rows<T> const&, displace_steps const&, place_in_mesh const&, T const*, T*); \
   template void compute(windows_added<T> const&, window_steps const&, place_in_mesh const&, T const*, T*);

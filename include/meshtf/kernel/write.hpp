@@ -1,4 +1,5 @@
-// Writing a part: copies between a part and its place in an array of which each process may have some elements.
+// Writing a part: copies between a part and its place in an array of which each process may have some
+// elements.
 #pragma once
 
 #include <utility>
@@ -11,17 +12,20 @@ inline namespace v0 {
 namespace task {
 
 template<Element T>
-void compute(write_part<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole, T const* part) {
+void compute(write_part<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole,
+             T const* part) {
   write_range range{s, task.first, here};
   if (range.copy.turns == 0) return;
   std::swap(range.copy.stride[0], range.copy.stride[1]);
   kernel::map_nest(range.copy, function::identity{}, whole + range.in_whole, part + range.in_part);
 }
 template<Element T>
-void compute(move_part_out<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole, T* part) {
+void compute(move_part_out<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole,
+             T* part) {
   write_range range{s, task.first, here};
   if (range.copy.turns == 0) return;
-  kernel::map_nest(range.copy, function::identity{}, part + range.in_part, static_cast<T const*>(whole) + range.in_whole);
+  kernel::map_nest(range.copy, function::identity{}, part + range.in_part,
+                   static_cast<T const*>(whole) + range.in_whole);
   std::swap(range.copy.stride[0], range.copy.stride[1]);
   kernel::fill_results(range.copy, T{}, whole + range.in_whole);
 }

@@ -1,7 +1,7 @@
 // Old and new xtensor: its headers moved in 0.26, and clang 19 needs help to read those of 0.24.
 #pragma once
 
-#if __has_include(<xtensor/containers/xarray.hpp>)   // since 0.26
+#if __has_include(<xtensor/containers/xarray.hpp>)  // since 0.26
 #include <xtensor/containers/xadapt.hpp>
 #include <xtensor/containers/xarray.hpp>
 #include <xtensor/views/xview.hpp>
@@ -11,8 +11,9 @@
 #include <xtensor/xstorage.hpp>
 
 #if defined(__clang__) && __clang_major__ >= 19
-// Since P0522, a container template with a type and a size also matches a template with more parameters that have defaults: two of xtensor's partial
-// specialisations match the container in which it keeps shapes. These match better.
+// Since P0522, a container template with a type and a size also matches a template with more parameters that
+// have defaults: two of xtensor's partial specialisations match the container in which it keeps shapes. These
+// match better.
 namespace xt {
 
 template<>

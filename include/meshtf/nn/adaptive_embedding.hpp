@@ -25,32 +25,39 @@ namespace detail {
 template<class T, class L, class Model, class Cluster>
 struct embedding_of_cluster;
 template<class T, class L, class Model, class Words, class Inner>
-struct embedding_of_cluster<T, L, Model, cluster<Words, Inner>> : factorised_embedding<T, L, Words, Inner, Model> {
+struct embedding_of_cluster<T, L, Model, cluster<Words, Inner>>
+    : factorised_embedding<T, L, Words, Inner, Model> {
   static constexpr extent words = Words::size;
   constexpr embedding_of_cluster(machine<L>& m, streams& seeds, double stddev)
-      : factorised_embedding<T, L, Words, Inner, Model>{m, normal{seeds.next(), stddev}, normal{seeds.next(), stddev}} {}
+      : factorised_embedding<T, L, Words, Inner, Model>{m, normal{seeds.next(), stddev},
+                                                        normal{seeds.next(), stddev}} {}
 };
 template<class T, class L, class Model, class Words>
 struct embedding_of_cluster<T, L, Model, cluster<Words, Model>> : embedding<T, L, Words, Model> {
   static constexpr extent words = Words::size;
-  constexpr embedding_of_cluster(machine<L>& m, streams& seeds, double stddev) : embedding<T, L, Words, Model>{m, normal{seeds.next(), stddev}} {}
+  constexpr embedding_of_cluster(machine<L>& m, streams& seeds, double stddev)
+      : embedding<T, L, Words, Model>{m, normal{seeds.next(), stddev}} {}
 };
 
 }  // namespace detail
 
-/// The first ids are those of the first of the clusters, and so on; a cluster with `Model` for its inner dimension needs no second matrix:
+/// The first ids are those of the first of the clusters, and so on; a cluster with `Model` for its inner
+/// dimension needs no second matrix:
 ///
-///     nn::adaptive_embedding<float, L, vocab, model, nn::cluster<frequent, model>, nn::cluster<rare, few>> tokens{m, seeds, 0.1};
+///     nn::adaptive_embedding<float, L, vocab, model, nn::cluster<frequent, model>, nn::cluster<rare, few>>
+///     tokens{m, seeds, 0.1};
 ///
-/// Each cluster looks up all ids, those of others as 0, so this saves memory, not time. `logits` puts the scores of all clusters side by side: for it
-/// the dimensions of words are whole, while `Vocab` may be split.
-/// Source: Baevski, Auli, Adaptive Input Representations (2019), with one softmax over all, as in Mesh TensorFlow's AdaptiveVocabEmbedding.
+/// Each cluster looks up all ids, those of others as 0, so this saves memory, not time. `logits` puts the
+/// scores of all clusters side by side: for it the dimensions of words are whole, while `Vocab` may be split.
+/// Source: Baevski, Auli, Adaptive Input Representations (2019), with one softmax over all, as in Mesh
+/// TensorFlow's AdaptiveVocabEmbedding.
 template<FloatingElement T, Layout L, Dimension Vocab, Dimension Model, class... Cluster>
 struct adaptive_embedding {
   std::tuple<detail::embedding_of_cluster<T, L, Model, Cluster>...> clusters;
 
-  static_assert((detail::embedding_of_cluster<T, L, Model, Cluster>::words + ...) == Vocab::size,
-                "meshtf: the clusters of an adaptive embedding have as many words together as the vocabulary");
+  static_assert(
+      (detail::embedding_of_cluster<T, L, Model, Cluster>::words + ...) == Vocab::size,
+      "meshtf: the clusters of an adaptive embedding have as many words together as the vocabulary");
 
   constexpr adaptive_embedding(machine<L>& m, streams& seeds, double stddev)
       : clusters{detail::embedding_of_cluster<T, L, Model, Cluster>{m, seeds, stddev}...} {}
@@ -64,7 +71,9 @@ struct adaptive_embedding {
       auto const here = logical_and(greater_equal(ids, begin, at), less(ids, first, at), at);
       return part(where(here, ids - begin, std::int32_t{0}, at), at) * cast<T>(here, at);
     };
-    return std::apply([&](auto const& head, auto const&... tail) { return add(rows_of(head), rows_of, tail...); }, clusters);
+    return std::apply(
+        [&](auto const& head, auto const&... tail) { return add(rows_of(head), rows_of, tail...); },
+        clusters);
   }
 
   /// A score for each id: the result has x's dimensions without `Model`, then `Vocab`.

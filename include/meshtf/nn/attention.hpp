@@ -24,9 +24,11 @@ struct key_value_cache {
 /// with `Heads` heads of `Key` elements each. x and the result have `Length` and `Model`.
 ///
 ///     nn::attention<float, L, model, heads, key, length> self{m, seeds, 0.02, 0.02};
-///     auto y = self(x, {.causal = true});                                                    // self-attention
+///     auto y = self(x, {.causal = true});                                                    //
+///     self-attention
 ///     nn::attention<float, L, model, heads, key, length, source> cross{m, seeds, 0.02, 0.02};
-///     auto z = cross(y, encoded, with_mask(visible));                                        // cross attention
+///     auto z = cross(y, encoded, with_mask(visible));                                        // cross
+///     attention
 ///
 /// The memory has `Memory` and `MemoryModel`, the width of its own, for instance the result of an encoder;
 /// without one, `Memory` is `Length` and x is its own memory. Nothing is hidden unless the options or the
@@ -44,8 +46,8 @@ struct key_value_cache {
 /// `attention_along` does; a cache is whole along the memory.
 /// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Shoeybi et al., Megatron-LM
 /// (2019), section 3.
-template<FloatingElement T, Layout L, Dimension Model, Dimension Heads, Dimension Key, Dimension Length, Dimension Memory = Length,
-         Dimension MemoryModel = Model>
+template<FloatingElement T, Layout L, Dimension Model, Dimension Heads, Dimension Key, Dimension Length,
+         Dimension Memory = Length, Dimension MemoryModel = Model>
 struct attention {
   /// The dimension of a cache: `Memory`, or `all_of<Memory>` where the layout splits it.
   using positions = detail::positions_of<L, Memory>;
@@ -64,13 +66,15 @@ struct attention {
 
   /// Self-attention.
   template<Tensor X>
-  constexpr auto operator()(X const& x, attention_options options = {}, std::source_location at = std::source_location::current()) const {
+  constexpr auto operator()(X const& x, attention_options options = {},
+                            std::source_location at = std::source_location::current()) const {
     return (*this)(x, no_terms, options, at);
   }
   /// With terms: `attends(x, with_segments(ids), {.causal = true})`.
   template<Tensor X, class... Terms>
-  constexpr auto operator()(X const& x, meshtf::detail::attention_terms<Terms...> const& terms, attention_options options = {},
-                            std::source_location at = std::source_location::current()) const {
+  constexpr auto operator()(X const& x, meshtf::detail::attention_terms<Terms...> const& terms,
+                            attention_options options = {},
+                            std::source_location at   = std::source_location::current()) const {
     static_assert(has_own_memory, "meshtf: this attention has a memory of its own: attends(x, memory)");
     if constexpr (!has_own_memory) return meshtf::detail::rejected{};
     else return (*this)(x, x, terms, options, at);
@@ -83,8 +87,10 @@ struct attention {
     return (*this)(x, memory, no_terms, options, at);
   }
   template<Tensor X, Tensor Y, class... Terms>
-  constexpr auto operator()(X const& x, Y const& memory, meshtf::detail::attention_terms<Terms...> const& terms, attention_options options = {},
-                            std::source_location at = std::source_location::current()) const {
+  constexpr auto operator()(X const& x, Y const& memory,
+                            meshtf::detail::attention_terms<Terms...> const& terms,
+                            attention_options options = {},
+                            std::source_location at   = std::source_location::current()) const {
     auto const q    = query(x, at);
     auto const seen = cache(memory, at);
     return attended<Length>(q, seen, terms, options, at);
@@ -118,8 +124,10 @@ struct attention {
     return attend<Step>(x, seen, no_terms, options, at);
   }
   template<Dimension Step, Tensor X, Tensor C, class... Terms>
-  constexpr auto attend(X const& x, key_value_cache<C> const& seen, meshtf::detail::attention_terms<Terms...> const& terms,
-                        attention_options options = {}, std::source_location at = std::source_location::current()) const {
+  constexpr auto attend(X const& x, key_value_cache<C> const& seen,
+                        meshtf::detail::attention_terms<Terms...> const& terms,
+                        attention_options options = {},
+                        std::source_location at   = std::source_location::current()) const {
     auto const q = query(x, at);
     return attended<Step>(q, seen, terms, options, at);
   }
@@ -134,9 +142,12 @@ struct attention {
     return extend<Step>(x, cache, first, no_terms, options, at);
   }
   template<Dimension Step, Tensor X, Tensor C, class... Terms>
-  constexpr auto extend(X const& x, key_value_cache<C>& cache, extent first, meshtf::detail::attention_terms<Terms...> const& terms,
-                        attention_options options = {}, std::source_location at = std::source_location::current()) const {
-    static_assert(has_own_memory, "meshtf: the memory of cross attention is not extended: attend<Step>(x, cache(memory))");
+  constexpr auto extend(X const& x, key_value_cache<C>& cache, extent first,
+                        meshtf::detail::attention_terms<Terms...> const& terms,
+                        attention_options options = {},
+                        std::source_location at   = std::source_location::current()) const {
+    static_assert(has_own_memory,
+                  "meshtf: the memory of cross attention is not extended: attend<Step>(x, cache(memory))");
     if constexpr (!has_own_memory) {
       return meshtf::detail::rejected{};
     } else {
@@ -180,18 +191,24 @@ struct attention {
     return {};
   }
 
-  constexpr auto parameters() { return meshtf::parameters(named("query", query), named("key", key), named("value", value), named("output", output)); }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("query", query), named("key", key), named("value", value),
+                              named("output", output));
+  }
 
 private:
   static constexpr bool has_own_memory = std::same_as<Length, Memory> && std::same_as<Model, MemoryModel>;
-  static constexpr auto no_terms = meshtf::detail::terms_of(meshtf::detail::without_term, meshtf::detail::without_term, meshtf::detail::without_term,
-                                                            meshtf::detail::without_term);
+  static constexpr auto no_terms =
+      meshtf::detail::terms_of(meshtf::detail::without_term, meshtf::detail::without_term,
+                               meshtf::detail::without_term, meshtf::detail::without_term);
 
   template<Dimension Query, Tensor Q, Tensor C, class... Terms>
-  constexpr auto attended(Q const& q, key_value_cache<C> const& seen, meshtf::detail::attention_terms<Terms...> const& terms,
+  constexpr auto attended(Q const& q, key_value_cache<C> const& seen,
+                          meshtf::detail::attention_terms<Terms...> const& terms,
                           attention_options const& options, std::source_location at) const {
     auto const all_terms = detail::gathered<Memory>(terms, at);
-    auto const z         = meshtf::attention<Query, positions, Key>(q, seen.keys, seen.values, all_terms, options, at);
+    auto const z =
+        meshtf::attention<Query, positions, Key>(q, seen.keys, seen.values, all_terms, options, at);
     return output(z, at);
   }
 };

@@ -14,7 +14,8 @@ struct all_of : dim<D::size> {};
 
 namespace detail {
 
-/// Whether each process has a part of the positions, which it compares with all. The search for a layout keeps them whole.
+/// Whether each process has a part of the positions, which it compares with all. The search for a layout
+/// keeps them whole.
 template<class L, class Length>
 constexpr bool gathers_memory() {
   if constexpr (is_undecided<L> || CountedDimension<Length>) return false;
@@ -44,13 +45,16 @@ constexpr auto gathered(meshtf::detail::attention_terms<B, QS, MS, M> const& ter
 
 }  // namespace detail
 
-/// `attention<Length, Length, Key>(q, k, v)`, also where `Length` is split: queries and the result stay where they are, and keys and values are
-/// gathered. Each costs an all-gather, and backward a reduce-scatter, of what a process's heads and sequences have of it, so keys that heads share
-/// cost less. Where `Length` is whole nothing is sent. Positions that are counted at run time must be whole.
-/// Source: Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models (2022), 4.2.2, for sequences that are split.
+/// `attention<Length, Length, Key>(q, k, v)`, also where `Length` is split: queries and the result stay where
+/// they are, and keys and values are gathered. Each costs an all-gather, and backward a reduce-scatter, of
+/// what a process's heads and sequences have of it, so keys that heads share cost less. Where `Length` is
+/// whole nothing is sent. Positions that are counted at run time must be whole.
+/// Source: Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models (2022), 4.2.2,
+/// for sequences that are split.
 template<Dimension Length, Dimension Key, meshtf::detail::FloatingOperand X, Tensor K, Tensor V>
-constexpr auto attention_along(X const& queries, K const& keys, V const& values, attention_options options = {},
-                               std::source_location at = std::source_location::current()) {
+constexpr auto attention_along(X const& queries, K const& keys, V const& values,
+                               attention_options options = {},
+                               std::source_location at   = std::source_location::current()) {
   using positions        = detail::positions_of<meshtf::detail::layout_in<X>, Length>;
   auto const& all_keys   = detail::gathered<Length>(keys, at);
   auto const& all_values = detail::gathered<Length>(values, at);
@@ -59,9 +63,12 @@ constexpr auto attention_along(X const& queries, K const& keys, V const& values,
 
 /// The same with a bias, segment ids or a mask of the positions (`with_bias`, `with_segments`, `with_mask`),
 /// which are gathered as the keys are.
-template<Dimension Length, Dimension Key, meshtf::detail::FloatingOperand X, Tensor K, Tensor V, class... Terms>
-constexpr auto attention_along(X const& queries, K const& keys, V const& values, meshtf::detail::attention_terms<Terms...> const& terms,
-                               attention_options options = {}, std::source_location at = std::source_location::current()) {
+template<Dimension Length, Dimension Key, meshtf::detail::FloatingOperand X, Tensor K, Tensor V,
+         class... Terms>
+constexpr auto attention_along(X const& queries, K const& keys, V const& values,
+                               meshtf::detail::attention_terms<Terms...> const& terms,
+                               attention_options options = {},
+                               std::source_location at   = std::source_location::current()) {
   using positions        = detail::positions_of<meshtf::detail::layout_in<X>, Length>;
   auto const& all_keys   = detail::gathered<Length>(keys, at);
   auto const& all_values = detail::gathered<Length>(values, at);
@@ -72,7 +79,8 @@ constexpr auto attention_along(X const& queries, K const& keys, V const& values,
 MESHTF_ACCEPT_REJECTED(attention_along)
 template<class... Named, class X, class K, class V>
   requires meshtf::detail::AnyRejected<X, K, V>
-constexpr rejected attention_along(X const&, K const&, V const&, attention_options const&, std::source_location = {}) {
+constexpr rejected attention_along(X const&, K const&, V const&, attention_options const&,
+                                   std::source_location = {}) {
   return {};
 }
 

@@ -13,7 +13,8 @@ namespace function {
 /// x * kept + y * taken: a step of a running mean.
 template<class T>
 struct blend : of_elements<3> {
-  T kept, taken;
+  T kept;
+  T taken;
   constexpr blend(T k, T t) : kept(k), taken(t) {}
   template<class V>
   constexpr V operator()(V const& x, V const& y) const {
@@ -38,22 +39,28 @@ using state_of = typename state_of_shape<T, L, S>::type;
 
 }  // namespace detail
 
-/// `meshtf::batch_norm` of `Channels`, a dimension or a `shape` of several, with a trained scale, which starts at 1, and a trained bias, which starts
-/// at 0.
+/// `meshtf::batch_norm` of `Channels`, a dimension or a `shape` of several, with a trained scale, which
+/// starts at 1, and a trained bias, which starts at 0.
 ///
-/// In a step that trains, x is normalised by its own statistics, over batch and space, and the running ones are written: once, also where the step is
-/// computed again (`recompute`). In an evaluation, under `no_gradient`, it is normalised by the running ones, which start as mean 0 and variance 1.
-/// As in PyTorch, a step takes the part `momentum` of the new ones, and the running variance is an estimate: of n elements it takes n / (n - 1) times
-/// the variance. Checkpoints keep the running statistics with the parameters. They are in elements `T`, also where x is narrower.
+/// In a step that trains, x is normalised by its own statistics, over batch and space, and the running ones
+/// are written: once, also where the step is computed again (`recompute`). In an evaluation, under
+/// `no_gradient`, it is normalised by the running ones, which start as mean 0 and variance 1. As in PyTorch,
+/// a step takes the part `momentum` of the new ones, and the running variance is an estimate: of n elements
+/// it takes n / (n - 1) times the variance. Checkpoints keep the running statistics with the parameters. They
+/// are in elements `T`, also where x is narrower.
 template<FloatingElement T, Layout L, class Channels>
 struct batch_norm {
   using channels = detail::shape_of<Channels>;
 
-  detail::parameter_of<T, L, channels> scale, bias;
-  detail::state_of<T, L, channels> running_mean, running_variance;
-  double epsilon = 1e-5, momentum = 0.1;
+  detail::parameter_of<T, L, channels> scale;
+  detail::parameter_of<T, L, channels> bias;
+  detail::state_of<T, L, channels> running_mean;
+  detail::state_of<T, L, channels> running_variance;
+  double epsilon  = 1e-5;
+  double momentum = 0.1;
 
-  constexpr explicit batch_norm(machine<L>& m) : scale{m, constant{1}}, bias{m}, running_mean{m}, running_variance{m, constant{1}} {}
+  constexpr explicit batch_norm(machine<L>& m)
+      : scale{m, constant{1}}, bias{m}, running_mean{m}, running_variance{m, constant{1}} {}
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
@@ -76,7 +83,8 @@ private:
     auto const& by  = detail::vector_for<X>(scale, at);
     auto const& add = detail::vector_for<X>(bias, at);
     if (!m.records_gradients())
-      return meshtf::batch_norm<C...>(x, by, add, detail::vector_for<X>(running_mean, at), detail::vector_for<X>(running_variance, at), epsilon, at);
+      return meshtf::batch_norm<C...>(x, by, add, detail::vector_for<X>(running_mean, at),
+                                      detail::vector_for<X>(running_variance, at), epsilon, at);
     auto now     = meshtf::batch_norm<C...>(x, by, add, epsilon, at);
     auto const n = static_cast<double>(m.counted().size_of(without<detail::shape_in<X>, channels>{}));
     step(running_mean, now.mean, momentum, at);
@@ -84,13 +92,15 @@ private:
     return std::move(now.norm);
   }
   template<class... C, class V>
-  constexpr void step(state<T, L, C...> const& running, V const& now, double taken, std::source_location at) const {
+  constexpr void step(state<T, L, C...> const& running, V const& now, double taken,
+                      std::source_location at) const {
     auto& m = running.machine();
     if (m.recomputes()) return;
     m.enter("update", at);
     tensor<T, L, C...> values = running;  // a handle: what a layer keeps is not the layer
     function::blend<T> const f{static_cast<T>(1 - momentum), static_cast<T>(taken)};
-    if constexpr (std::is_same_v<typename V::element_type, T>) detail::copy_values(detail::each<T, channels>(f, running, now), values);
+    if constexpr (std::is_same_v<typename V::element_type, T>)
+      detail::copy_values(detail::each<T, channels>(f, running, now), values);
     else detail::copy_values(detail::each<T, channels>(f, running, detail::in_elements<T>(now)), values);
   }
 };

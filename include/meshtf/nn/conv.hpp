@@ -20,7 +20,8 @@ struct channels_in<shape<G...>, shape<In>> {
   using in     = In;
 };
 template<class... G, class First, class Second, class... Rest>
-struct channels_in<shape<G...>, shape<First, Second, Rest...>> : channels_in<shape<G..., First>, shape<Second, Rest...>> {};
+struct channels_in<shape<G...>, shape<First, Second, Rest...>>
+    : channels_in<shape<G..., First>, shape<Second, Rest...>> {};
 
 /// A trained filter and its convolution.
 template<FloatingElement T, Layout L, class In, Dimension Out, class... W>
@@ -29,7 +30,8 @@ struct filtered {
   using in       = typename channels::in;
   using out      = united<typename channels::groups, shape<Out>>;
 
-  parameter_of<T, L, united<shape<typename W::kernel...>, united<typename channels::groups, shape<in, Out>>>> filter;
+  parameter_of<T, L, united<shape<typename W::kernel...>, united<typename channels::groups, shape<in, Out>>>>
+      filter;
 
   template<class Initialiser>
   constexpr filtered(machine<L>& m, Initialiser const& initialiser) : filter{m, initialiser} {}
@@ -46,7 +48,8 @@ struct filtered {
 ///
 ///     nn::conv<float, L, in, out, window<height, k_h>, window<width, k_w>> c{m, he_normal{seed}};
 ///
-/// `In` and `Out` are the channels that go in and come out. In groups, `In` is a shape that ends with the channels of one: `shape<group, member>`.
+/// `In` and `Out` are the channels that go in and come out. In groups, `In` is a shape that ends with the
+/// channels of one: `shape<group, member>`.
 template<FloatingElement T, Layout L, class In, Dimension Out, class... W>
 struct conv {
   detail::filtered<T, L, In, Out, W...> filtered;
@@ -60,7 +63,9 @@ struct conv {
     auto const y = filtered(x, at);
     return y + detail::weight_for<X>(bias, at);
   }
-  constexpr auto parameters() { return meshtf::parameters(named("filter", filtered.filter), named("bias", bias)); }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("filter", filtered.filter), named("bias", bias));
+  }
 };
 
 /// A transposed convolution with a trained filter, plus a trained bias that starts at 0: it spreads each
@@ -88,7 +93,8 @@ struct conv_transpose {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    auto const y = meshtf::conv_transpose<W..., typename back::in, In>(x, detail::weight_for<X>(filter, at), at);
+    auto const y =
+        meshtf::conv_transpose<W..., typename back::in, In>(x, detail::weight_for<X>(filter, at), at);
     return y + detail::weight_for<X>(bias, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("filter", filter), named("bias", bias)); }
@@ -103,8 +109,9 @@ struct not_activated {
   static constexpr auto of(auto const& x, std::source_location) { return x; }
 };
 
-/// activation(norm(convolution(x))), without a bias, since a norm has one: `conv_block<float, L, in, out, nn::batch_norm<float, L, out>, rectified,
-/// window<height, k_h>, window<width, k_w>>`.
+/// activation(norm(convolution(x))), without a bias, since a norm has one:
+/// `conv_block<float, L, in, out, nn::batch_norm<float, L, out>, rectified, window<height, k_h>,
+/// window<width, k_w>>`.
 template<FloatingElement T, Layout L, class In, Dimension Out, class Norm, class Activation, class... W>
 struct conv_block {
   detail::filtered<T, L, In, Out, W...> filtered;
@@ -118,7 +125,9 @@ struct conv_block {
     auto const y = filtered(x, at);
     return Activation::of(norm(y, at), at);
   }
-  constexpr auto parameters() { return meshtf::parameters(named("filter", filtered.filter), named("norm", norm)); }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("filter", filtered.filter), named("norm", norm));
+  }
 };
 
 }  // namespace nn

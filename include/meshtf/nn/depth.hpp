@@ -1,4 +1,5 @@
-// The depth of a stack of equal blocks: a number that the compiler knows, or one that is known when the program runs.
+// The depth of a stack of equal blocks: a number that the compiler knows, or one that is known when the
+// program runs.
 #pragma once
 
 #include <array>
@@ -15,9 +16,11 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// As the number of layers of a model's dimensions: the program says it, with `depth`. All layers have one type, so nothing is compiled anew:
+/// As the number of layers of a model's dimensions: the program says it, with `depth`. All layers have one
+/// type, so nothing is compiled anew:
 ///
-///     struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = nn::any_depth; };
+///     struct dims : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int
+///     layers = nn::any_depth; };
 ///     nn::transformer<float, L, dims> net{m, nn::depth{chosen.layers}, 1};
 inline constexpr int any_depth = 0;
 
@@ -49,13 +52,15 @@ using said_depth_verdict = std::conditional_t<Dims::layers != any_depth, depth_i
 /// The depth that the dimensions have, or that is said.
 template<class Dims>
 constexpr depth depth_of() {
-  static_assert(accepted<depth_verdict<Dims>>, "meshtf: the dimensions leave the number of layers open: say it, net{m, nn::depth{n}, seed}");
+  static_assert(accepted<depth_verdict<Dims>>,
+                "meshtf: the dimensions leave the number of layers open: say it, net{m, nn::depth{n}, seed}");
   return {Dims::layers == any_depth ? 1 : Dims::layers};  // 1: no errors after that one
 }
 template<class Dims>
 constexpr depth depth_of(depth said) {
-  static_assert(accepted<said_depth_verdict<Dims>>,
-                "meshtf: the dimensions say how many layers there are: leave out nn::depth, or say any_depth there");
+  static_assert(
+      accepted<said_depth_verdict<Dims>>,
+      "meshtf: the dimensions say how many layers there are: leave out nn::depth, or say any_depth there");
   return said;
 }
 
@@ -68,7 +73,9 @@ constexpr auto stack(depth d, A&... arguments) {
       return typename blocks_of<Block, Layers>::type{(void(I), Block{arguments...})...};
     }(std::make_index_sequence<std::size_t{Layers}>{});
   } else {
-    if (d.layers < 1) throw software_error("expected a model of at least one layer, got nn::depth{" + std::to_string(d.layers) + "}");
+    if (d.layers < 1)
+      throw software_error("expected a model of at least one layer, got nn::depth{" +
+                           std::to_string(d.layers) + "}");
     std::vector<Block> blocks;
     blocks.reserve(static_cast<std::size_t>(d.layers));
     for (int i = 0; i < d.layers; ++i) blocks.emplace_back(arguments...);
@@ -76,7 +83,8 @@ constexpr auto stack(depth d, A&... arguments) {
   }
 }
 
-/// The standard deviation of weights that end a branch of a stream: divided by sqrt(2 layers), by Newton's method, since std::sqrt is not constexpr.
+/// The standard deviation of weights that end a branch of a stream: divided by sqrt(2 layers), by Newton's
+/// method, since std::sqrt is not constexpr.
 constexpr double stddev_of_branches(double stddev, int layers) {
   double const n = 2.0 * layers;
   double root    = n;

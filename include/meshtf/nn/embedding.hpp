@@ -10,9 +10,10 @@ namespace nn {
 
 /// Looks up a row of a trained table for each id: the result has the dimensions of the ids, then `Model`.
 ///
-/// The rows are in the elements of the table: for mixed precision cast them, `cast<bfloat16>(tokens(ids))`. `logits` computes in the elements of x.
-/// Where `Vocab` is split, each process looks up the rows that it holds, and one all-reduce joins them. `logits(x)` multiplies with the same table:
-/// the tied softmax of Press, Wolf, Using the Output Embedding to Improve Language Models (2017).
+/// The rows are in the elements of the table: for mixed precision cast them, `cast<bfloat16>(tokens(ids))`.
+/// `logits` computes in the elements of x. Where `Vocab` is split, each process looks up the rows that it
+/// holds, and one all-reduce joins them. `logits(x)` multiplies with the same table: the tied softmax of
+/// Press, Wolf, Using the Output Embedding to Improve Language Models (2017).
 template<FloatingElement T, Layout L, Dimension Vocab, Dimension Model>
 struct embedding {
   parameter<T, L, Vocab, Model> table;
@@ -27,7 +28,8 @@ struct embedding {
   /// A score for each id: the result has x's dimensions without `Model`, then `Vocab`.
   template<class X>
   constexpr auto logits(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, shape<Model>>, shape<Vocab>>{}, x, table, at);
+    return detail::product(united<without<typename X::shape_type, shape<Model>>, shape<Vocab>>{}, x, table,
+                           at);
   }
   constexpr auto parameters() { return meshtf::parameters(table); }
 };

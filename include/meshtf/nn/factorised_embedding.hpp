@@ -7,8 +7,9 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// A row of `Inner` elements for each id, and a matrix that makes `Model` elements of them: with few of `Inner`, a large vocabulary takes little
-/// memory. `logits` multiplies with both, as that of `embedding`. In the original both start normal with standard deviation Inner::size^-1/4.
+/// A row of `Inner` elements for each id, and a matrix that makes `Model` elements of them: with few of
+/// `Inner`, a large vocabulary takes little memory. `logits` multiplies with both, as that of `embedding`. In
+/// the original both start normal with standard deviation Inner::size^-1/4.
 /// Source: Lan et al., ALBERT (2020), 3.1; Mesh TensorFlow's FactorizedVocabEmbedding.
 template<FloatingElement T, Layout L, Dimension Vocab, Dimension Inner, Dimension Model>
 struct factorised_embedding {
@@ -16,7 +17,8 @@ struct factorised_embedding {
   projection<T, L, Inner, Model> up;
 
   template<class OfTable, class OfMatrix>
-  constexpr factorised_embedding(machine<L>& m, OfTable const& of_table, OfMatrix const& of_matrix) : tokens{m, of_table}, up{m, of_matrix} {}
+  constexpr factorised_embedding(machine<L>& m, OfTable const& of_table, OfMatrix const& of_matrix)
+      : tokens{m, of_table}, up{m, of_matrix} {}
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids, std::source_location at = std::source_location::current()) const {

@@ -9,7 +9,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// gelu(x up + b) down + c, from `Model` to `Hidden` and back. For model parallelism split `Hidden`: one all-reduce forward, one backward.
+/// gelu(x up + b) down + c, from `Model` to `Hidden` and back. For model parallelism split `Hidden`: one
+/// all-reduce forward, one backward.
 /// Source: Shoeybi et al., Megatron-LM (2019), section 3.
 template<FloatingElement T, Layout L, Dimension Model, Dimension Hidden>
 struct feed_forward {

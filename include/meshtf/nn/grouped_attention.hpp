@@ -11,17 +11,22 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// `Groups` times `Each` heads of `Key` elements: the `Each` heads of a group have one key and one value. `Each` of size 1 is multi-head attention,
-/// `Groups` of size 1 multi-query attention. Without biases; queries and keys are rotated by their positions.
+/// `Groups` times `Each` heads of `Key` elements: the `Each` heads of a group have one key and one value.
+/// `Each` of size 1 is multi-head attention, `Groups` of size 1 multi-query attention. Without biases;
+/// queries and keys are rotated by their positions.
 ///
-/// x and the result have `Length` and `Model`. For model parallelism split `Groups`, which needs the messages of `self_attention`, or, for
-/// multi-query attention, `Each`: then every process computes the keys and values, whose gradients are added up. Where `Length` is split, keys and
-/// values, which are few, are gathered (`attention_along`).
-/// Source: Ainslie et al., GQA (2023); Shazeer, Fast Transformer Decoding (2019); Touvron et al., Llama 2 (2023).
-template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Groups, Dimension Each, Dimension Key>
+/// x and the result have `Length` and `Model`. For model parallelism split `Groups`, which needs the messages
+/// of `self_attention`, or, for multi-query attention, `Each`: then every process computes the keys and
+/// values, whose gradients are added up. Where `Length` is split, keys and values, which are few, are
+/// gathered (`attention_along`).
+/// Source: Ainslie et al., GQA (2023); Shazeer, Fast Transformer Decoding (2019); Touvron et al., Llama 2
+/// (2023).
+template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Groups, Dimension Each,
+         Dimension Key>
 struct grouped_attention {
   projection<T, L, Model, shape<Groups, Each, Key>> query;
-  projection<T, L, Model, shape<Groups, Key>> key, value;
+  projection<T, L, Model, shape<Groups, Key>> key;
+  projection<T, L, Model, shape<Groups, Key>> value;
   projection<T, L, shape<Groups, Each, Key>, Model> output;
   double base   = 10000;  // of the rotation
   extent window = 0;      // if > 0, how many positions each sees
@@ -38,7 +43,8 @@ struct grouped_attention {
   }
   /// With options that say otherwise: `attends(x, {.causal = true, .dropout = 0.1, .random = key})`.
   template<class X>
-  constexpr auto operator()(X const& x, attention_options options, std::source_location at = std::source_location::current()) const {
+  constexpr auto operator()(X const& x, attention_options options,
+                            std::source_location at = std::source_location::current()) const {
     auto const q = rotary<Length, Key>(query(x, at), {.base = base}, at);
     auto const k = rotary<Length, Key>(key(x, at), {.base = base}, at);
     auto const v = value(x, at);
@@ -46,19 +52,25 @@ struct grouped_attention {
     return output(z, at);
   }
 
-  /// Of positions `first` and following, which have the dimension `Step` of x in place of `Length`. `keys` and `values` are the caches: they hold
-  /// what earlier calls wrote, and get the keys and values of these positions. They have `Length`.
+  /// Of positions `first` and following, which have the dimension `Step` of x in place of `Length`. `keys`
+  /// and `values` are the caches: they hold what earlier calls wrote, and get the keys and values of these
+  /// positions. They have `Length`.
   template<Dimension Step, class X, Tensor Cache>
-  constexpr auto extend(X const& x, Cache& keys, Cache& values, extent first, std::source_location at = std::source_location::current()) const {
+  constexpr auto extend(X const& x, Cache& keys, Cache& values, extent first,
+                        std::source_location at = std::source_location::current()) const {
     auto const q = rotary<Step, Key>(query(x, at), {.first = first, .base = base}, at);
     auto const k = rotary<Step, Key>(key(x, at), {.first = first, .base = base}, at);
     auto const v = value(x, at);
     keys         = write<Length>(keys, k, first, at);
     values       = write<Length>(values, v, first, at);
-    auto const z = meshtf::attention<Step, Length, Key>(q, keys, values, {.causal = true, .window = window, .first = first}, at);
+    auto const z = meshtf::attention<Step, Length, Key>(
+        q, keys, values, {.causal = true, .window = window, .first = first}, at);
     return output(z, at);
   }
-  constexpr auto parameters() { return meshtf::parameters(named("query", query), named("key", key), named("value", value), named("output", output)); }
+  constexpr auto parameters() {
+    return meshtf::parameters(named("query", query), named("key", key), named("value", value),
+                              named("output", output));
+  }
 };
 
 }  // namespace nn

@@ -31,12 +31,14 @@ using parameter_of = typename parameter_of_shape<T, L, S>::type;
 
 }  // namespace detail
 
-/// x times a matrix: the dimensions `In` of x are summed, and the result ends with `Out`. Each is a dimension or a `shape` of several.
+/// x times a matrix: the dimensions `In` of x are summed, and the result ends with `Out`. Each is a dimension
+/// or a `shape` of several.
 ///
-/// Where `In` is split, one all-reduce over its axes finishes the result; where `Out` is split, one over its axes finishes the gradient of x.
+/// Where `In` is split, one all-reduce over its axes finishes the result; where `Out` is split, one over its
+/// axes finishes the gradient of x.
 ///
-/// All layers compute in the elements of x. In mixed precision x has another type than the weights: each weight is cast where it is used, and its
-/// gradient arrives in its own type.
+/// All layers compute in the elements of x. In mixed precision x has another type than the weights: each
+/// weight is cast where it is used, and its gradient arrives in its own type.
 template<FloatingElement T, Layout L, class In, class Out>
 struct projection {
   using in  = detail::shape_of<In>;

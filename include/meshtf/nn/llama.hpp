@@ -9,8 +9,10 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// The dimensions of such a model, with `Groups` times `Each` heads. A model's own struct inherits them, as with `transformer_dims`.
-template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Groups, Dimension Each, Dimension Key, Dimension Hidden>
+/// The dimensions of such a model, with `Groups` times `Each` heads. A model's own struct inherits them, as
+/// with `transformer_dims`.
+template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Groups, Dimension Each, Dimension Key,
+         Dimension Hidden>
 struct llama_dims {
   using length = Length;
   using vocab  = Vocab;
@@ -31,12 +33,17 @@ struct llama_block {
   using model = typename Dims::model;
 
   rms_norm<T, L, model> norm1;
-  grouped_attention<T, L, typename Dims::length, model, typename Dims::groups, typename Dims::each, typename Dims::key> attention;
+  grouped_attention<T, L, typename Dims::length, model, typename Dims::groups, typename Dims::each,
+                    typename Dims::key>
+      attention;
   rms_norm<T, L, model> norm2;
   gated_feed_forward<T, L, model, typename Dims::hidden, swiglu> feed;
 
   constexpr llama_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
-      : norm1{m}, attention{m, seeds, stddev, output_stddev}, norm2{m}, feed{m, seeds, stddev, output_stddev} {}
+      : norm1{m},
+        attention{m, seeds, stddev, output_stddev},
+        norm2{m},
+        feed{m, seeds, stddev, output_stddev} {}
 
   template<class X>
   constexpr auto operator()(X const& x) const {
@@ -44,12 +51,13 @@ struct llama_block {
     return y + feed(norm2(y));
   }
   constexpr auto parameters() {
-    return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2), named("feed_forward", feed));
+    return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
+                              named("feed_forward", feed));
   }
 };
 
-/// Scores for the next id at every position, as those of `transformer`: split the batch for data parallelism; `groups`, `hidden` and `vocab` for
-/// model parallelism.
+/// Scores for the next id at every position, as those of `transformer`: split the batch for data parallelism;
+/// `groups`, `hidden` and `vocab` for model parallelism.
 /// Source: Touvron et al., Llama 2 (2023), 2.2.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
 struct llama {
@@ -64,7 +72,8 @@ struct llama {
 
   constexpr llama(machine<L>& m, std::uint64_t seed) : llama(m, streams{seed}) {}
   constexpr llama(machine<L>& m, streams seeds) : llama(m, detail::depth_of<Dims>(), seeds) {}
-  constexpr llama(machine<L>& m, depth d, std::uint64_t seed) : llama(m, detail::depth_of<Dims>(d), streams{seed}) {}
+  constexpr llama(machine<L>& m, depth d, std::uint64_t seed)
+      : llama(m, detail::depth_of<Dims>(d), streams{seed}) {}
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
@@ -76,13 +85,19 @@ struct llama {
   }
 
   constexpr auto parameters() {
-    if constexpr (Dims::tied) return meshtf::parameters(named("tokens", tokens.table), named("blocks", blocks), named("norm", norm));
-    else return meshtf::parameters(named("tokens", tokens.table), named("blocks", blocks), named("norm", norm), named("output", output.layer));
+    if constexpr (Dims::tied)
+      return meshtf::parameters(named("tokens", tokens.table), named("blocks", blocks), named("norm", norm));
+    else
+      return meshtf::parameters(named("tokens", tokens.table), named("blocks", blocks), named("norm", norm),
+                                named("output", output.layer));
   }
 
 private:
   constexpr llama(machine<L>& m, depth d, streams seeds)
-      : tokens{m, normal{seeds.next(), stddev}}, blocks(blocks_for(d, m, seeds)), norm{m}, output{m, normal{seeds.next(), stddev}} {}
+      : tokens{m, normal{seeds.next(), stddev}},
+        blocks(blocks_for(d, m, seeds)),
+        norm{m},
+        output{m, normal{seeds.next(), stddev}} {}
 
   template<class Ids>
   constexpr auto looked_up(Ids const& ids) const {

@@ -9,7 +9,8 @@
 namespace meshtf {
 inline namespace v0 {
 namespace nn {
-/// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and a trained bias, which starts at 0.
+/// `meshtf::layer_norm` along `Along` with a trained scale, which starts at 1, and a trained bias, which
+/// starts at 0.
 template<FloatingElement T, Layout L, Dimension Along>
 struct layer_norm {
   parameter<T, L, Along> scale;
@@ -20,12 +21,15 @@ struct layer_norm {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return meshtf::layer_norm<Along>(x, detail::vector_for<X>(scale, at), detail::vector_for<X>(bias, at), epsilon, at);
+    return meshtf::layer_norm<Along>(x, detail::vector_for<X>(scale, at), detail::vector_for<X>(bias, at),
+                                     epsilon, at);
   }
   /// `auto [sum, normed] = norm(x, y)`: x + y and its norm, in one pass.
   template<class X>
-  constexpr auto operator()(X const& x, X const& y, std::source_location at = std::source_location::current()) const {
-    return residual_layer_norm<Along>(x, y, detail::vector_for<X>(scale, at), detail::vector_for<X>(bias, at), epsilon, at);
+  constexpr auto operator()(X const& x, X const& y,
+                            std::source_location at = std::source_location::current()) const {
+    return residual_layer_norm<Along>(x, y, detail::vector_for<X>(scale, at), detail::vector_for<X>(bias, at),
+                                      epsilon, at);
   }
   template<class X, class Y>
     requires detail::AnyRejected<X, Y>

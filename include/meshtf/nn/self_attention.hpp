@@ -18,13 +18,15 @@ namespace nn {
 /// For model parallelism split `Heads`: queries, keys and values need no message, the projection back to
 /// `Model` needs one all-reduce; backward, the gradients of x through all three share one. Where `Length` is
 /// split, keys and values are gathered (`attention_along`).
-/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Shoeybi et al., Megatron-LM (2019), section 3.
+/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Shoeybi et al., Megatron-LM (2019), section
+/// 3.
 template<FloatingElement T, Layout L, Dimension Length, Dimension Model, Dimension Heads, Dimension Key>
 struct self_attention : attention<T, L, Model, Heads, Key, Length> {
   using base = attention<T, L, Model, Heads, Key, Length>;
 
   /// Weights start normally distributed with `stddev`, those of the projection back with `output_stddev`.
-  constexpr self_attention(machine<L>& m, streams& seeds, double stddev, double output_stddev) : base{m, seeds, stddev, output_stddev} {}
+  constexpr self_attention(machine<L>& m, streams& seeds, double stddev, double output_stddev)
+      : base{m, seeds, stddev, output_stddev} {}
 
   template<class X>
   constexpr auto operator()(X const& x, attention_options options = {.causal = true}) const {
@@ -36,8 +38,9 @@ struct self_attention : attention<T, L, Model, Heads, Key, Length> {
   }
   /// With segment ids, a bias or a mask: `attends(x, with_segments(ids))`.
   template<class X, class... Terms>
-  constexpr auto operator()(X const& x, meshtf::detail::attention_terms<Terms...> const& terms, attention_options options = {.causal = true},
-                            std::source_location at = std::source_location::current()) const {
+  constexpr auto operator()(X const& x, meshtf::detail::attention_terms<Terms...> const& terms,
+                            attention_options options = {.causal = true},
+                            std::source_location at   = std::source_location::current()) const {
     return static_cast<base const&>(*this)(x, terms, options, at);
   }
 };

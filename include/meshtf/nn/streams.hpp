@@ -9,7 +9,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace nn {
 
-/// Hands out a seed for each parameter of a model, in the order of construction: two models with one seed start alike, two parameters never do.
+/// Hands out a seed for each parameter of a model, in the order of construction: two models with one seed
+/// start alike, two parameters never do.
 class streams {
 public:
   constexpr explicit streams(std::uint64_t seed = 0) : next_(seed << 32) {}

@@ -32,8 +32,10 @@ struct learned_positions {
   };
 };
 
-/// Positions that the model is not told. It finds some of them out by itself, since each position sees only those before it.
-/// Source: Haviv et al., Transformer Language Models without Positional Encodings Still Learn Positional Information (2022).
+/// Positions that the model is not told. It finds some of them out by itself, since each position sees only
+/// those before it.
+/// Source: Haviv et al., Transformer Language Models without Positional Encodings Still Learn Positional
+/// Information (2022).
 struct no_positions {
   template<class T, class L, class Length, class Model>
   struct layer {
@@ -45,10 +47,12 @@ struct no_positions {
   };
 };
 
-/// The dimensions of a Transformer. A model's own struct inherits them and may redefine the number of layers, whether the softmax is tied, how
-/// positions enter (`learned_positions`, `no_positions`, or `sinusoids` of nn/positions.hpp), and the standard deviation of the initial weights:
+/// The dimensions of a Transformer. A model's own struct inherits them and may redefine the number of layers,
+/// whether the softmax is tied, how positions enter (`learned_positions`, `no_positions`, or `sinusoids` of
+/// nn/positions.hpp), and the standard deviation of the initial weights:
 ///
-///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int layers = 4; };
+///     struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> { static constexpr int
+///     layers = 4; };
 template<Dimension Length, Dimension Vocab, Dimension Model, Dimension Heads, Dimension Key, Dimension Hidden>
 struct transformer_dims {
   using length = Length;
@@ -60,8 +64,9 @@ struct transformer_dims {
 
   using positions = learned_positions;
 
-  static constexpr int layers    = 6;
-  static constexpr double stddev = 0.02;  // a narrow model learns sooner with a larger one: about 0.7 / sqrt(model)
+  static constexpr int layers = 6;
+  // a narrow model learns sooner with a larger one: about 0.7 / sqrt(model)
+  static constexpr double stddev = 0.02;
   static constexpr bool tied     = true;  // the embedding's table also gives the scores
 };
 
@@ -87,7 +92,10 @@ struct transformer_block {
   feed_forward<T, L, model, typename Dims::hidden> feed;
 
   constexpr transformer_block(machine<L>& m, streams& seeds, double stddev, double output_stddev)
-      : norm1{m}, attention{m, seeds, stddev, output_stddev}, norm2{m}, feed{m, seeds, stddev, output_stddev} {}
+      : norm1{m},
+        attention{m, seeds, stddev, output_stddev},
+        norm2{m},
+        feed{m, seeds, stddev, output_stddev} {}
 
   template<class X>
   constexpr auto operator()(X const& x) const {
@@ -100,7 +108,8 @@ struct transformer_block {
     return branches(r.sum, r.norm);
   }
   constexpr auto parameters() {
-    return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2), named("feed_forward", feed));
+    return meshtf::parameters(named("norm1", norm1), named("attention", attention), named("norm2", norm2),
+                              named("feed_forward", feed));
   }
 
 private:
@@ -130,15 +139,17 @@ struct layer_if<false, Layer> {
 
 }  // namespace detail
 
-/// Scores for the next id at every position: embeddings of ids and of positions, `Dims::layers` blocks (or `depth`), a last norm, and the product
-/// with the embedding (or, if not tied, with a matrix of its own).
+/// Scores for the next id at every position: embeddings of ids and of positions, `Dims::layers` blocks (or
+/// `depth`), a last norm, and the product with the embedding (or, if not tied, with a matrix of its own).
 ///
-/// `net(ids)` takes integer ids with `length` and any batch dimensions and returns scores with `vocab` as the last dimension. One source serves every
-/// layout: split the batch for data parallelism, or `length`, where keys and values are gathered; `heads`, `hidden`, `vocab` for model parallelism;
-/// `key` and (for speed) `model` stay whole. All layers of a model have one type, so compile time does not depend on their number.
-/// In mixed precision, `transformer<float, L, dims, bfloat16>`, all that is computed has elements of type `Activation`: each weight is cast where it
-/// is used, and its gradient arrives in the weight's own type.
-/// Initial values as in GPT-2: normal with `Dims::stddev`, divided by sqrt(2 layers) where a branch joins the stream.
+/// `net(ids)` takes integer ids with `length` and any batch dimensions and returns scores with `vocab` as the
+/// last dimension. One source serves every layout: split the batch for data parallelism, or `length`, where
+/// keys and values are gathered; `heads`, `hidden`, `vocab` for model parallelism; `key` and (for speed)
+/// `model` stay whole. All layers of a model have one type, so compile time does not depend on their number.
+/// In mixed precision, `transformer<float, L, dims, bfloat16>`, all that is computed has elements of type
+/// `Activation`: each weight is cast where it is used, and its gradient arrives in the weight's own type.
+/// Initial values as in GPT-2: normal with `Dims::stddev`, divided by sqrt(2 layers) where a branch joins the
+/// stream.
 /// Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019); Shazeer et al.,
 /// Mesh-TensorFlow (2018), section 4, for the layouts.
 template<FloatingElement T, Layout L, class Dims, FloatingElement Activation = T>
@@ -156,7 +167,8 @@ struct transformer {
 
   constexpr transformer(machine<L>& m, std::uint64_t seed) : transformer(m, streams{seed}) {}
   constexpr transformer(machine<L>& m, streams seeds) : transformer(m, detail::depth_of<Dims>(), seeds) {}
-  constexpr transformer(machine<L>& m, depth d, std::uint64_t seed) : transformer(m, detail::depth_of<Dims>(d), streams{seed}) {}
+  constexpr transformer(machine<L>& m, depth d, std::uint64_t seed)
+      : transformer(m, detail::depth_of<Dims>(d), streams{seed}) {}
 
   template<class Ids>
   constexpr auto operator()(Ids const& ids) const {
@@ -184,8 +196,11 @@ private:
 
   template<class... Last>
   constexpr auto listed(Last... last) {
-    auto const rest = [&](auto... first) { return meshtf::parameters(first..., named("blocks", blocks), named("norm", norm), last...); };
-    if constexpr (requires { positions.table; }) return rest(named("tokens", tokens.table), named("positions", positions.table));
+    auto const rest = [&](auto... first) {
+      return meshtf::parameters(first..., named("blocks", blocks), named("norm", norm), last...);
+    };
+    if constexpr (requires { positions.table; })
+      return rest(named("tokens", tokens.table), named("positions", positions.table));
     else return rest(named("tokens", tokens.table));
   }
 

@@ -71,7 +71,9 @@ struct unit_by_factors : of_elements<6> {
 /// The mean squares of weights and direction -> the factor of the direction in the step.
 template<class T>
 struct adafactor_length : of_elements<6> {
-  T rate, least, threshold;
+  T rate;
+  T least;
+  T threshold;
   bool by_weights;
   constexpr adafactor_length(T r, T l, T t, bool b) : rate(r), least(l), threshold(t), by_weights(b) {}
   template<class V>
@@ -134,14 +136,15 @@ struct factors {
 template<class A, class B, class... D>
 struct factors<shape<A, B, D...>> {
   static constexpr bool there_are = true;
-  static constexpr auto largest   = two_largest(std::array<extent, 2 + sizeof...(D)>{A::size, B::size, D::size...});
-  using all                       = shape<A, B, D...>;
-  using numbers                   = std::make_index_sequence<2 + sizeof...(D)>;
-  using largest_dim               = decltype(one_dim<largest.first>(all{}, numbers{}));
-  using second_dim                = decltype(one_dim<largest.second>(all{}, numbers{}));
-  using rows                      = without<all, largest_dim>;
-  using columns                   = without<all, second_dim>;
-  using rest                      = without<rows, second_dim>;
+  static constexpr auto largest =
+      two_largest(std::array<extent, 2 + sizeof...(D)>{A::size, B::size, D::size...});
+  using all         = shape<A, B, D...>;
+  using numbers     = std::make_index_sequence<2 + sizeof...(D)>;
+  using largest_dim = decltype(one_dim<largest.first>(all{}, numbers{}));
+  using second_dim  = decltype(one_dim<largest.second>(all{}, numbers{}));
+  using rows        = without<all, largest_dim>;
+  using columns     = without<all, second_dim>;
+  using rest        = without<rows, second_dim>;
 };
 
 /// In the place of `shard_state` of an optimizer that can't have it.
@@ -149,27 +152,35 @@ struct never_sharded {
   constexpr operator bool() const { return false; }
   template<class Yes>
   constexpr void operator=(Yes) {
-    static_assert(sizeof(Yes) == 0, "meshtf: adafactor has no sharded state: its factors are whole over replicas, and it keeps little else");
+    static_assert(
+        sizeof(Yes) == 0,
+        "meshtf: adafactor has no sharded state: its factors are whole over replicas, and it keeps little "
+        "else");
   }
 };
 
 }  // namespace detail
 
-/// w -= rate' u, where u is the gradient divided by the root of its mean square. Of a parameter with two dimensions of at least `least_factored`
-/// elements the mean squares are kept as means over its largest dimension (rows) and over its second largest (columns), so a matrix of n x m takes
-/// n + m numbers. rate' is the rate times the root mean square of the weights, divided by that of u if it is above `threshold`.
+/// w -= rate' u, where u is the gradient divided by the root of its mean square. Of a parameter with two
+/// dimensions of at least `least_factored` elements the mean squares are kept as means over its largest
+/// dimension (rows) and over its second largest (columns), so a matrix of n x m takes n + m numbers. rate' is
+/// the rate times the root mean square of the weights, divided by that of u if it is above `threshold`.
 ///
-/// The factors are placed as the parameter's dimensions are and whole over replicas. Means over split dimensions take an all-reduce each. There is no
-/// `shard_state`: every part of a gradient would need the means over all of its rows and columns, and what would be divided is n + m numbers of n x m.
-/// Source: Shazeer, Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (2018), algorithms 4 to 6, as in Mesh TensorFlow.
+/// The factors are placed as the parameter's dimensions are and whole over replicas. Means over split
+/// dimensions take an all-reduce each. There is no `shard_state`: every part of a gradient would need the
+/// means over all of its rows and columns, and what would be divided is n + m numbers of n x m.
+/// Source: Shazeer, Stern, Adafactor: Adaptive Learning Rates with Sublinear Memory Cost (2018), algorithms 4
+/// to 6, as in Mesh TensorFlow.
 class adafactor {
 public:
-  /// Below 0, as at first: step t, counted from 0, has the rate min(1 / sqrt(t + 1), 0.01), a 20th of that without `scaled_by_weights`.
+  /// Below 0, as at first: step t, counted from 0, has the rate min(1 / sqrt(t + 1), 0.01), a 20th of that
+  /// without `scaled_by_weights`.
   double rate = -1;
   /// Step t keeps 1 - (t + 1)^-decay of the mean squares.
   double decay = 0.8;
-  /// Above 0 (and less than 1), step t keeps beta2 (1 - beta2^t) / (1 - beta2^(t + 1)) instead: the mean squares are those of Adam, corrected for
-  /// their start at 0. Without `bias_correction` every step keeps beta2, as with a constant `decay_rate` of Mesh TensorFlow.
+  /// Above 0 (and less than 1), step t keeps beta2 (1 - beta2^t) / (1 - beta2^(t + 1)) instead: the mean
+  /// squares are those of Adam, corrected for their start at 0. Without `bias_correction` every step keeps
+  /// beta2, as with a constant `decay_rate` of Mesh TensorFlow.
   double beta2         = 0;
   bool bias_correction = true;
   /// Above 0, steps go along a running mean of u, which is kept as a whole array.
@@ -187,15 +198,17 @@ public:
   constexpr adafactor() = default;
   constexpr explicit adafactor(double r) : rate(r) {}
 
-  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients. What a step that ends in an
-  /// exception leaves is said at `adam`.
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the
+  /// gradients. What a step that ends in an exception leaves is said at `adam`.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
       auto const stepped = m->enter_step("adafactor::step", at);
-      detail::all_counted const all_elements{*m};  // a parameter has all its elements, however many are counted now
+      // a parameter has all its elements, however many are counted now
+      detail::all_counted const all_elements{*m};
       try {
         take_step(*m, list);
       } catch (...) {
@@ -209,10 +222,12 @@ public:
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+    static_assert(detail::is_parameter_list<Model>,
+                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
-  /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is alive any more.
+  /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is
+  /// alive any more.
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
     rewind();
@@ -265,7 +280,9 @@ private:
     using handle = detail::shared<detail::storage<T, Machine>, Machine>;
     handle array;
 
-    constexpr state(Machine& m, auto size) : array(handle::make(m, m, size)) { m.fill(size, T{}, array->data()); }
+    constexpr state(Machine& m, auto size) : array(handle::make(m, m, size)) {
+      m.fill(size, T{}, array->data());
+    }
   };
 
   template<class S>
@@ -280,7 +297,10 @@ private:
   constexpr void for_each_kept(F const& f) const {
     using by = detail::factors<S>;
     if constexpr (by::there_are)
-      if (is_factored<S>()) f(std::size_t{0}, typename by::rows{}), f(std::size_t{1}, typename by::columns{});
+      if (is_factored<S>()) {
+        f(std::size_t{0}, typename by::rows{});
+        f(std::size_t{1}, typename by::columns{});
+      }
     if (!is_factored<S>()) f(std::size_t{2}, S{});
     if (beta1 > 0) f(std::size_t{3}, S{});
   }
@@ -288,7 +308,9 @@ private:
   /// The array of shape `S` with this number, zeros if it is new.
   template<class S, class T, class L, class... D>
   constexpr auto& array_of(std::size_t which, parameter<T, L, D...>& w) {
-    return list_in(*this, which).template of<state<T, machine<L>>>(w.machine(), *w.handle(), shard_size<L, S>).array;
+    return list_in(*this, which)
+        .template of<state<T, machine<L>>>(w.machine(), *w.handle(), shard_size<L, S>)
+        .array;
   }
   template<class Self>
   static constexpr auto& list_in(Self& self, std::size_t which) {
@@ -305,12 +327,14 @@ private:
 
   /// The numbers of a step.
   struct numbers {
-    double rate, kept;
+    double rate;
+    double kept;
   };
   constexpr numbers now() const {
     if (std::is_constant_evaluated()) return {0, 0};  // where nothing has values
-    double const usual   = std::fmin(1 / std::sqrt(step_ + 1), 0.01) * (scaled_by_weights ? 1 : 0.05);
-    double const as_adam = bias_correction ? beta2 * (1 - std::pow(beta2, step_)) / (1 - std::pow(beta2, step_ + 1)) : beta2;
+    double const usual = std::fmin(1 / std::sqrt(step_ + 1), 0.01) * (scaled_by_weights ? 1 : 0.05);
+    double const as_adam =
+        bias_correction ? beta2 * (1 - std::pow(beta2, step_)) / (1 - std::pow(beta2, step_ + 1)) : beta2;
     return {rate < 0 ? usual : rate, beta2 > 0 ? as_adam : 1 - std::pow(step_ + 1, -decay)};
   }
 
@@ -335,7 +359,9 @@ private:
   static constexpr auto mean_square(tensor<T, L, D...> const& x) {
     using C = computed<T>;
     return detail::finished(detail::reduced<reduction::sum, Out>(
-        function::scaled_square<C>{C{1} / static_cast<C>(x.machine().counted().size_of(without<shape<D...>, Out>{}))}, x));
+        function::scaled_square<C>{
+            C{1} / static_cast<C>(x.machine().counted().size_of(without<shape<D...>, Out>{}))},
+        x));
   }
 
   template<class T, class L, class... D>
@@ -378,16 +404,23 @@ private:
     auto length         = mean_square<shape<>>(static_cast<tensor<T, L, D...> const&>(w));
     auto const u_square = mean_square<shape<>>(u);
     double const own    = n.rate * treated_.of(&*w.handle()).rate;
-    m.transform(1, function::adafactor_length<C>{static_cast<C>(own), static_cast<C>(epsilon2), static_cast<C>(threshold), scaled_by_weights},
+    m.transform(1,
+                function::adafactor_length<C>{static_cast<C>(own), static_cast<C>(epsilon2),
+                                              static_cast<C>(threshold), scaled_by_weights},
                 length.data(), u_square.data());
     w.handle()->written();
     T const* const by = length.data();
-    if (beta1 > 0) m.transform(w.size, function::step_along_mean<C, T>{beta1, by}, w.data(), array_of<shape<D...>>(3, w)->data(), u.data());
+    if (beta1 > 0)
+      m.transform(w.size, function::step_along_mean<C, T>{beta1, by}, w.data(),
+                  array_of<shape<D...>>(3, w)->data(), u.data());
     else m.transform(w.size, function::step_down_by_value<C, T>{C{1}, by}, w.data(), u.data());
   }
 
   // A list for each name, so that a record knows by which dimensions an array is split.
-  optimizer_states rows_{}, columns_{}, second_{}, first_{};
+  optimizer_states rows_{};
+  optimizer_states columns_{};
+  optimizer_states second_{};
+  optimizer_states first_{};
   detail::treatments treated_{};
   double step_ = 0;
 };

@@ -17,11 +17,20 @@ namespace function {
 
 template<class T>
 struct adam_update : of_elements<13> {
-  T decayed, rate;   // decayed: the share of a weight that decay takes; what it leaves is too near 1 to be a float
-  running_mean<T> first, second;
-  T epsilon, correction2;
+  // decayed: the share of a weight that decay takes; what it leaves is too near 1 to be a float
+  T decayed;
+  T rate;
+  running_mean<T> first;
+  running_mean<T> second;
+  T epsilon;
+  T correction2;
   constexpr adam_update(double d, double r, double b1, double b2, double e, double c2)
-      : decayed(static_cast<T>(d)), rate(static_cast<T>(r)), first(b1), second(b2), epsilon(static_cast<T>(e)), correction2(static_cast<T>(c2)) {}
+      : decayed(static_cast<T>(d)),
+        rate(static_cast<T>(r)),
+        first(b1),
+        second(b2),
+        epsilon(static_cast<T>(e)),
+        correction2(static_cast<T>(c2)) {}
 
   template<class V>
   constexpr void operator()(V& w, V& m, V& v, V const& g) const {
@@ -34,18 +43,23 @@ struct adam_update : of_elements<13> {
 
 }  // namespace function
 
-#define MESHTF_ADAM(T) template void kernel::update(extent, function::adam_update<computed<T>> const&, T*, T*, T*, T const*);
+#define MESHTF_ADAM(T) \
+  template void kernel::update(extent, function::adam_update<computed<T>> const&, T*, T*, T*, T const*);
 MESHTF_COMPILE_WIDE(MESHTF_ADAM)
 #undef MESHTF_ADAM
 
-/// w -= rate * m' / (sqrt(v') + epsilon), where m and v are running means of the gradient and of its square, and m' and v' are
-/// these means corrected for their start at 0. The two means of a parameter live on its machine and are placed as the parameter
+/// w -= rate * m' / (sqrt(v') + epsilon), where m and v are running means of the gradient and of its square,
+/// and m' and v' are
+/// these means corrected for their start at 0. The two means of a parameter live on its machine and are
+/// placed as the parameter
 /// is; `step` makes them when it first meets it.
 ///
-/// A step that ends in an exception does not count. It discards the gradients, since some may be added up over the processes and others not. If it
-/// ended before the first update (in the sums of gradients, if all are short or `max_norm` is set, or in the sum of the norm), a step with recomputed
-/// gradients gives the result that this one would have given. If it ended later, some parameters have new weights and means and others the old ones;
-/// with `shard_state`, where new weights are exchanged, processes may hold different weights: go on from a checkpoint.
+/// A step that ends in an exception does not count. It discards the gradients, since some may be added up
+/// over the processes and others not. If it ended before the first update (in the sums of gradients, if all
+/// are short or `max_norm` is set, or in the sum of the norm), a step with recomputed gradients gives the
+/// result that this one would have given. If it ended later, some parameters have new weights and means and
+/// others the old ones; with `shard_state`, where new weights are exchanged, processes may hold different
+/// weights: go on from a checkpoint.
 /// Source: Kingma, Ba, Adam: A Method for Stochastic Optimization (2015), algorithm 1.
 class adam : public elementwise_steps<2> {
 public:
@@ -57,19 +71,22 @@ public:
   bool bias_correction = true;
 
   constexpr adam() = default;
-  constexpr explicit adam(double r, double b1 = 0.9, double b2 = 0.999, double e = 1e-8) : rate(r), beta1(b1), beta2(b2), epsilon(e) {}
+  constexpr explicit adam(double r, double b1 = 0.9, double b2 = 0.999, double e = 1e-8)
+      : rate(r), beta1(b1), beta2(b2), epsilon(e) {}
 
-  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one sum),
-  /// updates the weights and clears the gradients.
+  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one
+  /// sum), updates the weights and clears the gradients.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
     step_with_decay("adam::step", at, 0, 0, list);
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+    static_assert(detail::is_parameter_list<Model>,
+                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
   // ---- for checkpoints
@@ -84,7 +101,8 @@ public:
     f("power1", self.power1_);
     f("power2", self.power2_);
   }
-  /// The numbers are powers of the decay rates: a checkpoint with values outside this range is damaged. After long training they are 0.
+  /// The numbers are powers of the decay rates: a checkpoint with values outside this range is damaged. After
+  /// long training they are 0.
   static constexpr std::pair<double, double> number_range{0.0, 1.0};
   template<class Parameter, class F>
   constexpr void for_each_array(Parameter const& w, F const& f) const {
@@ -94,11 +112,17 @@ public:
 protected:
   /// Of the weights of parameters with at least `least_rank` dimensions, a share of 1 - rate * decay remains.
   template<class... Part>
-  constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank, parameter_list<Part...> const& list) {
+  constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank,
+                                 parameter_list<Part...> const& list) {
     with_next_powers([&, this] {
       take_steps(name, at, list, [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
         double const own = rate * w.how.rate;
-        return function::adam_update<computed<T>>{w.decays(least_rank) ? own * decay : 0, own * correction1(), beta1, beta2, epsilon, correction2()};
+        return function::adam_update<computed<T>>{w.decays(least_rank) ? own * decay : 0,
+                                                  own * correction1(),
+                                                  beta1,
+                                                  beta2,
+                                                  epsilon,
+                                                  correction2()};
       });
     });
   }
@@ -106,7 +130,8 @@ protected:
   /// Takes a step, which uses the powers of the decay rates. If it fails, they are again what they were.
   template<class F>
   constexpr void with_next_powers(F const& take) {
-    double const power1 = power1_, power2 = power2_;
+    double const power1 = power1_;
+    double const power2 = power2_;
     power1_ *= beta1;
     power2_ *= beta2;
     try {

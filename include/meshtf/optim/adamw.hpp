@@ -8,11 +8,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Adam with decoupled weight decay: each step also shrinks weights by rate * weight_decay of themselves, apart from the gradient's update.
+/// Adam with decoupled weight decay: each step also shrinks weights by rate * weight_decay of themselves,
+/// apart from the gradient's update.
 ///
-/// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all parameters decay, as in PyTorch's AdamW. For
-/// any other choice there is `treat`.
-/// Source: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019), algorithm 2, with the decay scaled by the rate as in PyTorch.
+/// Parameters of fewer than `decayed_rank` dimensions (biases, scales of norms) do not decay; with 0 all
+/// parameters decay, as in PyTorch's AdamW. For any other choice there is `treat`.
+/// Source: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019), algorithm 2, with the decay
+/// scaled by the rate as in PyTorch.
 class adamw : public adam {
 public:
   double weight_decay = 0.01;
@@ -22,17 +24,19 @@ public:
   constexpr explicit adamw(double r, double decay = 0.01, double b1 = 0.9, double b2 = 0.999, double e = 1e-8)
       : adam(r, b1, b2, e), weight_decay(decay) {}
 
-  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one sum),
-  /// updates the weights and clears the gradients.
+  /// Adds up the gradients over the processes that share a parameter (axes that are owed together in one
+  /// sum), updates the weights and clears the gradients.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
     step_with_decay("adamw::step", at, weight_decay, decayed_rank, list);
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+    static_assert(detail::is_parameter_list<Model>,
+                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 };
 

@@ -50,11 +50,15 @@ MESHTF_COMPILE_WIDE(MESHTF_AVERAGED)
 namespace detail {
 
 [[noreturn]] inline void throw_step_of_averages() {
-  throw software_error("step while the weights are the averages: call exchange once more, which gives back the weights that are trained");
+  throw software_error(
+      "step while the weights are the averages: call exchange once more, which gives back the weights that "
+      "are trained");
 }
 
 [[noreturn]] inline void throw_files_of_averages() {
-  throw software_error("save or load while the weights are the averages: call exchange first, which gives back the weights that are trained");
+  throw software_error(
+      "save or load while the weights are the averages: call exchange first, which gives back the weights "
+      "that are trained");
 }
 
 /// Whether the optimizer's next step changes `w`.
@@ -66,36 +70,42 @@ constexpr bool will_step(Optimizer const& opt, Parameter const& w) {
 
 }  // namespace detail
 
-/// `Optimizer`, and after each of its steps average = kept average + (1 - kept) w for each parameter that it stepped. An average begins as the
-/// weights before the first step. It is an array of the optimizer: checkpoints hold it, and with `shard_state` a process keeps its part alone.
+/// `Optimizer`, and after each of its steps average = kept average + (1 - kept) w for each parameter that it
+/// stepped. An average begins as the weights before the first step. It is an array of the optimizer:
+/// checkpoints hold it, and with `shard_state` a process keeps its part alone.
 ///
 ///     meshtf::averaged<meshtf::adamw> opt{0.999, 1e-3};   // adamw{1e-3}
 ///     opt.exchange(parameters(net));                      // to evaluate: the weights are the averages
 ///     opt.exchange(parameters(net));                      // to go on: bit by bit what they were
 ///
-/// With `start_correction` the weights before the first step have no share in it: after step t it is the sum of kept^(t - i) w_i over the steps i
-/// from 1 to t, divided by the sum of these factors. So the average after one step is the weights after it, and those of the first 1 / (1 - kept)
-/// steps are nearly plain means. `kept` may change from step to step: `kept = std::min(0.999, (1.0 + t) / (10.0 + t))` before step t is
-/// TensorFlow's ExponentialMovingAverage with `num_updates`.
+/// With `start_correction` the weights before the first step have no share in it: after step t it is the sum
+/// of kept^(t - i) w_i over the steps i from 1 to t, divided by the sum of these factors. So the average
+/// after one step is the weights after it, and those of the first 1 / (1 - kept) steps are nearly plain
+/// means. `kept` may change from step to step: `kept = std::min(0.999, (1.0 + t) / (10.0 + t))` before step t
+/// is TensorFlow's ExponentialMovingAverage with `num_updates`.
 ///
-/// Source: Polyak, Juditsky, Acceleration of Stochastic Approximation by Averaging (1992), with weights that fall exponentially. The correction is
-/// that of Kingma, Ba, Adam (2015), as `debias` of optax's `ema` has it; PyTorch's `get_ema_multi_avg_fn` has none.
+/// Source: Polyak, Juditsky, Acceleration of Stochastic Approximation by Averaging (1992), with weights that
+/// fall exponentially. The correction is that of Kingma, Ba, Adam (2015), as `debias` of optax's `ema` has
+/// it; PyTorch's `get_ema_multi_avg_fn` has none.
 template<class Optimizer>
 class averaged : public Optimizer {
 public:
   double kept = 0.999;
-  /// Set it before the first step. The correction counts the steps of the optimizer, whichever parameters they step.
+  /// Set it before the first step. The correction counts the steps of the optimizer, whichever parameters
+  /// they step.
   bool start_correction = false;
 
   constexpr averaged() = default;
-  /// What is kept, and the arguments of the optimizer: with one number alone it would not be clear which of the two it is.
+  /// What is kept, and the arguments of the optimizer: with one number alone it would not be clear which of
+  /// the two it is.
   template<class... A>
     requires(sizeof...(A) > 0)
   constexpr explicit averaged(double k, A const&... arguments) : Optimizer{arguments...}, kept(k) {}
 
   /// The optimizer's step. Errors: `software_error` between two calls of `exchange`.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
     if (out_ > 0) detail::throw_step_of_averages();
     ++step_;
     averages_.rewind();
@@ -112,15 +122,18 @@ public:
       auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
       if (a == nullptr || std::exchange(a->stepped, 0u) != step_) return;
       detail::buckets sent{w.machine(), 1};
-      sent.show(static_cast<T const*>(w.data()), a->parts,
-                [&](T const* part) { w.machine().transform(a->parts.part(), function::into_average<computed<T>>{share}, a->array->data(), part); });
+      sent.show(static_cast<T const*>(w.data()), a->parts, [&](T const* part) {
+        w.machine().transform(a->parts.part(), function::into_average<computed<T>>{share}, a->array->data(),
+                              part);
+      });
     });
   }
 
-  /// Exchanges the weights and their averages. With `shard_state` the weights are all-gathered, short ones in shared messages. A parameter that is
-  /// listed twice is exchanged once.
+  /// Exchanges the weights and their averages. With `shard_state` the weights are all-gathered, short ones in
+  /// shared messages. A parameter that is listed twice is exchanged once.
   template<class... Part>
-  constexpr void exchange(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void exchange(parameter_list<Part...> const& list,
+                          std::source_location at = std::source_location::current()) {
     ++exchange_;
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
@@ -133,7 +146,9 @@ public:
         a->is_out = !a->is_out;
         out_ += a->is_out ? 1 : -1;
         w.handle()->written();
-        sent.gather(w.data(), a->parts, [&](T* part) { m->transform(a->parts.part(), function::exchanged{}, part, a->array->data()); });
+        sent.gather(w.data(), a->parts, [&](T* part) {
+          m->transform(a->parts.part(), function::exchanged{}, part, a->array->data());
+        });
       });
       sent.send();
     }
@@ -154,7 +169,8 @@ public:
     Optimizer::for_each_number(self, f);
     if (self.start_correction) f(power_name, self.power_);
   }
-  /// Files of averages without a correction lack this number: they go on without one, as if it were 0. If a file has no averages either, it is 1.
+  /// Files of averages without a correction lack this number: they go on without one, as if it were 0. If a
+  /// file has no averages either, it is 1.
   static constexpr bool may_lack(std::string_view number) { return number == power_name; }
 
   static constexpr auto array_names = [] {
@@ -183,7 +199,8 @@ public:
     Optimizer::make_arrays(w);
     average_of(w);
   }
-  /// If `w` has an average, it begins again as the weights of now: a file that was loaded has the weights alone.
+  /// If `w` has an average, it begins again as the weights of now: a file that was loaded has the weights
+  /// alone.
   template<class T, class L, class... D>
   constexpr void begin(parameter<T, L, D...>& w) {
     auto* const a = averages_.template find<average<T, machine<L>>>(*w.handle());
@@ -197,11 +214,14 @@ private:
     using parts_type = detail::parts_on<Machine>;
     parts_type parts;
     handle array;
-    unsigned stepped      = 0;  // the step that is under way, if it steps the parameter
-    unsigned exchanged_in = 0;  // the call of `exchange` that was the last for the parameter
+    unsigned stepped      = 0;      // the step that is under way, if it steps the parameter
+    unsigned exchanged_in = 0;      // the call of `exchange` that was the last for the parameter
     bool is_out           = false;  // the weights are the average, and the array holds what is trained
 
-    constexpr average(Machine& m, parts_type const& p, T const* weights) : parts(p), array(handle::make(m, m, p.part())) { begin(m, weights); }
+    constexpr average(Machine& m, parts_type const& p, T const* weights)
+        : parts(p), array(handle::make(m, m, p.part())) {
+      begin(m, weights);
+    }
     constexpr void begin(Machine& m, T const* weights) {
       detail::buckets sent{m, 1};
       sent.show(weights, parts, [&](T const* part) { m.copy(parts.part(), part, array->data()); });
@@ -212,8 +232,8 @@ private:
   constexpr auto& average_of(parameter<T, L, D...>& w) {
     bool shares = false;
     if constexpr (requires { this->shard_state; }) shares = this->shard_state;
-    return averages_.template of<average<T, machine<L>>>(w.machine(), *w.handle(), parts_of_replicas<L, shape<D...>>(shares),
-                                                         static_cast<T const*>(w.data()));
+    return averages_.template of<average<T, machine<L>>>(
+        w.machine(), *w.handle(), parts_of_replicas<L, shape<D...>>(shares), static_cast<T const*>(w.data()));
   }
 
   static constexpr char const* power_name = "average_power";

@@ -18,19 +18,23 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Makes the padding of a gradient zero, so that passes over the whole array (a norm, a part of it that another process updates) may read it.
+/// Makes the padding of a gradient zero, so that passes over the whole array (a norm, a part of it that
+/// another process updates) may read it.
 template<class T, class L, class... D>
 constexpr void clear_padding_of_gradient(parameter<T, L, D...>& w) {
   if constexpr (is_uneven<L, shape<D...>>) {
-    all_counted const all{w.machine()};  // what is not counted now is no padding: earlier passes may have counted it
+    // what is not counted now is no padding: earlier passes may have counted it
+    all_counted const all{w.machine()};
     w.machine().run(task::clear_padding<T>{}, shard_plan<wet<L>, shape<D...>>, w.slot().sum->data());
   }
 }
 
-/// Sends what the parameters of a list have to send. An array that `is_packed` waits for others; arrays that `plan_buckets` puts together are packed
-/// into one buffer, sent by one collective and unpacked. A long array is sent at once, without a copy.
+/// Sends what the parameters of a list have to send. An array that `is_packed` waits for others; arrays that
+/// `plan_buckets` puts together are packed into one buffer, sent by one collective and unpacked. A long array
+/// is sent at once, without a copy.
 ///
-/// The compiler and a process do the same. Element types, shapes and layouts may be mixed. Only the buffers count as memory; the
+/// The compiler and a process do the same. Element types, shapes and layouts may be mixed. Only the buffers
+/// count as memory; the
 /// list of waiting arrays is in the machine's pool.
 template<class Machine>
 class buckets {
@@ -39,38 +43,47 @@ public:
   using handle_of = shared<storage<T, Machine>, Machine>;
 
   /// `most`: the most arrays between two calls of `send`.
-  constexpr buckets(Machine& m, std::size_t most) : machine_(m), most_(most), waiting_(m.template create_array<entry>(most)) {}
+  constexpr buckets(Machine& m, std::size_t most)
+      : machine_(m), most_(most), waiting_(m.template create_array<entry>(most)) {}
   buckets(buckets const&)        = delete;
   void operator=(buckets const&) = delete;
   constexpr ~buckets() { machine_.destroy_array(waiting_, most_); }
 
-  /// Adds up the n elements of the gradient in `s` over what it owes, by an all-reduce. Returns whether the gradient is long and thus finished; if
-  /// not, it is finished after `send`. Either way the slot owes nothing from now on, so a parameter that is listed twice is sent once.
+  /// Adds up the n elements of the gradient in `s` over what it owes, by an all-reduce. Returns whether the
+  /// gradient is long and thus finished; if not, it is finished after `send`. Either way the slot owes
+  /// nothing from now on, so a parameter that is listed twice is sent once.
   template<class T>
   constexpr bool sum(slot<T, Machine>& s, extent n) {
-    static_assert(!NarrowElement<T>, "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with cast<bfloat16>(w)");
+    static_assert(!NarrowElement<T>,
+                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
+                  "cast<bfloat16>(w)");
     axis_set const owed = s.owed;
     s.owed              = 0;
     bool const is_long  = !is_packed(n * extent{sizeof(T)});
     if (owed == 0) return is_long;
     if (is_long) sum_where_it_lies(s, n, owed);
-    else wait<T>({.kind = collective::all_reduce, .over = owed, .owed = owed}, {.size = n}, &send_sums<T>).where = &s;
+    else
+      wait<T>({.kind = collective::all_reduce, .over = owed, .owed = owed}, {.size = n}, &send_sums<T>)
+          .where = &s;
     return is_long;
   }
 
-  /// Leaves this process's part of the finished gradient in `s`, by a reduce-scatter, or by a copy where nothing is owed. Returns
-  /// whether the gradient is long and thus finished.
+  /// Leaves this process's part of the finished gradient in `s`, by a reduce-scatter, or by a copy where
+  /// nothing is owed. Returns whether the gradient is long and thus finished.
   template<class T>
   constexpr bool scatter(slot<T, Machine>& s, replica_parts const& p) {
     axis_set const owed = s.owed;
     s.owed              = 0;
     bool const is_long  = !is_packed(p.padded_size() * extent{sizeof(T)});
     if (owed == 0 || is_long) s.sum = scattered<T>(machine_, p, s.sum, owed);
-    else wait<T>({.kind = collective::reduce_scatter, .over = p.over, .owed = owed}, p, &send_scatters<T>).where = &s;
+    else
+      wait<T>({.kind = collective::reduce_scatter, .over = p.over, .owed = owed}, p, &send_scatters<T>)
+          .where = &s;
     return is_long;
   }
 
-  /// `update(part)` changes this process's part of `shard` at once. All replicas get all parts at once, or after `send`.
+  /// `update(part)` changes this process's part of `shard` at once. All replicas get all parts at once, or
+  /// after `send`.
   template<class T, class Update>
   constexpr void gather(T* shard, replica_parts const& p, Update const& update) {
     if (p.count == 1) return update(shard);
@@ -105,9 +118,10 @@ private:
   struct content {
     slot<T, Machine>* where = nullptr;  // the slot of a gradient
     T* shard                = nullptr;  // the shard of weights
-    handle_of<T> part{};  // this process's new weights
+    handle_of<T> part{};                // this process's new weights
   };
-  /// A function pointer, as on the tape: the two compilers do not both support `void*` and virtual functions in constant evaluation.
+  /// A function pointer, as on the tape: the two compilers do not both support `void*` and virtual functions
+  /// in constant evaluation.
   struct entry : bucket_member {
     replica_parts parts{};
     void (*send)(buckets&, int first) = nullptr;
@@ -123,7 +137,8 @@ private:
   };
 
   template<class T>
-  constexpr content<T>& wait(bucket_member member, replica_parts const& parts, void (*sender)(buckets&, int)) {
+  constexpr content<T>& wait(bucket_member member, replica_parts const& parts,
+                             void (*sender)(buckets&, int)) {
     entry& e                       = waiting_[count_++];
     member.type                    = element_of<T>;
     member.bytes                   = parts.padded_size() * extent{sizeof(T)};
@@ -135,7 +150,8 @@ private:
 
   constexpr entry& at(int i) { return waiting_[static_cast<std::size_t>(i)]; }
 
-  /// f(parts, content, start) for each member of a message; `start` counts the elements of one process's part before it.
+  /// f(parts, content, start) for each member of a message; `start` counts the elements of one process's part
+  /// before it.
   template<class T, class F>
   constexpr extent for_each(int first, F const& f) {
     extent start = 0;
@@ -172,7 +188,8 @@ private:
   static constexpr void send_sums(buckets& b, int first) {
     Machine& m          = b.machine_;
     axis_set const over = b.at(first).over;
-    if (b.at(first).next < 0) return b.sum_where_it_lies(*b.at(first).template contents<T>().where, b.at(first).parts.size, over);
+    if (b.at(first).next < 0)
+      return b.sum_where_it_lies(*b.at(first).template contents<T>().where, b.at(first).parts.size, over);
     extent const n    = b.size_of<T>(first);
     auto const packed = handle_of<T>::make(m, m, n);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
@@ -188,13 +205,17 @@ private:
   // A buffer of parts has one row for each process, with that process's parts of all arrays: the result of a
   // reduce-scatter, or the input of an all-gather, is a row.
 
-  /// All parts but the last lie in a shard as they do in a row. The last part may end with zeros, or be all zeros.
+  /// All parts but the last lie in a shard as they do in a row. The last part may end with zeros, or be all
+  /// zeros.
   template<class T>
   constexpr void copy_parts(replica_parts const& p, T const* from, extent from_row, T* to, extent to_row) {
-    extent const part = p.part(), rows = p.size / part;
+    extent const part = p.part();
+    extent const rows = p.size / part;
     nest_steps nest{.rank = 2, .operands = 2};
-    nest.size[0] = rows, nest.size[1] = part;
-    nest.stride[0][0] = from_row, nest.stride[1][0] = to_row;
+    nest.size[0]      = rows;
+    nest.size[1]      = part;
+    nest.stride[0][0] = from_row;
+    nest.stride[1][0] = to_row;
     nest.stride[0][1] = nest.stride[1][1] = 1;
     run_map(machine_, collapsed(nest), function::identity{}, to, from);
     if (extent const rest = p.size - rows * part; rest > 0)
@@ -203,23 +224,30 @@ private:
 
   template<class T>
   static constexpr void send_scatters(buckets& b, int first) {
-    Machine& m          = b.machine_;
-    axis_set const over = b.at(first).over, whole = over & ~b.at(first).owed;
-    extent const count = b.at(first).parts.count, row = b.size_of<T>(first), mine = m.rank_along(over) * row;
-    auto const packed = handle_of<T>::make(m, m, row * count);
-    bool padded       = false;
-    b.for_each<T>(first, [&padded](replica_parts const& p, content<T>&, extent) { padded = padded || p.is_padded(); });
+    Machine& m           = b.machine_;
+    axis_set const over  = b.at(first).over;
+    axis_set const whole = over & ~b.at(first).owed;
+    extent const count   = b.at(first).parts.count;
+    extent const row     = b.size_of<T>(first);
+    extent const mine    = m.rank_along(over) * row;
+    auto const packed    = handle_of<T>::make(m, m, row * count);
+    bool padded          = false;
+    b.for_each<T>(
+        first, [&padded](replica_parts const& p, content<T>&, extent) { padded = padded || p.is_padded(); });
     if (padded) m.fill(row * count, T{}, packed->data());
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
       b.copy_parts<T>(p, c.where->sum->data(), p.part(), array_at<Machine>(packed->data(), start), row);
       c.where->sum = {};
     });
     if (whole != 0)
-      m.add_up(row * count, m.counts(whole), false, static_cast<T const*>(packed->data()), static_cast<T const*>(packed->data()), packed->data());
-    m.reduce_scatter(reduction::sum, static_cast<T const*>(packed->data()), row, array_at<Machine>(packed->data(), mine), over);
+      m.add_up(row * count, m.counts(whole), false, static_cast<T const*>(packed->data()),
+               static_cast<T const*>(packed->data()), packed->data());
+    m.reduce_scatter(reduction::sum, static_cast<T const*>(packed->data()), row,
+                     array_at<Machine>(packed->data(), mine), over);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
       c.where->sum = handle_of<T>::make(m, m, p.part());
-      m.copy(p.part(), static_cast<T const*>(array_at<Machine>(packed->data(), mine + start)), c.where->sum->data());
+      m.copy(p.part(), static_cast<T const*>(array_at<Machine>(packed->data(), mine + start)),
+             c.where->sum->data());
     });
   }
 
@@ -227,15 +255,19 @@ private:
   static constexpr void send_gathers(buckets& b, int first) {
     Machine& m          = b.machine_;
     axis_set const over = b.at(first).over;
-    extent const count = b.at(first).parts.count, row = b.size_of<T>(first), mine = m.rank_along(over) * row;
-    auto const packed = handle_of<T>::make(m, m, row * count);
+    extent const count  = b.at(first).parts.count;
+    extent const row    = b.size_of<T>(first);
+    extent const mine   = m.rank_along(over) * row;
+    auto const packed   = handle_of<T>::make(m, m, row * count);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
-      m.copy(p.part(), static_cast<T const*>(c.part->data()), array_at<Machine>(packed->data(), mine + start));
+      m.copy(p.part(), static_cast<T const*>(c.part->data()),
+             array_at<Machine>(packed->data(), mine + start));
       c.part = {};
     });
     m.all_gather(packed->data(), row, over);
     b.for_each<T>(first, [&](replica_parts const& p, content<T>& c, extent start) {
-      b.copy_parts<T>(p, array_at<Machine>(static_cast<T const*>(packed->data()), start), row, c.shard, p.part());
+      b.copy_parts<T>(p, array_at<Machine>(static_cast<T const*>(packed->data()), start), row, c.shard,
+                      p.part());
     });
   }
 

@@ -6,8 +6,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// In each period the rate falls from `peak` along half a cosine to `floor`, then starts again. The first period has `period` steps, at least 1; each
-/// later one has `growth` times as many as the one before.
+/// In each period the rate falls from `peak` along half a cosine to `floor`, then starts again. The first
+/// period has `period` steps, at least 1; each later one has `growth` times as many as the one before.
 ///
 ///     meshtf::cosine_restarts schedule{.peak = 1e-3, .period = 1000, .growth = 2};
 ///     opt.rate = schedule(step);

@@ -1,4 +1,5 @@
-// Steps of optimizers that update each element by itself: from its gradient and from arrays that are placed as the parameter is.
+// Steps of optimizers that update each element by itself: from its gradient and from arrays that are placed
+// as the parameter is.
 #pragma once
 
 #include <array>
@@ -18,9 +19,11 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The parameters of a list that have gradients, in order, during a step. `Step` visits them: Step::visit<T>(trained<T, Machine>&, phase).
+/// The parameters of a list that have gradients, in order, during a step. `Step` visits them:
+/// Step::visit<T>(trained<T, Machine>&, phase).
 ///
-/// A parameter is an entry with a function pointer, like an operation on the tape, since element types may be mixed.
+/// A parameter is an entry with a function pointer, like an operation on the tape, since element types may be
+/// mixed.
 template<class Machine, class Step>
 class trained_list {
 public:
@@ -88,8 +91,10 @@ namespace detail {
 /// A rule by which the step of each parameter is scaled by a ratio of two norms. The rule has
 ///
 ///     adapts(w)            whether it is; otherwise the ratio is 1
-///     direction(w)         f(g, arrays..., w) for each element, which makes the gradient the direction of the step; or no such member
-///     ratio<N>(w)          f(a, b) for the squares of the norms of weights and direction, which makes `a` the ratio
+///     direction(w)         f(g, arrays..., w) for each element, which makes the gradient the direction of
+///                          the step; or no such member
+///     ratio<N>(w)          f(a, b) for the squares of the norms of weights and direction, which makes `a`
+///                          the ratio
 ///     update(w, ratio)     f(w, direction), or without `direction` f(w, arrays..., g), for each element
 template<class F>
 inline constexpr bool scales_by_norms = false;
@@ -99,27 +104,33 @@ inline constexpr bool scales_by_norms<F> = true;
 
 }  // namespace detail
 
-/// What such optimizers have in common; each keeps `Arrays` arrays, one or two, for a parameter. They live on the parameter's machine, and begin as
-/// zeros when a step first meets it. A step that ends in an exception discards the gradients; what it leaves of weights and arrays is said at `adam`.
+/// What such optimizers have in common; each keeps `Arrays` arrays, one or two, for a parameter. They live on
+/// the parameter's machine, and begin as zeros when a step first meets it. A step that ends in an exception
+/// discards the gradients; what it leaves of weights and arrays is said at `adam`.
 template<int Arrays>
 class elementwise_steps {
 public:
-  /// If not 0, gradients are first scaled so that their `global_norm` is at most this; it costs one more all-reduce of one number.
+  /// If not 0, gradients are first scaled so that their `global_norm` is at most this; it costs one more
+  /// all-reduce of one number.
   double max_norm = 0;
-  /// N processes that hold the same shard of P elements each update ceil(P / N) of them, and keep the arrays of these alone: the gradient is
-  /// reduce-scattered instead of all-reduced, and the new weights are all-gathered. The steps are the same. Set it before the first step.
-  /// Source: Rajbhandari and others, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models (2020), stage 1.
+  /// N processes that hold the same shard of P elements each update ceil(P / N) of them, and keep the arrays
+  /// of these alone: the gradient is reduce-scattered instead of all-reduced, and the new weights are
+  /// all-gathered. The steps are the same. Set it before the first step.
+  /// Source: Rajbhandari and others, ZeRO: Memory Optimizations Toward Training Trillion Parameter Models
+  /// (2020), stage 1.
   bool shard_state = false;
 
-  /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is alive any more. What a program's
-  /// constructor holds counts in `dry_run`'s peak: with this, the peak of the first step is that of every step.
+  /// Makes the arrays of all parameters now instead of at the end of the first step, when no activation is
+  /// alive any more. What a program's constructor holds counts in `dry_run`'s peak: with this, the peak of
+  /// the first step is that of every step.
   template<class... Part>
   constexpr void prepare(parameter_list<Part...> const& list) {
     states_.rewind();
     list.for_each([this](auto& w) { this->make_arrays(w); });
   }
 
-  /// From now on these parameters are stepped so. A checkpoint does not hold it, as it does not hold the rate.
+  /// From now on these parameters are stepped so. A checkpoint does not hold it, as it does not hold the
+  /// rate.
   template<class... Part>
   constexpr void treat(parameter_list<Part...> const& list, treatment const& how) {
     list.for_each([&, this](auto& w) { treated_.give(&*w.handle(), how); });
@@ -135,23 +146,28 @@ public:
   /// Makes the arrays of `w`, all zeros, as the first step would.
   template<class T, class L, class... D>
   constexpr void make_arrays(parameter<T, L, D...>& w) {
-    states_.template of<state<T, machine<L>>>(w.machine(), *w.handle(), parts_of_replicas<L, shape<D...>>(shard_state));
+    states_.template of<state<T, machine<L>>>(w.machine(), *w.handle(),
+                                              parts_of_replicas<L, shape<D...>>(shard_state));
   }
 
 protected:
-  /// f(name, handle, parts) for each array that the optimizer keeps of `w`, if any: this process's part of a shard.
+  /// f(name, handle, parts) for each array that the optimizer keeps of `w`, if any: this process's part of a
+  /// shard.
   template<class T, class L, class... D, class F>
-  constexpr void show_arrays(parameter<T, L, D...> const& w, std::array<char const*, std::size_t{Arrays}> const& names, F const& f) const {
+  constexpr void show_arrays(parameter<T, L, D...> const& w,
+                             std::array<char const*, std::size_t{Arrays}> const& names, F const& f) const {
     auto const* const s = states_.template find<state<T, machine<L>>>(*w.handle());
     if (s == nullptr) return;
     f(names[0], s->first, s->parts);
     if constexpr (Arrays == 2) f(names[1], s->second, s->parts);
   }
 
-  /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of(parameter), and clears the gradients. If `f_of` scales by norms
-  /// (`detail::scales_by_norms`), all norms are joined by one all-reduce before the first update.
+  /// Adds up the gradients, calls f(w, arrays..., g) for each element, where f = f_of(parameter), and clears
+  /// the gradients. If `f_of` scales by norms (`detail::scales_by_norms`), all norms are joined by one
+  /// all-reduce before the first update.
   template<class F, class... Part>
-  constexpr void take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list, F const& f_of) {
+  constexpr void take_steps(char const* name, std::source_location at, parameter_list<Part...> const& list,
+                            F const& f_of) {
     ++step_;
     if constexpr (sizeof...(Part) > 0) {
       using first = typename detail::first_parameter<parameter_list<Part...>>::type;
@@ -160,7 +176,8 @@ protected:
       auto* const m = all.machine_of_list();
       if (m == nullptr) return;
       auto const stepped = m->enter_step(name, at);
-      detail::all_counted const all_elements{*m};  // a parameter has all its elements, however many are counted now
+      // a parameter has all its elements, however many are counted now
+      detail::all_counted const all_elements{*m};
       taken now{*this, *m, f_of, all.size()};
       try {
         now.take(all);
@@ -179,7 +196,8 @@ private:
     using parts_type = detail::parts_on<Machine>;
     parts_type parts;
     unsigned collected_in = 0;  // the step in which the slot got this process's part of the finished gradient
-    handle first, second;
+    handle first;
+    handle second;
 
     constexpr state(Machine& m, parts_type const& p) : parts(p), first(zeros(m, p)) {
       if constexpr (Arrays == 2) second = zeros(m, p);
@@ -200,7 +218,13 @@ private:
     enum class phase { collect, add_to_norm, scale, measure, update, drop };
 
     constexpr step(elementwise_steps& own, Machine& m, F const& f_of, std::size_t most)
-        : own_(own), machine_(m), f_of_(f_of), clips_(own.max_norm > 0), waits_(clips_ || by_norms), most_(most), sent_(m, most) {}
+        : own_(own),
+          machine_(m),
+          f_of_(f_of),
+          clips_(own.max_norm > 0),
+          waits_(clips_ || by_norms),
+          most_(most),
+          sent_(m, most) {}
 
     constexpr void take(detail::trained_list<Machine, step> const& all) {
       go(all, phase::collect);
@@ -220,7 +244,8 @@ private:
         case phase::collect:
           if (collect(w, s) && !waits_) update(w, s);  // a long one is updated while it is in the cache
           return;
-        case phase::add_to_norm: return norm_->add(w.gradient.sum->data(), s.parts.part(), w.replicas & ~s.parts.over);
+        case phase::add_to_norm:
+          return norm_->add(w.gradient.sum->data(), s.parts.part(), w.replicas & ~s.parts.over);
         case phase::scale: return detail::scale(w.gradient.sum, s.parts.part(), *factor_);
         case phase::measure:
           if constexpr (by_norms) add_norms(w, s);
@@ -252,7 +277,8 @@ private:
       go(all, phase::scale);
     }
 
-    /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it returns true), else when `sent_` is sent.
+    /// Puts this process's part of the finished gradient into the slot: at once if it is long (then it
+    /// returns true), else when `sent_` is sent.
     template<class T>
     constexpr bool collect(detail::trained<T, Machine>& w, state<T, Machine>& s) {
       w.listed_before = std::exchange(s.collected_in, own_.step_) == own_.step_;
@@ -262,10 +288,12 @@ private:
       return sent_.scatter(w.gradient, s.parts);
     }
 
-    // The squares of the norms of each parameter's weights lie one after the other, and behind them those of the directions. As in `norm_sum`,
-    // elements that several processes hold count on one of them.
+    // The squares of the norms of each parameter's weights lie one after the other, and behind them those of
+    // the directions. As in `norm_sum`, elements that several processes hold count on one of them.
 
-    constexpr element_type* weights_norm(std::size_t i) { return detail::array_at<Machine>(norms_->data(), static_cast<extent>(i)); }
+    constexpr element_type* weights_norm(std::size_t i) {
+      return detail::array_at<Machine>(norms_->data(), static_cast<extent>(i));
+    }
     constexpr element_type* direction_norm(std::size_t i) { return weights_norm(most_ + i); }
 
     constexpr void measure(detail::trained_list<Machine, step> const& all) {
@@ -278,25 +306,30 @@ private:
 
     template<class T>
     constexpr void add_norms(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
-      static_assert(std::is_same_v<computed<T>, element_type>, "meshtf: parameters whose steps are scaled by norms have one element type");
+      static_assert(std::is_same_v<computed<T>, element_type>,
+                    "meshtf: parameters whose steps are scaled by norms have one element type");
       std::size_t const i = number_++;
       auto const n        = s.parts.part();
       if (w.clear_padding != nullptr) w.clear_padding(machine_, w.weights.data());
       sent_.show(static_cast<T const*>(w.weights.data()), s.parts, [&](T const* part) {
         if constexpr (requires { f_of_.direction(w); }) {
           detail::become_own_copy(w.gradient.sum, machine_, n);
-          if constexpr (Arrays == 2) machine_.transform(n, f_of_.direction(w), w.gradient.sum->data(), s.first->data(), s.second->data(), part);
+          if constexpr (Arrays == 2)
+            machine_.transform(n, f_of_.direction(w), w.gradient.sum->data(), s.first->data(),
+                               s.second->data(), part);
           else machine_.transform(n, f_of_.direction(w), w.gradient.sum->data(), s.first->data(), part);
         }
         if (!f_of_.adapts(w)) return;
         add_norm(part, n, w.replicas & ~s.parts.over, weights_norm(i));
-        add_norm(static_cast<T const*>(w.gradient.sum->data()), n, w.replicas & ~s.parts.over, direction_norm(i));
+        add_norm(static_cast<T const*>(w.gradient.sum->data()), n, w.replicas & ~s.parts.over,
+                 direction_norm(i));
       });
     }
     template<class T>
     constexpr void add_norm(T const* x, auto n, axis_set replicas, element_type* to) {
       detail::run_reduce<reduction::sum>(machine_, all_into_one(n), function::square{}, to, x);
-      machine_.add_up(1, machine_.counts(replicas), false, static_cast<element_type const*>(to), static_cast<element_type const*>(to), to);
+      machine_.add_up(1, machine_.counts(replicas), false, static_cast<element_type const*>(to),
+                      static_cast<element_type const*>(to), to);
     }
 
     /// f(w, ...) for each element, and what it is called with.
@@ -310,7 +343,8 @@ private:
       };
       if constexpr (by_norms) {
         std::size_t const i = number_++;
-        machine_.transform(1, f_of_.template ratio<element_type>(w), weights_norm(i), static_cast<element_type const*>(direction_norm(i)));
+        machine_.transform(1, f_of_.template ratio<element_type>(w), weights_norm(i),
+                           static_cast<element_type const*>(direction_norm(i)));
         auto const f = f_of_.update(w, static_cast<element_type const*>(weights_norm(i)));
         if constexpr (requires { f_of_.direction(w); }) machine_.transform(n, f, part, g);
         else call(f);
@@ -319,7 +353,8 @@ private:
       }
     }
 
-    /// Updates the weights and clears the gradient. Where the arrays are sharded, others get the new weights at once, or when `sent_` is sent.
+    /// Updates the weights and clears the gradient. Where the arrays are sharded, others get the new weights
+    /// at once, or when `sent_` is sent.
     template<class T>
     constexpr void update(detail::trained<T, Machine> const& w, state<T, Machine>& s) {
       w.weights.written();
@@ -330,7 +365,9 @@ private:
     elementwise_steps& own_;
     Machine& machine_;
     F const& f_of_;
-    bool clips_, waits_;  // waits: no parameter is updated before all gradients are finished
+    // waits: no parameter is updated before all gradients are finished
+    bool clips_;
+    bool waits_;
     std::size_t most_;
     detail::buckets<Machine> sent_;
     norm_type* norm_      = nullptr;

@@ -64,8 +64,9 @@ MESHTF_COMPILE_WIDE(MESHTF_SCALE)
 
 namespace detail {
 
-/// The norm of elements that are spread over many processes. Elements that several processes hold count on one of them. So one all-reduce of one
-/// number joins everything, wherever the elements are, and gives all processes the same bits.
+/// The norm of elements that are spread over many processes. Elements that several processes hold count on
+/// one of them. So one all-reduce of one number joins everything, wherever the elements are, and gives all
+/// processes the same bits.
 template<class T, class L>
 class norm_sum {
 public:
@@ -129,7 +130,8 @@ template<class T>
 using number_of_norm = std::conditional_t<FloatingElement<T>, computed<T>, float>;
 
 template<class List>
-using norm_of = tensor<number_of_norm<typename first_parameter<List>::type::element_type>, typename first_parameter<List>::type::layout_type>;
+using norm_of = tensor<number_of_norm<typename first_parameter<List>::type::element_type>,
+                       typename first_parameter<List>::type::layout_type>;
 
 /// The machine of a list that has gradients.
 template<class List>
@@ -144,8 +146,8 @@ constexpr std::size_t count_in(List const& list) {
   return n;
 }
 
-/// Adds up what the gradients owe: from now on they are finished, and finishing them again sends nothing. If this fails, all gradients are
-/// discarded, since some would be finished and others not.
+/// Adds up what the gradients owe: from now on they are finished, and finishing them again sends nothing. If
+/// this fails, all gradients are discarded, since some would be finished and others not.
 template<class List>
 constexpr void finish_gradients(List const& list) {
   try {
@@ -176,16 +178,19 @@ constexpr norm_of<List> norm_of_gradients(List const& list) {
 
 }  // namespace detail
 
-/// The square root of the sum of the squares of all elements of all gradients. Each element counts once, and the norm is the same under every layout.
-/// It first finishes the gradients, which stay finished; then it all-reduces one number. Each parameter must be in the list once.
+/// The square root of the sum of the squares of all elements of all gradients. Each element counts once, and
+/// the norm is the same under every layout. It first finishes the gradients, which stay finished; then it
+/// all-reduces one number. Each parameter must be in the list once.
 template<class First, class... Rest>
-constexpr auto global_norm(parameter_list<First, Rest...> const& list, std::source_location at = std::source_location::current()) {
+constexpr auto global_norm(parameter_list<First, Rest...> const& list,
+                           std::source_location at = std::source_location::current()) {
   detail::machine_of_gradients(list).enter("global_norm", at);
   return detail::norm_of_gradients(list);
 }
 
-/// Scales all gradients by min(1, limit / norm), so that their `global_norm` is at most `limit`, and returns the norm before scaling. An optimizer
-/// with sharded state sends less if it clips by its own `max_norm`: gradients that are finished here are no longer reduce-scattered there.
+/// Scales all gradients by min(1, limit / norm), so that their `global_norm` is at most `limit`, and returns
+/// the norm before scaling. An optimizer with sharded state sends less if it clips by its own `max_norm`:
+/// gradients that are finished here are no longer reduce-scattered there.
 template<class First, class... Rest>
 constexpr auto clip_by_global_norm(parameter_list<First, Rest...> const& list, double limit,
                                    std::source_location at = std::source_location::current()) {

@@ -7,13 +7,15 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The rate rises linearly to `peak` at step `warmup_steps - 1` (steps count from 0), then falls as peak * sqrt(warmup_steps / (step + 1)). It needs
-/// no number of steps at which training ends. `warmup_steps` is at least 1.
+/// The rate rises linearly to `peak` at step `warmup_steps - 1` (steps count from 0), then falls as peak *
+/// sqrt(warmup_steps / (step + 1)). It needs no number of steps at which training ends. `warmup_steps` is at
+/// least 1.
 ///
 ///     meshtf::inverse_square_root schedule{.peak = 1e-3, .warmup_steps = 4000};
 ///     opt.rate = schedule(step);
 ///
-/// Source: Vaswani and others, Attention Is All You Need (2017), equation 3, whose factor is peak * sqrt(warmup_steps) here.
+/// Source: Vaswani and others, Attention Is All You Need (2017), equation 3, whose factor is peak *
+/// sqrt(warmup_steps) here.
 struct inverse_square_root {
   double peak         = 1e-3;
   extent warmup_steps = 1;

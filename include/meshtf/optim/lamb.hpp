@@ -14,8 +14,12 @@ namespace function {
 
 template<class T>
 struct lamb_direction : of_elements<15> {
-  running_mean<T> first, second;
-  T epsilon, correction1, correction2, decay;
+  running_mean<T> first;
+  running_mean<T> second;
+  T epsilon;
+  T correction1;
+  T correction2;
+  T decay;
   constexpr lamb_direction(double b1, double b2, T e, T c1, T c2, T d)
       : first(b1), second(b2), epsilon(e), correction1(c1), correction2(c2), decay(d) {}
 
@@ -46,10 +50,12 @@ struct into_ratio : of_elements<5> {
 MESHTF_COMPILE_WIDE(MESHTF_LAMB)
 #undef MESHTF_LAMB
 
-/// u = m' / (sqrt(v') + epsilon) + weight_decay w, w -= rate |w| / |u| u: Adam's step, as long as a share of the weights. The norms are those of a
-/// whole parameter, wherever its elements are: one all-reduce joins the norms of all parameters. If |w| or |u| is 0, their ratio counts as 1. So does
-/// that of parameters that do not decay, of fewer than `decayed_rank` dimensions or as `treat` says. Other members are `adam`'s.
-/// Source: You and others, Large Batch Optimization for Deep Learning: Training BERT in 76 Minutes (2020), algorithm 2, where phi is the identity.
+/// u = m' / (sqrt(v') + epsilon) + weight_decay w, w -= rate |w| / |u| u: Adam's step, as long as a share of
+/// the weights. The norms are those of a whole parameter, wherever its elements are: one all-reduce joins the
+/// norms of all parameters. If |w| or |u| is 0, their ratio counts as 1. So does that of parameters that do
+/// not decay, of fewer than `decayed_rank` dimensions or as `treat` says. Other members are `adam`'s.
+/// Source: You and others, Large Batch Optimization for Deep Learning: Training BERT in 76 Minutes (2020),
+/// algorithm 2, where phi is the identity.
 class lamb : public adam {
 public:
   double weight_decay = 0.01;
@@ -59,16 +65,19 @@ public:
   constexpr explicit lamb(double r, double decay = 0.01, double b1 = 0.9, double b2 = 0.999, double e = 1e-6)
       : adam(r, b1, b2, e), weight_decay(decay) {}
 
-  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the
+  /// gradients.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
     with_next_powers([&, this] { take_steps("lamb::step", at, list, rule{*this}); });
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+    static_assert(detail::is_parameter_list<Model>,
+                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
   static constexpr char const* kind = "lamb";
@@ -79,7 +88,8 @@ private:
     lamb const& o;
 
     constexpr bool adapts(auto const& w) const { return w.decays(o.decayed_rank); }
-    /// Padding and elements whose gradients were all 0 have the direction 0, without an epsilon too, and not 0 / 0, which would be in the norm.
+    /// Padding and elements whose gradients were all 0 have the direction 0, without an epsilon too, and not
+    /// 0 / 0, which would be in the norm.
     template<class C>
     constexpr C epsilon() const {
       return std::max(static_cast<C>(o.epsilon), std::numeric_limits<C>::min());

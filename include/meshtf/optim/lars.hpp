@@ -11,23 +11,29 @@ inline namespace v0 {
 
 namespace function {
 
-/// The squares of the norms of weights and gradient -> trust |w| / (|g| + decay |w|), or 1 if one of them is 0.
+/// The squares of the norms of weights and gradient -> trust |w| / (|g| + decay |w|), or 1 if one of them is
+/// 0.
 template<class T>
 struct into_local_rate : of_elements<7> {
-  T trust, decay;
+  T trust;
+  T decay;
   constexpr into_local_rate(T t, T d) : trust(t), decay(d) {}
   template<class V>
   constexpr void operator()(V& weights, V const& gradient) const {
     using math::select;
     using math::sqrt;
     V const norm = sqrt(weights);
-    weights      = select(weights > V(0), select(gradient > V(0), V(trust) * norm / (sqrt(gradient) + V(decay) * norm), V(1)), V(1));
+    weights =
+        select(weights > V(0),
+               select(gradient > V(0), V(trust) * norm / (sqrt(gradient) + V(decay) * norm), V(1)), V(1));
   }
 };
 
 template<class T, class By>
 struct lars_update : of_elements<7> {
-  T rate, along, decay;
+  T rate;
+  T along;
+  T decay;
   By const* by;
   constexpr lars_update(T r, T a, T d, By const* b) : rate(r), along(a), decay(d), by(b) {}
   template<class V>
@@ -39,15 +45,17 @@ struct lars_update : of_elements<7> {
 
 }  // namespace function
 
-#define MESHTF_LARS(T)                                                                               \
-  template void kernel::update(extent, function::into_local_rate<computed<T>> const&, T*, T const*); \
-  template void kernel::update(extent, function::lars_update<computed<T>, computed<T>> const&, T*, T*, T const*);
+#define MESHTF_LARS(T)                                                                                 \
+  template void kernel::update(extent, function::into_local_rate<computed<T>> const&, T*, T const*);   \
+  template void kernel::update(extent, function::lars_update<computed<T>, computed<T>> const&, T*, T*, \
+                               T const*);
 MESHTF_COMPILE_WIDE(MESHTF_LARS)
 #undef MESHTF_LARS
 
-/// v = mu v + rate trust |w| / (|g| + weight_decay |w|) (g + weight_decay w), w -= v. The norms are those of a whole parameter, wherever its elements
-/// are: one all-reduce joins the norms of all parameters. If |w| or |g| is 0, the factor is `rate` alone. So it is for parameters that do not decay,
-/// of fewer than `decayed_rank` dimensions or as `treat` says.
+/// v = mu v + rate trust |w| / (|g| + weight_decay |w|) (g + weight_decay w), w -= v. The norms are those of
+/// a whole parameter, wherever its elements are: one all-reduce joins the norms of all parameters. If |w| or
+/// |g| is 0, the factor is `rate` alone. So it is for parameters that do not decay, of fewer than
+/// `decayed_rank` dimensions or as `treat` says.
 /// Source: You, Gitman, Ginsburg, Large Batch Training of Convolutional Networks (2017), algorithm 1.
 class lars : public elementwise_steps<1> {
 public:
@@ -58,18 +66,22 @@ public:
   int decayed_rank    = 2;
 
   constexpr lars() = default;
-  constexpr explicit lars(double r, double decay = 1e-4, double m = 0.9, double t = 1e-3) : rate(r), weight_decay(decay), mu(m), trust(t) {}
+  constexpr explicit lars(double r, double decay = 1e-4, double m = 0.9, double t = 1e-3)
+      : rate(r), weight_decay(decay), mu(m), trust(t) {}
 
-  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the
+  /// gradients.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
     take_steps("lars::step", at, list, rule{*this});
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+    static_assert(detail::is_parameter_list<Model>,
+                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
   // ---- for checkpoints
@@ -94,8 +106,8 @@ private:
     template<class T, class Machine, class N>
     constexpr auto update(detail::trained<T, Machine> const& w, N const* by) const {
       using C = computed<T>;
-      return function::lars_update<C, N>{static_cast<C>(o.rate * w.how.rate), static_cast<C>(o.mu), static_cast<C>(adapts(w) ? o.weight_decay : 0),
-                                         by};
+      return function::lars_update<C, N>{static_cast<C>(o.rate * w.how.rate), static_cast<C>(o.mu),
+                                         static_cast<C>(adapts(w) ? o.weight_decay : 0), by};
     }
   };
 };

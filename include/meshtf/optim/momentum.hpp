@@ -13,8 +13,13 @@ namespace function {
 
 template<class T>
 struct momentum_update : of_elements<6> {
-  T rate, along, from_velocity, from_gradient;   // the step is a part of the new velocity and a part of the gradient
-  constexpr momentum_update(T r, T a, bool nesterov) : rate(r), along(a), from_velocity(nesterov ? a : T{1}), from_gradient(nesterov ? T{1} : T{}) {}
+  // the step is a part of the new velocity and a part of the gradient
+  T rate;
+  T along;
+  T from_velocity;
+  T from_gradient;
+  constexpr momentum_update(T r, T a, bool nesterov)
+      : rate(r), along(a), from_velocity(nesterov ? a : T{1}), from_gradient(nesterov ? T{1} : T{}) {}
 
   template<class V>
   constexpr void operator()(V& w, V& velocity, V const& g) const {
@@ -25,13 +30,16 @@ struct momentum_update : of_elements<6> {
 
 }  // namespace function
 
-#define MESHTF_MOMENTUM(T) template void kernel::update(extent, function::momentum_update<computed<T>> const&, T*, T*, T const*);
+#define MESHTF_MOMENTUM(T) \
+  template void kernel::update(extent, function::momentum_update<computed<T>> const&, T*, T*, T const*);
 MESHTF_COMPILE_WIDE(MESHTF_MOMENTUM)
 #undef MESHTF_MOMENTUM
 
-/// v = mu v + gradient, w -= rate v; with `nesterov`, w -= rate (gradient + mu v). As in PyTorch, a change of the rate acts on the whole velocity at
-/// once; in Mesh TensorFlow, where v = mu v + rate gradient, only on gradients to come.
-/// Source: Sutskever, Martens, Dahl, Hinton, On the Importance of Initialization and Momentum in Deep Learning (2013), in PyTorch's form.
+/// v = mu v + gradient, w -= rate v; with `nesterov`, w -= rate (gradient + mu v). As in PyTorch, a change of
+/// the rate acts on the whole velocity at once; in Mesh TensorFlow, where v = mu v + rate gradient, only on
+/// gradients to come.
+/// Source: Sutskever, Martens, Dahl, Hinton, On the Importance of Initialization and Momentum in Deep
+/// Learning (2013), in PyTorch's form.
 class momentum : public elementwise_steps<1> {
 public:
   double rate   = 0.01;
@@ -41,18 +49,23 @@ public:
   constexpr momentum() = default;
   constexpr explicit momentum(double r, double m = 0.9, bool n = false) : rate(r), mu(m), nesterov(n) {}
 
-  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the gradients.
+  /// Adds up the gradients over the processes that share a parameter, updates the weights and clears the
+  /// gradients.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
-    take_steps("momentum::step", at, list, [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
-      return function::momentum_update<computed<T>>{static_cast<computed<T>>(rate * w.how.rate), static_cast<computed<T>>(mu), nesterov};
-    });
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
+    take_steps("momentum::step", at, list,
+               [this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
+                 return function::momentum_update<computed<T>>{static_cast<computed<T>>(rate * w.how.rate),
+                                                               static_cast<computed<T>>(mu), nesterov};
+               });
   }
   /// Refused with a sentence: a model is not a list.
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+    static_assert(detail::is_parameter_list<Model>,
+                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
   // ---- for checkpoints

@@ -10,8 +10,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A shard of `size` elements in `count` equal parts, padded with zeros at the end: part number r belongs to rank r along
-/// `over`. If there is one part, nothing is divided.
+/// A shard of `size` elements in `count` equal parts, padded with zeros at the end: part number r belongs to
+/// rank r along `over`. If there is one part, nothing is divided.
 struct replica_parts {
   extent size   = 0;
   extent count  = 1;
@@ -51,7 +51,8 @@ namespace detail {
 
 /// What `parts_of_replicas` returns under the layouts of this machine.
 template<class Machine>
-using parts_on = std::conditional_t<std::is_same_v<typename sizes_on<Machine>::type, extent>, replica_parts, undecided_parts>;
+using parts_on = std::conditional_t<std::is_same_v<typename sizes_on<Machine>::type, extent>, replica_parts,
+                                    undecided_parts>;
 
 /// Copies this process's part of a shard, padded with zeros.
 template<class Machine, class T>
@@ -62,10 +63,11 @@ constexpr void take_part(Machine& m, replica_parts const& p, T const* shard, T* 
 
 /// This process's part of the gradient `sum`, which is open over `owed`; `sum` is released.
 ///
-/// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it counts on coordinate 0; a
-/// gradient that owes nothing is only cut into parts.
+/// A reduce-scatter of the padded shard over all replicas. Along axes on which the gradient is whole it
+/// counts on coordinate 0; a gradient that owes nothing is only cut into parts.
 template<class T, class Machine>
-constexpr shared<storage<T, Machine>, Machine> scattered(Machine& m, replica_parts const& p, shared<storage<T, Machine>, Machine>& sum,
+constexpr shared<storage<T, Machine>, Machine> scattered(Machine& m, replica_parts const& p,
+                                                         shared<storage<T, Machine>, Machine>& sum,
                                                          axis_set owed) {
   using handle          = shared<storage<T, Machine>, Machine>;
   handle part           = handle::make(m, m, p.part());

@@ -7,8 +7,9 @@ namespace function {
 
 /// beta mean + (1 - beta) x, for a beta in double precision.
 ///
-/// 1 - beta is rounded once: of a beta rounded to float it would be wrong by up to 2^-25, which is 2e-4 of it at beta = 0.9999. And what rounding the
-/// two weights apart takes from their sum, which is 1, is a third weight, of the mean: without it a mean of equal values would be off by as much.
+/// 1 - beta is rounded once: of a beta rounded to float it would be wrong by up to 2^-25, which is 2e-4 of it
+/// at beta = 0.9999. And what rounding the two weights apart takes from their sum, which is 1, is a third
+/// weight, of the mean: without it a mean of equal values would be off by as much.
 template<class T>
 class running_mean {
 public:
@@ -23,7 +24,9 @@ public:
   }
 
 private:
-  T kept_, added_, rest_;
+  T kept_;
+  T added_;
+  T rest_;
 };
 
 }  // namespace function

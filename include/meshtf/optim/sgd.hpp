@@ -19,7 +19,8 @@ namespace detail {
 template<class Machine>
 class steps_down {
 public:
-  constexpr steps_down(Machine& m, std::size_t most, double rate) : machine_(m), rate_(rate), sent_(m, most) {}
+  constexpr steps_down(Machine& m, std::size_t most, double rate)
+      : machine_(m), rate_(rate), sent_(m, most) {}
 
   /// Finishes the gradient, at once if it is long, and then goes down it.
   template<class T>
@@ -32,7 +33,8 @@ public:
     if (!w.gradient.sum) return;
     w.weights.written();
     T const* const g = w.gradient.sum->data();
-    machine_.transform(w.parts.size, function::step_down<computed<T>>{static_cast<computed<T>>(rate_)}, w.weights.data(), g);
+    machine_.transform(w.parts.size, function::step_down<computed<T>>{static_cast<computed<T>>(rate_)},
+                       w.weights.data(), g);
     w.drop_gradient();
   }
 
@@ -48,11 +50,13 @@ private:
 struct sgd {
   double rate = 0.01;
 
-  /// Adds up the gradients over the processes that share a parameter (all-reduces over the axes that are owed together, small gradients in one),
-  /// updates the weights and clears the gradients. A step that ends in an exception discards the gradients, since some may be added up and others
-  /// not; parameters that came earlier in the list have their new weights.
+  /// Adds up the gradients over the processes that share a parameter (all-reduces over the axes that are owed
+  /// together, small gradients in one), updates the weights and clears the gradients. A step that ends in an
+  /// exception discards the gradients, since some may be added up and others not; parameters that came
+  /// earlier in the list have their new weights.
   template<class... Part>
-  constexpr void step(parameter_list<Part...> const& list, std::source_location at = std::source_location::current()) {
+  constexpr void step(parameter_list<Part...> const& list,
+                      std::source_location at = std::source_location::current()) {
     if constexpr (sizeof...(Part) > 0) {
       auto* const m = detail::machine_in(list);
       if (m == nullptr) return;
@@ -72,7 +76,8 @@ struct sgd {
   template<class Model>
     requires(!detail::is_parameter_list<Model>)
   constexpr void step(Model const&) const {
-    static_assert(detail::is_parameter_list<Model>, "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
+    static_assert(detail::is_parameter_list<Model>,
+                  "meshtf: an optimizer's step takes a list of parameters: step(parameters(model))");
   }
 
   // ---- for checkpoints: there is nothing to keep

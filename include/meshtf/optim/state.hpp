@@ -8,12 +8,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A list of entries of different types, one for each parameter, so that an optimizer is a plain class. Like the tape, an entry has a function
-/// pointer, and its payload is in a derived class: the two compilers do not both support virtual destructors and `void*` in constant evaluation.
+/// A list of entries of different types, one for each parameter, so that an optimizer is a plain class. Like
+/// the tape, an entry has a function pointer, and its payload is in a derived class: the two compilers do not
+/// both support virtual destructors and `void*` in constant evaluation.
 class optimizer_states {
 public:
   constexpr optimizer_states() = default;
-  constexpr optimizer_states(optimizer_states&& other) noexcept : first_(std::exchange(other.first_, nullptr)) { other.rewind(); }
+  constexpr optimizer_states(optimizer_states&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)) {
+    other.rewind();
+  }
   constexpr optimizer_states& operator=(optimizer_states&& other) noexcept {
     std::swap(first_, other.first_);
     rewind();
@@ -30,8 +34,8 @@ public:
   /// Parameters come in the same order in every step, so the next parameter's state is the next entry.
   constexpr void rewind() { next_ = &first_; }
 
-  /// The state of the parameter with these weights; the first call makes it with the machine and `arguments`. The weights stay where they are when a
-  /// parameter moves.
+  /// The state of the parameter with these weights; the first call makes it with the machine and `arguments`.
+  /// The weights stay where they are when a parameter moves.
   template<class State, class Machine, class Weights, class... A>
   constexpr State& of(Machine& m, Weights const& weights, A const&... arguments) {
     void const* const key = &weights;
@@ -93,7 +97,8 @@ private:
     auto const before = m.live_bytes();
     State state{m, arguments...};
     auto const bytes = m.live_bytes() - before;
-    return new made{{{nullptr, key, [](entry* e) { delete static_cast<made*>(e); }}, std::move(state)}, {m, bytes}};
+    return new made{{{nullptr, key, [](entry* e) { delete static_cast<made*>(e); }}, std::move(state)},
+                    {m, bytes}};
   }
 
   entry* first_ = nullptr;

@@ -10,14 +10,14 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A parameter in numbers and addresses. Its dimensions are no longer in the type, so all parameters of an element type are stepped by the same code,
-/// which is compiled once.
+/// A parameter in numbers and addresses. Its dimensions are no longer in the type, so all parameters of an
+/// element type are stepped by the same code, which is compiled once.
 template<class T, class Machine>
 struct trained {
   storage<T, Machine>& weights;
   slot<T, Machine>& gradient;
   parts_on<Machine> parts;  // what this process updates
-  axis_set replicas;  // the axes along which other processes hold the same weights
+  axis_set replicas;        // the axes along which other processes hold the same weights
   int rank;
   treatment how;
   void (*clear_padding)(Machine&, T*);  // of the weights or the gradient; null if there is none
@@ -38,7 +38,8 @@ constexpr void clear_padding_of(machine<L>& m, T* shard) {
 
 /// `shares`: whether the processes that hold the same weights share the update.
 template<class T, class L, class... D>
-constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool shares, treatments const& treated) {
+constexpr trained<T, machine<L>> trained_of(parameter<T, L, D...>& w, bool shares,
+                                            treatments const& treated) {
   using shape_type               = shape<D...>;
   void (*clear)(machine<L>&, T*) = nullptr;
   if constexpr (is_uneven<L, shape_type>) clear = &clear_padding_of<T, L, shape_type>;

@@ -1,4 +1,5 @@
-// Parameters that an optimizer steps unlike the rest: with a rate of their own, with or without decay, or not at all.
+// Parameters that an optimizer steps unlike the rest: with a rate of their own, with or without decay, or not
+// at all.
 #pragma once
 
 #include <utility>
@@ -25,9 +26,11 @@ private:
 struct treatment {
   /// Times the optimizer's rate, so that a schedule acts on all.
   double rate = 1;
-  /// Whether the weights decay. If nothing is said, the optimizer decides by the number of dimensions (`decayed_rank`).
+  /// Whether the weights decay. If nothing is said, the optimizer decides by the number of dimensions
+  /// (`decayed_rank`).
   detail::perhaps decays{};
-  /// A frozen parameter keeps its values. Its gradient is discarded: it is not sent, and does not count in the norm of all gradients.
+  /// A frozen parameter keeps its values. Its gradient is discarded: it is not sent, and does not count in
+  /// the norm of all gradients.
   bool frozen = false;
 
   constexpr bool decays_at(int rank, int least_rank) const { return decays.value_or(rank >= least_rank); }

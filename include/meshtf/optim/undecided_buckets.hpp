@@ -1,4 +1,5 @@
-// What an optimizer sends on a machine without a layout: pricing a layout decides which gradients share a message.
+// What an optimizer sends on a machine without a layout: pricing a layout decides which gradients share a
+// message.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,11 @@ public:
   /// Each gradient is updated as if it were long, one after the other; `price` decides which are.
   template<class T>
   constexpr bool sum(slot<T, machine_type>& s, undecided_size n) {
-    static_assert(!NarrowElement<T>, "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with cast<bfloat16>(w)");
-    if (!s.sum.alone()) throw "meshtf: two parameters share one gradient: this program can't be recorded without a layout yet";
+    static_assert(!NarrowElement<T>,
+                  "meshtf: small updates get lost in bfloat16: keep float parameters, and compute with "
+                  "cast<bfloat16>(w)");
+    if (!s.sum.alone())
+      throw "meshtf: two parameters share one gradient: this program can't be recorded without a layout yet";
     machine_.template note_send<T>(n, std::exchange(s.owed, 0U));
     return true;
   }

@@ -10,7 +10,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A gradient that is still a sum over `Axes` would update each process differently: use `finish(gradient(w))`, whose price is `Fix`.
+/// A gradient that is still a sum over `Axes` would update each process differently: use
+/// `finish(gradient(w))`, whose price is `Fix`.
 template<class Axes, class... Fix>
 struct gradient_is_not_summed_over {};
 
@@ -40,26 +41,30 @@ struct step_down_by_value : of_elements<3> {
 
 }  // namespace function
 
-#define MESHTF_STEP_DOWN(T)                                                                    \
-  template void kernel::update(extent, function::step_down<computed<T>> const&, T*, T const*); \
-  template void kernel::update(extent, function::step_down_by_value<computed<T>, computed<T>> const&, T*, T const*);
+#define MESHTF_STEP_DOWN(T)                                                                               \
+  template void kernel::update(extent, function::step_down<computed<T>> const&, T*, T const*);            \
+  template void kernel::update(extent, function::step_down_by_value<computed<T>, computed<T>> const&, T*, \
+                               T const*);
 MESHTF_COMPILE_WIDE(MESHTF_STEP_DOWN)
 #undef MESHTF_STEP_DOWN
 
 /// w -= rate * g, for a finished gradient g.
 template<class T, class L, class... D, class Rate>
-constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rate rate, std::source_location at = std::source_location::current()) {
+constexpr void update(parameter<T, L, D...>& w, tensor<T, L, D...> const& g, Rate rate,
+                      std::source_location at = std::source_location::current()) {
   w.machine().enter("update", at);
   detail::expect_one_mesh(w.machine(), g.machine());
   w.handle()->written();
-  w.machine().transform(w.size, function::step_down<computed<T>>{static_cast<computed<T>>(rate)}, w.data(), g.data());
+  w.machine().transform(w.size, function::step_down<computed<T>>{static_cast<computed<T>>(rate)}, w.data(),
+                        g.data());
 }
 
 template<class T, class L, class... D, class V, class Over, class Rate>
 constexpr void update(parameter<T, L, D...>&, partial<V, Over> const&, Rate) {
-  using open    = partial<V, Over>;
-  using verdict = std::conditional_t<algebra::after(algebra::use::update, detail::pending_of<open>).sound(), legal,
-                                     gradient_is_not_summed_over<Over, typename detail::finishing<open>::sends>>;
+  using open = partial<V, Over>;
+  using verdict =
+      std::conditional_t<algebra::after(algebra::use::update, detail::pending_of<open>).sound(), legal,
+                         gradient_is_not_summed_over<Over, typename detail::finishing<open>::sends>>;
   static_assert(accepted<verdict>, "meshtf: update takes finished gradients: finish(g)");
 }
 

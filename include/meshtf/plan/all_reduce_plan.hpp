@@ -1,4 +1,5 @@
-// The calls that make an all-reduce, decided before it runs: one call, or the halves and levels that take less time for long arrays.
+// The calls that make an all-reduce, decided before it runs: one call, or the halves and levels that take
+// less time for long arrays.
 #pragma once
 
 #include <span>
@@ -11,9 +12,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// One call of an all-reduce, over the axes `over`. The process works on a range of the array, at first the whole array: a reduce-scatter narrows the
-/// range to the process's own part, and an all-gather restores the range before. `count` is the number of elements in the range for an all-reduce,
-/// and in one part for the other two. `type` is what travels; if it is wider than the array's, the array is widened for this call and rounded after it.
+/// One call of an all-reduce, over the axes `over`. The process works on a range of the array, at first the
+/// whole array: a reduce-scatter narrows the range to the process's own part, and an all-gather restores the
+/// range before. `count` is the number of elements in the range for an all-reduce, and in one part for the
+/// other two. `type` is what travels; if it is wider than the array's, the array is widened for this call and
+/// rounded after it.
 struct all_reduce_call {
   collective kind = collective::all_reduce;
   extent count    = 0;
@@ -30,8 +33,9 @@ struct all_reduce_steps {
   constexpr auto end() const { return call.begin() + count; }
 };
 
-/// The calls that join `n` elements over the axes `over` of `M`; none if there are no axes. A pairwise reduce-scatter adds narrow elements in a wider
-/// type and rounds each sum once, so it sends them as they are.
+/// The calls that join `n` elements over the axes `over` of `M`; none if there are no axes. A pairwise
+/// reduce-scatter adds narrow elements in a wider type and rounds each sum once, so it sends them as they
+/// are.
 template<Mesh M>
 constexpr all_reduce_steps plan_all_reduce(reduction op, extent n, element type, axis_set over) {
   extent const element_bytes = bytes_of(type);
@@ -46,7 +50,8 @@ constexpr all_reduce_steps plan_all_reduce(reduction op, extent n, element type,
     n    = whole;
     over = sum.between;
   }
-  if (extent const processes = processes_along(axis_sizes<M>, over); reduces_in_parts(n, element_bytes, processes)) {
+  if (extent const processes = processes_along(axis_sizes<M>, over);
+      reduces_in_parts(n, element_bytes, processes)) {
     steps.push_back({collective::reduce_scatter, n / processes, over, type});
     steps.push_back({collective::all_gather, n / processes, over, type});
   } else {
@@ -56,8 +61,8 @@ constexpr all_reduce_steps plan_all_reduce(reduction op, extent n, element type,
   return steps;
 }
 
-/// Carries out an all-reduce of the array at `data`, in place. `machine` makes the calls; what has no data (a ledger, a record's price) does as if its
-/// process had rank 0 along all axes.
+/// Carries out an all-reduce of the array at `data`, in place. `machine` makes the calls; what has no data (a
+/// ledger, a record's price) does as if its process had rank 0 along all axes.
 template<class Machine, class T>
 constexpr void carry_out(all_reduce_steps const& steps, Machine&& machine, reduction op, T* data) {
   for (all_reduce_call const& c : steps) {

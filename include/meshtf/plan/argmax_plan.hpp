@@ -21,24 +21,29 @@ struct argmax {
   }
 };
 template<Element T>
-void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const* x, T* best, std::int32_t* where);
+void compute(argmax<T> const&, line_steps const&, place_in_mesh const&, T const* x, T* best,
+             std::int32_t* where);
 
-/// Invalidates the index wherever a process's largest element is smaller than the peak of all processes. Arrays: the largest, the peak, the indices.
+/// Invalidates the index wherever a process's largest element is smaller than the peak of all processes.
+/// Arrays: the largest, the peak, the indices.
 template<Element T>
 struct forget_smaller {
   using steps_type = shard_steps;
   static constexpr meshtf::work work(shard_steps const& s) {
-    return {.kind = "elementwise", .bytes = s.elements * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
+    return {.kind  = "elementwise",
+            .bytes = s.elements * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
 };
 template<Element T>
-void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const* best, T const* peak, std::int32_t* where);
+void compute(forget_smaller<T> const&, shard_steps const&, place_in_mesh const&, T const* best, T const* peak,
+             std::int32_t* where);
 
 }  // namespace task
 
 /// The largest element of a tensor of shape `X` along `Along`.
 ///
-/// If `Along` is split, each process knows the largest element of its part, and these are joined over `finished_over`.
+/// If `Along` is split, each process knows the largest element of its part, and these are joined over
+/// `finished_over`.
 template<Layout L, class X, class Along>
 struct argmax_plan {
   using result  = without<X, shape<Along>>;

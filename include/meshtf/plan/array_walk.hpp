@@ -26,7 +26,8 @@ struct array_walk {
       if (chosen(d)) {
         walk.turns *= e.held[d];
         walk.size[walk.rank] = e.held[d];
-        for (int k = 0; k < l.operands; ++k) walk.stride[k][walk.rank] = strides_of(l.operand[k], e.storage())[d];
+        for (int k = 0; k < l.operands; ++k)
+          walk.stride[k][walk.rank] = strides_of(l.operand[k], e.storage())[d];
         ++walk.rank;
       }
     return walk;

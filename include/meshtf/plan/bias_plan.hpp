@@ -7,17 +7,20 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Rows that share a bias. They are walked in blocks of rows of contiguous elements; if a process holds all that it has room for, one block is the
-/// whole tensor.
+/// Rows that share a bias. They are walked in blocks of rows of contiguous elements; if a process holds all
+/// that it has room for, one block is the whole tensor.
 struct bias_steps {
-  extent rows = 1, elements = 1;                // of a block
-  extent stride = 1;                            // elements from one row to the next
-  extent room   = 1;                            // elements of the bias for which every process has room
-  block_loops blocks{};                         // over the tensor and the bias
+  // of a block
+  extent rows     = 1;
+  extent elements = 1;
+  extent stride   = 1;   // elements from one row to the next
+  extent room     = 1;   // elements of the bias for which every process has room
+  block_loops blocks{};  // over the tensor and the bias
 
   /// Arrays: the tensor and the bias, whose dimensions are the tensor's last ones.
   static constexpr bias_steps plan(task_loops const& l, loop_extents const& e) {
-    auto const in_x = strides_of(l.operand[0], e.storage()), in_bias = strides_of(l.operand[1], e.storage());
+    auto const in_x    = strides_of(l.operand[0], e.storage());
+    auto const in_bias = strides_of(l.operand[1], e.storage());
     bias_steps s;
     bool some = false;
     for (int i = l.operand[0].count; i-- > 0;) {
@@ -27,8 +30,11 @@ struct bias_steps {
       if (of_bias) s.room *= e.stored[d];
       if (e.makes_one_turn(d)) continue;
       if (of_bias && in_x[d] == s.elements) s.elements *= n;
-      else if (!of_bias && !some) some = true, s.rows = n, s.stride = in_x[d];
-      else if (!of_bias && in_x[d] == s.stride * s.rows) s.rows *= n;
+      else if (!of_bias && !some) {
+        some     = true;
+        s.rows   = n;
+        s.stride = in_x[d];
+      } else if (!of_bias && in_x[d] == s.stride * s.rows) s.rows *= n;
       else s.blocks.add(n, in_x[d], in_bias[d]);
     }
     return s;
@@ -44,7 +50,8 @@ constexpr bias_steps contiguous_rows(extent rows, extent elements) {
 
 namespace task {
 
-/// z = f(dz, x, bias), and the sum of z over the rows, in the type that is computed with. Arrays: dz, x, bias, z, the sum.
+/// z = f(dz, x, bias), and the sum of z over the rows, in the type that is computed with. Arrays: dz, x,
+/// bias, z, the sum.
 template<class F, Element T>
 struct map_rows_and_sum {
   using steps_type = bias_steps;
@@ -58,7 +65,8 @@ struct map_rows_and_sum {
   }
 };
 template<class F, Element T>
-void compute(map_rows_and_sum<F, T> const&, bias_steps const&, place_in_mesh const&, T const* dz, T const* x, T const* b, T* z, computed<T>* total);
+void compute(map_rows_and_sum<F, T> const&, bias_steps const&, place_in_mesh const&, T const* dz, T const* x,
+             T const* b, T* z, computed<T>* total);
 
 }  // namespace task
 
@@ -71,9 +79,10 @@ struct bias_plan<L, X, shape<B...>> {
   using verdict = first_objection<detail::dims_are_in<X, B...>, placement_verdict_of<L, X>>;
 
   /// Whether the rows that share the bias lie one after the other.
-  static constexpr bool innermost                     = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
-  static constexpr steps_under<L, bias_steps, X> rows = plan_steps<L, bias_steps, X>(arrays_of<X, shape<B...>>{});
-  static constexpr axis_set owed                      = split_over<L, X> & ~split_over<L, shape<B...>>;
+  static constexpr bool innermost = std::same_as<united<without<X, shape<B...>>, shape<B...>>, X>;
+  static constexpr steps_under<L, bias_steps, X> rows =
+      plan_steps<L, bias_steps, X>(arrays_of<X, shape<B...>>{});
+  static constexpr axis_set owed = split_over<L, X> & ~split_over<L, shape<B...>>;
 };
 
 /// `legal`, or the objection to a bias of shape `B` on a tensor of shape `X`.

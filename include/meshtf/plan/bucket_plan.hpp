@@ -13,14 +13,16 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A larger array is sent by itself, from where it lies: copying it into a message and out again would take longer than a message does. On 2
-/// processes, 16 arrays of 32 KiB are summed in 134 us packed and in 198 us one by one; of 64 KiB, in 322 and 304 us (docs/decisions.md).
+/// A larger array is sent by itself, from where it lies: copying it into a message and out again would take
+/// longer than a message does. On 2 processes, 16 arrays of 32 KiB are summed in 134 us packed and in 198 us
+/// one by one; of 64 KiB, in 322 and 304 us (docs/decisions.md).
 inline constexpr extent largest_packed = 32 * 1024;
 
 /// A message has at most this many bytes, so that it stays in cache between packing and unpacking.
 inline constexpr extent largest_bucket = 1024 * 1024;
 
-/// At most so many messages are open; one more closes the oldest. No program has more kinds of arrays at once.
+/// At most so many messages are open; one more closes the oldest. No program has more kinds of arrays at
+/// once.
 inline constexpr int most_open_messages = 8;
 
 /// Whether an array of so many bytes is packed with others. A longer one is worth a message of its own.
@@ -35,15 +37,16 @@ struct bucket_member {
   extent bytes  = 0;  // padding included
 
   bool leads = false;  // the first of its message
-  int next   = -1;  // the number of the next in the message, or -1
+  int next   = -1;     // the number of the next in the message, or -1
 
   constexpr bool goes_with(bucket_member const& other) const {
     return kind == other.kind && type == other.type && over == other.over && owed == other.owed;
   }
 };
 
-/// Puts arrays into messages, in order: a small array goes into the open message of its kind, type and axes until that is full; a long one is a
-/// message of its own. Returns the number of messages. The messages are the same on all processes, because everything they depend on is.
+/// Puts arrays into messages, in order: a small array goes into the open message of its kind, type and axes
+/// until that is full; a long one is a message of its own. Returns the number of messages. The messages are
+/// the same on all processes, because everything they depend on is.
 template<std::derived_from<bucket_member> Member, std::size_t N>
 constexpr int plan_buckets(std::span<Member, N> arrays) {
   struct bucket {

@@ -15,24 +15,33 @@ inline namespace v0 {
 /// How an array reaches the matrix product: in place, or, if its strides forbid that, through a buffer.
 struct packing {
   bool needed = false;
-  extent at   = 0;    // offset of the buffer in the scratch memory, in elements
-  nest_steps walk{};  // copies into the buffer, summed over what only this operand has; for the result, out of it
+  extent at   = 0;  // offset of the buffer in the scratch memory, in elements
+  // copies into the buffer, summed over what only this operand has; for the result, out of it
+  nest_steps walk{};
 };
 
-/// z = the sum of x * y over the dimensions that z lacks, as one matrix product C = A * B (row-major, as in BLAS) for each turn of `batch`. If the
-/// matrices are too small to pay for the calls, and for integers always, `nest` over x, y and z computes everything.
+/// z = the sum of x * y over the dimensions that z lacks, as one matrix product C = A * B (row-major, as in
+/// BLAS) for each turn of `batch`. If the matrices are too small to pay for the calls, and for integers
+/// always, `nest` over x, y and z computes everything.
 struct contraction_steps {
   bool by_gemm     = false;
-  bool swapped     = false;   // A is y and B is x
-  bool transpose_a = false;   // A is stored k by m
-  bool transpose_b = false;   // B is stored n by k
-  extent m = 1, n = 1, k = 1;
-  extent lda = 1, ldb = 1, ldc = 1;
-  nest_steps batch{};         // over A, B and C: where each product begins
-  packing x{}, y{}, z{};
-  extent scratch = 0;         // elements that the buffers take
-  extent wide    = 0;         // elements of a wider type in which narrow ones are added up: see `narrow_scratch`
-  extent flops   = 0;         // of the sum as written: 2 for each turn of the whole nest
+  bool swapped     = false;  // A is y and B is x
+  bool transpose_a = false;  // A is stored k by m
+  bool transpose_b = false;  // B is stored n by k
+  extent m         = 1;
+  extent n         = 1;
+  extent k         = 1;
+  extent lda       = 1;
+  extent ldb       = 1;
+  extent ldc       = 1;
+  nest_steps batch{};  // over A, B and C: where each product begins
+  packing x{};
+  packing y{};
+  packing z{};
+  extent scratch = 0;  // elements that the buffers take
+  // elements of a wider type in which narrow ones are added up: see `narrow_scratch`
+  extent wide  = 0;
+  extent flops = 0;  // of the sum as written: 2 for each turn of the whole nest
   nest_steps nest{};
 
   /// The buffers shall also be enough for a process that works by `other` steps.
@@ -47,14 +56,16 @@ struct contraction_steps {
 
 /// A piece of a matrix product that is computed in a wider type: rows, columns and summed elements of it.
 struct product_piece {
-  extent m = 1, n = 1, k = 1;
+  extent m = 1;
+  extent n = 1;
+  extent k = 1;
 
   /// Elements of the pieces of A, B and C.
   constexpr extent elements() const { return m * k + k * n + m * n; }
 };
 
-/// At most 480 each way, 2.6 MiB of floats: large enough for a product to be nearly as fast as a whole one. Rows of a power of two bytes are slower: they
-/// displace one another from the cache.
+/// At most 480 each way, 2.6 MiB of floats: large enough for a product to be nearly as fast as a whole one.
+/// Rows of a power of two bytes are slower: they displace one another from the cache.
 constexpr product_piece piece_of(contraction_steps const& s) {
   constexpr extent most = 480;
   return {s.m < most ? s.m : most, s.n < most ? s.n : most, s.k < most ? s.k : most};
@@ -71,7 +82,8 @@ constexpr extent wide_elements_of(contraction_steps const& s) {
   return most;
 }
 
-/// The role of a loop in a matrix product. `batch` has its own matrices for each turn; `x_only` and `y_only` are summed before the product.
+/// The role of a loop in a matrix product. `batch` has its own matrices for each turn; `x_only` and `y_only`
+/// are summed before the product.
 enum class loop_role : std::uint8_t { batch, row, column, inner, x_only, y_only };
 
 /// A group of loops walked as one: `stride` elements a step, in the same order in all arrays concerned.
@@ -94,15 +106,17 @@ struct gemm_choice {
   contraction_steps steps{};
 };
 
-/// An einsum with its loops sorted by role. The arrays leave out the dimensions of which they have storage for
-/// one element, which do not matter for strides. Such a part may be empty, but then there are no turns, and
-/// `plan_contraction` takes the nest, which leaves out no loop of no turns.
+/// An einsum with its loops sorted by role. The arrays leave out the dimensions of which they have storage
+/// for one element, which do not matter for strides. Such a part may be empty, but then there are no turns,
+/// and `plan_contraction` takes the nest, which leaves out no loop of no turns.
 struct sorted_einsum {
-  small_array<extent, max_rank> size{};  // turns
+  small_array<extent, max_rank> size{};    // turns
   small_array<extent, max_rank> stored{};  // elements that the arrays have room for
   int rank = 0;
   small_array<loop_role, max_rank> role{};
-  dim_list x{}, y{}, z{};
+  dim_list x{};
+  dim_list y{};
+  dim_list z{};
 
   constexpr extent size_of(int dim) const { return size[dim]; }
   constexpr std::span<extent const> loops() const { return size.first(rank); }
@@ -122,12 +136,14 @@ struct sorted_einsum {
   }
 };
 
-constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<extent const> stored, dim_list const& x, dim_list const& y,
-                                     dim_list const& z) {
+constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<extent const> stored,
+                                     dim_list const& x, dim_list const& y, dim_list const& z) {
   sorted_einsum out{.rank = static_cast<int>(loops.size())};
   for (int d = 0; d < out.rank; ++d) {
-    auto const loop = static_cast<std::size_t>(d);
-    bool const in_x = x.has(d), in_y = y.has(d), in_z = z.has(d);
+    auto const loop  = static_cast<std::size_t>(d);
+    bool const in_x  = x.has(d);
+    bool const in_y  = y.has(d);
+    bool const in_z  = z.has(d);
     out.size[loop]   = loops[loop];
     out.stored[loop] = stored[loop];
     if (in_x && in_y) out.role[loop] = in_z ? loop_role::batch : loop_role::inner;
@@ -153,7 +169,8 @@ constexpr dim_list chain(dim_list const& a, dim_list const& b, dim_list const& c
   return list;
 }
 
-constexpr joined_loops joined(sorted_einsum const& e, dim_list const& group, small_array<extent, max_rank> const& strides) {
+constexpr joined_loops joined(sorted_einsum const& e, dim_list const& group,
+                              small_array<extent, max_rank> const& strides) {
   joined_loops out;
   for (int i = group.count; i-- > 0;) {
     if (e.size_of(group[i]) == 1) continue;
@@ -176,8 +193,8 @@ constexpr flat_matrix as_matrix(joined_loops rows, joined_loops columns) {
 /// Which of x, y and z go through a buffer, one bit each.
 enum packed_set : unsigned { pack_none = 0, pack_x = 1, pack_y = 2, pack_z = 4 };
 
-/// The product in which the arrays in `packed` go through buffers, and the rows and columns in `outer` are batch loops: multiplied in parts, not
-/// copied.
+/// The product in which the arrays in `packed` go through buffers, and the rows and columns in `outer` are
+/// batch loops: multiplied in parts, not copied.
 constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint32_t outer) {
   auto const is_outer = [&](int d) { return (outer >> d & 1) != 0; };
   auto const inside   = [&](loop_role role, dim_list const& from) {
@@ -195,17 +212,24 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   for (int d : e.z)
     if (is_outer(d) || e.role[d] == loop_role::batch) batch.push_back(d);
 
-  dim_list const x  = packed & pack_x ? chain(batch, rows, inner) : e.x;
-  dim_list const y  = packed & pack_y ? chain(batch, inner, columns) : e.y;
-  dim_list const z  = packed & pack_z ? chain(batch, rows, columns) : e.z;
-  auto const memory = [&](unsigned array) { return (packed & array) != 0 ? e.loops() : e.storage(); };  // a buffer has room for no more than it holds
-  auto const along_x = strides_of(x, memory(pack_x)), along_y = strides_of(y, memory(pack_y)), along_z = strides_of(z, memory(pack_z));
+  dim_list const x = packed & pack_x ? chain(batch, rows, inner) : e.x;
+  dim_list const y = packed & pack_y ? chain(batch, inner, columns) : e.y;
+  dim_list const z = packed & pack_z ? chain(batch, rows, columns) : e.z;
+  // a buffer has room for no more than it holds
+  auto const memory  = [&](unsigned array) { return (packed & array) != 0 ? e.loops() : e.storage(); };
+  auto const along_x = strides_of(x, memory(pack_x));
+  auto const along_y = strides_of(y, memory(pack_y));
+  auto const along_z = strides_of(z, memory(pack_z));
 
-  joined_loops const x_rows = joined(e, rows, along_x), x_inner = joined(e, inner, along_x);
-  joined_loops const y_columns = joined(e, columns, along_y), y_inner = joined(e, inner, along_y);
-  joined_loops const z_rows = joined(e, rows, along_z), z_columns = joined(e, columns, along_z);
+  joined_loops const x_rows    = joined(e, rows, along_x);
+  joined_loops const x_inner   = joined(e, inner, along_x);
+  joined_loops const y_columns = joined(e, columns, along_y);
+  joined_loops const y_inner   = joined(e, inner, along_y);
+  joined_loops const z_rows    = joined(e, rows, along_z);
+  joined_loops const z_columns = joined(e, columns, along_z);
 
-  // BLAS writes rows: if the columns of z are contiguous, compute its transpose as the product of the other two, transposed
+  // BLAS writes rows: if the columns of z are contiguous, compute its transpose as the product of the other
+  // two, transposed
   flat_matrix const c = as_matrix(z_rows, z_columns);
   flat_matrix const a = c.transposed ? as_matrix(y_columns, y_inner) : as_matrix(x_rows, x_inner);
   flat_matrix const b = c.transposed ? as_matrix(x_inner, x_rows) : as_matrix(y_inner, y_columns);
@@ -234,7 +258,8 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   }
   s.batch = collapsed(walk);
 
-  auto const through_buffer = [&](packing& p, dim_list const& in, dim_list const& out, bool fills, dim_list const& buffer) {
+  auto const through_buffer = [&](packing& p, dim_list const& in, dim_list const& out, bool fills,
+                                  dim_list const& buffer) {
     small_array<extent, max_rank> loops{};
     loops.fill(1);
     for (int d : in) loops[d] = e.size_of(d);
@@ -251,10 +276,12 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   return {true, s};
 }
 
-/// A matrix dimension is not cut into pieces smaller than this: the product would lose more than a copy costs.
+/// A matrix dimension is not cut into pieces smaller than this: the product would lose more than a copy
+/// costs.
 inline constexpr extent least_cut = 32;
 
-/// No cut is searched for if there are more rows and columns than this together: the compiler would have to try all subsets.
+/// No cut is searched for if there are more rows and columns than this together: the compiler would have to
+/// try all subsets.
 inline constexpr int most_cut = 6;
 
 /// The product that leaves the largest matrices when some rows and columns become batch loops.
@@ -268,37 +295,53 @@ constexpr gemm_choice cut_in_parts(sorted_einsum const& e) {
     small_array<bool, 2> cut{};
     for (int i = 0; i < free.count; ++i) {
       std::size_t const side = e.role[free[i]] == loop_role::row ? 0 : 1;
-      if (picked >> i & 1) outer |= std::uint32_t{1} << free[i], cut[side] = true;
-      else left[side] *= e.size_of(free[i]);
+      if (picked >> i & 1) {
+        outer |= std::uint32_t{1} << free[i];
+        cut[side] = true;
+      } else left[side] *= e.size_of(free[i]);
     }
     bool const worth = (!cut[0] || left[0] >= least_cut) && (!cut[1] || left[1] >= least_cut);
-    if (worth && left[0] * left[1] > most && as_gemm(e, pack_none, outer).possible) best = outer, most = left[0] * left[1];
+    if (worth && left[0] * left[1] > most && as_gemm(e, pack_none, outer).possible) {
+      best = outer;
+      most = left[0] * left[1];
+    }
   }
   return best != 0 ? as_gemm(e, pack_none, best) : gemm_choice{};
 }
 
 /// The product that copies the fewest elements. It is always possible with three buffers.
 constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
-  extent const in_x = e.elements(e.x), in_y = e.elements(e.y), in_z = e.elements(e.z);
-  unsigned best = pack_x | pack_y | pack_z;
-  extent least  = in_x + in_y + in_z;
+  extent const in_x = e.elements(e.x);
+  extent const in_y = e.elements(e.y);
+  extent const in_z = e.elements(e.z);
+  unsigned best     = pack_x | pack_y | pack_z;
+  extent least      = in_x + in_y + in_z;
   for (unsigned packed = must; packed < (pack_x | pack_y | pack_z); ++packed) {
-    extent const copied = (packed & pack_x ? in_x : 0) + (packed & pack_y ? in_y : 0) + (packed & pack_z ? in_z : 0);
-    if ((packed & must) == must && copied < least && as_gemm(e, packed, 0).possible) best = packed, least = copied;
+    extent const copied =
+        (packed & pack_x ? in_x : 0) + (packed & pack_y ? in_y : 0) + (packed & pack_z ? in_z : 0);
+    if ((packed & must) == must && copied < least && as_gemm(e, packed, 0).possible) {
+      best  = packed;
+      least = copied;
+    }
   }
   return as_gemm(e, best, 0);
 }
 
 }  // namespace detail
 
-/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the turns of each loop in one process, and into `stored`,
-/// the elements that the arrays have room for. Every dimension of z is in x or y.
+/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the turns of each
+/// loop in one process, and into `stored`, the elements that the arrays have room for. Every dimension of z
+/// is in x or y.
 ///
-/// No array is copied if its strides suit one matrix product, or one product for each turn of some outer loops. Otherwise it is packed.
-constexpr contraction_steps plan_contraction(std::span<extent const> loops, std::span<extent const> stored, dim_list const& x, dim_list const& y,
-                                             dim_list const& z) {
+/// No array is copied if its strides suit one matrix product, or one product for each turn of some outer
+/// loops. Otherwise it is packed.
+constexpr contraction_steps plan_contraction(std::span<extent const> loops, std::span<extent const> stored,
+                                             dim_list const& x, dim_list const& y, dim_list const& z) {
   detail::sorted_einsum const e = detail::sort_by_role(loops, stored, x, y, z);
-  extent turns = 1, batches = 1, only_x = 1, only_y = 1;
+  extent turns                  = 1;
+  extent batches                = 1;
+  extent only_x                 = 1;
+  extent only_y                 = 1;
   for (int d = 0; d < e.rank; ++d) {
     extent const size = e.size_of(d);
     turns *= size;
@@ -311,7 +354,8 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   }
   unsigned const must = (only_x > 1 ? detail::pack_x : 0U) | (only_y > 1 ? detail::pack_y : 0U);
 
-  // a nest pays if each product is tiny, or if nothing is used twice: an outer product, or batch loops and a sum of one operand
+  // a nest pays if each product is tiny, or if nothing is used twice: an outer product, or batch loops and a
+  // sum of one operand
   constexpr extent tiny = 16;
   bool const no_inner   = e.only(detail::loop_role::inner, e.x).count == 0;
   bool const one_is_sum = turns == batches * only_x || turns == batches * only_y;
@@ -335,7 +379,8 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   return steps;
 }
 /// The same for arrays that have room only for what is held.
-constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_list const& x, dim_list const& y, dim_list const& z) {
+constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_list const& x,
+                                             dim_list const& y, dim_list const& z) {
   return plan_contraction(loops, loops, x, y, z);
 }
 

@@ -8,12 +8,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The filter has `Dim`, which is no dimension of a window, neither `In` nor `Out`, and no dimension of the other operand (a group of channels is).
+/// The filter has `Dim`, which is no dimension of a window, neither `In` nor `Out`, and no dimension of the
+/// other operand (a group of channels is).
 template<class Dim>
 struct filter_has_another_dim {};
 
-/// A convolution says its windows first, and then two dimensions, that of the channels that go in and that of those that come out, or none, where
-/// each channel is convolved by itself.
+/// A convolution says its windows first, and then two dimensions, that of the channels that go in and that of
+/// those that come out, or none, where each channel is convolved by itself.
 struct conv_names_windows_and_channels {};
 
 namespace detail {
@@ -23,7 +24,8 @@ template<class Windows, class Channels, class... A>
 struct conv_names {
   using windows                   = Windows;
   using channels                  = Channels;
-  static constexpr bool are_sound = sizeof...(A) == 0 && Windows::count >= 1 && Windows::count <= 3 && (Channels::rank == 0 || Channels::rank == 2);
+  static constexpr bool are_sound = sizeof...(A) == 0 && Windows::count >= 1 && Windows::count <= 3 &&
+                                    (Channels::rank == 0 || Channels::rank == 2);
 };
 
 template<class... W>
@@ -32,7 +34,8 @@ struct window_list {
 };
 template<class... W, class First, class... A>
   requires is_window<First>
-struct conv_names<window_list<W...>, shape<>, First, A...> : conv_names<window_list<W..., First>, shape<>, A...> {};
+struct conv_names<window_list<W...>, shape<>, First, A...>
+    : conv_names<window_list<W..., First>, shape<>, A...> {};
 template<class Windows, class... C, Dimension First, class... A>
 struct conv_names<Windows, shape<C...>, First, A...> : conv_names<Windows, shape<C..., First>, A...> {};
 
@@ -45,11 +48,13 @@ template<class Filter, class Others>
 struct filter_objection;
 template<class... F, class Others>
 struct filter_objection<shape<F...>, Others>
-    : std::type_identity<first_objection<legal, std::conditional_t<Others::template has<F>, legal, filter_has_another_dim<F>>...>> {};
+    : std::type_identity<first_objection<
+          legal, std::conditional_t<Others::template has<F>, legal, filter_has_another_dim<F>>...>> {};
 
 }  // namespace detail
 
-/// A convolution of a tensor of shape `X` with a filter of shape `Filter`: the windows of `X`, contracted with the filter.
+/// A convolution of a tensor of shape `X` with a filter of shape `Filter`: the windows of `X`, contracted
+/// with the filter.
 template<Layout L, class X, class Filter, class Windows, class Channels>
 struct conv_plan;
 
@@ -62,10 +67,11 @@ struct conv_plan<L, X, Filter, detail::window_list<W...>, shape<C...>> : window_
   static auto whose_input(shape<In, Out...>) -> detail::dims_are_in<X, In>;
   static auto whose_input(shape<>) -> legal;
 
-  using verdict =
-      first_objection<windows_verdict<L, X, W...>, decltype(whose_input(shape<C...>{})), detail::dims_are_in<Filter, typename W::kernel..., C...>,
-                      typename detail::filter_objection<Filter, united<united<X, typename base::kernels>, shape<C...>>>::type,
-                      einsum_verdict<L, result, typename base::windows, Filter>>;
+  using verdict = first_objection<
+      windows_verdict<L, X, W...>, decltype(whose_input(shape<C...>{})),
+      detail::dims_are_in<Filter, typename W::kernel..., C...>,
+      typename detail::filter_objection<Filter, united<united<X, typename base::kernels>, shape<C...>>>::type,
+      einsum_verdict<L, result, typename base::windows, Filter>>;
 
   /// Whether it is one task. Otherwise it is a product of all windows and the filter.
   static constexpr bool is_direct = detail::is_order_of_images<Filter, result, W...>(X{});
@@ -75,8 +81,8 @@ struct conv_plan<L, X, Filter, detail::window_list<W...>, shape<C...>> : window_
   using convolution       = convolution_along<detail::walk_of<detail::window_under<L, W>>...>;
 
   static constexpr steps_under<L, convolution, convolution_loops> direct =
-      plan_steps<L, convolution, convolution_loops, detail::seen_dim<detail::window_under<L, W>>..., typename W::made..., typename W::kernel...>(
-          arrays_of<seen, Filter, result>{});
+      plan_steps<L, convolution, convolution_loops, detail::seen_dim<detail::window_under<L, W>>...,
+                 typename W::made..., typename W::kernel...>(arrays_of<seen, Filter, result>{});
 };
 
 namespace detail {
@@ -88,13 +94,15 @@ struct conv_objection<L, X, Filter, window_list<W...>, shape<C...>>
     : std::type_identity<typename conv_plan<L, X, Filter, window_list<W...>, shape<C...>>::verdict> {};
 template<class L, class X, class Filter, class... W, class... C>
   requires(!(X::template has<typename W::along> && ...))
-struct conv_objection<L, X, Filter, window_list<W...>, shape<C...>> : std::type_identity<dims_are_in<X, typename W::along...>> {};
+struct conv_objection<L, X, Filter, window_list<W...>, shape<C...>>
+    : std::type_identity<dims_are_in<X, typename W::along...>> {};
 
 template<class Names, class L, class X, class Filter>
 struct conv_asked : std::type_identity<conv_names_windows_and_channels> {};
 template<class Names, class L, class X, class Filter>
   requires Names::are_sound
-struct conv_asked<Names, L, X, Filter> : conv_objection<L, X, Filter, typename Names::windows, typename Names::channels> {};
+struct conv_asked<Names, L, X, Filter>
+    : conv_objection<L, X, Filter, typename Names::windows, typename Names::channels> {};
 
 /// The shape that a convolution takes, from the shape `Z` that it gives.
 template<class Names, class Z>
@@ -103,9 +111,10 @@ struct before_conv : std::type_identity<Z> {
 };
 template<class Names, class Z>
   requires Names::are_sound
-struct before_conv<Names, Z> : before_conv<typename Names::windows, typename before_conv<typename Names::channels, Z>::type> {
-  using verdict =
-      first_objection<typename before_conv<typename Names::windows, Z>::verdict, typename before_conv<typename Names::channels, Z>::verdict>;
+struct before_conv<Names, Z>
+    : before_conv<typename Names::windows, typename before_conv<typename Names::channels, Z>::type> {
+  using verdict = first_objection<typename before_conv<typename Names::windows, Z>::verdict,
+                                  typename before_conv<typename Names::channels, Z>::verdict>;
 };
 template<class Z>
 struct before_conv<shape<>, Z> : std::type_identity<Z> {

@@ -1,4 +1,5 @@
-// Convolutions as libraries know them, of images whose channels are last: what one process will do, decided before it runs.
+// Convolutions as libraries know them, of images whose channels are last: what one process will do, decided
+// before it runs.
 #pragma once
 
 #include <algorithm>
@@ -8,48 +9,79 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// How the windows of a convolution walk along one dimension, in elements of what a process has of it. Where the dimension is whole, there are
-/// `before` zeros in front of it; where it is split, the halos are there, and the first window begins at `start`, in each further part `shift` later.
+/// How the windows of a convolution walk along one dimension, in elements of what a process has of it. Where
+/// the dimension is whole, there are `before` zeros in front of it; where it is split, the halos are there,
+/// and the first window begins at `start`, in each further part `shift` later.
 struct convolution_walk {
-  extent step = 1, dilation = 1, before = 0, start = 0, shift = 0;
-  bool whole = true;
+  extent step     = 1;
+  extent dilation = 1;
+  extent before   = 0;
+  extent start    = 0;
+  extent shift    = 0;
+  bool whole      = true;
 };
 
-/// A convolution z = x * filter of one process, or a gradient of it. Of `batch` images in memory one after the other: `groups * in` channels of x,
-/// `groups * out` of z. Dimensions of space are the last `dims` of three.
+/// A convolution z = x * filter of one process, or a gradient of it. Of `batch` images in memory one after
+/// the other: `groups * in` channels of x, `groups * out` of z. Dimensions of space are the last `dims` of
+/// three.
 struct convolution_steps {
-  int dims     = 1;
-  extent batch = 1, groups = 1, in = 1, out = 1;
-  small_array<extent, 3> from{1, 1, 1}, to{1, 1, 1}, taps{1, 1, 1}, step{1, 1, 1}, dilation{1, 1, 1}, before{}, after{};
-  extent filter_group = 0, filter_in = 0, filter_out = 0;  // elements of the filter from one index to the next
+  int dims      = 1;
+  extent batch  = 1;
+  extent groups = 1;
+  extent in     = 1;
+  extent out    = 1;
+  small_array<extent, 3> from{1, 1, 1};
+  small_array<extent, 3> to{1, 1, 1};
+  small_array<extent, 3> taps{1, 1, 1};
+  small_array<extent, 3> step{1, 1, 1};
+  small_array<extent, 3> dilation{1, 1, 1};
+  small_array<extent, 3> before{};
+  small_array<extent, 3> after{};
+  // elements of the filter from one index to the next
+  extent filter_group = 0;
+  extent filter_in    = 0;
+  extent filter_out   = 0;
   small_array<extent, 3> filter_tap{};
-  small_array<extent, 3> start{}, shift{};  // of the first window, in elements of x
+  // of the first window, in elements of x
+  small_array<extent, 3> start{};
+  small_array<extent, 3> shift{};
   small_array<axis_list, 3> over{};
-  nest_steps x{}, z{};  // copies between the arrays and images without gaps
-  bool x_has_gaps = false, z_has_gaps = false;
+  // copies between the arrays and images without gaps
+  nest_steps x{};
+  nest_steps z{};
+  bool x_has_gaps = false;
+  bool z_has_gaps = false;
   bool x_has_rest = false;  // elements that no window sees
-  extent x_room   = 0;  // elements that the array has room for
-  extent x_copy = 0, z_copy = 0;  // elements of scratch memory for images without gaps: some process may need them
+  extent x_room   = 0;      // elements that the array has room for
+  // elements of scratch memory for images without gaps: some process may need them
+  extent x_copy = 0;
+  extent z_copy = 0;
 
-  static constexpr bool needs_whole       = true;  // of the search for a layout, since what is sent depends on whether the dimensions are split
-  static constexpr extent windows_at_once = extent{1} << 17, least_pixels = 16;
+  // of the search for a layout, since what is sent depends on whether the dimensions are split
+  static constexpr bool needs_whole       = true;
+  static constexpr extent windows_at_once = extent{1} << 17;
+  static constexpr extent least_pixels    = 16;
 
   /// Where the first window of a process begins in its array.
   constexpr extent first(place_in_mesh const& here) const {
     extent at = 0;
-    for (std::size_t i = 0; i < 3; ++i) at += start[i] + (shift[i] == 0 ? 0 : shift[i] * here.part_of(over[i]));
+    for (std::size_t i = 0; i < 3; ++i)
+      at += start[i] + (shift[i] == 0 ? 0 : shift[i] * here.part_of(over[i]));
     return at;
   }
   constexpr extent pixels() const { return to[0] * to[1] * to[2]; }
   /// Whether each window is the one pixel that it makes.
-  constexpr bool of_pixels() const { return all_taps() == 1 && has_no_strides() && from == to && before == small_array<extent, 3>{}; }
+  constexpr bool of_pixels() const {
+    return all_taps() == 1 && has_no_strides() && from == to && before == small_array<extent, 3>{};
+  }
   constexpr bool has_no_strides() const { return step[0] == 1 && step[1] == 1 && step[2] == 1; }
   constexpr extent all_taps() const { return taps[0] * taps[1] * taps[2]; }
   constexpr extent filter_elements() const { return groups * all_taps() * in * out; }
   constexpr extent flops() const { return 2 * batch * pixels() * filter_elements(); }
   constexpr bool is_empty() const { return batch * pixels() * filter_elements() == 0; }
 
-  /// Whether the filter lies in memory as products of windows take it: taps, channels that come in, channels that come out.
+  /// Whether the filter lies in memory as products of windows take it: taps, channels that come in, channels
+  /// that come out.
   constexpr bool filter_is_in_order() const {
     extent run      = 1;
     auto const fits = [&](extent n, extent from_one_to_next) {
@@ -57,8 +89,8 @@ struct convolution_steps {
       run *= n;
       return lies_so;
     };
-    return groups == 1 && fits(out, filter_out) && fits(in, filter_in) && fits(taps[2], filter_tap[2]) && fits(taps[1], filter_tap[1]) &&
-           fits(taps[0], filter_tap[0]);
+    return groups == 1 && fits(out, filter_out) && fits(in, filter_in) && fits(taps[2], filter_tap[2]) &&
+           fits(taps[1], filter_tap[1]) && fits(taps[0], filter_tap[0]);
   }
   /// Elements of a filter in the format of a library, which fills blocks of channels up.
   constexpr extent filter_room() const {
@@ -67,7 +99,8 @@ struct convolution_steps {
     extent const channels = in == 1 && out == 1 ? up(groups, 16) : groups * up(in, 16) * up(out, block);
     return all_taps() * channels;
   }
-  /// Parts of the batch, which the threads share. They are equal, and depend on the work alone. Their gradients of the filter are added up in order.
+  /// Parts of the batch, which the threads share. They are equal, and depend on the work alone. Their
+  /// gradients of the filter are added up in order.
   constexpr extent parts() const {
     for (extent n = most_parts(); n > 1; n /= 2)
       if (batch % n == 0) return n;
@@ -79,16 +112,22 @@ struct convolution_steps {
     if (flops() >= 4 * worth_it) return 4;
     return flops() >= 2 * worth_it ? 2 : 1;
   }
-  /// Where no library convolves, the windows of so many pixels are multiplied at once; elements of them. Each time the filter is read, so they are at
-  /// least as many elements as it has.
+  /// Where no library convolves, the windows of so many pixels are multiplied at once; elements of them. Each
+  /// time the filter is read, so they are at least as many elements as it has.
   constexpr extent least_at_once() const { return std::max(least_pixels, out); }
   constexpr extent pixels_at_once() const {
-    return std::max<extent>(1, std::min(batch * pixels(), std::max(windows_at_once / window(), least_at_once())));
+    return std::max<extent>(
+        1, std::min(batch * pixels(), std::max(windows_at_once / window(), least_at_once())));
   }
-  constexpr extent windows_room() const { return std::min(batch * pixels() * window(), std::max(windows_at_once, least_at_once() * window())); }
+  constexpr extent windows_room() const {
+    return std::min(batch * pixels() * window(), std::max(windows_at_once, least_at_once() * window()));
+  }
   constexpr extent window() const { return std::max<extent>(1, all_taps() * in); }
-  /// Elements of scratch memory: for copies without gaps, for the filter, of which each part has a gradient, and for windows.
-  constexpr extent scratch(bool to_filter) const { return x_copy + z_copy + (to_filter ? most_parts() : 1) * filter_room() + windows_room(); }
+  /// Elements of scratch memory: for copies without gaps, for the filter, of which each part has a gradient,
+  /// and for windows.
+  constexpr extent scratch(bool to_filter) const {
+    return x_copy + z_copy + (to_filter ? most_parts() : 1) * filter_room() + windows_room();
+  }
   /// Elements that are read and written of x, filter and z, and of copies of them.
   constexpr extent moved() const {
     extent const copies = (x_has_gaps ? x.turns : 0) + (z_has_gaps ? z.turns : 0);
@@ -100,12 +139,15 @@ namespace detail {
 
 /// Steps whose windows walk so.
 template<class Steps, std::size_t N>
-constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops const& l, loop_extents const& e) {
+constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops const& l,
+                               loop_extents const& e) {
   constexpr int n = int{N};
   Steps s;
-  s.dims          = n;
-  auto const all  = e.storage();
-  auto const in_x = strides_of(l.operand[0], all), in_f = strides_of(l.operand[1], all), in_z = strides_of(l.operand[2], all);
+  s.dims           = n;
+  auto const all   = e.storage();
+  auto const in_x  = strides_of(l.operand[0], all);
+  auto const in_f  = strides_of(l.operand[1], all);
+  auto const in_z  = strides_of(l.operand[2], all);
   auto const which = [&](int d, int from) {
     for (int i = 0; i < n; ++i)
       if (l.along[from * n + i] == d) return i;
@@ -113,30 +155,48 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
   };
   bool uneven = false;  // whether some process, or some count, leaves gaps between rows
   for (int i = 0; i < n; ++i) {
-    auto const at  = static_cast<std::size_t>(3 - n + i);
-    int const from = l.along[i], made = l.along[n + i], tap = l.along[2 * n + i];
-    auto const& w = walk[i];
-    s.to[at] = e.held[made], s.taps[at] = e.held[tap], s.step[at] = w.step, s.dilation[at] = w.dilation, s.filter_tap[at] = in_f[tap];
+    auto const at     = static_cast<std::size_t>(3 - n + i);
+    int const from    = l.along[i];
+    int const made    = l.along[n + i];
+    int const tap     = l.along[2 * n + i];
+    auto const& w     = walk[i];
+    s.to[at]          = e.held[made];
+    s.taps[at]        = e.held[tap];
+    s.step[at]        = w.step;
+    s.dilation[at]    = w.dilation;
+    s.filter_tap[at]  = in_f[tap];
     extent const seen = (s.to[at] - 1) * w.step + (s.taps[at] - 1) * w.dilation + 1;
     s.from[at]        = w.whole ? e.held[from] : std::max<extent>(seen, 0);
     s.before[at]      = w.whole ? w.before : 0;
     s.after[at]       = w.whole ? std::max<extent>(0, seen - w.before - s.from[at]) : 0;
-    s.start[at] = w.start * in_x[from], s.shift[at] = w.shift * in_x[from], s.over[at] = l.dim[from].over;
-    uneven = uneven || l.dim[from].uneven() || l.dim[made].uneven();
+    s.start[at]       = w.start * in_x[from];
+    s.shift[at]       = w.shift * in_x[from];
+    s.over[at]        = l.dim[from].over;
+    uneven            = uneven || l.dim[from].uneven() || l.dim[made].uneven();
     if (s.from[at] != e.stored[from]) s.x_has_rest = true;
   }
   extent run = 1;  // elements of x in an image without gaps
-  nest_steps x{.operands = 2}, z{.operands = 2};
+  nest_steps x{.operands = 2};
+  nest_steps z{.operands = 2};
   for (int k = l.operand[0].count; k-- > 0;) {
-    int const d = l.operand[0][k], i = which(d, 0);
-    bool const in_filter = l.operand[1].has(d), group = in_filter && l.operand[2].has(d);
-    extent const size = i >= 0 ? s.from[static_cast<std::size_t>(3 - n + i)] : e.held[d];
-    if (i < 0 && group) s.groups = size, s.filter_group = in_f[d];
-    else if (i < 0 && in_filter) s.in = size, s.filter_in = in_f[d];
-    else if (i < 0) s.batch *= size;
+    int const d          = l.operand[0][k];
+    int const i          = which(d, 0);
+    bool const in_filter = l.operand[1].has(d);
+    bool const group     = in_filter && l.operand[2].has(d);
+    extent const size    = i >= 0 ? s.from[static_cast<std::size_t>(3 - n + i)] : e.held[d];
+    if (i < 0 && group) {
+      s.groups       = size;
+      s.filter_group = in_f[d];
+    } else if (i < 0 && in_filter) {
+      s.in        = size;
+      s.filter_in = in_f[d];
+    } else if (i < 0) s.batch *= size;
     if (k > 0 && l.dim[d].uneven()) uneven = true;
     if (size != 1 && in_x[d] != run) s.x_has_gaps = true;
-    x.size[k] = size, x.stride[0][k] = in_x[d], x.stride[1][k] = run, run *= size;
+    x.size[k]      = size;
+    x.stride[0][k] = in_x[d];
+    x.stride[1][k] = run;
+    run *= size;
   }
   x.rank   = l.operand[0].count;
   s.x_room = 1;
@@ -144,13 +204,20 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
   run = 1;
   for (int k = l.operand[2].count; k-- > 0;) {
     int const d = l.operand[2][k];
-    if (l.operand[1].has(d) && !l.operand[0].has(d) && which(d, 1) < 0) s.out = e.held[d], s.filter_out = in_f[d];
+    if (l.operand[1].has(d) && !l.operand[0].has(d) && which(d, 1) < 0) {
+      s.out        = e.held[d];
+      s.filter_out = in_f[d];
+    }
     if (k > 0 && l.dim[d].uneven()) uneven = true;
     if (e.held[d] != 1 && in_z[d] != run) s.z_has_gaps = true;
-    z.size[k] = e.held[d], z.stride[0][k] = in_z[d], z.stride[1][k] = run, run *= e.held[d];
+    z.size[k]      = e.held[d];
+    z.stride[0][k] = in_z[d];
+    z.stride[1][k] = run;
+    run *= e.held[d];
   }
   z.rank = l.operand[2].count;
-  s.x = collapsed(x), s.z = collapsed(z);
+  s.x    = collapsed(x);
+  s.z    = collapsed(z);
   if (s.x_has_gaps || uneven) s.x_copy = s.x_room;
   if (s.z_has_gaps || uneven) {
     s.z_copy = 1;
@@ -161,7 +228,8 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
 
 }  // namespace detail
 
-/// Arrays: x, the filter, z. The steps ask for the dimensions of x that windows walk along, those that they make, and those of a window.
+/// Arrays: x, the filter, z. The steps ask for the dimensions of x that windows walk along, those that they
+/// make, and those of a window.
 template<convolution_walk... Walk>
 struct convolution_along : convolution_steps {
   static constexpr convolution_along plan(task_loops const& l, loop_extents const& e) {
@@ -203,17 +271,21 @@ struct convolve : Way<T> {
 };
 
 template<Element T>
-void compute(convolved<T> const&, convolution_steps const&, place_in_mesh const&, T const* x, T const* filter, T* z, T* scratch);
+void compute(convolved<T> const&, convolution_steps const&, place_in_mesh const&, T const* x, T const* filter,
+             T* z, T* scratch);
 template<Element T>
-void compute(convolved_to_input<T> const&, convolution_steps const&, place_in_mesh const&, T const* z, T const* filter, T* x, T* scratch);
+void compute(convolved_to_input<T> const&, convolution_steps const&, place_in_mesh const&, T const* z,
+             T const* filter, T* x, T* scratch);
 template<Element T>
-void compute(convolved_to_filter<T> const&, convolution_steps const&, place_in_mesh const&, T const* x, T const* z, T* filter, T* scratch);
+void compute(convolved_to_filter<T> const&, convolution_steps const&, place_in_mesh const&, T const* x,
+             T const* z, T* filter, T* scratch);
 
 }  // namespace task
 
 namespace detail {
 
-/// Which part a dimension of x has in a convolution: batch, those of space in the order of the windows, a group of channels, the channels of a group.
+/// Which part a dimension of x has in a convolution: batch, those of space in the order of the windows, a
+/// group of channels, the channels of a group.
 template<class D, class Filter, class Out, class... W>
 consteval int part_in_convolution() {
   int place = 1;
@@ -225,7 +297,8 @@ consteval int part_in_convolution() {
 /// Whether libraries know such a convolution: batch, space, one group, channels, in this order.
 template<class Filter, class Out, class... W, class... X>
 consteval bool is_order_of_images(shape<X...>) {
-  int last = 0, groups = 0;
+  int last   = 0;
+  int groups = 0;
   for (int part : {part_in_convolution<X, Filter, Out, W...>()...}) {
     if (part < last) return false;
     if (part == 10) ++groups;
@@ -239,7 +312,9 @@ template<class S, class... U>
 struct seen_shape : std::type_identity<S> {};
 template<class S, class First, class... Rest>
 struct seen_shape<S, First, Rest...>
-    : seen_shape<std::conditional_t<(First::in.parts > 1), replaced<S, typename First::along, shape<typename First::wide>>, S>, Rest...> {};
+    : seen_shape<std::conditional_t<(First::in.parts > 1),
+                                    replaced<S, typename First::along, shape<typename First::wide>>, S>,
+                 Rest...> {};
 
 template<class U>
 inline constexpr convolution_walk walk_of = {.step     = U::rule.step,

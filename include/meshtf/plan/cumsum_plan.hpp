@@ -18,16 +18,20 @@ struct cumsum_steps {
   line_steps lines{};
   extent parts = 1;
 
-  static constexpr bool needs_whole = true;  // unless the operation asks whether the lines are split, since that decides what is sent
+  // unless the operation asks whether the lines are split, since that decides what is sent
+  static constexpr bool needs_whole = true;
 
   /// It uses the first array, and asks for the loop along the lines.
-  static constexpr cumsum_steps plan(task_loops const& l, loop_extents const& e) { return {line_steps::plan(l, e), l.dim[l.along[0]].parts}; }
+  static constexpr cumsum_steps plan(task_loops const& l, loop_extents const& e) {
+    return {line_steps::plan(l, e), l.dim[l.along[0]].parts};
+  }
   constexpr extent elements() const { return lines.rows() * lines.along; }
 };
 
 namespace task {
 
-/// z[i] = x[0] + ... + x[i] of each line, or products; in `reverse` x[i] + ... + x[n - 1]; `exclusive` without x[i]. Arrays: x, z.
+/// z[i] = x[0] + ... + x[i] of each line, or products; in `reverse` x[i] + ... + x[n - 1]; `exclusive`
+/// without x[i]. Arrays: x, z.
 template<reduction Op, Element T>
 struct run_along {
   using steps_type = cumsum_steps;
@@ -46,8 +50,8 @@ using cumsum = run_along<reduction::sum, T>;
 template<Element T>
 using cumprod = run_along<reduction::product, T>;
 
-/// The gradient of the running products z of x: dx[i] = x[0] * ... * x[i - 1] * s[i], where s[i] = dz[i] + x[i + 1] * s[i + 1]. Nothing is divided,
-/// so zeros do no harm. Arrays: x, dz, dx.
+/// The gradient of the running products z of x: dx[i] = x[0] * ... * x[i - 1] * s[i], where s[i] = dz[i] +
+/// x[i + 1] * s[i + 1]. Nothing is divided, so zeros do no harm. Arrays: x, dz, dx.
 template<Element T>
 struct cumprod_gradient {
   using steps_type = cumsum_steps;
@@ -55,15 +59,18 @@ struct cumprod_gradient {
   bool exclusive   = false;
 
   static constexpr meshtf::work work(cumsum_steps const& s) {
-    return {.kind = "reduction", .elementwise = 4 * s.elements(), .bytes = 3 * s.elements() * extent{sizeof(T)}};
+    return {
+        .kind = "reduction", .elementwise = 4 * s.elements(), .bytes = 3 * s.elements() * extent{sizeof(T)}};
   }
 };
 template<Element T>
-void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz, T* dx);
+void compute(cumprod_gradient<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz,
+             T* dx);
 
 // The same where processes have parts of the lines.
 
-/// Goes on from what comes from the parts before (in `reverse`, after) this one. Arrays: x, an element for each line, z.
+/// Goes on from what comes from the parts before (in `reverse`, after) this one. Arrays: x, an element for
+/// each line, z.
 template<reduction Op, Element T>
 struct run_on {
   using steps_type = cumsum_steps;
@@ -71,13 +78,17 @@ struct run_on {
   bool exclusive   = false;
 
   static constexpr meshtf::work work(cumsum_steps const& s) {
-    return {.kind = "reduction", .elementwise = s.elements(), .bytes = (2 * s.elements() + s.lines.rows()) * extent{sizeof(T)}};
+    return {.kind        = "reduction",
+            .elementwise = s.elements(),
+            .bytes       = (2 * s.elements() + s.lines.rows()) * extent{sizeof(T)}};
   }
 };
 template<reduction Op, Element T>
-void compute(run_on<Op, T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* before, T* z);
+void compute(run_on<Op, T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* before,
+             T* z);
 
-/// The gradient's recurrence through a part is s -> factor * s + addend. Arrays: x, dz, the factors of all lines and behind them the addends.
+/// The gradient's recurrence through a part is s -> factor * s + addend. Arrays: x, dz, the factors of all
+/// lines and behind them the addends.
 template<Element T>
 struct fold_products {
   using steps_type = cumsum_steps;
@@ -85,13 +96,17 @@ struct fold_products {
   bool exclusive   = false;
 
   static constexpr meshtf::work work(cumsum_steps const& s) {
-    return {.kind = "reduction", .elementwise = 3 * s.elements(), .bytes = 2 * (s.elements() + s.lines.rows()) * extent{sizeof(T)}};
+    return {.kind        = "reduction",
+            .elementwise = 3 * s.elements(),
+            .bytes       = 2 * (s.elements() + s.lines.rows()) * extent{sizeof(T)}};
   }
 };
 template<Element T>
-void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz, T* folded);
+void compute(fold_products<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* dz,
+             T* folded);
 
-/// What comes to this part through those after (in `reverse`, before) it. Arrays: the factors and addends of all processes, an element for each line.
+/// What comes to this part through those after (in `reverse`, before) it. Arrays: the factors and addends of
+/// all processes, an element for each line.
 template<Element T>
 struct pass_through_parts {
   using steps_type = cumsum_steps;
@@ -99,13 +114,17 @@ struct pass_through_parts {
   bool reverse = false;
 
   static constexpr meshtf::work work(cumsum_steps const& s) {
-    return {.kind = "reduction", .elementwise = 2 * s.parts * s.lines.rows(), .bytes = (2 * s.parts + 1) * s.lines.rows() * extent{sizeof(T)}};
+    return {.kind        = "reduction",
+            .elementwise = 2 * s.parts * s.lines.rows(),
+            .bytes       = (2 * s.parts + 1) * s.lines.rows() * extent{sizeof(T)}};
   }
 };
 template<Element T>
-void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const* folded, T* later);
+void compute(pass_through_parts<T> const&, cumsum_steps const&, place_in_mesh const&, T const* folded,
+             T* later);
 
-/// The gradient with what comes from both sides. Arrays: x, the products before, what comes from later elements, dz, dx.
+/// The gradient with what comes from both sides. Arrays: x, the products before, what comes from later
+/// elements, dz, dx.
 template<Element T>
 struct cumprod_gradient_on {
   using steps_type = cumsum_steps;
@@ -113,19 +132,21 @@ struct cumprod_gradient_on {
   bool exclusive   = false;
 
   static constexpr meshtf::work work(cumsum_steps const& s) {
-    return {.kind = "reduction", .elementwise = 4 * s.elements(), .bytes = (3 * s.elements() + 2 * s.lines.rows()) * extent{sizeof(T)}};
+    return {.kind        = "reduction",
+            .elementwise = 4 * s.elements(),
+            .bytes       = (3 * s.elements() + 2 * s.lines.rows()) * extent{sizeof(T)}};
   }
 };
 template<Element T>
-void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x, T const* before, T const* later, T const* dz,
-             T* dx);
+void compute(cumprod_gradient_on<T> const&, cumsum_steps const&, place_in_mesh const&, T const* x,
+             T const* before, T const* later, T const* dz, T* dx);
 
 }  // namespace task
 
 namespace detail {
 
-/// What the gradient of running products asks for where the lines are split, before it goes on from what comes from other parts: for the search for a
-/// layout. Array: x.
+/// What the gradient of running products asks for where the lines are split, before it goes on from what
+/// comes from other parts: for the search for a layout. Array: x.
 template<class T>
 struct join_products {
   template<class M>
@@ -150,7 +171,8 @@ struct cumsum_plan {
   using each_line = without<X, shape<Along>>;
   using verdict   = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>>;
 
-  static constexpr steps_under<L, cumsum_steps, X> lines = plan_steps<L, cumsum_steps, X, Along>(arrays_of<X>{});
+  static constexpr steps_under<L, cumsum_steps, X> lines =
+      plan_steps<L, cumsum_steps, X, Along>(arrays_of<X>{});
 
   /// Whether processes have parts of a line, or may have them if the layout is undecided.
   static constexpr bool in_parts = split_over<L, shape<Along>> != 0;

@@ -1,4 +1,5 @@
-// What an operation that moves elements along a dimension will do, decided before it runs: flip, roll, shift and pad.
+// What an operation that moves elements along a dimension will do, decided before it runs: flip, roll, shift
+// and pad.
 #pragma once
 
 #include <meshtf/plan/reshard/moves.hpp>
@@ -7,12 +8,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The elements move along `Dim`, which is split over `Axes` so that they would go to many processes: it is padded, or it is flipped and its parts
-/// are not equal. First reshard to a layout in which it is whole.
+/// The elements move along `Dim`, which is split over `Axes` so that they would go to many processes: it is
+/// padded, or it is flipped and its parts are not equal. First reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct displaced_dim_is_split {};
 
-/// `Dim` is padded, or made by padding, and has as many elements as are counted at run time, so where the padding begins is not known.
+/// `Dim` is padded, or made by padding, and has as many elements as are counted at run time, so where the
+/// padding begins is not known.
 template<class Dim>
 struct padded_dim_is_counted {};
 
@@ -20,8 +22,8 @@ struct padded_dim_is_counted {};
 template<class Padded, class Dim>
 struct padded_dim_is_smaller {};
 
-/// Where elements come from along a dimension: z[i] = x[i + offset], or x[offset - i] if the order is `reversed`. An index outside of x `wraps`
-/// around, or there is nothing.
+/// Where elements come from along a dimension: z[i] = x[i + offset], or x[offset - i] if the order is
+/// `reversed`. An index outside of x `wraps` around, or there is nothing.
 struct displacement {
   extent offset = 0;
   bool reversed = false;
@@ -30,8 +32,8 @@ struct displacement {
   /// The way back, from z to x.
   constexpr displacement back() const { return {reversed ? offset : -offset, reversed, wraps}; }
 
-  /// From z[i] on, so many elements follow one another in x too (backwards if `reversed`) and begin at x[first], or x has none of them. x has `from`
-  /// elements, z has `to`.
+  /// From z[i] on, so many elements follow one another in x too (backwards if `reversed`) and begin at
+  /// x[first], or x has none of them. x has `from` elements, z has `to`.
   struct run {
     extent first = 0;
     extent count = 0;
@@ -53,19 +55,26 @@ struct displacement {
   }
 };
 
-/// Lines of two arrays along a dimension of each, of which they may have unequally many elements; all other dimensions are the same.
+/// Lines of two arrays along a dimension of each, of which they may have unequally many elements; all other
+/// dimensions are the same.
 struct displace_steps {
-  extent outer = 1, inner = 1;  // lines before the dimension, and elements behind it that move together
-  extent from = 0, from_room = 0;
-  extent to = 0, to_room = 0;
+  // lines before the dimension, and elements behind it that move together
+  extent outer     = 1;
+  extent inner     = 1;
+  extent from      = 0;
+  extent from_room = 0;
+  extent to        = 0;
+  extent to_room   = 0;
 
   static constexpr bool needs_whole = true;
 
-  /// Arrays: x and z. It asks for the loops over the dimension of x and over that of z, which may be the same. What lies past the held elements of
-  /// other dimensions moves too.
+  /// Arrays: x and z. It asks for the loops over the dimension of x and over that of z, which may be the
+  /// same. What lies past the held elements of other dimensions moves too.
   static constexpr displace_steps plan(task_loops const& l, loop_extents const& e) {
-    int const in = l.along[0], out = l.along[1];
-    displace_steps s{.from = e.held[in], .from_room = e.stored[in], .to = e.held[out], .to_room = e.stored[out]};
+    int const in  = l.along[0];
+    int const out = l.along[1];
+    displace_steps s{
+        .from = e.held[in], .from_room = e.stored[in], .to = e.held[out], .to_room = e.stored[out]};
     bool behind = false;
     for (int d : l.operand[0])
       if (d == in) behind = true;
@@ -86,7 +95,9 @@ struct displace {
   displacement way{};
   T beyond{};
 
-  static constexpr meshtf::work work(displace_steps const& s) { return {.kind = "copy", .bytes = s.touched() * extent{sizeof(T)}}; }
+  static constexpr meshtf::work work(displace_steps const& s) {
+    return {.kind = "copy", .bytes = s.touched() * extent{sizeof(T)}};
+  }
 };
 template<Element T>
 void compute(displace<T> const&, displace_steps const&, place_in_mesh const&, T const* x, T* z);
@@ -96,7 +107,8 @@ void compute(displace<T> const&, displace_steps const&, place_in_mesh const&, T 
 namespace detail {
 
 template<class L, class D>
-using whole_to_displace = std::conditional_t<may_be_whole<L, D>, legal, displaced_dim_is_split<D, axes_of<L, D>>>;
+using whole_to_displace =
+    std::conditional_t<may_be_whole<L, D>, legal, displaced_dim_is_split<D, axes_of<L, D>>>;
 
 }  // namespace detail
 
@@ -104,7 +116,8 @@ using whole_to_displace = std::conditional_t<may_be_whole<L, D>, legal, displace
 template<Layout L, class X, class From, class To = From>
 struct displace_plan {
   using result  = replaced<X, From, shape<To>>;
-  using verdict = first_objection<detail::dims_are_in<X, From>, placement_verdict_of<L, X>, detail::whole_to_displace<L, From>>;
+  using verdict = first_objection<detail::dims_are_in<X, From>, placement_verdict_of<L, X>,
+                                  detail::whole_to_displace<L, From>>;
 
   static constexpr steps_under<L, displace_steps, united<X, shape<To>>> lines =
       plan_steps<L, displace_steps, united<X, shape<To>>, From, To>(arrays_of<X, result>{});
@@ -128,15 +141,16 @@ struct flipped_parts {
 
 }  // namespace detail
 
-/// A tensor of shape `X` is flipped along `Along`. Where that is split into equal parts, each process flips its own, and the first part goes to the
-/// last process, and so on.
+/// A tensor of shape `X` is flipped along `Along`. Where that is split into equal parts, each process flips
+/// its own, and the first part goes to the last process, and so on.
 template<Layout L, class X, class Along>
 struct flip_plan : displace_plan<L, X, Along> {
   static constexpr bool exchanges = !detail::may_be_whole<L, Along> && !is_uneven<L, shape<Along>>;
-  using verdict                   = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>,
-                                                    std::conditional_t<exchanges, legal, detail::whole_to_displace<L, Along>>>;
+  using in_place                  = std::conditional_t<exchanges, legal, detail::whole_to_displace<L, Along>>;
+  using verdict = first_objection<detail::dims_are_in<X, Along>, placement_verdict_of<L, X>, in_place>;
 
-  /// The way of a shard between processes. Parts are numbered as the processes hold them, and each wants the one with the opposite number.
+  /// The way of a shard between processes. Parts are numbered as the processes hold them, and each wants the
+  /// one with the opposite number.
   static constexpr reshard_move exchange = [] {
     constexpr extent shard = shard_size<L, X>;
     reshard_move m{.what = transfer_kind::permute, .send = shard, .result = shard, .block = shard};
@@ -165,17 +179,20 @@ namespace detail {
 template<class From, class To>
 struct padding_sizes {
   template<class D>
-  using sized   = std::conditional_t<CountedDimension<D>, padded_dim_is_counted<D>, legal>;
-  using verdict = first_objection<sized<From>, sized<To>, std::conditional_t<From::size <= To::size, legal, padded_dim_is_smaller<To, From>>>;
+  using sized = std::conditional_t<CountedDimension<D>, padded_dim_is_counted<D>, legal>;
+  using verdict =
+      first_objection<sized<From>, sized<To>,
+                      std::conditional_t<From::size <= To::size, legal, padded_dim_is_smaller<To, From>>>;
 };
 
 }  // namespace detail
 
 /// `legal`, or the objection to `pad<From, To>` of a tensor of shape `X`.
 template<Layout L, class X, class From, class To>
-using pad_verdict = first_objection<detail::dims_are_in<X, From>, placement_verdict_of<L, X>,
-                                    std::conditional_t<detail::parts_correspond<L, From, To>, legal, detail::whole_to_displace<L, From>>,
-                                    typename detail::padding_sizes<From, To>::verdict, placement_verdict_of<L, replaced<X, From, shape<To>>>>;
+using pad_verdict = first_objection<
+    detail::dims_are_in<X, From>, placement_verdict_of<L, X>,
+    std::conditional_t<detail::parts_correspond<L, From, To>, legal, detail::whole_to_displace<L, From>>,
+    typename detail::padding_sizes<From, To>::verdict, placement_verdict_of<L, replaced<X, From, shape<To>>>>;
 
 }  // namespace v0
 }  // namespace meshtf

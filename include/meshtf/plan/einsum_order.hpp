@@ -17,7 +17,8 @@ struct factor {
   axis_set owed      = 0;
 };
 
-/// A product of several operands, as values: which dimensions they have, how much of each one process holds, and which axes split it.
+/// A product of several operands, as values: which dimensions they have, how much of each one process holds,
+/// and which axes split it.
 struct product_of_many {
   static constexpr int most_factors = 16;
   static constexpr int most_dims    = 32;
@@ -31,11 +32,14 @@ struct product_of_many {
   small_array<extent, max_axes> axis_sizes{};
   extent element_bytes = 0;  // of what travels
 
-  constexpr void add_dim(extent elements, axis_set axes) { room[rank] = elements, over[rank++] = axes; }
+  constexpr void add_dim(extent elements, axis_set axes) {
+    room[rank]   = elements;
+    over[rank++] = axes;
+  }
   constexpr void add(factor const& f) { factors[count++] = f; }
 
-  /// Elements that one process holds of a tensor with these dimensions; 2^56 of more, so that the flops of an order that no machine can compute are
-  /// still a number.
+  /// Elements that one process holds of a tensor with these dimensions; 2^56 of more, so that the flops of an
+  /// order that no machine can compute are still a number.
   constexpr extent elements(std::uint32_t dims) const {
     constexpr extent most = extent{1} << 56;
     extent n              = 1;
@@ -62,14 +66,16 @@ struct product_of_many {
       if (axis_sizes[a] > 1) set |= axis_set{1} << a;
     return set;
   }
-  /// (No span: g++ 12 with sanitizers does not compare the address of a value without a name in constant evaluation.)
+  /// (No span: g++ 12 with sanitizers does not compare the address of a value without a name in constant
+  /// evaluation.)
   constexpr extent processes_along(axis_set axes) const {
     extent n = 1;
     for (int a = 0; a < max_axes; ++a)
       if ((axes >> a & 1U) != 0) n *= axis_sizes[a];
     return n;
   }
-  /// Whether no axis splits two of these dimensions, not even an axis of size 1, and a tensor may have so many.
+  /// Whether no axis splits two of these dimensions, not even an axis of size 1, and a tensor may have so
+  /// many.
   constexpr bool fits(std::uint32_t dims) const {
     axis_set set = 0;
     for (int d = 0; d < rank; ++d) {
@@ -90,7 +96,8 @@ struct product_of_many {
 
 /// Two operands that are multiplied first, by number, and what the whole order costs one process.
 struct einsum_order {
-  int one = 0, other = 1;
+  int one      = 0;
+  int other    = 1;
   bool legal   = true;
   extent flops = 0;
   extent sent  = 0;
@@ -104,24 +111,29 @@ struct einsum_order {
 
 namespace detail {
 
-/// With more operands than this, each next pair is the one that is cheapest by itself: five have 180 orders, eight have half a million.
+/// With more operands than this, each next pair is the one that is cheapest by itself: five have 180 orders,
+/// eight have half a million.
 inline constexpr int most_ordered = 5;
 
-/// `p` after its operands `one` and `other` have become their product, which stands where `one` stood; their price is added to `order`.
+/// `p` after its operands `one` and `other` have become their product, which stands where `one` stood; their
+/// price is added to `order`.
 constexpr product_of_many multiplied(product_of_many const& p, int one, int other, einsum_order& order) {
   std::uint32_t const needed = p.needed_beside(one, other);
-  factor a = p.factors[one], b = p.factors[other];
+  factor a                   = p.factors[one];
+  factor b                   = p.factors[other];
   // what only one of the two has, and nobody needs, is summed in it before they meet
-  std::uint32_t const alone_in_a = a.dims & ~b.dims & ~needed, alone_in_b = b.dims & ~a.dims & ~needed;
-  a.dims &= ~alone_in_a, b.dims &= ~alone_in_b;
+  std::uint32_t const alone_in_a = a.dims & ~b.dims & ~needed;
+  std::uint32_t const alone_in_b = b.dims & ~a.dims & ~needed;
+  a.dims &= ~alone_in_a;
+  b.dims &= ~alone_in_b;
   if (a.open) a.owed |= p.split_over(alone_in_a);
   if (b.open) b.owed |= p.split_over(alone_in_b);
 
   std::uint32_t const met = a.dims | b.dims;
   axis_set const owed     = a.owed | b.owed;
   axis_set const summed   = p.split_over(met & ~needed);
-  order.legal =
-      order.legal && !(a.open && b.open) && p.fits(p.factors[one].dims | p.factors[other].dims) && (owed & p.split_over(met) & p.joining()) == 0;
+  order.legal = order.legal && !(a.open && b.open) && p.fits(p.factors[one].dims | p.factors[other].dims) &&
+                (owed & p.split_over(met) & p.joining()) == 0;
   order.flops += 2 * p.elements(met);
   factor z{met & needed, a.open || b.open};
   if (z.open) z.owed = owed | summed;
@@ -136,10 +148,12 @@ constexpr product_of_many multiplied(product_of_many const& p, int one, int othe
 
 }  // namespace detail
 
-/// The order in which to multiply: of the legal ones the one of the fewest flops of a process, and of these the one that sends the fewest bytes; of
-/// equals the first, from the left. All orders of up to five operands are compared. Of more, each next pair is the cheapest by itself.
+/// The order in which to multiply: of the legal ones the one of the fewest flops of a process, and of these
+/// the one that sends the fewest bytes; of equals the first, from the left. All orders of up to five operands
+/// are compared. Of more, each next pair is the cheapest by itself.
 ///
-/// Source: Pfeifer, Haegeman, Verstraete, Faster identification of optimal contraction sequences for tensor networks (2014).
+/// Source: Pfeifer, Haegeman, Verstraete, Faster identification of optimal contraction sequences for tensor
+/// networks (2014).
 constexpr einsum_order order_of(product_of_many const& p) {
   einsum_order best{.legal = false, .flops = -1};
   if (p.count < 2) return {};
@@ -150,7 +164,8 @@ constexpr einsum_order order_of(product_of_many const& p) {
       if (p.count > 2 && p.count <= detail::most_ordered) {
         einsum_order const later = order_of(rest);
         here.legal               = here.legal && later.legal;
-        here.flops += later.flops, here.sent += later.sent;
+        here.flops += later.flops;
+        here.sent += later.sent;
       }
       if (best.flops < 0 || here.better_than(best)) best = here;
     }
@@ -158,7 +173,8 @@ constexpr einsum_order order_of(product_of_many const& p) {
     einsum_order here{.one = best.one, .other = best.other};
     einsum_order const later = order_of(detail::multiplied(p, best.one, best.other, here));
     best.legal               = best.legal && later.legal;
-    best.flops += later.flops, best.sent += later.sent;
+    best.flops += later.flops;
+    best.sent += later.sent;
   }
   return best;
 }
@@ -199,8 +215,11 @@ struct product_under<L, T, Out, factor_of<S, Open, Owed>...> {
     add_dims<L, all>(p);
     p.out           = bits_within<all, common_dims<all, Out>>();
     p.element_bytes = bytes_of(added_as(element_of<T>));
-    for (int a = 0; a < max_axes; ++a) p.axis_sizes[a] = meshtf::axis_sizes<typename L::mesh_type>[static_cast<std::size_t>(a)];
-    (p.add({bits_within<all, S>(), Open, is_undecided<L> ? axis_set{0} : axis_set_of<typename L::mesh_type, Owed>}), ...);
+    for (int a = 0; a < max_axes; ++a)
+      p.axis_sizes[a] = meshtf::axis_sizes<typename L::mesh_type>[static_cast<std::size_t>(a)];
+    (p.add({bits_within<all, S>(), Open,
+            is_undecided<L> ? axis_set{0} : axis_set_of<typename L::mesh_type, Owed>}),
+     ...);
     return p;
   }
 };
@@ -209,7 +228,8 @@ struct product_under<L, T, Out, factor_of<S, Open, Owed>...> {
 
 /// The order of `einsum<Out...>` of elements `T` under `L`. `Factors...` are `factor_of`.
 template<Layout L, Element T, class Out, class... Factors>
-inline constexpr einsum_order einsum_order_under = order_of(detail::product_under<L, T, Out, Factors...>::value());
+inline constexpr einsum_order einsum_order_under =
+    order_of(detail::product_under<L, T, Out, Factors...>::value());
 
 }  // namespace v0
 }  // namespace meshtf

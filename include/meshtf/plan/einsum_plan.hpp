@@ -17,10 +17,12 @@ namespace task {
 /// z = the sum of x * y over the dimensions that z lacks. Arrays: x, y, z.
 template<Element T>
 struct contract {
-  using steps_type                 = contraction_steps;
-  using scratch_type               = computed<T>;
-  static constexpr bool is_product = true;  // its flops and most scratch memory are known without its steps, which are expensive
-  /// As many of these as all arrays have elements are at least the scratch memory: each array is packed, or, if it is narrow, packed and widened.
+  using steps_type   = contraction_steps;
+  using scratch_type = computed<T>;
+  // its flops and most scratch memory are known without its steps, which are expensive
+  static constexpr bool is_product = true;
+  /// As many of these as all arrays have elements are at least the scratch memory: each array is packed, or,
+  /// if it is narrow, packed and widened.
   static constexpr element buffers_of = NarrowElement<T> ? element::float64 : element_of<T>;
 
   static constexpr meshtf::work work(contraction_steps const& s) {
@@ -32,19 +34,21 @@ struct contract {
             .k     = s.k};
   }
   static constexpr extent scratch(contraction_steps const& s) {
-    if constexpr (NarrowElement<T>) return narrow_scratch_of(s, extent{sizeof(T)}, extent{sizeof(computed<T>)}).all();
+    if constexpr (NarrowElement<T>)
+      return narrow_scratch_of(s, extent{sizeof(T)}, extent{sizeof(computed<T>)}).all();
     else return s.scratch;
   }
 };
 template<Element T>
-void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const* x, T const* y, T* z, computed<T>* scratch);
+void compute(contract<T> const&, contraction_steps const&, place_in_mesh const&, T const* x, T const* y, T* z,
+             computed<T>* scratch);
 
 }  // namespace task
 
 /// `einsum<Out...>(x, y)`: the dimensions of `Out` stay, all others are summed.
 ///
-/// Each process contracts the parts that it holds. If a summed dimension is split, its product is one addend of many, and the sum is finished over
-/// the axes of that dimension.
+/// Each process contracts the parts that it holds. If a summed dimension is split, its product is one addend
+/// of many, and the sum is finished over the axes of that dimension.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3.
 template<Layout L, class Out, class X, class Y>
 struct einsum_plan;
@@ -54,10 +58,12 @@ struct einsum_plan<L, shape<Out...>, X, Y> {
   using operands = united<X, Y>;
   using loops    = united<shape<Out...>, operands>;
   using summed   = without<operands, shape<Out...>>;
-  using verdict  = first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
-                                   detail::named_once<Out, Out...>..., placement_verdict_of<L, loops>>;
+  using verdict =
+      first_objection<std::conditional_t<operands::template has<Out>, legal, dim_is_not_an_operand<Out>>...,
+                      detail::named_once<Out, Out...>..., placement_verdict_of<L, loops>>;
 
-  static constexpr steps_under<L, contraction_steps, loops> local = plan_steps<L, contraction_steps, loops>(arrays_of<X, Y, shape<Out...>>{});
+  static constexpr steps_under<L, contraction_steps, loops> local =
+      plan_steps<L, contraction_steps, loops>(arrays_of<X, Y, shape<Out...>>{});
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, shape<Out...>>;
 };

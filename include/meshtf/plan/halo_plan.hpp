@@ -1,4 +1,5 @@
-// What a halo exchange will do, decided before it runs: each part of a split dimension with elements of the parts next to it.
+// What a halo exchange will do, decided before it runs: each part of a split dimension with elements of the
+// parts next to it.
 #pragma once
 
 #include <meshtf/plan/shift_plan.hpp>
@@ -6,24 +7,27 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The `Parts` parts of `D` one after the other, each with `Before` elements of the part before it and `After` of the part after it. It is split as
-/// `D` is.
+/// The `Parts` parts of `D` one after the other, each with `Before` elements of the part before it and
+/// `After` of the part after it. It is split as `D` is.
 template<Dimension D, extent Before, extent After, extent Parts>
 struct haloed : dim<Parts*((D::size + Parts - 1) / Parts + Before + After)> {};
 
-/// A halo of `Halo` elements was asked for at the edge of parts of `Dim` that have `Part` elements, so it reaches beyond the part next to each. Split
-/// `Dim` into fewer parts, or reshard to a layout in which it is whole.
+/// A halo of `Halo` elements was asked for at the edge of parts of `Dim` that have `Part` elements, so it
+/// reaches beyond the part next to each. Split `Dim` into fewer parts, or reshard to a layout in which it is
+/// whole.
 template<class Dim, extent Halo, extent Part>
 struct halo_is_wider_than_part {};
 
-/// `Dim` has as many elements as are counted at run time, so where its halo begins is not known: declare it with a fixed size.
+/// `Dim` has as many elements as are counted at run time, so where its halo begins is not known: declare it
+/// with a fixed size.
 template<class Dim>
 struct haloed_dim_is_counted {};
 
 namespace detail {
 
 template<class L, class D, extent Before, extent After, extent Parts>
-struct axes_lookup<L, haloed<D, Before, After, Parts>> : std::conditional_t<is_undecided<L>, std::type_identity<axes<>>, axes_lookup<L, D>> {};
+struct axes_lookup<L, haloed<D, Before, After, Parts>>
+    : std::conditional_t<is_undecided<L>, std::type_identity<axes<>>, axes_lookup<L, D>> {};
 
 /// The parts of `D`: under an undecided layout one, since a record leaves such a dimension whole.
 template<class L, class D>
@@ -48,7 +52,8 @@ namespace task {
 template<Element T>
 struct add_rows {
   using steps_type = displace_steps;
-  extent count = 0, to = 0;
+  extent count     = 0;
+  extent to        = 0;
 
   constexpr meshtf::work work(displace_steps const& s) const {
     extent const n = count * s.outer * s.inner;
@@ -63,9 +68,11 @@ void compute(add_rows<T> const&, displace_steps const&, place_in_mesh const&, T 
 /// `halo<D, Before, After>` of a tensor of shape `X`.
 template<Layout L, class X, class D, extent Before, extent After>
 struct halo_plan : shift_plan<L, X, D> {
-  using wide    = haloed<D, Before, After, detail::parts_with_halo<L, D>()>;
-  using result  = replaced<X, D, shape<wide>>;
-  using verdict = first_objection<typename shift_plan<L, X, D>::verdict, decltype(detail::halo_objection<L, D, (Before > After ? Before : After)>())>;
+  using wide   = haloed<D, Before, After, detail::parts_with_halo<L, D>()>;
+  using result = replaced<X, D, shape<wide>>;
+  using verdict =
+      first_objection<typename shift_plan<L, X, D>::verdict,
+                      decltype(detail::halo_objection<L, D, (Before > After ? Before : After)>())>;
 
   /// Lines along `D`, and along `D` with its halo; and the way back.
   static constexpr steps_under<L, displace_steps, united<X, shape<wide>>> out =

@@ -8,7 +8,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `Dim` has `Size` elements, but an int32 index distinguishes only `Most`. `split_dim` it, and index one part after the other.
+/// `Dim` has `Size` elements, but an int32 index distinguishes only `Most`. `split_dim` it, and index one
+/// part after the other.
 template<class Dim, extent Size, extent Most>
 struct dim_is_too_long_for_an_index {};
 
@@ -18,11 +19,13 @@ inline constexpr extent most_indices = extent{1} << 31;
 
 /// `legal`, or the objection to an int32 as an index along `Dim`.
 template<class Dim>
-using index_verdict = std::conditional_t<(Dim::size <= most_indices), legal, dim_is_too_long_for_an_index<Dim, Dim::size, most_indices>>;
+using index_verdict = std::conditional_t<(Dim::size <= most_indices), legal,
+                                         dim_is_too_long_for_an_index<Dim, Dim::size, most_indices>>;
 
 }  // namespace detail
 
-/// Where the blocks of lines begin in each of up to three arrays: loops, outermost first. Mostly there is one block, and no loop.
+/// Where the blocks of lines begin in each of up to three arrays: loops, outermost first. Mostly there is one
+/// block, and no loop.
 struct block_loops {
   int rank = 0;
   small_array<extent, max_rank> size{};
@@ -30,7 +33,9 @@ struct block_loops {
 
   constexpr void add(extent turns, extent in_first, extent in_second, extent in_third = 0) {
     size[rank]      = turns;
-    stride[0][rank] = in_first, stride[1][rank] = in_second, stride[2][rank] = in_third;
+    stride[0][rank] = in_first;
+    stride[1][rank] = in_second;
+    stride[2][rank] = in_third;
     ++rank;
   }
   constexpr extent turns() const {
@@ -50,21 +55,29 @@ struct block_loops {
     std::array<extent, 3> last{};
     for (int i = 0; i < rank; ++i)
       for (int k = 0; k < 3; ++k) last[static_cast<std::size_t>(k)] += (size[i] - 1) * stride[k][i];
-    for_each([&](auto const& at) { f(std::array<extent, 3>{last[0] - at[0], last[1] - at[1], last[2] - at[2]}); });
+    for_each(
+        [&](auto const& at) { f(std::array<extent, 3>{last[0] - at[0], last[1] - at[1], last[2] - at[2]}); });
   }
 };
 
-/// A row-major shard as lines along one of its dimensions, beside an array that has an element for each line. They are walked in blocks of
-/// [outer][along][inner] elements. If a process holds all that it has room for, which is the rule, one block is the whole shard.
+/// A row-major shard as lines along one of its dimensions, beside an array that has an element for each line.
+/// They are walked in blocks of [outer][along][inner] elements. If a process holds all that it has room for,
+/// which is the rule, one block is the whole shard.
 struct line_steps {
-  extent outer = 1, along = 1, inner = 1;        // of a block
-  extent outer_stride = 1;                       // elements from one outer index to the next
-  extent step         = 1;                       // elements from one element of a line to the next
-  extent line_stride  = 1;                       // elements from one outer index to the next in the array that has one for each line
-  block_loops blocks{};                          // over the shard and the array that has one for each line
-  extent stored_lines = 1;                       // lines for which every process has room
-  extent room = 1, whole = 1;                    // elements along the dimension: for which every process has room, and in all processes together
-  axis_list over{};                              // the axes that split the dimension
+  // of a block
+  extent outer        = 1;
+  extent along        = 1;
+  extent inner        = 1;
+  extent outer_stride = 1;  // elements from one outer index to the next
+  extent step         = 1;  // elements from one element of a line to the next
+  // elements from one outer index to the next in the array that has one for each line
+  extent line_stride = 1;
+  block_loops blocks{};     // over the shard and the array that has one for each line
+  extent stored_lines = 1;  // lines for which every process has room
+  // elements along the dimension: for which every process has room, and in all processes together
+  extent room  = 1;
+  extent whole = 1;
+  axis_list over{};  // the axes that split the dimension
 
   /// It uses the first array, and asks for the loop along the lines.
   static constexpr line_steps plan(task_loops const& l, loop_extents const& e) {
@@ -73,13 +86,19 @@ struct line_steps {
       if (d != l.along[0]) lines.push_back(d);
     return plan(l, e, l.operand[0], lines, l.along[0]);
   }
-  /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`, which has the others in the same order. The
-  /// dimensions `held_still` are left to others.
-  static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x, dim_list const& lines, int dim,
-                                   dim_list const& held_still = {}) {
-    auto const in_x = strides_of(x, e.storage()), in_lines = strides_of(lines, e.storage());
-    line_steps s{.along = e.held[dim], .step = in_x[dim], .room = e.stored[dim], .whole = e.whole[dim], .over = l.dim[dim].over};
-    bool before = false, some = false;
+  /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`,
+  /// which has the others in the same order. The dimensions `held_still` are left to others.
+  static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x,
+                                   dim_list const& lines, int dim, dim_list const& held_still = {}) {
+    auto const in_x     = strides_of(x, e.storage());
+    auto const in_lines = strides_of(lines, e.storage());
+    line_steps s{.along = e.held[dim],
+                 .step  = in_x[dim],
+                 .room  = e.stored[dim],
+                 .whole = e.whole[dim],
+                 .over  = l.dim[dim].over};
+    bool before = false;
+    bool some   = false;
     for (int i = x.count; i-- > 0;) {
       int const d    = x[i];
       extent const n = e.held[d];
@@ -91,8 +110,13 @@ struct line_steps {
       s.stored_lines *= e.stored[d];
       if (e.makes_one_turn(d)) continue;
       if (!before && in_x[d] == s.inner && in_lines[d] == s.inner) s.inner *= n;
-      else if (before && !some) some = true, s.outer = n, s.outer_stride = in_x[d], s.line_stride = in_lines[d];
-      else if (before && in_x[d] == s.outer_stride * s.outer && in_lines[d] == s.line_stride * s.outer) s.outer *= n;
+      else if (before && !some) {
+        some           = true;
+        s.outer        = n;
+        s.outer_stride = in_x[d];
+        s.line_stride  = in_lines[d];
+      } else if (before && in_x[d] == s.outer_stride * s.outer && in_lines[d] == s.line_stride * s.outer)
+        s.outer *= n;
       else s.blocks.add(n, in_x[d], in_lines[d]);
     }
     return s;
@@ -100,7 +124,9 @@ struct line_steps {
 
   constexpr extent rows() const { return blocks.turns() * outer * inner; }
   /// The global index of the first element of each line that the process holds.
-  constexpr extent first(place_in_mesh const& here) const { return over.count == 0 ? 0 : here.part_of(over) * room; }
+  constexpr extent first(place_in_mesh const& here) const {
+    return over.count == 0 ? 0 : here.part_of(over) * room;
+  }
 };
 
 /// The lines of a contiguous array of [outer][along][inner] elements that are whole in the process.

@@ -17,14 +17,17 @@ inline constexpr axis_set axes_between_nodes = []<class... A>(axes<A...>) {
 
 /// The axes of a sum by link, and how many processes each kind of link joins.
 struct sum_by_link {
-  axis_set within = 0, between = 0;
-  extent processes = 1, nodes = 1;
+  axis_set within  = 0;
+  axis_set between = 0;
+  extent processes = 1;
+  extent nodes     = 1;
 };
 
 /// The axes `over`, by link.
 template<Mesh M>
 constexpr sum_by_link by_link(axis_set over) {
-  axis_set const between = over & axes_between_nodes<M>, within = over & joining_axes<M> & ~between;
+  axis_set const between = over & axes_between_nodes<M>;
+  axis_set const within  = over & joining_axes<M> & ~between;
   return {within, between, processes_along(axis_sizes<M>, within), processes_along(axis_sizes<M>, between)};
 }
 

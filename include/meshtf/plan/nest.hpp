@@ -10,23 +10,25 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array are joined, and loops of one turn are
-/// dropped, so that a kernel sees as few and as long loops as possible.
+/// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array
+/// are joined, and loops of one turn are dropped, so that a kernel sees as few and as long loops as possible.
 struct nest_steps {
   int rank       = 0;  // loops, outermost first
   int operands   = 0;
   bool reduces   = false;  // the result stands still along some loop: its turns are joined
-  extent turns   = 1;  // of the innermost body
-  extent results = 1;  // elements written
+  extent turns   = 1;      // of the innermost body
+  extent results = 1;      // elements written
   small_array<extent, max_rank> size{};
-  small_array<small_array<extent, max_rank>, max_operands> stride{};  // of an operand along a loop, in elements; 0: it stands still
+  // of an operand along a loop, in elements; 0: it stands still
+  small_array<small_array<extent, max_rank>, max_operands> stride{};
 
   constexpr std::span<extent const> sizes() const { return size.first(rank); }
 
   static constexpr nest_steps plan(task_loops const& l, loop_extents const& e);
 };
 
-/// For each loop of the nest, the elements from one index to the next in a row-major array of dimensions `of`; 0 if the array lacks the dimension.
+/// For each loop of the nest, the elements from one index to the next in a row-major array of dimensions
+/// `of`; 0 if the array lacks the dimension.
 constexpr small_array<extent, max_rank> strides_of(dim_list const& of, std::span<extent const> loops) {
   small_array<extent, max_rank> strides{};
   extent run = 1;
@@ -57,18 +59,22 @@ constexpr nest_steps collapsed(nest_steps const& nest) {
   return out;
 }
 
-/// The nest over `loops` (the turns of each in one process) for arrays whose dimensions are `operands`, the result last. `stored` says how many
-/// elements of each dimension each array has room for.
+/// The nest over `loops` (the turns of each in one process) for arrays whose dimensions are `operands`, the
+/// result last. `stored` says how many elements of each dimension each array has room for.
 ///
-/// The loops run in the memory order of the largest array, and the loops that it lacks run outermost: its elements are touched one after the other,
-/// and a sum over outer dimensions adds whole rows.
-constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands, std::span<std::span<extent const> const> stored) {
+/// The loops run in the memory order of the largest array, and the loops that it lacks run outermost: its
+/// elements are touched one after the other, and a sum over outer dimensions adds whole rows.
+constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands,
+                               std::span<std::span<extent const> const> stored) {
   std::size_t largest = operands.size() - 1;
   extent most         = 0;
   for (std::size_t k = operands.size(); k-- > 0;) {
     extent elements = 1;
     for (int d : operands[k]) elements *= loops[static_cast<std::size_t>(d)];
-    if (elements > most) largest = k, most = elements;
+    if (elements > most) {
+      largest = k;
+      most    = elements;
+    }
   }
 
   dim_list order;
@@ -102,7 +108,10 @@ constexpr nest_steps nest_steps::plan(task_loops const& l, loop_extents const& e
 /// Joins n numbers into one.
 constexpr nest_steps all_into_one(extent n) {
   nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .turns = n};
-  if (n > 1) steps.size[0] = n, steps.stride[0][0] = 1;
+  if (n > 1) {
+    steps.size[0]      = n;
+    steps.stride[0][0] = 1;
+  }
   return steps;
 }
 /// The same for a count that depends on the layout.

@@ -13,7 +13,8 @@ inline namespace v0 {
 template<class Dim>
 struct dim_is_not_in_tensor {};
 
-/// No operand of an elementwise operation has the dimensions of all others, so none is broadcast implicitly. `Fix` is the broadcast to write.
+/// No operand of an elementwise operation has the dimensions of all others, so none is broadcast implicitly.
+/// `Fix` is the broadcast to write.
 template<class Fix>
 struct no_operand_has_all_dims {};
 
@@ -30,7 +31,9 @@ struct map {
   F f;
 
   static constexpr meshtf::work work(nest_steps const& s) {
-    return {.kind = "elementwise", .elementwise = s.turns * detail::flops_of<F>, .bytes = detail::bytes_of_nest<T..., R>(s)};
+    return {.kind        = "elementwise",
+            .elementwise = s.turns * detail::flops_of<F>,
+            .bytes       = detail::bytes_of_nest<T..., R>(s)};
   }
 };
 template<class F, class R, class... T>
@@ -51,7 +54,9 @@ struct reduce {
   }
 
   static constexpr meshtf::work work(nest_steps const& s) {
-    return {.kind = "reduction", .elementwise = s.turns * (detail::flops_of<F> + 1), .bytes = detail::bytes_of_nest<T..., R>(s)};
+    return {.kind        = "reduction",
+            .elementwise = s.turns * (detail::flops_of<F> + 1),
+            .bytes       = detail::bytes_of_nest<T..., R>(s)};
   }
 };
 template<reduction Op, class F, class R, class... T>
@@ -64,16 +69,18 @@ void compute(reduce<Op, F, R, T...> const&, nest_steps const&, place_in_mesh con
 
 /// `out[...] (op)= f(in[...]...)` over the union of all dimensions; those that `Out` lacks are reduced.
 ///
-/// The layout must be able to place the whole loop nest, not only each tensor: if an axis split one dimension of one operand and another dimension of
-/// another operand, no process would have matching parts. Each process works on the parts it holds. If a reduced dimension is split, each process's
-/// result covers only its part, and the results are joined over `finished_over`.
+/// The layout must be able to place the whole loop nest, not only each tensor: if an axis split one dimension
+/// of one operand and another dimension of another operand, no process would have matching parts. Each
+/// process works on the parts it holds. If a reduced dimension is split, each process's result covers only
+/// its part, and the results are joined over `finished_over`.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), section 3.3.
 template<Layout L, class Out, class... In>
 struct nest_plan {
   using loops   = typename detail::all_dims<Out, In...>::type;
   using verdict = placement_verdict_of<L, loops>;
 
-  static constexpr steps_under<L, nest_steps, loops> local = plan_steps<L, nest_steps, loops>(arrays_of<In..., Out>{});
+  static constexpr steps_under<L, nest_steps, loops> local =
+      plan_steps<L, nest_steps, loops>(arrays_of<In..., Out>{});
 
   static constexpr axis_set finished_over = split_over<L, loops> & ~split_over<L, Out>;
 };
@@ -81,7 +88,8 @@ struct nest_plan {
 namespace detail {
 
 template<class S, class... Along>
-using dims_are_in = first_objection<std::conditional_t<S::template has<Along>, legal, dim_is_not_in_tensor<Along>>...>;
+using dims_are_in =
+    first_objection<std::conditional_t<S::template has<Along>, legal, dim_is_not_in_tensor<Along>>...>;
 
 }  // namespace detail
 
@@ -89,7 +97,8 @@ using dims_are_in = first_objection<std::conditional_t<S::template has<Along>, l
 template<Layout L, class X, Dimension... Along>
 struct reduce_plan : nest_plan<L, without<X, shape<Along...>>, X> {
   using result  = without<X, shape<Along...>>;
-  using verdict = first_objection<detail::dims_are_in<X, Along...>, detail::named_once<Along, Along...>..., placement_verdict_of<L, X>>;
+  using verdict = first_objection<detail::dims_are_in<X, Along...>, detail::named_once<Along, Along...>...,
+                                  placement_verdict_of<L, X>>;
 };
 
 namespace detail {
@@ -97,17 +106,20 @@ namespace detail {
 template<class All>
 struct broadcast_objection;
 template<class... D>
-struct broadcast_objection<shape<D...>> : std::type_identity<no_operand_has_all_dims<write_broadcast<D...>>> {};
+struct broadcast_objection<shape<D...>> : std::type_identity<no_operand_has_all_dims<write_broadcast<D...>>> {
+};
 
 template<class... X>
-using broadcast_rule =
-    typename std::conditional_t<broadcast_by_themselves<X...>, std::type_identity<legal>, broadcast_objection<broadcast_shape<X...>>>::type;
+using broadcast_rule = typename std::conditional_t<broadcast_by_themselves<X...>, std::type_identity<legal>,
+                                                   broadcast_objection<broadcast_shape<X...>>>::type;
 
 }  // namespace detail
 
-/// `legal`, or the objection to an elementwise operation on tensors of these shapes, broadcast to one another.
+/// `legal`, or the objection to an elementwise operation on tensors of these shapes, broadcast to one
+/// another.
 template<Layout L, class... X>
-using elementwise_verdict = first_objection<detail::broadcast_rule<X...>, typename nest_plan<L, broadcast_shape<X...>, X...>::verdict>;
+using elementwise_verdict = first_objection<detail::broadcast_rule<X...>,
+                                            typename nest_plan<L, broadcast_shape<X...>, X...>::verdict>;
 
 /// `legal`, or the objection to a reduction of a tensor of shape `X` over `Along...`.
 template<Layout L, class X, Dimension... Along>

@@ -7,16 +7,18 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A scale or bias of a normalisation has the normalised dimension and no other, that of a batch norm the channels: its shape is `Expected`, not
-/// `Given`.
+/// A scale or bias of a normalisation has the normalised dimension and no other, that of a batch norm the
+/// channels: its shape is `Expected`, not `Given`.
 template<class Expected, class Given>
 struct scale_has_other_dims {};
 
-/// A tensor that is added before a normalisation has the dimensions of the other in the same order: its shape is `Expected`, not `Given`.
+/// A tensor that is added before a normalisation has the dimensions of the other in the same order: its shape
+/// is `Expected`, not `Given`.
 template<class Expected, class Given>
 struct addend_has_other_dims {};
 
-/// Rows along a dimension. If `centred`, they are first centred about their mean (layer norm), otherwise only scaled (RMS norm).
+/// Rows along a dimension. If `centred`, they are first centred about their mean (layer norm), otherwise only
+/// scaled (RMS norm).
 struct norm_steps {
   line_steps lines{};
   bool centred = true;
@@ -24,12 +26,14 @@ struct norm_steps {
   constexpr extent rows() const { return lines.rows(); }
   constexpr extent block_rows() const { return lines.outer * lines.inner; }
   constexpr extent elements() const { return rows() * lines.along; }
-  /// Numbers that processes with parts of the same rows exchange: for each row the sum and the sum of squares, or only the latter.
+  /// Numbers that processes with parts of the same rows exchange: for each row the sum and the sum of
+  /// squares, or only the latter.
   constexpr extent numbers() const { return (centred ? 2 : 1) * rows(); }
 };
 
-/// The arrays that a normalisation reads and writes. `mean` is used only if rows are centred, `added` and `sum` only if a tensor is added first. If
-/// elements are narrow, what belongs to a whole row or column is in the type that is computed with.
+/// The arrays that a normalisation reads and writes. `mean` is used only if rows are centred, `added` and
+/// `sum` only if a tensor is added first. If elements are narrow, what belongs to a whole row or column is in
+/// the type that is computed with.
 template<class T>
 struct norm_arrays {
   T const* x               = nullptr;
@@ -64,7 +68,9 @@ struct norm_gradient_arrays {
 };
 
 // Arithmetic steps, counted the same in the compiler and in a process.
-constexpr extent moments_flops(norm_steps const& s, bool adds) { return s.elements() * ((s.centred ? 5 : 2) + (adds ? 1 : 0)); }
+constexpr extent moments_flops(norm_steps const& s, bool adds) {
+  return s.elements() * ((s.centred ? 5 : 2) + (adds ? 1 : 0));
+}
 constexpr extent normalising_flops(norm_steps const& s) { return s.elements() * (s.centred ? 4 : 2); }
 constexpr extent norm_sums_flops(norm_steps const& s, norm_wishes const& wants) {
   extent an_element = 0;
@@ -101,7 +107,8 @@ struct normalise : of_norm_rows<normalise, T> {
     norm_steps const s{lines, this->centred};
     return {.kind        = "norm",
             .elementwise = moments_flops(s, this->adds) + normalising_flops(s),
-            .bytes       = s.elements() * (this->adds ? 4 : 2) * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
+            .bytes       = s.elements() * (this->adds ? 4 : 2) * extent{sizeof(T)} +
+                     s.numbers() * extent{sizeof(computed<T>)}};
   }
 };
 template<Element T>
@@ -114,11 +121,13 @@ struct row_moments : of_norm_rows<row_moments, T> {
     norm_steps const s{lines, this->centred};
     return {.kind        = "norm",
             .elementwise = moments_flops(s, this->adds),
-            .bytes       = s.elements() * (this->adds ? 3 : 1) * extent{sizeof(T)} + s.numbers() * extent{sizeof(double)}};
+            .bytes       = s.elements() * (this->adds ? 3 : 1) * extent{sizeof(T)} +
+                     s.numbers() * extent{sizeof(double)}};
   }
 };
 template<Element T>
-void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays, double* moments);
+void compute(row_moments<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays,
+             double* moments);
 
 /// Normalises parts of rows by the sums of all processes. Arrays: `norm_arrays<T>`, the sums.
 template<class T>
@@ -133,7 +142,8 @@ struct normalise_by : of_norm_rows<normalise_by, T> {
   }
 };
 template<Element T>
-void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays, double const* moments);
+void compute(normalise_by<T> const&, line_steps const&, place_in_mesh const&, norm_arrays<T> const& arrays,
+             double const* moments);
 
 /// The common part of the gradients: whether rows are centred, and which gradients are wanted.
 template<template<class> class Self, class T>
@@ -142,9 +152,12 @@ struct of_norm_gradients {
   bool centred     = true;
   norm_wishes wants{};
 
-  constexpr unsigned wishes() const { return detail::as_bits(centred, wants.x, wants.scale, wants.bias, wants.adds); }
+  constexpr unsigned wishes() const {
+    return detail::as_bits(centred, wants.x, wants.scale, wants.bias, wants.adds);
+  }
   static constexpr Self<T> with(unsigned w) {
-    return {{detail::has_bit(w, 0), {detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3), detail::has_bit(w, 4)}}};
+    return {{detail::has_bit(w, 0),
+             {detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3), detail::has_bit(w, 4)}}};
   }
 };
 
@@ -156,13 +169,15 @@ struct norm_gradient : of_norm_gradients<norm_gradient, T> {
     extent const passes = 2 + int{this->wants.x} + int{this->wants.x && this->wants.adds};
     return {.kind        = "norm",
             .elementwise = norm_sums_flops(s, this->wants) + norm_gradient_flops(s, this->wants),
-            .bytes       = passes * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
+            .bytes = passes * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)}};
   }
 };
 template<Element T>
-void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays);
+void compute(norm_gradient<T> const&, line_steps const&, place_in_mesh const&,
+             norm_gradient_arrays<T> const& arrays);
 
-/// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_gradient_arrays<T>`, the sums.
+/// Computes, of parts of rows, the sums to be added over processes. Arrays: `norm_gradient_arrays<T>`, the
+/// sums.
 template<class T>
 struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
   constexpr meshtf::work work(line_steps const& lines) const {
@@ -173,7 +188,8 @@ struct norm_gradient_sums : of_norm_gradients<norm_gradient_sums, T> {
   }
 };
 template<Element T>
-void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, computed<T>* sums);
+void compute(norm_gradient_sums<T> const&, line_steps const&, place_in_mesh const&,
+             norm_gradient_arrays<T> const& arrays, computed<T>* sums);
 
 /// The gradients of parts of rows by the sums of all processes. Arrays: `norm_gradient_arrays<T>`, the sums.
 template<class T>
@@ -183,11 +199,14 @@ struct norm_gradient_by : of_norm_gradients<norm_gradient_by, T> {
     extent const arrays = this->wants.adds ? 4 : 3;
     return {.kind        = "norm",
             .elementwise = norm_gradient_flops(s, this->wants),
-            .bytes       = this->wants.x ? arrays * s.elements() * extent{sizeof(T)} + s.numbers() * extent{sizeof(computed<T>)} : 0};
+            .bytes       = this->wants.x ? arrays * s.elements() * extent{sizeof(T)} +
+                                         s.numbers() * extent{sizeof(computed<T>)}
+                                         : 0};
   }
 };
 template<Element T>
-void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&, norm_gradient_arrays<T> const& arrays, computed<T> const* sums);
+void compute(norm_gradient_by<T> const&, line_steps const&, place_in_mesh const&,
+             norm_gradient_arrays<T> const& arrays, computed<T> const* sums);
 
 }  // namespace task
 
@@ -204,14 +223,17 @@ struct norm_plan {
   template<bool Centred>
   static constexpr auto numbers = shard_size<L, row> * (Centred ? 2 : 1);
 
-  /// The axes over which the gradients of scale and bias are still sums: each process has summed its own rows.
+  /// The axes over which the gradients of scale and bias are still sums: each process has summed its own
+  /// rows.
   static constexpr axis_set owed_by_scale = split_over<L, X> & ~split_over<L, shape<Along>>;
 };
 
-/// `legal`, or the objection to a normalisation along `Along` of a tensor of shape `X`, with a scale and biases of the shapes `Scale...`.
+/// `legal`, or the objection to a normalisation along `Along` of a tensor of shape `X`, with a scale and
+/// biases of the shapes `Scale...`.
 template<Layout L, class X, class Along, class... Scale>
 using norm_verdict = first_objection<typename norm_plan<L, X, Along>::verdict,
-                                     std::conditional_t<std::same_as<Scale, shape<Along>>, legal, scale_has_other_dims<shape<Along>, Scale>>...>;
+                                     std::conditional_t<std::same_as<Scale, shape<Along>>, legal,
+                                                        scale_has_other_dims<shape<Along>, Scale>>...>;
 
 namespace detail {
 
@@ -220,7 +242,8 @@ struct batch_norm_objection;
 template<class L, class X, class... C, class... Vector>
 struct batch_norm_objection<L, X, shape<C...>, Vector...>
     : std::type_identity<first_objection<detail::dims_are_in<X, C...>, detail::named_once<C, C...>...,
-                                         std::conditional_t<std::same_as<Vector, shape<C...>>, legal, scale_has_other_dims<shape<C...>, Vector>>...,
+                                         std::conditional_t<std::same_as<Vector, shape<C...>>, legal,
+                                                            scale_has_other_dims<shape<C...>, Vector>>...,
                                          placement_verdict_of<L, X>>> {};
 template<class X, class S>
 struct all_dims_are_in;
@@ -229,15 +252,19 @@ struct all_dims_are_in<X, shape<D...>> : std::type_identity<dims_are_in<X, D...>
 
 }  // namespace detail
 
-/// `legal`, or the objection to a batch norm of a tensor of shape `X` with the channels `Channels` and vectors of the shapes `Vector...`.
+/// `legal`, or the objection to a batch norm of a tensor of shape `X` with the channels `Channels` and
+/// vectors of the shapes `Vector...`.
 template<Layout L, class X, class Channels, class... Vector>
 using batch_norm_verdict = typename detail::batch_norm_objection<L, X, Channels, Vector...>::type;
 
-/// `legal`, or the objection to a group norm along `Along...` of a tensor of shape `X`, with a scale and a bias of the shapes `Scale` and `Bias`.
+/// `legal`, or the objection to a group norm along `Along...` of a tensor of shape `X`, with a scale and a
+/// bias of the shapes `Scale` and `Bias`.
 template<Layout L, class X, class Scale, class Bias, class... Along>
 using group_norm_verdict =
-    first_objection<detail::dims_are_in<X, Along...>, detail::named_once<Along, Along...>..., typename detail::all_dims_are_in<X, Scale>::type,
-                    std::conditional_t<std::same_as<Scale, Bias>, legal, scale_has_other_dims<Scale, Bias>>, placement_verdict_of<L, X>>;
+    first_objection<detail::dims_are_in<X, Along...>, detail::named_once<Along, Along...>...,
+                    typename detail::all_dims_are_in<X, Scale>::type,
+                    std::conditional_t<std::same_as<Scale, Bias>, legal, scale_has_other_dims<Scale, Bias>>,
+                    placement_verdict_of<L, X>>;
 
 }  // namespace v0
 }  // namespace meshtf

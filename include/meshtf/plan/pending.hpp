@@ -1,6 +1,8 @@
-// Pending values: what an operation makes of values that the processes have not joined yet, and when it must refuse them.
+// Pending values: what an operation makes of values that the processes have not joined yet, and when it must
+// refuse them.
 //
-// The rules are functions of small values; `detail::use_verdict` and `detail::meeting_verdict` state their answers in the program's names.
+// The rules are functions of small values; `detail::use_verdict` and `detail::meeting_verdict` state their
+// answers in the program's names.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +17,8 @@ struct owed_axis_splits_dim {};
 /// The algebra uses common words, so it has a namespace of its own.
 namespace algebra {
 
-/// How the true value follows from the values that the processes hold: it is equal on all of them, or it is their sum, maximum or minimum.
+/// How the true value follows from the values that the processes hold: it is equal on all of them, or it is
+/// their sum, maximum or minimum.
 enum class pending : std::uint8_t { nothing, sum, max, min };
 
 /// What an operation does with one value while its other operands are whole.
@@ -28,17 +31,19 @@ enum class use : std::uint8_t {
   scaled_positive,  // times whole values that are not negative
   scaled_negative,  // times whole values that are not positive
   negated,
-  shifted,          // plus a number
-  subtracted,       // a number minus it
-  divisor,          // a number divided by it
-  grown,            // exp, log, sqrt, tanh, sigmoid, relu, floor, clamp: the result grows with the value, or stays
+  shifted,     // plus a number
+  subtracted,  // a number minus it
+  divisor,     // a number divided by it
+  // exp, log, sqrt, tanh, sigmoid, relu, floor, clamp: the result grows with the value, or stays
+  grown,
   rsqrt,
-  bent,             // square, gelu, sin, abs, product, a function of the user's own
-  maximum,          // max along another dimension
-  minimum,          // min along another dimension
-  normalised,       // softmax, logsumexp, variance, norms, losses, attention: a result depends on other elements too
-  compared,         // less ... not_equal, argmax, sample, the condition of `where`
-  update,           // the gradient in w -= rate * g: every process would take a different step
+  bent,     // square, gelu, sin, abs, product, a function of the user's own
+  maximum,  // max along another dimension
+  minimum,  // min along another dimension
+  // softmax, logsumexp, variance, norms, losses, attention: a result depends on other elements too
+  normalised,
+  compared,  // less ... not_equal, argmax, sample, the condition of `where`
+  update,    // the gradient in w -= rate * g: every process would take a different step
 };
 
 /// The algebraic properties of a use.
@@ -113,22 +118,24 @@ constexpr pending_after after(use u, pending p) {
 enum class meeting : std::uint8_t {
   plus,
   minus,
-  times,      // and einsum
+  times,  // and einsum
   over,
-  larger,     // the larger of the two
+  larger,  // the larger of the two
   smaller,
   alongside,  // concat; `where` with a whole condition
   bent,       // pow, logaddexp, a cross entropy: some other function of both
   compared,   // less ... not_equal, logical_and, division of integers: the result has steps
 };
 
-/// How f(p, q) is pending if they meet as `m` says. A maximum or minimum may meet itself or a whole value any number of times; a sum counts each
-/// meeting.
+/// How f(p, q) is pending if they meet as `m` says. A maximum or minimum may meet itself or a whole value any
+/// number of times; a sum counts each meeting.
 constexpr pending_after after(meeting m, pending p, pending q) {
-  constexpr pending_after refused{.fix = remedy::finish}, count_once{.fix = remedy::count_once};
+  constexpr pending_after refused{.fix = remedy::finish};
+  constexpr pending_after count_once{.fix = remedy::count_once};
   constexpr auto turned = [](pending k) { return k == pending::max ? pending::min : pending::max; };
-  bool const whole_p = p == pending::nothing, whole_q = q == pending::nothing;
-  bool const sums = p == pending::sum || q == pending::sum;
+  bool const whole_p    = p == pending::nothing;
+  bool const whole_q    = q == pending::nothing;
+  bool const sums       = p == pending::sum || q == pending::sum;
   if (whole_p && whole_q) return {};
   auto const added = [&] {
     if (p == q) return pending_after{p};

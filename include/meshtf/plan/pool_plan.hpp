@@ -6,8 +6,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// There is a window of `Kernel` along `Dim` in which all elements were added at the ends, so it has no maximum and no mean: add fewer with
-/// `padding`.
+/// There is a window of `Kernel` along `Dim` in which all elements were added at the ends, so it has no
+/// maximum and no mean: add fewer with `padding`.
 template<class Kernel, class Dim>
 struct window_has_no_element {};
 
@@ -24,8 +24,9 @@ template<bool Sound, class L, class X, class... W>
 struct pool_objection : std::type_identity<windows_verdict<L, X, W...>> {};
 template<class L, class X, class... W>
 struct pool_objection<true, L, X, W...>
-    : std::type_identity<
-          first_objection<legal, std::conditional_t<(fewest_in<W> > 0), legal, window_has_no_element<typename W::kernel, typename W::along>>...>> {};
+    : std::type_identity<first_objection<
+          legal, std::conditional_t<(fewest_in<W> > 0), legal,
+                                    window_has_no_element<typename W::kernel, typename W::along>>...>> {};
 
 }  // namespace detail
 

@@ -1,4 +1,5 @@
-// What random values of a tensor, and iota, will take, decided before they run: the value of each element follows from its place in the whole tensor.
+// What random values of a tensor, and iota, will take, decided before they run: the value of each element
+// follows from its place in the whole tensor.
 #pragma once
 
 #include <meshtf/core/distribution.hpp>
@@ -12,7 +13,8 @@ inline namespace v0 {
 
 /// The steps of iota along `D`.
 template<Layout L, Dimension D>
-inline constexpr steps_under<L, line_steps, shape<D>> iota_plan = plan_steps<L, line_steps, shape<D>, D>(arrays_of<shape<D>>{});
+inline constexpr steps_under<L, line_steps, shape<D>> iota_plan =
+    plan_steps<L, line_steps, shape<D>, D>(arrays_of<shape<D>>{});
 
 namespace task {
 
@@ -22,7 +24,9 @@ struct draw {
   using steps_type = shard_steps;
   Distribution distribution{};
 
-  static constexpr meshtf::work work(shard_steps const& s) { return {.kind = "random", .bytes = s.elements * extent{sizeof(T)}}; }
+  static constexpr meshtf::work work(shard_steps const& s) {
+    return {.kind = "random", .bytes = s.elements * extent{sizeof(T)}};
+  }
 };
 template<Element T>
 void compute(draw<T, uniform_distribution> const&, shard_steps const&, place_in_mesh const&, T* z);
@@ -49,7 +53,9 @@ void compute(drop<T> const&, shard_steps const&, place_in_mesh const&, T const* 
 template<Element T>
 struct iota {
   using steps_type = line_steps;
-  static constexpr meshtf::work work(line_steps const& s) { return {.kind = "copy", .bytes = s.along * extent{sizeof(T)}}; }
+  static constexpr meshtf::work work(line_steps const& s) {
+    return {.kind = "copy", .bytes = s.along * extent{sizeof(T)}};
+  }
 };
 template<Element T>
 void compute(iota<T> const&, line_steps const&, place_in_mesh const&, T* z);

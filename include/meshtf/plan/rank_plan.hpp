@@ -16,7 +16,8 @@ struct ordering {
   bool descending = false;
 };
 
-/// A sort needs all elements of `Dim`, which is split over `Axes`. First reshard to a layout in which it is whole.
+/// A sort needs all elements of `Dim`, which is split over `Axes`. First reshard to a layout in which it is
+/// whole.
 template<class Dim, class Axes>
 struct sort_along_split_dim {};
 
@@ -24,8 +25,8 @@ struct sort_along_split_dim {};
 template<class K, class Dim>
 struct k_is_larger_than_dim {};
 
-/// The best elements are known along the whole of `K`, which the layout splits over `Axes`. Take them along a dimension that is whole and `rename`
-/// it.
+/// The best elements are known along the whole of `K`, which the layout splits over `Axes`. Take them along a
+/// dimension that is whole and `rename` it.
 template<class K, class Axes>
 struct ranks_are_split {};
 
@@ -33,7 +34,8 @@ struct ranks_are_split {};
 template<class Dim, extent Size, extent N>
 struct dim_has_no_element_number {};
 
-/// Lines, of each of which the first elements in order are kept. The blocks and the line stride are those of the operand and of the result.
+/// Lines, of each of which the first elements in order are kept. The blocks and the line stride are those of
+/// the operand and of the result.
 struct rank_steps {
   line_steps lines{};
   extent kept        = 1;  // elements of the result along the lines
@@ -42,7 +44,8 @@ struct rank_steps {
 
   static constexpr bool needs_whole = true;
 
-  /// Arrays: the operand and the result. It asks for the loop along the lines, and for the one that the result has in its place.
+  /// Arrays: the operand and the result. It asks for the loop along the lines, and for the one that the
+  /// result has in its place.
   static constexpr rank_steps plan(task_loops const& l, loop_extents const& e) {
     int const kept = l.along[1];
     return {.lines       = line_steps::plan(l, e, l.operand[0], l.operand[1], l.along[0]),
@@ -51,7 +54,8 @@ struct rank_steps {
             .step        = strides_of(l.operand[1], e.storage())[kept]};
   }
 
-  /// Whether so much of a line is kept that all of it is sorted. Few elements are put in order one by one in less time.
+  /// Whether so much of a line is kept that all of it is sorted. Few elements are put in order one by one in
+  /// less time.
   constexpr bool sorts_all() const { return (stored_kept <= 64 ? 2 : 8) * stored_kept >= lines.room; }
   /// Elements for which a thread has room: all of a line twice, or twice as many as are kept.
   constexpr extent candidates() const { return 2 * (sorts_all() ? lines.room : stored_kept + 32); }
@@ -63,7 +67,8 @@ struct merge_steps {
   extent parts       = 1;
   extent part_stride = 1;  // elements from the candidates of one part to those of the next
 
-  /// Arrays: the candidates of one part and the result. It asks for the loop over the candidates, the one over the result, and the split one.
+  /// Arrays: the candidates of one part and the result. It asks for the loop over the candidates, the one
+  /// over the result, and the split one.
   static constexpr merge_steps plan(task_loops const& l, loop_extents const& e) {
     extent stored = 1;
     for (int d : l.operand[0]) stored *= e.stored[d];
@@ -73,8 +78,9 @@ struct merge_steps {
 
 namespace task {
 
-/// The first elements of each line in order, and their indices in the whole. Equal elements stay in their order, and NaNs are last. If a line has
-/// fewer elements than are kept, the indices of those that are missing are -1. Arrays: x, the elements, the indices.
+/// The first elements of each line in order, and their indices in the whole. Equal elements stay in their
+/// order, and NaNs are last. If a line has fewer elements than are kept, the indices of those that are
+/// missing are -1. Arrays: x, the elements, the indices.
 template<Element T>
 struct rank {
   using steps_type                        = rank_steps;
@@ -89,14 +95,17 @@ struct rank {
     extent const n = s.lines.rows();
     return {.kind        = "sort",
             .elementwise = n * s.lines.along,
-            .bytes       = n * (s.lines.along * extent{sizeof(T)} + s.kept * (extent{sizeof(T)} + extent{sizeof(std::int32_t)}))};
+            .bytes       = n * (s.lines.along * extent{sizeof(T)} +
+                          s.kept * (extent{sizeof(T)} + extent{sizeof(std::int32_t)}))};
   }
   static constexpr extent scratch(rank_steps const& s) { return words * s.candidates(); }
 };
 template<Element T>
-void compute(rank<T> const&, rank_steps const&, place_in_mesh const&, T const* x, T* ranked, std::int32_t* index, std::int64_t* scratch);
+void compute(rank<T> const&, rank_steps const&, place_in_mesh const&, T const* x, T* ranked,
+             std::int32_t* index, std::int64_t* scratch);
 
-/// The first of the candidates of all parts, one part after the other. Arrays: the candidates, their indices, the elements, their indices.
+/// The first of the candidates of all parts, one part after the other. Arrays: the candidates, their indices,
+/// the elements, their indices.
 template<Element T>
 struct merge_ranks {
   using steps_type   = merge_steps;
@@ -107,34 +116,41 @@ struct merge_ranks {
     extent const candidates = s.parts * s.ranks.lines.along;
     return {.kind        = "sort",
             .elementwise = s.ranks.lines.rows() * candidates,
-            .bytes       = s.ranks.lines.rows() * (candidates + s.ranks.kept) * (extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
+            .bytes       = s.ranks.lines.rows() * (candidates + s.ranks.kept) *
+                     (extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
   static constexpr extent scratch(merge_steps const& s) { return 2 * s.parts * s.ranks.lines.room; }
 };
 template<Element T>
-void compute(merge_ranks<T> const&, merge_steps const&, place_in_mesh const&, T const* x, std::int32_t const* where, T* ranked, std::int32_t* index,
-             std::int64_t* scratch);
+void compute(merge_ranks<T> const&, merge_steps const&, place_in_mesh const&, T const* x,
+             std::int32_t const* where, T* ranked, std::int32_t* index, std::int64_t* scratch);
 
-/// dx = dz where the indices say, as far as this process has it; other elements stay as they are. Arrays: dz, the indices, dx.
+/// dx = dz where the indices say, as far as this process has it; other elements stay as they are. Arrays: dz,
+/// the indices, dx.
 template<Element T>
 struct unrank {
   using steps_type = rank_steps;
   static constexpr meshtf::work work(rank_steps const& s) {
-    return {.kind = "gather", .bytes = s.lines.rows() * s.kept * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
+    return {.kind  = "gather",
+            .bytes = s.lines.rows() * s.kept * (2 * extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
 };
 template<Element T>
-void compute(unrank<T> const&, rank_steps const&, place_in_mesh const&, T const* dz, std::int32_t const* index, T* dx);
+void compute(unrank<T> const&, rank_steps const&, place_in_mesh const&, T const* dz,
+             std::int32_t const* index, T* dx);
 
 }  // namespace task
 
 namespace detail {
 
-/// What `top_k` asks for where lines are split, for the search for a layout: each part's first elements are found and gathered; and then, the first of
-/// all. Arrays: the operand and the result. The loops that they ask for are those along the lines, and along the result.
+/// What `top_k` asks for where lines are split, for the search for a layout: each part's first elements are
+/// found and gathered; and then, the first of all. Arrays: the operand and the result. The loops that they
+/// ask for are those along the lines, and along the result.
 template<class T>
 struct ranks_of_parts {
-  static constexpr extent candidates(task_loops const& l) { return std::min(l.dim[l.along[1]].size, l.dim[l.along[0]].room()); }
+  static constexpr extent candidates(task_loops const& l) {
+    return std::min(l.dim[l.along[1]].size, l.dim[l.along[0]].room());
+  }
 
   template<class M>
   static constexpr void ask(M& m, task_loops l, small_array<extent, 2> const&) {
@@ -158,10 +174,14 @@ struct merged_ranks {
     int const along = l.along[0];
     extent const n  = ranks_of_parts<T>::candidates(l);
     int kept        = l.along[1];
-    if (n < l.dim[kept].size) kept = l.rank, l.add_dim({.size = n});
+    if (n < l.dim[kept].size) {
+      kept = l.rank;
+      l.add_dim({.size = n});
+    }
     for (int i = 0; i < l.operand[0].count; ++i)
       if (l.operand[0][i] == along) l.operand[0].number[i] = static_cast<signed char>(kept);
-    l.along[2] = along, l.along[0] = kept;
+    l.along[2]        = along;
+    l.along[0]        = kept;
     auto const steps  = merge_steps::plan(l, full_extents(l));
     extent const all  = steps.parts * steps.part_stride;
     auto* const found = m.template take<T>(all);
@@ -172,24 +192,29 @@ struct merged_ranks {
   }
 };
 
-/// The first elements that one part of a split dimension finds; a part with fewer elements than `K` has no more of them than it has room for.
+/// The first elements that one part of a split dimension finds; a part with fewer elements than `K` has no
+/// more of them than it has room for.
 template<class K, extent Room>
 struct ranks_of_part : dim<Room> {};
 template<Layout L, class Along, class K>
-using candidates_in = std::conditional_t<(K::size > placed_under<L, Along>.room()), ranks_of_part<K, placed_under<L, Along>.room()>, K>;
+using candidates_in = std::conditional_t<(K::size > placed_under<L, Along>.room()),
+                                         ranks_of_part<K, placed_under<L, Along>.room()>, K>;
 
 }  // namespace detail
 
-/// The first elements in order of a tensor of shape `X` along `Along`, along `K` in its place; `Along` itself for all of them.
+/// The first elements in order of a tensor of shape `X` along `Along`, along `K` in its place; `Along` itself
+/// for all of them.
 ///
-/// If `Along` is split, each process finds the first ones of its part, and all gather these candidates over `joined_over`.
+/// If `Along` is split, each process finds the first ones of its part, and all gather these candidates over
+/// `joined_over`.
 template<Layout L, class X, class Along, class K>
 struct rank_plan {
   using result  = replaced<X, Along, shape<K>>;
   using fits    = std::conditional_t<K::size <= Along::size, legal, k_is_larger_than_dim<K, Along>>;
-  using whole   = std::conditional_t<std::is_same_v<K, Along> || detail::may_be_whole<L, K>, legal, ranks_are_split<K, axes_of<L, K>>>;
-  using verdict = first_objection<detail::dims_are_in<X, Along>, fits, detail::index_verdict<Along>, placement_verdict_of<L, X>, whole,
-                                  placement_verdict_of<L, result>>;
+  using whole   = std::conditional_t<std::is_same_v<K, Along> || detail::may_be_whole<L, K>, legal,
+                                     ranks_are_split<K, axes_of<L, K>>>;
+  using verdict = first_objection<detail::dims_are_in<X, Along>, fits, detail::index_verdict<Along>,
+                                  placement_verdict_of<L, X>, whole, placement_verdict_of<L, result>>;
 
   static constexpr steps_under<L, rank_steps, united<X, shape<K>>> ranks =
       plan_steps<L, rank_steps, united<X, shape<K>>, Along, K>(arrays_of<X, result>{});
@@ -207,19 +232,23 @@ struct split_rank_plan {
   static constexpr extent parts         = placed_under<L, Along>.parts;
   static constexpr steps_under<L, rank_steps, united<X, shape<candidate>>> ranks =
       plan_steps<L, rank_steps, united<X, shape<candidate>>, Along, candidate>(arrays_of<X, part>{});
-  static constexpr steps_under<L, merge_steps, loops> merge = plan_steps<L, merge_steps, loops, candidate, K, Along>(arrays_of<part, result>{});
+  static constexpr steps_under<L, merge_steps, loops> merge =
+      plan_steps<L, merge_steps, loops, candidate, K, Along>(arrays_of<part, result>{});
 };
 
 /// `legal`, or the objection to `sort<Along>` of a tensor of shape `X`.
 template<Layout L, class X, class Along>
 using sort_verdict =
     first_objection<typename rank_plan<L, X, Along, Along>::verdict,
-                    std::conditional_t<is_undecided<L> || split_over<L, shape<Along>> == 0, legal, sort_along_split_dim<Along, axes_of<L, Along>>>>;
+                    std::conditional_t<is_undecided<L> || split_over<L, shape<Along>> == 0, legal,
+                                       sort_along_split_dim<Along, axes_of<L, Along>>>>;
 
-/// `legal`, or the objection to `top_k<Along, K>` of a tensor of shape `X`. `top_k<Along, Along>` sorts: its ranks are as split as `Along`.
+/// `legal`, or the objection to `top_k<Along, K>` of a tensor of shape `X`. `top_k<Along, Along>` sorts: its
+/// ranks are as split as `Along`.
 template<Layout L, class X, class Along, class K>
-using top_k_verdict = typename std::conditional_t<std::is_same_v<K, Along>, std::type_identity<sort_verdict<L, X, Along>>,
-                                                  std::type_identity<typename rank_plan<L, X, Along, K>::verdict>>::type;
+using top_k_verdict =
+    typename std::conditional_t<std::is_same_v<K, Along>, std::type_identity<sort_verdict<L, X, Along>>,
+                                std::type_identity<typename rank_plan<L, X, Along, K>::verdict>>::type;
 
 }  // namespace v0
 }  // namespace meshtf

@@ -20,10 +20,12 @@ struct named_dims {
   constexpr placed const& operator[](int d) const { return dims[d]; }
 };
 
-/// Why a collective is called. A ledger stores a pointer to the reason; no text is made until somebody asks for it.
+/// Why a collective is called. A ledger stores a pointer to the reason; no text is made until somebody asks
+/// for it.
 ///
-/// For an operation: the loop dimensions; those that the collective's axes split were reduced, or whatever `done` says. For a reshard: the placement
-/// before, and the placement `to` after. For everything else: words.
+/// For an operation: the loop dimensions; those that the collective's axes split were reduced, or whatever
+/// `done` says. For a reshard: the placement before, and the placement `to` after. For everything else:
+/// words.
 struct collective_reason {
   named_dims loops{};
   named_dims to{};
@@ -56,10 +58,12 @@ inline constexpr collective_reason reason_to_look_up{.loops = names_in<L, Loops>
 
 inline constexpr collective_reason reason_to_take_the_first{.words = "of equal elements the first counts"};
 inline constexpr collective_reason reason_to_join_ranks{.words = "the first elements of each part compete"};
-inline constexpr collective_reason reason_to_run_on{.words = "running sums and products go on from part to part"};
+inline constexpr collective_reason reason_to_run_on{.words =
+                                                        "running sums and products go on from part to part"};
 
 template<class From, class S1, class To, class S2>
-inline constexpr collective_reason reason_to_move{.loops = names_in<From, S1>::value, .to = names_in<To, S2>::value};
+inline constexpr collective_reason reason_to_move{.loops = names_in<From, S1>::value,
+                                                  .to    = names_in<To, S2>::value};
 
 }  // namespace detail
 

@@ -19,11 +19,15 @@ struct rotated_dim_is_split {};
 template<class Dim>
 struct positions_have_other_dim {};
 
-/// For each position (`places`), and each line at that position (`lines`), `pairs` elements and as many others are rotated.
+/// For each position (`places`), and each line at that position (`lines`), `pairs` elements and as many
+/// others are rotated.
 struct rotary_steps {
-  array_walk places{}, lines{};
+  array_walk places{};
+  array_walk lines{};
   extent pairs = 0;
-  extent from = 0, to = 0;  // from one element of a line to the next, in x and in z
+  // from one element of a line to the next, in x and in z
+  extent from = 0;
+  extent to   = 0;
 
   static constexpr bool needs_whole = true;
 
@@ -32,7 +36,8 @@ struct rotary_steps {
     unsigned placed = 0;
     for (int d : l.operand[2]) placed |= 1U << d;
     auto const walk = [&](bool of_positions) {
-      return array_walk::plan(l, e, [&](int d) { return d != l.along[0] && of_positions == ((placed >> d & 1U) != 0); });
+      return array_walk::plan(
+          l, e, [&](int d) { return d != l.along[0] && of_positions == ((placed >> d & 1U) != 0); });
     };
     return {.places = walk(true),
             .lines  = walk(false),
@@ -58,12 +63,15 @@ struct rotate {
 
   /// A pair takes four products and two sums. Sines and cosines are those of positions, and few.
   static constexpr meshtf::work work(rotary_steps const& s) {
-    return {.kind = "elementwise", .elementwise = 6 * s.turns(), .bytes = 4 * s.turns() * extent{sizeof(T)} + s.places.turns * extent{sizeof(int)}};
+    return {.kind        = "elementwise",
+            .elementwise = 6 * s.turns(),
+            .bytes       = 4 * s.turns() * extent{sizeof(T)} + s.places.turns * extent{sizeof(int)}};
   }
   static constexpr extent scratch(rotary_steps const& s) { return 2 * s.pairs; }
 };
 template<Element T>
-void compute(rotate<T> const&, rotary_steps const&, place_in_mesh const&, T const* x, T* z, std::int32_t const* positions, computed<T>* scratch);
+void compute(rotate<T> const&, rotary_steps const&, place_in_mesh const&, T const* x, T* z,
+             std::int32_t const* positions, computed<T>* scratch);
 
 }  // namespace task
 
@@ -73,21 +81,26 @@ template<class X, class P>
 struct positions_within;
 template<class X, class... P>
 struct positions_within<X, shape<P...>>
-    : std::type_identity<first_objection<std::conditional_t<X::template has<P>, legal, positions_have_other_dim<P>>...>> {};
+    : std::type_identity<
+          first_objection<std::conditional_t<X::template has<P>, legal, positions_have_other_dim<P>>...>> {};
 
 template<class L, class D>
-using whole_to_rotate = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal, rotated_dim_is_split<D, axes_of<L, D>>>;
+using whole_to_rotate = std::conditional_t<is_undecided<L> || split_over<L, shape<D>> == 0, legal,
+                                           rotated_dim_is_split<D, axes_of<L, D>>>;
 
 }  // namespace detail
 
 /// Elements of a tensor of shape `X` are rotated along `Key`, by positions of shape `P`.
 template<Layout L, class X, class Key, class P>
 struct rotary_plan {
-  using verdict = first_objection<detail::dims_are_in<X, Key>, std::conditional_t<Key::size % 2 == 0, legal, rotated_dim_is_odd<Key>>,
-                                  typename detail::positions_within<X, P>::type, detail::dims_are_in<without<X, P>, Key>,
-                                  detail::whole_to_rotate<L, Key>, placement_verdict_of<L, X>>;
+  using verdict =
+      first_objection<detail::dims_are_in<X, Key>,
+                      std::conditional_t<Key::size % 2 == 0, legal, rotated_dim_is_odd<Key>>,
+                      typename detail::positions_within<X, P>::type, detail::dims_are_in<without<X, P>, Key>,
+                      detail::whole_to_rotate<L, Key>, placement_verdict_of<L, X>>;
 
-  static constexpr steps_under<L, rotary_steps, X> steps = plan_steps<L, rotary_steps, X, Key>(arrays_of<X, X, P>{});
+  static constexpr steps_under<L, rotary_steps, X> steps =
+      plan_steps<L, rotary_steps, X, Key>(arrays_of<X, X, P>{});
 };
 
 /// `legal`, or the objection to `rotary<Key>` of a tensor of shape `X` by positions of shape `P`.

@@ -31,7 +31,8 @@ struct shard_steps {
 
 namespace task {
 
-/// Sets what lies past the elements that a process holds to zero, for passes that take an array as it lies. No process counts it as work. Array: z.
+/// Sets what lies past the elements that a process holds to zero, for passes that take an array as it lies.
+/// No process counts it as work. Array: z.
 template<Element T>
 struct clear_padding {
   using steps_type = shard_steps;

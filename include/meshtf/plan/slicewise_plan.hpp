@@ -6,20 +6,21 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The dimensions that a layout may split without the function's noticing: it gives each part of its result from the same parts of its operands.
+/// The dimensions that a layout may split without the function's noticing: it gives each part of its result
+/// from the same parts of its operands.
 template<Dimension... D>
 struct splittable {
   template<class X>
   static constexpr bool has = (std::same_as<X, D> || ...);
 };
 
-/// A function sees one part of `Dim`, which is split over `Axes`, but it was not said that `Dim` may be split: `splittable<...>` says so. Otherwise
-/// first reshard to a layout in which it is whole.
+/// A function sees one part of `Dim`, which is split over `Axes`, but it was not said that `Dim` may be
+/// split: `splittable<...>` says so. Otherwise first reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct function_needs_whole_dim {};
 
-/// A function sees one part of `Dim`, which is split over `Axes`, and its result lacks `Dim`: processes would hold different values of one tensor.
-/// Keep `Dim` in the result, and sum over it afterwards.
+/// A function sees one part of `Dim`, which is split over `Axes`, and its result lacks `Dim`: processes would
+/// hold different values of one tensor. Keep `Dim` in the result, and sum over it afterwards.
 template<class Dim, class Axes>
 struct result_lacks_split_dim {};
 
@@ -41,7 +42,8 @@ struct slices_steps {
 
 namespace task {
 
-/// Calls `call()`, which calls F on the shards, where a process holds anything of the result. `F::flops`, or one, is counted for each element of it.
+/// Calls `call()`, which calls F on the shards, where a process holds anything of the result. `F::flops`, or
+/// one, is counted for each element of it.
 template<class Call, class F, Element R, Element... T>
 struct on_slices {
   using steps_type = slices_steps;
@@ -69,10 +71,11 @@ template<class... Open, class D>
 inline constexpr bool may_be_split<undecided_layout<Open...>, D> = (std::same_as<D, Open> || ...);
 
 template<class L, class Out, class Split, class D>
-using slice_objection =
-    std::conditional_t<is_undecided<L> || !may_be_split<L, D>, legal,
-                       std::conditional_t<!Split::template has<D>, function_needs_whole_dim<D, axes_of<L, D>>,
-                                          std::conditional_t<!Out::template has<D>, result_lacks_split_dim<D, axes_of<L, D>>, legal>>>;
+using slice_objection = std::conditional_t<
+    is_undecided<L> || !may_be_split<L, D>, legal,
+    std::conditional_t<
+        !Split::template has<D>, function_needs_whole_dim<D, axes_of<L, D>>,
+        std::conditional_t<!Out::template has<D>, result_lacks_split_dim<D, axes_of<L, D>>, legal>>>;
 
 template<class L, class Out, class Split, class Loops>
 struct slices_under;
@@ -80,13 +83,15 @@ template<class L, class Out, class Split, class... D>
 struct slices_under<L, Out, Split, shape<D...>> {
   using verdict = first_objection<legal, slice_objection<L, Out, Split, D>...>;
   /// What a record notes as whole.
-  using whole =
-      decltype((shape<>{} + ... + kept_if < is_undecided<L> && may_be_split<L, D> && !(Split::template has<D> && Out::template has<D>), D > {}));
+  using whole = decltype((shape<>{} + ... + kept_if < is_undecided<L> && may_be_split<L, D> &&
+                              !(Split::template has<D> && Out::template has<D>),
+                          D > {}));
 };
 
 template<class L, class Loops, class... Along, class... S>
 constexpr auto plan_slices(shape<Along...>, meshtf::arrays_of<S...> arrays) {
-  static_assert(sizeof...(Along) <= 3, "meshtf: a record keeps at most three dimensions of one slicewise whole");
+  static_assert(sizeof...(Along) <= 3,
+                "meshtf: a record keeps at most three dimensions of one slicewise whole");
   return plan_steps<L, slices_steps, Loops, Along...>(arrays);
 }
 
@@ -95,11 +100,13 @@ constexpr auto plan_slices(shape<Along...>, meshtf::arrays_of<S...> arrays) {
 /// `slicewise<Out, Split>(f, x...)` of operands of the shapes `X...`.
 template<Layout L, class Out, class Split, class... X>
 struct slicewise_plan {
-  using loops   = typename detail::all_dims<Out, X...>::type;
-  using under   = detail::slices_under<L, Out, Split, loops>;
-  using verdict = first_objection<placement_verdict_of<L, Out>, placement_verdict_of<L, loops>, typename under::verdict>;
+  using loops = typename detail::all_dims<Out, X...>::type;
+  using under = detail::slices_under<L, Out, Split, loops>;
+  using verdict =
+      first_objection<placement_verdict_of<L, Out>, placement_verdict_of<L, loops>, typename under::verdict>;
 
-  static constexpr steps_under<L, slices_steps, loops> local = detail::plan_slices<L, loops>(typename under::whole{}, meshtf::arrays_of<Out, X...>{});
+  static constexpr steps_under<L, slices_steps, loops> local =
+      detail::plan_slices<L, loops>(typename under::whole{}, meshtf::arrays_of<Out, X...>{});
 };
 
 /// `legal`, or the objection to `slicewise<Out, Split>` of operands of the shapes `X...` under `L`.

@@ -10,7 +10,8 @@ inline namespace v0 {
 template<class Dim, extent Sum>
 struct pieces_do_not_add_up_to_dim {};
 
-/// `Dim`, which is cut into pieces or is one, has as many elements as are counted at run time, so the places of the pieces are not known.
+/// `Dim`, which is cut into pieces or is one, has as many elements as are counted at run time, so the places
+/// of the pieces are not known.
 template<class Dim>
 struct cut_dim_is_counted {};
 
@@ -22,9 +23,9 @@ using can_be_cut = std::conditional_t<CountedDimension<D>, cut_dim_is_counted<D>
 template<Layout L, class X, class From, class... To>
 struct cutting {
   static constexpr extent sum = (To::size + ...);
-  using adds_up               = std::conditional_t<sum == From::size, legal, pieces_do_not_add_up_to_dim<From, sum>>;
-  using verdict =
-      first_objection<dims_are_in<X, From>, can_be_cut<From>, can_be_cut<To>..., adds_up, sliced_whole<L, From>, slice_verdict<L, X, From, To>...>;
+  using adds_up = std::conditional_t<sum == From::size, legal, pieces_do_not_add_up_to_dim<From, sum>>;
+  using verdict = first_objection<dims_are_in<X, From>, can_be_cut<From>, can_be_cut<To>..., adds_up,
+                                  sliced_whole<L, From>, slice_verdict<L, X, From, To>...>;
 };
 
 }  // namespace detail

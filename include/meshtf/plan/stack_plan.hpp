@@ -1,4 +1,5 @@
-// What stack and unstack will do, decided before they run: tensors of the same dimensions as one with a further dimension, and back.
+// What stack and unstack will do, decided before they run: tensors of the same dimensions as one with a
+// further dimension, and back.
 #pragma once
 
 #include <meshtf/plan/slice_plan.hpp>
@@ -14,7 +15,8 @@ struct stack_has_other_size {};
 template<class Expected, class Given>
 struct stacked_dims_differ {};
 
-/// A stack along `Dim` is taken apart. It is split over `Axes`, so no process has all of its tensors. First reshard to a layout in which it is whole.
+/// A stack along `Dim` is taken apart. It is split over `Axes`, so no process has all of its tensors. First
+/// reshard to a layout in which it is whole.
 template<class Dim, class Axes>
 struct stacked_dim_is_split {};
 
@@ -35,7 +37,8 @@ template<class... D, class New, int At, class... Seen>
 struct inserted_at<shape<D...>, New, At, shape<Seen...>> : std::type_identity<shape<Seen..., New, D...>> {};
 template<class First, class... D, class New, int At, class... Seen>
   requires(At != int{sizeof...(Seen)})
-struct inserted_at<shape<First, D...>, New, At, shape<Seen...>> : inserted_at<shape<D...>, New, At, shape<Seen..., First>> {};
+struct inserted_at<shape<First, D...>, New, At, shape<Seen...>>
+    : inserted_at<shape<D...>, New, At, shape<Seen..., First>> {};
 
 /// Between a stack of shape `Stack` and its tensors, which have the other dimensions.
 template<class L, class Stack, class Along>
@@ -44,13 +47,14 @@ struct stacking {
   using fixed   = std::conditional_t<CountedDimension<Along>, stacked_dim_is_counted<Along>, legal>;
   using verdict = first_objection<fixed, placement_verdict_of<L, Stack>>;
 
-  static constexpr steps_under<L, part_steps, Stack> place = plan_steps<L, part_steps, Stack, Along>(meshtf::arrays_of<Stack, part>{});
+  static constexpr steps_under<L, part_steps, Stack> place =
+      plan_steps<L, part_steps, Stack, Along>(meshtf::arrays_of<Stack, part>{});
 };
 
 }  // namespace detail
 
-/// `Count` tensors of shape `X` become one, with `New` in the place `At`. If `New` is split, they are stacked along a whole dimension, and each process
-/// then keeps its own part.
+/// `Count` tensors of shape `X` become one, with `New` in the place `At`. If `New` is split, they are stacked
+/// along a whole dimension, and each process then keeps its own part.
 template<Layout L, class X, class New, int At, int Count>
 struct stack_plan : detail::stacking<L, typename detail::inserted_at<X, New, At>::type, New> {
   using base    = detail::stacking<L, typename detail::inserted_at<X, New, At>::type, New>;
@@ -63,8 +67,10 @@ struct stack_plan : detail::stacking<L, typename detail::inserted_at<X, New, At>
 /// A tensor of shape `X` becomes one for each element of `Along`.
 template<Layout L, class X, class Along>
 struct unstack_plan : detail::stacking<L, X, Along> {
-  using whole   = std::conditional_t<detail::may_be_whole<L, Along>, legal, stacked_dim_is_split<Along, axes_of<L, Along>>>;
-  using verdict = first_objection<detail::dims_are_in<X, Along>, typename detail::stacking<L, X, Along>::verdict, whole>;
+  using whole = std::conditional_t<detail::may_be_whole<L, Along>, legal,
+                                   stacked_dim_is_split<Along, axes_of<L, Along>>>;
+  using verdict =
+      first_objection<detail::dims_are_in<X, Along>, typename detail::stacking<L, X, Along>::verdict, whole>;
 };
 
 /// `legal`, or the objection to `stack<New, At>` of so many tensors of shape `X`.

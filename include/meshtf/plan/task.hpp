@@ -1,6 +1,8 @@
-// Tasks: what an operation asks of its machine, as a value. A new task needs steps, a price and a kernel; no machine changes.
+// Tasks: what an operation asks of its machine, as a value. A new task needs steps, a price and a kernel; no
+// machine changes.
 //
-//   steps    `Steps::plan(loops, extents)` makes them for a layout, for a process that holds less than others, and for the search for a layout
+//   steps    `Steps::plan(loops, extents)` makes them for a layout, for a process that holds less than
+//            others, and for the search for a layout
 //   task     an element type, and numbers that are known only at run time; `task.work(steps)` is its price
 //   kernel   an overload `compute(task, steps, place, arrays...)` in kernel/, found by the task's type
 #pragma once
@@ -18,20 +20,22 @@ namespace meshtf {
 inline namespace v0 {
 
 /// A task has at most this many arrays with dimensions, including those that it writes; a nest has fewer.
-inline constexpr int max_arrays = 8, max_operands = 5;
+inline constexpr int max_arrays   = 8;
+inline constexpr int max_operands = 5;
 
 /// The steps of a task ask for at most this many of its loops.
 inline constexpr int max_asked = 9;
 
-/// The loops of a task, each over a dimension of type `Dim`, and its arrays, each a list of the loops that walk through it, outermost in memory
-/// first.
+/// The loops of a task, each over a dimension of type `Dim`, and its arrays, each a list of the loops that
+/// walk through it, outermost in memory first.
 template<class Dim>
 struct loops_over {
   small_array<Dim, max_rank> dim{};
   int rank = 0;
   small_array<dim_list, max_arrays> operand{};
   int operands = 0;
-  small_array<int, max_asked> along{-1, -1, -1, -1, -1, -1, -1, -1, -1};  // numbers of the loops that the steps ask for
+  // numbers of the loops that the steps ask for
+  small_array<int, max_asked> along{-1, -1, -1, -1, -1, -1, -1, -1, -1};
 
   constexpr void add_dim(Dim const& d) { dim[static_cast<std::size_t>(rank++)] = d; }
   constexpr void add_array(dim_list const& dims) { operand[static_cast<std::size_t>(operands++)] = dims; }
@@ -43,36 +47,46 @@ struct loops_over {
 using task_loops      = loops_over<placed>;
 using undecided_loops = loops_over<undecided_dim>;
 
-/// The turns of each loop in one process, the elements that the arrays have room for, and the elements of all processes together.
+/// The turns of each loop in one process, the elements that the arrays have room for, and the elements of all
+/// processes together.
 struct loop_extents {
-  small_array<extent, max_rank> held{}, stored{}, whole{};
+  small_array<extent, max_rank> held{};
+  small_array<extent, max_rank> stored{};
+  small_array<extent, max_rank> whole{};
   int rank = 0;
 
   constexpr std::span<extent const> loops() const { return held.first(rank); }
   constexpr std::span<extent const> storage() const { return stored.first(rank); }
 
-  /// Whether steps may leave out the loop over `dim`, since it makes one turn in this process. It asks for what
-  /// the process holds: a part with storage for one element may be empty, and then the loop makes no turn, but
-  /// the nest without it would make one. So processes may have different loops; what all of them must agree on,
-  /// as the sizes of messages and memory, depends on `stored` alone.
+  /// Whether steps may leave out the loop over `dim`, since it makes one turn in this process. It asks for
+  /// what the process holds: a part with storage for one element may be empty, and then the loop makes no
+  /// turn, but the nest without it would make one. So processes may have different loops; what all of them
+  /// must agree on, as the sizes of messages and memory, depends on `stored` alone.
   constexpr bool makes_one_turn(int dim) const { return held[dim] == 1; }
 };
 
 /// The extents of a process whose parts are full. These are priced, and no process exceeds them.
 constexpr loop_extents full_extents(task_loops const& l) {
   loop_extents e{.rank = l.rank};
-  for (int i = 0; i < l.rank; ++i) e.held[i] = e.stored[i] = l.dim[i].room(), e.whole[i] = l.dim[i].size;
+  for (int i = 0; i < l.rank; ++i) {
+    e.held[i] = e.stored[i] = l.dim[i].room();
+    e.whole[i]              = l.dim[i].size;
+  }
   return e;
 }
 
 /// The same while there are as many elements as `now` says. The first part of a dimension is the fullest.
 constexpr loop_extents full_extents(task_loops const& l, counts const& now) {
   loop_extents e = full_extents(l);
-  for (int i = 0; i < l.rank; ++i) e.whole[i] = now.of(l.dim[i].counted, l.dim[i].size), e.held[i] = l.dim[i].held(0, e.whole[i]);
+  for (int i = 0; i < l.rank; ++i) {
+    e.whole[i] = now.of(l.dim[i].counted, l.dim[i].size);
+    e.held[i]  = l.dim[i].held(0, e.whole[i]);
+  }
   return e;
 }
 
-/// Steps planned from loops and their extents in one process. `Steps::needs_whole` says that the loops they ask for must not be split.
+/// Steps planned from loops and their extents in one process. `Steps::needs_whole` says that the loops they
+/// ask for must not be split.
 template<class S>
 concept TaskSteps = requires(task_loops const& l, loop_extents const& e) {
   { S::plan(l, e) } -> std::same_as<S>;
@@ -84,12 +98,14 @@ struct undecided_steps {
   undecided_loops loops{};
 };
 
-/// Steps that are not the same on all processes, since some hold less of a dimension than others, or not always the same, since elements are counted
-/// at run time. Each process plans its own from the loops, once for each count; the steps of the fullest process are priced.
+/// Steps that are not the same on all processes, since some hold less of a dimension than others, or not
+/// always the same, since elements are counted at run time. Each process plans its own from the loops, once
+/// for each count; the steps of the fullest process are priced.
 template<class Steps>
 struct uneven_steps {
-  task_loops const* loops = nullptr;  // of static storage, so machines keep what they have planned by its address
-  Steps fullest{};                    // while there are as many elements as there is room for
+  // of static storage, so machines keep what they have planned by its address
+  task_loops const* loops = nullptr;
+  Steps fullest{};  // while there are as many elements as there is room for
 };
 
 /// The extents of the process at `here` while there are as many elements as `now` says.
@@ -99,8 +115,9 @@ constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here
   return e;
 }
 
-/// The steps of the fullest process, while there are as many elements as `now` says. If steps need memory (`Steps::make_room_for`), it is the most that
-/// any process needs: of each uneven dimension a process holds a full part, the one part that is smaller, or nothing.
+/// The steps of the fullest process, while there are as many elements as `now` says. If steps need memory
+/// (`Steps::make_room_for`), it is the most that any process needs: of each uneven dimension a process holds
+/// a full part, the one part that is smaller, or nothing.
 template<class Steps>
 constexpr Steps plan_fullest(task_loops const& l, counts const& now = {}) {
   loop_extents const full = full_extents(l, now);
@@ -109,7 +126,8 @@ constexpr Steps plan_fullest(task_loops const& l, counts const& now = {}) {
     unsigned uneven = 0;
     for (int i = 0; i < l.rank; ++i)
       if (full.whole[i] > full.stored[i] && full.whole[i] % full.stored[i] != 0) uneven |= 1U << i;
-    for (unsigned less = uneven; less != 0; less = (less - 1) & uneven) {  // all sets of dimensions of which a process may hold the smaller part
+    // all sets of dimensions of which a process may hold the smaller part
+    for (unsigned less = uneven; less != 0; less = (less - 1) & uneven) {
       loop_extents e = full;
       for (int i = 0; i < l.rank; ++i)
         if ((less >> i & 1U) != 0) e.held[i] = full.whole[i] % full.stored[i];
@@ -146,8 +164,9 @@ inline constexpr steps_are steps_on = is_undecided<L>       ? steps_are::undecid
 
 }  // namespace detail
 
-/// The type of a plan over the dimensions `Loops` under `L`: `Steps`, `uneven_steps` if processes hold unequally much, or `undecided_steps` for an
-/// undecided layout. It is not deduced, so asking for a verdict plans nothing.
+/// The type of a plan over the dimensions `Loops` under `L`: `Steps`, `uneven_steps` if processes hold
+/// unequally much, or `undecided_steps` for an undecided layout. It is not deduced, so asking for a verdict
+/// plans nothing.
 template<class L, class Steps, class Loops>
 using steps_under = typename detail::steps_that_are<detail::steps_on<L, Loops>>::template type<Steps>;
 
@@ -157,9 +176,11 @@ struct arrays_of {};
 
 namespace detail {
 
-/// `n` dimensions, arrays and loops that are asked for. (Pointers: a span that is made from an array costs the compiler more than all of this.)
+/// `n` dimensions, arrays and loops that are asked for. (Pointers: a span that is made from an array costs
+/// the compiler more than all of this.)
 template<class Dim>
-constexpr loops_over<Dim> loops_of(Dim const* dims, int n, dim_list const* arrays, int array_count, int const* along, int along_count) {
+constexpr loops_over<Dim> loops_of(Dim const* dims, int n, dim_list const* arrays, int array_count,
+                                   int const* along, int along_count) {
   loops_over<Dim> loops;
   for (int i = 0; i < n; ++i) loops.add_dim(dims[i]);
   for (int i = 0; i < array_count; ++i) loops.add_array(arrays[i]);
@@ -167,7 +188,8 @@ constexpr loops_over<Dim> loops_of(Dim const* dims, int n, dim_list const* array
   return loops;
 }
 
-/// The arrays of a task, and the loops that it asks for, as numbers of the dimensions `Loops`; each list ends with one that nobody uses.
+/// The arrays of a task, and the loops that it asks for, as numbers of the dimensions `Loops`; each list ends
+/// with one that nobody uses.
 template<class Loops, class... S>
 inline constexpr dim_list arrays_within[]{dims_within<Loops, S>..., dim_list{}};
 template<class Loops, class... Along>
@@ -177,12 +199,14 @@ inline constexpr int numbers_within[]{dims_within<Loops, shape<Along>>[0]..., 0}
 template<class L, class Steps, class Loops, class Arrays, class... Along>
 inline constexpr task_loops kept_loops{};
 template<class L, class Steps, class Loops, class... S, class... Along>
-inline constexpr task_loops kept_loops<L, Steps, Loops, arrays_of<S...>, Along...> = loops_of(
-    placed_dims<L, Loops>.data(), Loops::rank, arrays_within<Loops, S...>, int{sizeof...(S)}, numbers_within<Loops, Along...>, int{sizeof...(Along)});
+inline constexpr task_loops kept_loops<L, Steps, Loops, arrays_of<S...>, Along...> =
+    loops_of(placed_dims<L, Loops>.data(), Loops::rank, arrays_within<Loops, S...>, int{sizeof...(S)},
+             numbers_within<Loops, Along...>, int{sizeof...(Along)});
 
 }  // namespace detail
 
-/// The steps under `L` of a task over the dimensions `Loops` whose arrays have the shapes `S...`. They ask for the loops over `Along...`.
+/// The steps under `L` of a task over the dimensions `Loops` whose arrays have the shapes `S...`. They ask
+/// for the loops over `Along...`.
 ///
 /// One function for each plan: every einsum and every nest of a program comes here.
 template<Layout L, class Steps, class Loops, class... Along, class... S>
@@ -194,7 +218,8 @@ constexpr steps_under<L, Steps, Loops> plan_steps(arrays_of<S...>) {
   } else {
     dim_list const arrays[]{dims_within<Loops, S>..., dim_list{}};
     int const along[]{dims_within<Loops, shape<Along>>[0]..., 0};
-    auto const loops = detail::loops_of(placed_dims<L, Loops>.data(), Loops::rank, arrays, int{sizeof...(S)}, along, int{sizeof...(Along)});
+    auto const loops = detail::loops_of(placed_dims<L, Loops>.data(), Loops::rank, arrays, int{sizeof...(S)},
+                                        along, int{sizeof...(Along)});
     if constexpr (is_undecided<L>) return {loops};
     else return Steps::plan(loops, full_extents(loops));
   }

@@ -1,4 +1,5 @@
-// What operations on windows will do, decided before they run: where windows begin, what they need of neighbouring parts, and copies of them.
+// What operations on windows will do, decided before they run: where windows begin, what they need of
+// neighbouring parts, and copies of them.
 #pragma once
 
 #include <tuple>
@@ -29,15 +30,19 @@ struct valid {};
 /// So many zeros are added before and after the dimension.
 template<extent Before, extent After = Before>
 struct padding {
-  static constexpr extent before = Before, after = After;
+  static constexpr extent before = Before;
+  static constexpr extent after  = After;
 };
 
-/// The numbers of a window. Unless it is `valid` or has its `padding`, zeros are added at both ends, as many after as before or one more, so that
-/// there are ceil(size / stride) windows: TensorFlow's "SAME".
+/// The numbers of a window. Unless it is `valid` or has its `padding`, zeros are added at both ends, as many
+/// after as before or one more, so that there are ceil(size / stride) windows: TensorFlow's "SAME".
 struct window_rule {
-  extent step = 1, dilation = 1;
-  bool same    = true;
-  extent ahead = 0, behind = 0;  // zeros, if it is not the same
+  extent step     = 1;
+  extent dilation = 1;
+  bool same       = true;
+  // zeros, if it is not the same
+  extent ahead  = 0;
+  extent behind = 0;
 
   /// Elements from the first of a window to its last.
   constexpr extent reach(extent taps) const { return (taps - 1) * dilation + 1; }
@@ -56,9 +61,10 @@ struct window_rule {
   /// Elements of the dimension in window `i`: fewer than `taps` at its ends.
   constexpr extent elements(extent size, extent taps, extent i) const {
     extent const first = i * step - before(size, taps);  // below 0: so many steps until the dimension begins
-    extent const begin = first < 0 ? (dilation - 1 - first) / dilation : 0, left = size - first;
-    extent const end = left <= 0 ? 0 : (left + dilation - 1) / dilation;
-    extent const n   = (end < taps ? end : taps) - begin;
+    extent const begin = first < 0 ? (dilation - 1 - first) / dilation : 0;
+    extent const left  = size - first;
+    extent const end   = left <= 0 ? 0 : (left + dilation - 1) / dilation;
+    extent const n     = (end < taps ? end : taps) - begin;
     return n < 0 ? 0 : n;
   }
   /// The fewest of all windows. They are at the ends.
@@ -83,7 +89,9 @@ constexpr void tell(window_rule& w, std::type_identity<dilation<N>>) {
 constexpr void tell(window_rule& w, std::type_identity<valid>) { w.same = false; }
 template<extent Before, extent After>
 constexpr void tell(window_rule& w, std::type_identity<padding<Before, After>>) {
-  w.same = false, w.ahead = Before, w.behind = After;
+  w.same   = false;
+  w.ahead  = Before;
+  w.behind = After;
 }
 template<Dimension D>
 constexpr void tell(window_rule&, std::type_identity<D>) {}
@@ -91,15 +99,18 @@ constexpr void tell(window_rule&, std::type_identity<D>) {}
 template<class D, class... How>
 struct dim_made : std::type_identity<D> {};
 template<class D, class First, class... How>
-struct dim_made<D, First, How...> : std::conditional_t<Dimension<First>, std::type_identity<First>, dim_made<D, How...>> {};
+struct dim_made<D, First, How...>
+    : std::conditional_t<Dimension<First>, std::type_identity<First>, dim_made<D, How...>> {};
 
 }  // namespace detail
 
-/// Windows along `D` of as many elements as `Kernel` has. `How` may have the dimension that they make, of which each window is one index (if it is
-/// not named, they make `D` again), and `stride<N>`, `dilation<N>`, and `valid` or `padding<Before, After>`.
+/// Windows along `D` of as many elements as `Kernel` has. `How` may have the dimension that they make, of
+/// which each window is one index (if it is not named, they make `D` again), and `stride<N>`, `dilation<N>`,
+/// and `valid` or `padding<Before, After>`.
 ///
 ///     window<height, kernel_height>                                  // as many windows as rows
-///     window<height, kernel_height, half_height, stride<2>, valid>   // floor((height - kernel_height) / 2) + 1 of them
+///     window<height, kernel_height, half_height, stride<2>, valid>   // floor((height - kernel_height) / 2)
+///     + 1 of them
 template<Dimension D, Dimension Kernel, class... How>
 struct window {
   using along  = D;
@@ -124,7 +135,8 @@ inline constexpr bool is_window<window<D, Kernel, How...>> = true;
 
 /// Elements of other parts that the windows of some part need, before it and after it.
 struct window_halo {
-  extent before = 0, after = 0;
+  extent before = 0;
+  extent after  = 0;
 };
 
 /// `in` is the dimension, `made` the one that its windows make; both have as many parts.
@@ -134,8 +146,10 @@ constexpr window_halo halo_of(window_rule const& w, extent taps, placed const& i
   for (extent part = 0; part < in.parts; ++part) {
     extent const n = made.held(part);
     if (n == 0) break;
-    extent const first = part * made.room() * w.step - zeros, last = first + (n - 1) * w.step + w.reach(taps) - 1;
-    extent const before = part * in.room() - first, after = last + 1 - (part + 1) * in.room();
+    extent const first  = part * made.room() * w.step - zeros;
+    extent const last   = first + (n - 1) * w.step + w.reach(taps) - 1;
+    extent const before = part * in.room() - first;
+    extent const after  = last + 1 - (part + 1) * in.room();
     if (before > halo.before) halo.before = before;
     if (after > halo.after) halo.after = after;
   }
@@ -144,21 +158,23 @@ constexpr window_halo halo_of(window_rule const& w, extent taps, placed const& i
 
 // ---- verdicts
 
-/// From one window, or one of its elements, to the next there is at least one element; `stride` and `dilation` of `Window` say fewer, or its padding
-/// has fewer than none.
+/// From one window, or one of its elements, to the next there is at least one element; `stride` and
+/// `dilation` of `Window` say fewer, or its padding has fewer than none.
 template<class Window>
 struct window_number_is_too_small {};
 
-/// A window of `Kernel` reaches over `Reach` elements, and `Dim` has only `Size`, with the zeros that were added to it.
+/// A window of `Kernel` reaches over `Reach` elements, and `Dim` has only `Size`, with the zeros that were
+/// added to it.
 template<class Kernel, extent Reach, class Dim, extent Size>
 struct window_is_larger_than_dim {};
 
-/// There are `Windows` windows, and `Made` has another size: declare it as `dim<Windows>`. (A window that names no dimension which it makes makes the
-/// dimension that it works along.)
+/// There are `Windows` windows, and `Made` has another size: declare it as `dim<Windows>`. (A window that
+/// names no dimension which it makes makes the dimension that it works along.)
 template<class Made, extent Windows>
 struct windows_make_another_size {};
 
-/// `Dim` and the dimension of its windows, `Made`, are one loop, so they are split alike. They are split over `Axes` and `Others`.
+/// `Dim` and the dimension of its windows, `Made`, are one loop, so they are split alike. They are split over
+/// `Axes` and `Others`.
 template<class Dim, class Axes, class Made, class Others>
 struct windows_are_split_differently {};
 
@@ -168,23 +184,29 @@ struct kernel_dim_is_split {};
 
 // ---- steps
 
-/// How windows walk along one dimension, in elements of what a process has of it: the first one begins at `start`, and in each further part `shift`
-/// later.
+/// How windows walk along one dimension, in elements of what a process has of it: the first one begins at
+/// `start`, and in each further part `shift` later.
 struct window_walk {
-  extent step = 1, dilation = 1, start = 0, shift = 0;
+  extent step     = 1;
+  extent dilation = 1;
+  extent start    = 0;
+  extent shift    = 0;
 };
 
 /// Copies between an array and its windows.
 struct window_steps {
   nest_steps copy{};  // all elements of all windows: the array, the windows
-  nest_steps tap{};  // one element of all windows: the array, the windows, the array
-  int dims = 0;  // that windows walk along
+  nest_steps tap{};   // one element of all windows: the array, the windows, the array
+  int dims = 0;       // that windows walk along
   small_array<extent, 3> taps{1, 1, 1};
   small_array<small_array<extent, 3>, 2> tap_stride{};  // in the array and in the windows
-  small_array<extent, 3> start{}, shift{};  // in elements of the array
+  // in elements of the array
+  small_array<extent, 3> start{};
+  small_array<extent, 3> shift{};
   small_array<axis_list, 3> over{};
 
-  static constexpr bool needs_whole = true;  // of the search for a layout, since what is sent depends on whether the dimensions are split
+  // of the search for a layout, since what is sent depends on whether the dimensions are split
+  static constexpr bool needs_whole = true;
 
   /// Where the first window of a process begins in its array.
   constexpr extent first(place_in_mesh const& here) const {
@@ -197,17 +219,19 @@ struct window_steps {
   }
 };
 
-/// Arrays: the array and the windows. The steps ask for the dimensions of the array that the windows walk along, those that they make, and those of a
-/// window.
+/// Arrays: the array and the windows. The steps ask for the dimensions of the array that the windows walk
+/// along, those that they make, and those of a window.
 template<window_walk... Walk>
 struct windows_along : window_steps {
   static constexpr windows_along plan(task_loops const& l, loop_extents const& e) {
     constexpr int n = int{sizeof...(Walk)};
     constexpr window_walk walk[]{Walk...};
     windows_along s;
-    s.dims           = n;
-    auto const array = strides_of(l.operand[0], e.storage()), windows = strides_of(l.operand[1], e.storage());
-    nest_steps copy{.operands = 2}, tap{.operands = 3};
+    s.dims             = n;
+    auto const array   = strides_of(l.operand[0], e.storage());
+    auto const windows = strides_of(l.operand[1], e.storage());
+    nest_steps copy{.operands = 2};
+    nest_steps tap{.operands = 3};
     for (int d : l.operand[1]) {
       extent in_array = array[d];
       bool is_tap     = false;
@@ -221,15 +245,18 @@ struct windows_along : window_steps {
         s.tap_stride[0][i] = in_array;
         s.tap_stride[1][i] = windows[d];
       }
-      copy.stride[0][copy.rank] = in_array, copy.stride[1][copy.rank] = windows[d];
-      copy.size[copy.rank++] = e.held[d];
+      copy.stride[0][copy.rank] = in_array;
+      copy.stride[1][copy.rank] = windows[d];
+      copy.size[copy.rank++]    = e.held[d];
       if (is_tap) continue;
-      tap.stride[0][tap.rank] = tap.stride[2][tap.rank] = in_array, tap.stride[1][tap.rank] = windows[d];
-      tap.size[tap.rank++] = e.held[d];
+      tap.stride[0][tap.rank] = tap.stride[2][tap.rank] = in_array;
+      tap.stride[1][tap.rank]                           = windows[d];
+      tap.size[tap.rank++]                              = e.held[d];
     }
     for (int i = 0; i < n; ++i) {
-      s.start[i] = walk[i].start * array[l.along[i]], s.shift[i] = walk[i].shift * array[l.along[i]];
-      s.over[i] = l.dim[l.along[i]].over;
+      s.start[i] = walk[i].start * array[l.along[i]];
+      s.shift[i] = walk[i].shift * array[l.along[i]];
+      s.over[i]  = l.dim[l.along[i]].over;
     }
     s.copy = collapsed(copy), s.tap = collapsed(tap);
     return s;
@@ -241,7 +268,9 @@ namespace task {
 /// Copies out all windows. Arrays: the array, the windows.
 template<Element T>
 struct windows_taken {
-  static constexpr meshtf::work work(window_steps const& s) { return {.kind = "copy", .bytes = 2 * s.copy.turns * extent{sizeof(T)}}; }
+  static constexpr meshtf::work work(window_steps const& s) {
+    return {.kind = "copy", .bytes = 2 * s.copy.turns * extent{sizeof(T)}};
+  }
 };
 template<Element T, class Steps>
 struct take_windows : windows_taken<T> {
@@ -254,7 +283,8 @@ void compute(windows_taken<T> const&, window_steps const&, place_in_mesh const&,
 template<Element T>
 struct windows_added {
   static constexpr meshtf::work work(window_steps const& s) {
-    return {.kind = "elementwise", .elementwise = s.copy.turns, .bytes = 3 * s.copy.turns * extent{sizeof(T)}};
+    return {
+        .kind = "elementwise", .elementwise = s.copy.turns, .bytes = 3 * s.copy.turns * extent{sizeof(T)}};
   }
 };
 template<Element T, class Steps>
@@ -270,7 +300,8 @@ void compute(windows_added<T> const&, window_steps const&, place_in_mesh const&,
 
 namespace detail {
 
-/// A dimension as the rules of windows see it: under an undecided layout it is whole. (A record knows what else they do where it is split.)
+/// A dimension as the rules of windows see it: under an undecided layout it is whole. (A record knows what
+/// else they do where it is split.)
 template<class L, class D>
 consteval placed placed_for_windows() {
   if constexpr (is_undecided<L>) return {.size = D::size};
@@ -286,26 +317,30 @@ struct window_under {
 
   static constexpr window_rule rule = W::rule;
   static constexpr extent taps      = kernel::size;
-  static constexpr placed in = placed_for_windows<L, along>(), out = placed_for_windows<L, made>();
-  static constexpr bool sound        = rule.step > 0 && rule.dilation > 0 && rule.ahead >= 0 && rule.behind >= 0;
-  static constexpr extent count      = sound ? rule.windows(along::size, taps) : 0;
-  static constexpr bool is_alike     = in.parts == out.parts && in.over == out.over;
+  static constexpr placed in        = placed_for_windows<L, along>();
+  static constexpr placed out       = placed_for_windows<L, made>();
+  static constexpr bool sound    = rule.step > 0 && rule.dilation > 0 && rule.ahead >= 0 && rule.behind >= 0;
+  static constexpr extent count  = sound ? rule.windows(along::size, taps) : 0;
+  static constexpr bool is_alike = in.parts == out.parts && in.over == out.over;
   static constexpr window_halo reach = sound && is_alike ? halo_of(rule, taps, in, out) : window_halo{};
   static constexpr bool widens       = reach.before > 0 || reach.after > 0;
   static constexpr window_walk walk  = {.step     = rule.step,
                                         .dilation = rule.dilation,
-                                        .start    = reach.before - (sound ? rule.before(along::size, taps) : 0),
-                                        .shift    = out.room() * rule.step - in.room()};
-  using wide                         = std::conditional_t<widens, haloed<along, reach.before, reach.after, in.parts>, along>;
+                                        .start = reach.before - (sound ? rule.before(along::size, taps) : 0),
+                                        .shift = out.room() * rule.step - in.room()};
+  using wide = std::conditional_t<widens, haloed<along, reach.before, reach.after, in.parts>, along>;
 
   static constexpr auto examined() {
     if constexpr (CountedDimension<along>) return haloed_dim_is_counted<along>{};
     else if constexpr (CountedDimension<made>) return haloed_dim_is_counted<made>{};
     else if constexpr (!sound) return window_number_is_too_small<W>{};
-    else if constexpr (count < 1) return window_is_larger_than_dim<kernel, rule.reach(taps), along, along::size + rule.ahead + rule.behind>{};
+    else if constexpr (count < 1)
+      return window_is_larger_than_dim<kernel, rule.reach(taps), along,
+                                       along::size + rule.ahead + rule.behind>{};
     else if constexpr (count != made::size) return windows_make_another_size<made, count>{};
     else if constexpr (!may_be_whole<L, kernel>) return kernel_dim_is_split<kernel, axes_of<L, kernel>>{};
-    else if constexpr (!is_alike) return windows_are_split_differently<along, axes_of<L, along>, made, axes_of<L, made>>{};
+    else if constexpr (!is_alike)
+      return windows_are_split_differently<along, axes_of<L, along>, made, axes_of<L, made>>{};
     else return halo_objection<L, along, (reach.before > reach.after ? reach.before : reach.after)>();
   }
   using verdict = decltype(examined());
@@ -314,32 +349,37 @@ struct window_under {
 template<class X, class... W>
 struct made_shape : std::type_identity<X> {};
 template<class X, class First, class... Rest>
-struct made_shape<X, First, Rest...> : made_shape<replaced<X, typename First::along, shape<typename First::made>>, Rest...> {};
+struct made_shape<X, First, Rest...>
+    : made_shape<replaced<X, typename First::along, shape<typename First::made>>, Rest...> {};
 
 template<class X, class... W>
 struct unmade_shape : std::type_identity<X> {};
 template<class X, class First, class... Rest>
-struct unmade_shape<X, First, Rest...> : unmade_shape<replaced<X, typename First::made, shape<typename First::along>>, Rest...> {};
+struct unmade_shape<X, First, Rest...>
+    : unmade_shape<replaced<X, typename First::made, shape<typename First::along>>, Rest...> {};
 
 template<class S>
 struct last_dim;
 template<class... D>
 struct last_dim<shape<D...>> : std::tuple_element<sizeof...(D) - 1, std::tuple<D...>> {};
 
-/// The shape of the windows whose own dimensions are `Kernels`: these stand behind the last dimension that is walked along, so that they and the
-/// channels behind them are one row. If that is the last dimension of all, they stand before the first, as the channels do.
+/// The shape of the windows whose own dimensions are `Kernels`: these stand behind the last dimension that is
+/// walked along, so that they and the channels behind them are one row. If that is the last dimension of all,
+/// they stand before the first, as the channels do.
 template<class Made, class First, class Last, class Kernels>
 struct shape_with_kernels;
 template<class Made, class First, class Last, class... K>
 struct shape_with_kernels<Made, First, Last, shape<K...>>
-    : std::type_identity<std::conditional_t<std::is_same_v<typename last_dim<Made>::type, Last>, replaced<Made, First, shape<K..., First>>,
+    : std::type_identity<std::conditional_t<std::is_same_v<typename last_dim<Made>::type, Last>,
+                                            replaced<Made, First, shape<K..., First>>,
                                             replaced<Made, Last, shape<Last, K...>>>> {};
 
 /// `S` where each dimension that windows walk along has the halo that they need.
 template<class S, class... U>
 struct wide_shape : std::type_identity<S> {};
 template<class S, class First, class... Rest>
-struct wide_shape<S, First, Rest...> : wide_shape<replaced<S, typename First::along, shape<typename First::wide>>, Rest...> {};
+struct wide_shape<S, First, Rest...>
+    : wide_shape<replaced<S, typename First::along, shape<typename First::wide>>, Rest...> {};
 
 }  // namespace detail
 
@@ -356,23 +396,27 @@ struct window_plan {
   using last    = at<dims - 1>;
   using kernels = shape<typename W::kernel...>;
   using made    = typename detail::made_shape<X, W...>::type;
-  using windows = typename detail::shape_with_kernels<made, typename first::made, typename last::made, kernels>::type;
-  using wide    = typename detail::wide_shape<X, detail::window_under<L, W>...>::type;
-  using loops   = united<windows, wide>;
-  using steps   = windows_along<detail::window_under<L, W>::walk...>;
+  using windows =
+      typename detail::shape_with_kernels<made, typename first::made, typename last::made, kernels>::type;
+  using wide  = typename detail::wide_shape<X, detail::window_under<L, W>...>::type;
+  using loops = united<windows, wide>;
+  using steps = windows_along<detail::window_under<L, W>::walk...>;
 
-  static constexpr bool exchanges = ((detail::window_under<L, W>::widens && !detail::may_be_whole<L, typename W::along>) || ...);
+  static constexpr bool exchanges =
+      ((detail::window_under<L, W>::widens && !detail::may_be_whole<L, typename W::along>) || ...);
 
   static constexpr steps_under<L, steps, loops> copies =
-      plan_steps<L, steps, loops, typename detail::window_under<L, W>::wide..., typename W::made..., typename W::kernel...>(
-          arrays_of<wide, windows>{});
+      plan_steps<L, steps, loops, typename detail::window_under<L, W>::wide..., typename W::made...,
+                 typename W::kernel...>(arrays_of<wide, windows>{});
 };
 
 namespace detail {
 
 template<class L, class X, class... W>
-struct windows_objection : std::type_identity<first_objection<typename window_under<L, W>::verdict..., placement_verdict_of<L, X>,
-                                                              placement_verdict_of<L, typename window_plan<L, X, W...>::windows>>> {};
+struct windows_objection
+    : std::type_identity<
+          first_objection<typename window_under<L, W>::verdict..., placement_verdict_of<L, X>,
+                          placement_verdict_of<L, typename window_plan<L, X, W...>::windows>>> {};
 template<class L, class X, class... W>
   requires(!(X::template has<typename W::along> && ...))
 struct windows_objection<L, X, W...> : std::type_identity<dims_are_in<X, typename W::along...>> {};

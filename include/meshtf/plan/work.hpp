@@ -6,23 +6,28 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What one call asks of a machine. `bytes` counts every array that is read or written, once each: less can't travel between memory and processor
-/// unless the arrays are in cache.
+/// What one call asks of a machine. `bytes` counts every array that is read or written, once each: less can't
+/// travel between memory and processor unless the arrays are in cache.
 struct work {
   char const* kind   = "";
   extent flops       = 0;  // of contractions: 2 for each multiply-add
   extent elementwise = 0;  // arithmetic steps of everything else
   extent bytes       = 0;
-  extent m = 0, n = 0, k = 0;  // of a matrix product
+  // of a matrix product
+  extent m = 0;
+  extent n = 0;
+  extent k = 0;
 };
 
-/// What a machine can be asked to do over `K::steps_type`; `task.work(steps)` is its price. If the work depends on numbers that are known only at run
-/// time (which gradients are wanted), `task.wishes()` are these as bits, and `K::with(wishes)` makes a task of the same price from them. If it needs
-/// memory of its own, `K::scratch(steps)` is the number of elements of `K::scratch_type`.
+/// What a machine can be asked to do over `K::steps_type`; `task.work(steps)` is its price. If the work
+/// depends on numbers that are known only at run time (which gradients are wanted), `task.wishes()` are these
+/// as bits, and `K::with(wishes)` makes a task of the same price from them. If it needs memory of its own,
+/// `K::scratch(steps)` is the number of elements of `K::scratch_type`.
 template<class K>
-concept Task = TaskSteps<typename K::steps_type> && requires(K const& task, typename K::steps_type const& steps) {
-  { task.work(steps) } -> std::same_as<work>;
-};
+concept Task =
+    TaskSteps<typename K::steps_type> && requires(K const& task, typename K::steps_type const& steps) {
+      { task.work(steps) } -> std::same_as<work>;
+    };
 
 /// A task that needs memory while it runs.
 template<class K>
@@ -52,7 +57,8 @@ constexpr extent scratch_elements(typename K::steps_type const& steps, int threa
 /// Wishes as bits, the first in the lowest bit, and back.
 template<class... Wish>
 constexpr unsigned as_bits(Wish... wish) {
-  unsigned bits = 0, next = 1;
+  unsigned bits = 0;
+  unsigned next = 1;
   ((bits |= wish ? next : 0U, next <<= 1), ...);
   return bits;
 }
@@ -65,7 +71,8 @@ template<class F>
   requires requires { F::flops; }
 inline constexpr extent flops_of<F> = F::flops;
 
-/// Elements of an operand that a nest touches. Prices are seldom asked for when a program runs: then one small loop serves all of them.
+/// Elements of an operand that a nest touches. Prices are seldom asked for when a program runs: then one
+/// small loop serves all of them.
 [[gnu::cold, gnu::noinline]] constexpr extent elements_of(nest_steps const& nest, std::size_t operand) {
   extent n = 1;
   for (int i = 0; i < nest.rank; ++i)
@@ -89,7 +96,9 @@ namespace work_of {
 
 template<class F, class... P>
 constexpr work transform(extent n) {
-  return {.kind = "elementwise", .elementwise = n * detail::flops_of<F>, .bytes = n * (extent{sizeof(P)} + ... + 0)};
+  return {.kind        = "elementwise",
+          .elementwise = n * detail::flops_of<F>,
+          .bytes       = n * (extent{sizeof(P)} + ... + 0)};
 }
 template<class T>
 constexpr work add_up(extent n) {

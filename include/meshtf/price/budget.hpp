@@ -14,8 +14,9 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-// These index past the end of an array as long as the budget. g++ prints neither the arguments of a call nor the condition of an `if`, but it prints
-// which element was asked for, and of how many. clang prints the call.
+// These index past the end of an array as long as the budget. g++ prints neither the arguments of a call nor
+// the condition of an `if`, but it prints which element was asked for, and of how many. clang prints the
+// call.
 
 template<extent Budget>
 constexpr bool a_process_needs_at_most(extent peak) {
@@ -32,7 +33,8 @@ constexpr bool a_process_sends_at_most(extent sent) {
 
 }  // namespace detail
 
-/// Whether a process never holds more than `Budget` bytes. If it does, the compiler's message shows both numbers:
+/// Whether a process never holds more than `Budget` bytes. If it does, the compiler's message shows both
+/// numbers:
 ///
 ///     static_assert(meshtf::fits<24 * meshtf::GiB>(cost));
 template<extent Budget, Mesh M, std::size_t Capacity>
@@ -40,8 +42,8 @@ consteval bool fits(cost<M, Capacity> const& c) {
   return detail::a_process_needs_at_most<Budget>(c.peak_bytes());
 }
 
-/// Whether a process sends at most `Budget` bytes along the axis `A`, or in all if there is no `A`. If it sends more, the compiler's message shows
-/// both numbers:
+/// Whether a process sends at most `Budget` bytes along the axis `A`, or in all if there is no `A`. If it
+/// sends more, the compiler's message shows both numbers:
 ///
 ///     static_assert(meshtf::sends_at_most<4 * meshtf::MiB, rows>(cost));
 template<extent Budget, MeshAxis... A, Mesh M, std::size_t Capacity>
@@ -49,7 +51,8 @@ consteval bool sends_at_most(cost<M, Capacity> const& c) {
   return detail::a_process_sends_at_most<Budget>(c.template bytes_sent<A...>());
 }
 
-/// A few words in a compiler's message. The array is exactly as long as the words, since clang prints no other array as text.
+/// A few words in a compiler's message. The array is exactly as long as the words, since clang prints no
+/// other array as text.
 template<std::size_t N>
 struct message_text {
   char text[N + 1]{};
@@ -65,7 +68,8 @@ using mesh_of = typename std::remove_cvref_t<decltype(Cost)>::mesh_type;
 template<auto const& Cost>
 inline constexpr auto five_most_expensive = most_expensive<5>(Cost);
 
-/// For an expense I = 0, 2, ...: "11.6 MiB in 3 reduce_scatter". For I + 1: its site, "rows cols, feed_forward.hpp:22".
+/// For an expense I = 0, 2, ...: "11.6 MiB in 3 reduce_scatter". For I + 1: its site, "rows cols,
+/// feed_forward.hpp:22".
 template<auto const& Cost, std::size_t I>
 inline constexpr auto expense_text = [] {
   fixed_text<511> out;
@@ -95,15 +99,16 @@ constexpr bool the_most_expensive(bool asked_for) {
 
 }  // namespace detail
 
-/// Stops the compiler with a message that shows the five call sites whose collectives send most: bytes, calls and kind, then axes, file and line (or
-/// operator).
+/// Stops the compiler with a message that shows the five call sites whose collectives send most: bytes, calls
+/// and kind, then axes, file and line (or operator).
 ///
 ///     static_assert(meshtf::show_most_expensive<cost>());   // cost: a constexpr object of a namespace
 template<auto const& Cost>
 consteval bool show_most_expensive() {
   using namespace detail;
-  return the_most_expensive<expense<Cost, 0>, expense<Cost, 1>, expense<Cost, 2>, expense<Cost, 3>, expense<Cost, 4>, expense<Cost, 5>,
-                            expense<Cost, 6>, expense<Cost, 7>, expense<Cost, 8>, expense<Cost, 9>>(true);
+  return the_most_expensive<expense<Cost, 0>, expense<Cost, 1>, expense<Cost, 2>, expense<Cost, 3>,
+                            expense<Cost, 4>, expense<Cost, 5>, expense<Cost, 6>, expense<Cost, 7>,
+                            expense<Cost, 8>, expense<Cost, 9>>(true);
 }
 
 }  // namespace v0

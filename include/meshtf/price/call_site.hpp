@@ -9,18 +9,20 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Where a collective or an allocation comes from: the operation, and the line that called it. An operator can't take a location, so it has only its
-/// name.
+/// Where a collective or an allocation comes from: the operation, and the line that called it. An operator
+/// can't take a location, so it has only its name.
 struct call_site {
   char const* operation = "";
   std::source_location at{};
   bool backward = false;  // in the operation's gradient
 
   constexpr bool has_line() const { return at.line() != 0; }
-  /// Equal if place and direction are. Operators have no place and are distinguished by their names. Files are not compared: that would take the
-  /// compiler more time than all the rest, and two calls at the same line and column of two files are rare.
+  /// Equal if place and direction are. Operators have no place and are distinguished by their names. Files
+  /// are not compared: that would take the compiler more time than all the rest, and two calls at the same
+  /// line and column of two files are rare.
   friend constexpr bool operator==(call_site const& a, call_site const& b) {
-    if (a.at.line() != b.at.line() || a.at.column() != b.at.column() || a.backward != b.backward) return false;
+    if (a.at.line() != b.at.line() || a.at.column() != b.at.column() || a.backward != b.backward)
+      return false;
     return a.has_line() || std::string_view{a.operation} == b.operation;
   }
 };
@@ -36,7 +38,8 @@ constexpr fixed_text<255> place_text(std::string_view file, extent line) {
 }
 /// The same, or nothing for an operator.
 constexpr fixed_text<255> place_text(call_site const& site) {
-  return site.has_line() ? place_text(site.at.file_name(), static_cast<extent>(site.at.line())) : fixed_text<255>{};
+  return site.has_line() ? place_text(site.at.file_name(), static_cast<extent>(site.at.line()))
+                         : fixed_text<255>{};
 }
 
 /// "einsum's gradient, feed_forward.hpp:22".

@@ -40,20 +40,22 @@ struct collective_call {
 
   /// Equal except for the call site.
   friend constexpr bool operator==(collective_call const& a, collective_call const& b) {
-    return a.kind == b.kind && a.op == b.op && a.type == b.type && a.over == b.over && a.count == b.count && a.payload == b.payload &&
-           a.sent == b.sent;
+    return a.kind == b.kind && a.op == b.op && a.type == b.type && a.over == b.over && a.count == b.count &&
+           a.payload == b.payload && a.sent == b.sent;
   }
 };
 
-/// Calls that are made one after the other, several times: where they begin in `collectives()`, how many they are, how often they are made. The calls
-/// of an ordinary cost are one run, made once; sums and multiples of costs have more runs.
+/// Calls that are made one after the other, several times: where they begin in `collectives()`, how many they
+/// are, how often they are made. The calls of an ordinary cost are one run, made once; sums and multiples of
+/// costs have more runs.
 struct call_run {
   std::size_t first  = 0;
   std::size_t length = 0;
   extent times       = 1;
 };
 
-/// A local maximum of live memory: the call that asked last, how many bytes it asked for, and how many lived then.
+/// A local maximum of live memory: the call that asked last, how many bytes it asked for, and how many lived
+/// then.
 struct local_peak {
   call_site site{};
   extent bytes = 0;
@@ -64,33 +66,36 @@ namespace detail {
 
 struct repetition;
 
-/// What an array of a new cost is copied from. In constant evaluation, clang takes a copy in a fifth of the time that thousands of constructors take,
-/// and every dry run makes a cost.
+/// What an array of a new cost is copied from. In constant evaluation, clang takes a copy in a fifth of the
+/// time that thousands of constructors take, and every dry run makes a cost.
 template<class T, std::size_t N>
 inline constexpr std::array<T, N> empty_ones{};
 
 }  // namespace detail
 
-/// What a program costs one process, as predicted by `dry_run` or counted by `recorded`. Bytes are as requested, before any rounding.
+/// What a program costs one process, as predicted by `dry_run` or counted by `recorded`. Bytes are as
+/// requested, before any rounding.
 template<Mesh M, std::size_t Capacity = 4096>
 class cost {
 public:
   using mesh_type = M;
 
-  /// Bytes that the process sends, under the ring model, for every collective whose axes include `A`; without brackets, for all collectives, each
-  /// counted once.
+  /// Bytes that the process sends, under the ring model, for every collective whose axes include `A`; without
+  /// brackets, for all collectives, each counted once.
   template<MeshAxis... A>
   constexpr extent bytes_sent() const {
     return total<A...>([](collective_call const& c) { return c.sent; });
   }
 
-  /// Bytes of the send buffers handed to MPI for every collective whose axes include `A`; without brackets, for all collectives, each counted once.
+  /// Bytes of the send buffers handed to MPI for every collective whose axes include `A`; without brackets,
+  /// for all collectives, each counted once.
   template<MeshAxis... A>
   constexpr extent payload() const {
     return total<A...>([](collective_call const& c) { return c.payload; });
   }
 
-  /// How often a kind of collective is called; without brackets, all kinds. A pairwise reduce-scatter counts once.
+  /// How often a kind of collective is called; without brackets, all kinds. A pairwise reduce-scatter counts
+  /// once.
   template<collective... Kind>
   constexpr extent calls() const {
     extent n = 0;
@@ -102,10 +107,11 @@ public:
 
   /// Flops of contractions: two for each multiply-add.
   constexpr extent flops() const { return flops_; }
-  /// Steps of everything else: one for each arithmetic step of an elementwise function. A function like exp counts as one step.
+  /// Steps of everything else: one for each arithmetic step of an elementwise function. A function like exp
+  /// counts as one step.
   constexpr extent elementwise_flops() const { return elementwise_flops_; }
-  /// Bytes of the arrays that kernels read and write, each counted once a pass: the least traffic between memory and processor if nothing stays in
-  /// cache.
+  /// Bytes of the arrays that kernels read and write, each counted once a pass: the least traffic between
+  /// memory and processor if nothing stays in cache.
   constexpr extent bytes_touched() const { return bytes_touched_; }
   /// The part of these bytes that belongs to passes other than contractions.
   constexpr extent elementwise_bytes() const { return elementwise_bytes_; }
@@ -115,14 +121,16 @@ public:
   constexpr extent parameter_bytes() const { return parameter_bytes_; }
   /// Bytes of the optimizers' state.
   constexpr extent optimizer_bytes() const { return optimizer_bytes_; }
-  /// The most bytes that lived at once: tensors, what the tape keeps of them, gradients, optimizer state, packing and message buffers.
+  /// The most bytes that lived at once: tensors, what the tape keeps of them, gradients, optimizer state,
+  /// packing and message buffers.
   constexpr extent peak_bytes() const { return peak_bytes_; }
   /// Bytes that still live at the end.
   constexpr extent live_bytes() const { return live_bytes_; }
   /// What lived at the peak of a dry run; `recorded` does not tell.
   constexpr held_at_peak const& at_peak() const { return at_peak_; }
 
-  /// The moments of a dry run at which memory is highest, in order, the first 1024; the first of them is the start. `recorded` and sums have none.
+  /// The moments of a dry run at which memory is highest, in order, the first 1024; the first of them is the
+  /// start. `recorded` and sums have none.
   constexpr std::span<local_peak const> local_peaks() const { return {peaks_.data(), peak_count_}; }
 
   /// Every call, in order. A repeated call appears once: see `runs()`.
@@ -132,7 +140,8 @@ public:
   /// f(call, times) for every call in `collectives()`, with the number of times that its run is made.
   template<class F>
   constexpr void for_each_collective(F const& f) const {
-    for (std::size_t r = 0; r < run_count_; ++r)  // not `runs()`: with -D_GLIBCXX_DEBUG g++ makes no span of a temporary's array
+    // not `runs()`: with -D_GLIBCXX_DEBUG g++ makes no span of a temporary's array
+    for (std::size_t r = 0; r < run_count_; ++r)
       for (std::size_t i = 0; i < runs_[r].length; ++i) f(calls_[runs_[r].first + i], runs_[r].times);
   }
 
@@ -143,27 +152,34 @@ public:
     for_each_collective([&](collective_call const& c, extent times) {
       bool const slow = (c.over & axes_between_nodes<M>) != 0;
       (slow ? t.between_nodes : t.within_node) +=
-          static_cast<double>(times) * seconds_of(c, slow ? machine.between_nodes : machine.within_node, machine);
+          static_cast<double>(times) *
+          seconds_of(c, slow ? machine.between_nodes : machine.within_node, machine);
     });
     return t;
   }
 
   /// Modelled seconds of one call.
   static constexpr double seconds_of(collective_call const& c, machine_model const& machine) {
-    return seconds_of(c, (c.over & axes_between_nodes<M>) != 0 ? machine.between_nodes : machine.within_node, machine);
+    return seconds_of(c, (c.over & axes_between_nodes<M>) != 0 ? machine.between_nodes : machine.within_node,
+                      machine);
   }
 
-  /// Equal if the calls, their order and the figures are equal. Call sites, and the bytes still alive at the end, may differ.
-  friend constexpr bool operator==(cost const& a, cost const& b) { return a.same_calls(b) && a.figures() == b.figures(); }
+  /// Equal if the calls, their order and the figures are equal. Call sites, and the bytes still alive at the
+  /// end, may differ.
+  friend constexpr bool operator==(cost const& a, cost const& b) {
+    return a.same_calls(b) && a.figures() == b.figures();
+  }
 
-  /// The cost of both, one after the other, on the same parameters: calls, flops and bytes touched add up; of bytes held, the larger counts.
+  /// The cost of both, one after the other, on the same parameters: calls, flops and bytes touched add up; of
+  /// bytes held, the larger counts.
   friend constexpr cost operator+(cost const& a, cost const& b) {
     cost sum        = a;
     sum.peak_count_ = 0;
     if (a.count_ + b.count_ > Capacity || a.run_count_ + b.run_count_ > most_runs)
       throw "meshtf: this sum of costs makes more calls than cost<M> holds";
     for (std::size_t i = 0; i < b.count_; ++i) sum.calls_[a.count_ + i] = b.calls_[i];
-    for (std::size_t r = 0; r < b.run_count_; ++r) sum.runs_[a.run_count_ + r] = {b.runs_[r].first + a.count_, b.runs_[r].length, b.runs_[r].times};
+    for (std::size_t r = 0; r < b.run_count_; ++r)
+      sum.runs_[a.run_count_ + r] = {b.runs_[r].first + a.count_, b.runs_[r].length, b.runs_[r].times};
     sum.count_ += b.count_;
     sum.run_count_ += b.run_count_;
     sum.kernels_ += b.kernels_;
@@ -244,17 +260,20 @@ private:
   static constexpr std::size_t most_runs  = 64;
   static constexpr std::size_t most_peaks = 1024;
 
-  static constexpr double seconds_of(collective_call const& c, link_model const& link, machine_model const& machine) {
+  static constexpr double seconds_of(collective_call const& c, link_model const& link,
+                                     machine_model const& machine) {
     extent const n = processes_along(axis_sizes<M>, c.over);
-    return static_cast<double>(messages_of(c.kind, n)) * link.seconds_per_message + static_cast<double>(c.sent) * link.seconds_per_byte +
+    return static_cast<double>(messages_of(c.kind, n)) * link.seconds_per_message +
+           static_cast<double>(c.sent) * link.seconds_per_byte +
            static_cast<double>(bytes_added(c.kind, c.payload, n)) * machine.seconds_per_byte_added;
   }
 
   /// Walks from call to call, each as often as it is made.
   struct next_call {
     cost const& all;
-    std::size_t run = 0, at = 0;
-    extent turn = 0;
+    std::size_t run = 0;
+    std::size_t at  = 0;
+    extent turn     = 0;
 
     constexpr explicit operator bool() const { return run < all.run_count_; }
     constexpr collective_call const& operator*() const { return all.calls_[all.runs_[run].first + at]; }
@@ -270,7 +289,8 @@ private:
 
   constexpr bool same_calls(cost const& b) const {
     if (calls() != b.calls()) return false;
-    next_call mine{*this}, others{b};
+    next_call mine{*this};
+    next_call others{b};
     for (; mine; ++mine, ++others)
       if (!(*mine == *others)) return false;
     return true;
@@ -281,7 +301,8 @@ private:
 
   template<class... A, class Of>
   constexpr extent total(Of of) const {
-    static_assert(sizeof...(A) <= 1, "meshtf: a figure of cost is asked for one axis, or without brackets for all calls");
+    static_assert(sizeof...(A) <= 1,
+                  "meshtf: a figure of cost is asked for one axis, or without brackets for all calls");
     static_assert((M::all_axes::template has<A> && ...), "meshtf: the mesh of this cost has no such axis");
     constexpr axis_set wanted = axis_set_of<M, axes<A...>>;
     extent sum                = 0;
@@ -305,7 +326,8 @@ private:
   extent peak_bytes_        = 0;
   extent live_bytes_        = 0;
   held_at_peak at_peak_{};
-  std::array<local_peak, most_peaks> peaks_ = detail::empty_ones<local_peak, most_peaks>;  // of a dry run, in order; `repeat` extrapolates them
+  // of a dry run, in order; `repeat` extrapolates them
+  std::array<local_peak, most_peaks> peaks_ = detail::empty_ones<local_peak, most_peaks>;
   std::size_t peak_count_                   = 0;
   bool peaks_whole_                         = true;
 

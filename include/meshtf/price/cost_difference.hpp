@@ -80,7 +80,9 @@ public:
 
 private:
   struct figures {
-    extent calls = 0, sent = 0, payload = 0;
+    extent calls   = 0;
+    extent sent    = 0;
+    extent payload = 0;
   };
 
   constexpr void add(auto const& c, extent sign) {
@@ -100,7 +102,8 @@ private:
 
   template<class... A>
   constexpr extent of(extent figures::* figure) const {
-    static_assert(sizeof...(A) <= 1, "meshtf: a figure of cost is asked for one axis, or without brackets for all calls");
+    static_assert(sizeof...(A) <= 1,
+                  "meshtf: a figure of cost is asked for one axis, or without brackets for all calls");
     static_assert((M::all_axes::template has<A> && ...), "meshtf: the mesh of this cost has no such axis");
     if constexpr (sizeof...(A) == 0) {
       return all_.*figure;
@@ -115,7 +118,12 @@ private:
   figures all_{};
   std::array<figures, max_axes> by_axis_{};
   std::array<extent, 8> by_kind_{};
-  extent flops_, elementwise_flops_, bytes_touched_, parameter_bytes_, optimizer_bytes_, peak_bytes_;
+  extent flops_;
+  extent elementwise_flops_;
+  extent bytes_touched_;
+  extent parameter_bytes_;
+  extent optimizer_bytes_;
+  extent peak_bytes_;
 };
 
 /// What `b` costs more than `a`.

@@ -24,8 +24,9 @@ public:
   }
   /// Hashes what all processes that make a call must have in common. The call site is not part of it.
   constexpr fnv1a& operator<<(collective_call const& c) {
-    return *this << static_cast<std::uint64_t>(c.kind) << static_cast<std::uint64_t>(c.op) << static_cast<std::uint64_t>(c.type) << c.over
-                 << static_cast<std::uint64_t>(c.count) << static_cast<std::uint64_t>(c.payload);
+    return *this << static_cast<std::uint64_t>(c.kind) << static_cast<std::uint64_t>(c.op)
+                 << static_cast<std::uint64_t>(c.type) << c.over << static_cast<std::uint64_t>(c.count)
+                 << static_cast<std::uint64_t>(c.payload);
   }
   constexpr std::uint64_t value() const { return value_; }
 
@@ -35,14 +36,20 @@ private:
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// The hash of everything that processes must have in common: the names and sizes of the mesh's axes; of each collective, in order, its kind,
-/// operator, element type, axes, count, payload and how often it is repeated; flops, parameter bytes and peak. Call sites do not count.
+/// The hash of everything that processes must have in common: the names and sizes of the mesh's axes; of each
+/// collective, in order, its kind, operator, element type, axes, count, payload and how often it is repeated;
+/// flops, parameter bytes and peak. Call sites do not count.
 template<Mesh M, std::size_t Capacity>
 constexpr std::uint64_t hash_of(cost<M, Capacity> const& c) {
   fnv1a hash;
-  [&hash]<class... A>(axes<A...>) { ((hash << name_of<A>() << static_cast<std::uint64_t>(A::size)), ...); }(typename M::all_axes{});
-  c.for_each_collective([&hash](collective_call const& call, extent times) { hash << call << static_cast<std::uint64_t>(times); });
-  for (extent figure : {c.flops(), c.elementwise_flops(), c.parameter_bytes(), c.peak_bytes()}) hash << static_cast<std::uint64_t>(figure);
+  [&hash]<class... A>(axes<A...>) {
+    ((hash << name_of<A>() << static_cast<std::uint64_t>(A::size)), ...);
+  }(typename M::all_axes{});
+  c.for_each_collective([&hash](collective_call const& call, extent times) {
+    hash << call << static_cast<std::uint64_t>(times);
+  });
+  for (extent figure : {c.flops(), c.elementwise_flops(), c.parameter_bytes(), c.peak_bytes()})
+    hash << static_cast<std::uint64_t>(figure);
   return hash.value();
 }
 

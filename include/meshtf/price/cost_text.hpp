@@ -52,7 +52,8 @@ constexpr auto most_expensive(cost<M, Capacity> const& c) {
   std::size_t count = 0;
   c.for_each_collective([&](collective_call const& call, extent times) {
     std::size_t i = 0;
-    while (i < count && !(all[i].kind == call.kind && all[i].over == call.over && all[i].site == call.site)) ++i;
+    while (i < count && !(all[i].kind == call.kind && all[i].over == call.over && all[i].site == call.site))
+      ++i;
     if (i == all.size()) --i;  // if a program has too many call sites, the last ones are added up
     if (i == count) all[count++] = {call.site, call.kind, call.over, 0, 0};
     all[i].calls += times;
@@ -102,7 +103,8 @@ constexpr auto cost_text(cost<M, Capacity> const& c) {
       out += left_column(detail::axes_text(typename M::all_axes{}, s.over), 14);
       out += right_column(thousands_text(s.calls), 8);
       out += right_column(bytes_text(s.sent), 13);
-      if (auto const site = detail::site_text(s.site); !site.empty()) (out += "  ") += site;   // no blanks at the end of a line
+      // no blanks at the end of a line
+      if (auto const site = detail::site_text(s.site); !site.empty()) (out += "  ") += site;
       out += '\n';
     }
   }

@@ -6,9 +6,10 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `Program` can't be run on the compiler's machine: it is made for one layout, and a dry run makes it for another, which has no storage. A dry run
-/// takes a class template, `template<meshtf::Layout L> struct training { ... };`, or a function template, `[]<meshtf::Layout L>(meshtf::machine<L>&
-/// m) { ... }`.
+/// `Program` can't be run on the compiler's machine: it is made for one layout, and a dry run makes it for
+/// another, which has no storage. A dry run takes a class template,
+/// `template<meshtf::Layout L> struct training { ... };`, or a function template,
+/// `[]<meshtf::Layout L>(meshtf::machine<L>& m) { ... }`.
 template<class Program>
 struct program_is_no_template {};
 
@@ -17,8 +18,8 @@ namespace detail {
 // Called only in constant evaluation, where reaching it stops the compiler with its name.
 inline void values_outlive_the_dry_run() {}
 
-/// Whether `F` has no call `f.operator()<L>(machine)`. Its body is not looked into, since every message about a program that has the call would then
-/// show it: whatever is not a template has an address.
+/// Whether `F` has no call `f.operator()<L>(machine)`. Its body is not looked into, since every message about
+/// a program that has the call would then show it: whatever is not a template has an address.
 template<class F>
 concept FixedProgram = !std::is_class_v<F> || requires { &F::operator(); };
 
@@ -35,15 +36,17 @@ constexpr auto result_of_step(Program& program) {
 
 }  // namespace detail
 
-/// What all that `f.operator()<L>(machine)` does costs one process: every collective in order, flops, bytes. It is a literal value that a
-/// `static_assert` can bound.
+/// What all that `f.operator()<L>(machine)` does costs one process: every collective in order, flops, bytes.
+/// It is a literal value that a `static_assert` can bound.
 ///
 ///     constexpr auto cost = meshtf::dry_run<mixed>([]<meshtf::Layout L>(meshtf::machine<L>& m) { ... });
 ///
-/// This is the real program, with its control flow, run on the ledger instead of processes. clang counts the steps of constant evaluation and stops a
-/// long program at about 40 Transformer layers: pass -fconstexpr-steps=100000000 (the CMake target does).
+/// This is the real program, with its control flow, run on the ledger instead of processes. clang counts the
+/// steps of constant evaluation and stops a long program at about 40 Transformer layers: pass
+/// -fconstexpr-steps=100000000 (the CMake target does).
 ///
-/// `threads{n}` behind `f` (or before the constructor's arguments) prices a process with n threads: it needs scratch memory for each.
+/// `threads{n}` behind `f` (or before the constructor's arguments) prices a process with n threads: it needs
+/// scratch memory for each.
 template<Layout L, class F>
 consteval auto dry_run(F f, threads t = {}) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
@@ -51,7 +54,8 @@ consteval auto dry_run(F f, threads t = {}) {
   ledger<typename L::mesh_type> m{t};
   if constexpr (is_template) f.template operator()<dry<wet<L>>>(m);
   m.unwind_tape(false);
-  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();  // some value is kept in a place that outlives f
+  // some value is kept in a place that outlives f
+  if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
   return m.noted();
 }
 
@@ -64,7 +68,8 @@ struct priced_step {
 };
 
 /// Each `dry_run` looks at the bytes itself, so that a compiler's message about them shows one call less.
-/// They keep it in variables that are not const, since clang would evaluate the whole step once more to see whether those are constants.
+/// They keep it in variables that are not const, since clang would evaluate the whole step once more to see
+/// whether those are constants.
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto price_step(threads t, A... arguments) {
   using layout = dry<wet<L>>;
@@ -85,8 +90,8 @@ consteval auto price_step(threads t, A... arguments) {
 
 }  // namespace detail
 
-/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds counts in the bytes; the constructor's
-/// flops and collectives do not count.
+/// The price of the first `step()` of a fresh `Program<L>{machine, arguments...}`. What the constructor holds
+/// counts in the bytes; the constructor's flops and collectives do not count.
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto dry_run(A... arguments) {
   auto priced = detail::price_step<Program, L>(threads{}, arguments...);
@@ -100,12 +105,14 @@ consteval auto dry_run(threads t, A... arguments) {
   return priced.step;
 }
 
-/// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has its layout.
+/// Refuses, with a sentence, a class that is not a template (such as that of a lambda) or that already has
+/// its layout.
 template<class Program, class L = void, class... A>
   requires(!Layout<Program>)
 consteval auto dry_run(A const&...) {
   using verdict = program_is_no_template<Program>;
-  static_assert(accepted<verdict>, "meshtf: dry_run takes template<meshtf::Layout L> struct training { ... };");
+  static_assert(accepted<verdict>,
+                "meshtf: dry_run takes template<meshtf::Layout L> struct training { ... };");
   if constexpr (Layout<L>) return cost<typename L::mesh_type>{};
 }
 

@@ -11,8 +11,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// What an array is held for. Parameters and optimizer state are named by their makers; data is what else a program's constructor made; a gradient is
-/// what operations make on their way back, an activation what they make on their way forward; a buffer is packed for a product, or is a message.
+/// What an array is held for. Parameters and optimizer state are named by their makers; data is what else a
+/// program's constructor made; a gradient is what operations make on their way back, an activation what they
+/// make on their way forward; a buffer is packed for a product, or is a message.
 enum class held_for : std::uint8_t { parameter, optimizer_state, data, activation, gradient, buffer };
 
 /// The number of enumerators of `held_for`.
@@ -39,7 +40,8 @@ struct held_arrays {
   extent bytes  = 0;
 };
 
-/// What lives at the peak: all bytes by what they are held for, and the call sites that hold most, largest first.
+/// What lives at the peak: all bytes by what they are held for, and the call sites that hold most, largest
+/// first.
 struct held_at_peak {
   static constexpr std::size_t most_sites = 12;
 

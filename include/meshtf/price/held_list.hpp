@@ -1,4 +1,5 @@
-// The list of all arrays that a program ever asked the ledger for: what lived at the peak, and which call made it.
+// The list of all arrays that a program ever asked the ledger for: what lived at the peak, and which call
+// made it.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +17,19 @@ struct held_array {
   static constexpr extent never = std::numeric_limits<extent>::max();
 
   call_site site;
-  extent bytes, live, born, died;  // live: bytes alive once it was made; born, died: the times of its life
+  // live: bytes alive once it was made; born, died: the times of its life
+  extent bytes;
+  extent live;
+  extent born;
+  extent died;
   held_for what;
   held_array* before;
   held_array* next;
 };
 
-/// Each array is recorded in constant time, while the program runs in the compiler; the list is read once, when the cost is asked for. It is linked,
-/// since the functions of a vector would take the compiler longer than the rest of an operation.
+/// Each array is recorded in constant time, while the program runs in the compiler; the list is read once,
+/// when the cost is asked for. It is linked, since the functions of a vector would take the compiler longer
+/// than the rest of an operation.
 class held_list {
 public:
   constexpr held_list()            = default;
@@ -69,12 +75,14 @@ public:
     at_start_ = peak_;
   }
 
-  /// Notes in `cost` what lived at the peak, and all local peaks in order. The first of them is what lived at the start.
+  /// Notes in `cost` what lived at the peak, and all local peaks in order. The first of them is what lived at
+  /// the start.
   template<class Cost>
   constexpr void note(Cost& cost) const {
     cost.note_start(at_start_);
     for (held_array const* a = begun_ == nullptr ? first_ : begun_->next; a != nullptr; a = a->next)
-      if (a->next == nullptr || a->next->born > a->born + 1) cost.note_local_peak({a->site, a->bytes, a->live});
+      if (a->next == nullptr || a->next->born > a->born + 1)
+        cost.note_local_peak({a->site, a->bytes, a->live});
 
     held_at_peak held{};
     detail::unchecked_vector<held_arrays> by_site;
@@ -99,8 +107,10 @@ public:
   }
 
 private:
-  /// The entry for such an array; a new one if there is none. The search begins at the entry found last, since layers come in the same order.
-  static constexpr held_arrays& found(detail::unchecked_vector<held_arrays>& list, std::size_t& near, held_array const& a) {
+  /// The entry for such an array; a new one if there is none. The search begins at the entry found last,
+  /// since layers come in the same order.
+  static constexpr held_arrays& found(detail::unchecked_vector<held_arrays>& list, std::size_t& near,
+                                      held_array const& a) {
     std::size_t const count = list.size();
     for (std::size_t k = 0; k < count; ++k) {
       if (near == count) near = 0;
@@ -116,7 +126,10 @@ private:
   held_array* first_ = nullptr;
   held_array* last_  = nullptr;
   held_array* begun_ = nullptr;  // the last array before the start
-  extent clock_ = 0, peak_ = 0, peak_at_ = 0, at_start_ = 0;
+  extent clock_      = 0;
+  extent peak_       = 0;
+  extent peak_at_    = 0;
+  extent at_start_   = 0;
 };
 
 }  // namespace v0

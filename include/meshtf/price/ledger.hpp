@@ -1,4 +1,5 @@
-// The ledger: the machine of a dry layout. It stores, computes and sends nothing; it notes what that would cost.
+// The ledger: the machine of a dry layout. It stores, computes and sends nothing; it notes what that would
+// cost.
 #pragma once
 
 #include <meshtf/core/threads.hpp>
@@ -11,8 +12,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Processes that exist only in constant evaluation. The ledger has the members of `process_mesh` that operations call, and notes their price for one
-/// process.
+/// Processes that exist only in constant evaluation. The ledger has the members of `process_mesh` that
+/// operations call, and notes their price for one process.
 template<Mesh M>
 class ledger : public accounts<ledger<M>, M> {
 public:
@@ -24,7 +25,8 @@ public:
 
   /// The cost noted so far.
   constexpr cost<M> noted() {
-    cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes(), this->optimizer_bytes());
+    cost_.note_memory(this->live_bytes(), this->peak_bytes(), this->parameter_bytes(),
+                      this->optimizer_bytes());
     held_.note(cost_);
     return cost_;
   }
@@ -61,7 +63,8 @@ public:
   template<class T>
   constexpr T* take(extent n, held_array*& entry) {
     this->count_bytes(n * extent{sizeof(T)});
-    entry = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(), this->now().backward ? held_for::gradient : held_for::activation);
+    entry = held_.take(this->now(), n * extent{sizeof(T)}, this->live_bytes(),
+                       this->now().backward ? held_for::gradient : held_for::activation);
     return nullptr;
   }
   template<class T>
@@ -129,13 +132,15 @@ public:
   /// One number of the first process for all.
   template<class T>
   constexpr void broadcast(T*) {
-    if (joining_axes<M> != 0) this->note_collective(collective::broadcast, reduction::sum, element_of<T>, 1, joining_axes<M>);
+    if (joining_axes<M> != 0)
+      this->note_collective(collective::broadcast, reduction::sum, element_of<T>, 1, joining_axes<M>);
   }
   template<class T>
   constexpr void reduce_scatter(reduction op, T const*, extent part, T*, axis_set over) {
     extent const extra = exchange_scratch(part, element_of<T>);
     T* const buffer    = take<T>(extra);
-    this->note_collective(collective::reduce_scatter, op, element_of<T>, part * processes_along(axis_sizes<M>, over), over);
+    this->note_collective(collective::reduce_scatter, op, element_of<T>,
+                          part * processes_along(axis_sizes<M>, over), over);
     give(buffer, extra);
   }
   template<class T>

@@ -1,4 +1,5 @@
-// Machines: what operations ask of them, and what all of them keep: the account of a program's cost, and the tape of its operations.
+// Machines: what operations ask of them, and what all of them keep: the account of a program's cost, and the
+// tape of its operations.
 #pragma once
 
 #include <concepts>
@@ -35,7 +36,8 @@ struct machine_for<dry<L>> : std::type_identity<ledger<typename L::mesh_type>> {
 template<class Machine>
 struct sizes_on : std::type_identity<extent> {};
 
-/// What an array keeps to find its entry in its machine's books: nothing, unless the machine keeps a list of held arrays.
+/// What an array keeps to find its entry in its machine's books: nothing, unless the machine keeps a list of
+/// held arrays.
 struct no_ticket {};
 template<class Machine>
 struct ticket_on : std::type_identity<no_ticket> {};
@@ -44,46 +46,48 @@ struct ticket_on<ledger<M>> : std::type_identity<held_array*> {};
 
 }  // namespace detail
 
-/// The machine that runs operations on tensors under `L`: processes, or under a dry layout the compiler's ledger, which notes their price.
+/// The machine that runs operations on tensors under `L`: processes, or under a dry layout the compiler's
+/// ledger, which notes their price.
 template<Layout L>
 using machine = typename detail::machine_for<L>::type;
 
-/// What operations ask of a machine: processes that do the work, the ledger that notes its price, or the recorder that keeps it until a layout is
-/// named. No machine knows single operations. Sizes are numbers, or `undecided_size`s on the recorder. (Processes and the ledger also have
-/// `exchange_with_neighbours` and `exclusive_scan`; a recorder is never asked for these, since it leaves such a dimension whole.)
+/// What operations ask of a machine: processes that do the work, the ledger that notes its price, or the
+/// recorder that keeps it until a layout is named. No machine knows single operations. Sizes are numbers, or
+/// `undecided_size`s on the recorder. (Processes and the ledger also have `exchange_with_neighbours` and
+/// `exclusive_scan`; a recorder is never asked for these, since it leaves such a dimension whole.)
 template<class M>
-concept Machine =
-    requires(M& m, typename detail::sizes_on<M>::type n, float* x, float const* y, axis_set over, bool yes, collective_reason const* why) {
-      typename M::mesh_type;
-      { M::computes } -> std::convertible_to<bool>;  // arrays have elements
-      // which operation asks, and why
-      m.enter("operation", std::source_location{});
-      m.because(why);
-      // what it computes: a task, or a pass over whole arrays
-      m.run(task::reduce<reduction::sum, function::identity, float, float>{}, all_into_one(n), x, y);
-      m.transform(n, function::identity{}, x, y);
-      m.add_up(n, yes, yes, y, y, x);
-      m.fill(n, float{}, x);
-      m.copy(n, y, x);
-      // what it sends
-      m.all_reduce(reduction::sum, x, n, over);
-      m.broadcast(x);
-      { m.counts(over) } -> std::same_as<bool>;
-      m.if_joined(over, [] {}, [] {});
-      m.must_know(over);
-      // where values, handles and the tape live
-      { m.template create<int>(1) } -> std::same_as<int*>;
-      m.destroy(static_cast<int*>(nullptr));
-      m.put_on_tape(static_cast<tape_entry*>(nullptr));
-      m.unwind_tape(yes);
-      { m.records_gradients() } -> std::same_as<bool>;
-      m.count_parameter(n);
-    };
+concept Machine = requires(M& m, typename detail::sizes_on<M>::type n, float* x, float const* y,
+                           axis_set over, bool yes, collective_reason const* why) {
+  typename M::mesh_type;
+  { M::computes } -> std::convertible_to<bool>;  // arrays have elements
+  // which operation asks, and why
+  m.enter("operation", std::source_location{});
+  m.because(why);
+  // what it computes: a task, or a pass over whole arrays
+  m.run(task::reduce<reduction::sum, function::identity, float, float>{}, all_into_one(n), x, y);
+  m.transform(n, function::identity{}, x, y);
+  m.add_up(n, yes, yes, y, y, x);
+  m.fill(n, float{}, x);
+  m.copy(n, y, x);
+  // what it sends
+  m.all_reduce(reduction::sum, x, n, over);
+  m.broadcast(x);
+  { m.counts(over) } -> std::same_as<bool>;
+  m.if_joined(over, [] {}, [] {});
+  m.must_know(over);
+  // where values, handles and the tape live
+  { m.template create<int>(1) } -> std::same_as<int*>;
+  m.destroy(static_cast<int*>(nullptr));
+  m.put_on_tape(static_cast<tape_entry*>(nullptr));
+  m.unwind_tape(yes);
+  { m.records_gradients() } -> std::same_as<bool>;
+  m.count_parameter(n);
+};
 
 /// An operation on the tape. `leave` runs the operation's gradient, or, without `run`, destroys the entry.
 ///
-/// A function pointer and a payload in a derived class work in constant evaluation and in a process. g++ 12 and clang disagree there on virtual
-/// destructors, `void*` and `std::function`.
+/// A function pointer and a payload in a derived class work in constant evaluation and in a process. g++ 12
+/// and clang disagree there on virtual destructors, `void*` and `std::function`.
 struct tape_entry {
   void (*leave)(tape_entry*, bool run);
   tape_entry* before = nullptr;
@@ -101,7 +105,8 @@ public:
   accounts(accounts const&)       = delete;
   void operator=(accounts const&) = delete;
 
-  // ---- reference counts, slots and tape entries, which are not part of the price; a mesh of processes has memory of its own for them
+  // ---- reference counts, slots and tape entries, which are not part of the price; a mesh of processes has
+  // memory of its own for them
   template<class T, class... A>
   constexpr T* create(A&&... arguments) {
     return new T{std::forward<A>(arguments)...};
@@ -138,7 +143,8 @@ public:
   // ---- whether operations are put on the tape
   constexpr bool records_gradients() const { return records_gradients_; }
   constexpr bool record_gradients(bool on) { return std::exchange(records_gradients_, on); }
-  /// Without a tape, results still say whether they need a gradient, but nothing is kept for it: it will be computed again.
+  /// Without a tape, results still say whether they need a gradient, but nothing is kept for it: it will be
+  /// computed again.
   constexpr bool keeps_tape() const { return keeps_tape_; }
   constexpr bool keep_tape(bool on) { return std::exchange(keeps_tape_, on); }
   /// Whether this is the second time, in a backward pass, that a function is computed.
@@ -146,7 +152,8 @@ public:
   constexpr bool recompute(bool on) { return std::exchange(recomputes_, on); }
 
   // ---- how many elements there are of counted dimensions
-  /// Counts by number. Number 0: as many elements as there is room for. Equal counts have one number, so plans may be kept by it.
+  /// Counts by number. Number 0: as many elements as there is room for. Equal counts have one number, so
+  /// plans may be kept by it.
   constexpr counts const& counted(unsigned number) const {
     if (number == 0) return all_full_;
     known_counts const* k = known_;
@@ -183,7 +190,8 @@ public:
   }
 
   // ---- what depends on the layout alone
-  /// Calls `joined` if axes of `over` join processes, otherwise `alone`. A machine without a layout calls both, and notes which is which.
+  /// Calls `joined` if axes of `over` join processes, otherwise `alone`. A machine without a layout calls
+  /// both, and notes which is which.
   template<class F, class G>
   constexpr void if_joined(axis_set over, F const& joined, G const& alone) {
     if (over != 0) joined();
@@ -199,7 +207,8 @@ public:
     e->before  = std::exchange(last_, e);
   }
 
-  /// Runs the tape backwards and leaves it empty; without `run` it is only dropped. If a gradient throws, the rest is dropped.
+  /// Runs the tape backwards and leaves it empty; without `run` it is only dropped. If a gradient throws, the
+  /// rest is dropped.
   constexpr void unwind_tape(bool run) {
     call_site const outside        = now_;
     unsigned const counted_outside = counted_now_;
@@ -238,10 +247,19 @@ protected:
     if (notes_ != nullptr) notes_->note(call_of(kind, op, type, count, over));
   }
   /// The collective that the current operation is about to call, with its price.
-  constexpr collective_call call_of(collective kind, reduction op, element type, extent count, axis_set over) const {
+  constexpr collective_call call_of(collective kind, reduction op, element type, extent count,
+                                    axis_set over) const {
     extent const n     = processes_along(axis_sizes<M>, over);
     extent const bytes = count * bytes_of(type);
-    return {kind, op, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), now_, why_};
+    return {kind,
+            op,
+            type,
+            over,
+            payload_of(kind, bytes, n) / bytes_of(type),
+            payload_of(kind, bytes, n),
+            sent_by_one(kind, bytes, n),
+            now_,
+            why_};
   }
   constexpr void note(work const& w) {
     if (notes_ != nullptr) notes_->note(w);
@@ -250,12 +268,14 @@ protected:
   /// The notes and the peaks before `begin_notes`.
   struct notes_before {
     cost<M>* notes;
-    extent peak, parameters, optimizer;
+    extent peak;
+    extent parameters;
+    extent optimizer;
   };
   /// From here on everything is noted in `notes`, and the peaks are counted anew.
   constexpr notes_before begin_notes(cost<M>* notes) {
-    return {std::exchange(notes_, notes), std::exchange(peak_, live_), std::exchange(most_parameters_, parameters_),
-            std::exchange(most_optimizer_, optimizer_)};
+    return {std::exchange(notes_, notes), std::exchange(peak_, live_),
+            std::exchange(most_parameters_, parameters_), std::exchange(most_optimizer_, optimizer_)};
   }
   constexpr void end_notes(notes_before const& before) {
     notes_ = before.notes;

@@ -12,12 +12,14 @@ struct link_model {
   double seconds_per_byte    = 0;  // beta: the inverse of the bandwidth of one process
 };
 
-/// Rates of one process, and of the links between processes. The defaults are for processes of one core each, measured by `benchmarks/machine.cpp` on
-/// an Emerald Rapids Xeon whose two cores were both busy: the best sgemm; a triad and a sum of arrays larger than the caches; exchanges of 8 bytes
-/// and of 16 MiB. The defaults between nodes are those of 100 Gb/s Ethernet with messages of 2 us and were not measured. Run that program on your
-/// machine, or set your own rates by name:
+/// Rates of one process, and of the links between processes. The defaults are for processes of one core each,
+/// measured by `benchmarks/machine.cpp` on an Emerald Rapids Xeon whose two cores were both busy: the best
+/// sgemm; a triad and a sum of arrays larger than the caches; exchanges of 8 bytes and of 16 MiB. The
+/// defaults between nodes are those of 100 Gb/s Ethernet with messages of 2 us and were not measured. Run
+/// that program on your machine, or set your own rates by name:
 ///
-///     constexpr machine_model gpus{.flops_per_second = 60e12, .memory_bytes_per_second = 3e12, .seconds_per_byte_added = 1 / 3e12,
+///     constexpr machine_model gpus{.flops_per_second = 60e12, .memory_bytes_per_second = 3e12,
+///     .seconds_per_byte_added = 1 / 3e12,
 ///                                  .within_node = {3e-6, 1 / 300e9}};
 struct machine_model {
   double flops_per_second        = 135e9;

@@ -14,14 +14,16 @@ inline constexpr bool runtime_is_included = false;
 /// A function: clang counts a class with a failed assertion as damaged, and refuses every use of it.
 template<Mesh M>
 constexpr auto expect_runtime() {
-  static_assert(runtime_is_included<M>, "meshtf: planning.hpp has no processes: include <meshtf/meshtf.hpp>, or make the tensor under dry<L>");
+  static_assert(
+      runtime_is_included<M>,
+      "meshtf: planning.hpp has no processes: include <meshtf/meshtf.hpp>, or make the tensor under dry<L>");
   return true;
 }
 
 }  // namespace detail
 
-/// What a unit has that includes no runtime: it says what to include, and takes all calls, so that no other error follows.
-/// <meshtf/runtime/process_mesh.hpp> has the processes.
+/// What a unit has that includes no runtime: it says what to include, and takes all calls, so that no other
+/// error follows. <meshtf/runtime/process_mesh.hpp> has the processes.
 template<Mesh M>
 class process_mesh : public accounts<process_mesh<M>, M> {
   using said = decltype(detail::expect_runtime<M>());

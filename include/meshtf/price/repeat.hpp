@@ -15,8 +15,12 @@ namespace detail {
 constexpr bool are_on_a_line(extent one, extent two, extent three) { return three - two == two - one; }
 
 struct growing_calls {
-  static constexpr bool alike(collective_call const& x, collective_call const& y) { return x.count == y.count && of_one_line(x, y); }
-  static constexpr bool stays(collective_call const& x, collective_call const& y, collective_call const& z) { return alike(x, y) && alike(x, z); }
+  static constexpr bool alike(collective_call const& x, collective_call const& y) {
+    return x.count == y.count && of_one_line(x, y);
+  }
+  static constexpr bool stays(collective_call const& x, collective_call const& y, collective_call const& z) {
+    return alike(x, y) && alike(x, z);
+  }
   /// The message of a bucket that holds more.
   static constexpr bool grows(collective_call const& x, collective_call const& y, collective_call const& z) {
     return are_on_a_line(x.count, y.count, z.count) && of_one_line(x, y) && of_one_line(x, z);
@@ -29,16 +33,22 @@ private:
 };
 
 struct growing_peaks {
-  static constexpr bool alike(local_peak const& x, local_peak const& y) { return x.bytes == y.bytes && x.site == y.site; }
-  static constexpr bool stays(local_peak const& x, local_peak const& y, local_peak const& z) { return x.bytes == y.bytes && grows(x, y, z); }
+  static constexpr bool alike(local_peak const& x, local_peak const& y) {
+    return x.bytes == y.bytes && x.site == y.site;
+  }
+  static constexpr bool stays(local_peak const& x, local_peak const& y, local_peak const& z) {
+    return x.bytes == y.bytes && grows(x, y, z);
+  }
   static constexpr bool grows(local_peak const& x, local_peak const& y, local_peak const& z) {
-    return are_on_a_line(x.live, y.live, z.live) && are_on_a_line(x.bytes, y.bytes, z.bytes) && x.site == y.site && x.site == z.site;
+    return are_on_a_line(x.live, y.live, z.live) && are_on_a_line(x.bytes, y.bytes, z.bytes) &&
+           x.site == y.site && x.site == z.site;
   }
 };
 
 /// The value at n on the line through those at one, two and three.
 constexpr extent on_a_line(extent n, extent one, extent two, extent three) {
-  if (!are_on_a_line(one, two, three)) throw "meshtf: repeat: the third block does not cost what the second does";
+  if (!are_on_a_line(one, two, three))
+    throw "meshtf: repeat: the third block does not cost what the second does";
   return three + (n - 3) * (three - two);
 }
 
@@ -46,45 +56,57 @@ constexpr extent on_a_line(extent n, extent one, extent two, extent three) {
 template<Mesh M>
 constexpr collective_call longer_message(collective_call const& three, extent count) {
   collective_call call   = three;
-  extent const processes = processes_along(axis_sizes<M>, call.over), element = bytes_of(call.type);
-  call.count   = count;
-  call.payload = count * element;
-  call.sent    = sent_for(call.kind, call.payload, processes);
+  extent const processes = processes_along(axis_sizes<M>, call.over);
+  extent const element   = bytes_of(call.type);
+  call.count             = count;
+  call.payload           = count * element;
+  call.sent              = sent_for(call.kind, call.payload, processes);
 
   bool const scatters = call.kind == collective::reduce_scatter;
-  auto const part_of  = [&](collective_call const& c) { return scatters ? c.count / (processes - 1) : c.count; };
-  extent const whole  = call.kind == collective::all_reduce ? call.payload : part_of(call) * processes * element;
+  auto const part_of  = [&](collective_call const& c) {
+    return scatters ? c.count / (processes - 1) : c.count;
+  };
+  extent const whole =
+      call.kind == collective::all_reduce ? call.payload : part_of(call) * processes * element;
   if (whole > largest_bucket)
-    throw "meshtf: repeat: so many blocks fill an optimizer's bucket, so that it makes more calls: take a dry run of them all";
+    throw "meshtf: repeat: so many blocks fill an optimizer's bucket, so that it makes more calls: take a "
+          "dry run of them all";
   sum_by_link const sum = by_link<M>(call.over);
-  bool const by_nodes   = call.kind == collective::all_reduce && reduces_by_nodes(count, element, sum.processes, sum.nodes);
-  bool const by_pieces =
-      scatters && exchange_piece(part_of(call), element) < part_of(call) && exchange_piece(part_of(three), element) == part_of(three);
-  if (by_nodes || by_pieces) throw "meshtf: repeat: with so many blocks an optimizer's bucket is sent in another way: take a dry run of them all";
+  bool const by_nodes =
+      call.kind == collective::all_reduce && reduces_by_nodes(count, element, sum.processes, sum.nodes);
+  bool const by_pieces = scatters && exchange_piece(part_of(call), element) < part_of(call) &&
+                         exchange_piece(part_of(three), element) == part_of(three);
+  if (by_nodes || by_pieces)
+    throw "meshtf: repeat: with so many blocks an optimizer's bucket is sent in another way: take a dry "
+          "run of them all";
   return call;
 }
 
 /// A friend of `cost`. clang 16 does not accept a function with a concept as a friend.
 struct repetition {
   template<Mesh M, std::size_t Capacity>
-  static constexpr cost<M, Capacity> of(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two, cost<M, Capacity> const& three) {
+  static constexpr cost<M, Capacity> of(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two,
+                                        cost<M, Capacity> const& three) {
     using all = cost<M, Capacity>;
     if (n < 1) throw "meshtf: repeat: a program has at least one block";
     for (all const* c : {&one, &two, &three}) {
       if (c->run_count_ > 1 || c->peak_count_ == 0) throw "meshtf: repeat takes the costs of dry runs";
       static_assert(all::most_peaks == 1024);  // as the message says
-      if (!c->peaks_whole_) throw "meshtf: repeat: three blocks have more local peaks of memory than cost<M> holds (1024)";
+      if (!c->peaks_whole_)
+        throw "meshtf: repeat: three blocks have more local peaks of memory than cost<M> holds (1024)";
     }
     if (n == 1) return one;
     if (n == 2) return two;
     if (n == 3) return three;
     all result;
 
-  // the calls: those of one block come once, the pieces between them n - 1 times
-    detail::grown_list<collective_call, detail::growing_calls> const calls{one.collectives(), two.collectives(), three.collectives()};
+    // the calls: those of one block come once, the pieces between them n - 1 times
+    detail::grown_list<collective_call, detail::growing_calls> const calls{
+        one.collectives(), two.collectives(), three.collectives()};
     if (!calls) throw "meshtf: repeat: the calls with three blocks do not follow from those with one and two";
     auto const put = [&result](collective_call const& call) {
-      if (result.count_ == Capacity) throw "meshtf: the blocks make more collectives than cost<M> holds (4096)";
+      if (result.count_ == Capacity)
+        throw "meshtf: the blocks make more collectives than cost<M> holds (4096)";
       result.calls_[result.count_++] = call;
     };
     std::size_t begun     = 0;
@@ -103,7 +125,9 @@ struct repetition {
         });
     end_of_run(1);
 
-    auto const line = [&](auto figure) { result.*figure = detail::on_a_line(n, one.*figure, two.*figure, three.*figure); };
+    auto const line = [&](auto figure) {
+      result.*figure = detail::on_a_line(n, one.*figure, two.*figure, three.*figure);
+    };
     line(&all::kernels_);
     line(&all::flops_);
     line(&all::elementwise_flops_);
@@ -113,8 +137,8 @@ struct repetition {
     line(&all::optimizer_bytes_);
     line(&all::live_bytes_);
 
-    // the peak: the bytes alive at a moment between pieces lie on a line over n; within pieces they lie on a line over n and over the turn of the
-    // piece, so that the first or the last turn is the highest
+    // the peak: the bytes alive at a moment between pieces lie on a line over n; within pieces they lie on a
+    // line over n and over the turn of the piece, so that the first or the last turn is the highest
     auto const peaks = [](all const& c) { return std::span{c.peaks_.data(), c.peak_count_}; };
     detail::grown_list<local_peak, detail::growing_peaks> const moments{peaks(one), peaks(two), peaks(three)};
     if (!moments) throw "meshtf: repeat: memory is not asked for with three blocks as it is with one and two";
@@ -122,27 +146,31 @@ struct repetition {
       extent live = -1;
       int moment  = 0;
     };
-    highest of_n, of_three;
+    highest of_n;
+    highest of_three;
     int moment      = 0;
     auto const look = [&](extent with_n, extent with_three) {
       if (with_n > of_n.live) of_n = {with_n, moment};
       if (with_three > of_three.live) of_three = {with_three, moment};
       ++moment;
     };
-    moments.for_each(
-        [&](local_peak const& x, local_peak const& y, local_peak const& z) { look(detail::on_a_line(n, x.live, y.live, z.live), z.live); },
-        [&](auto const& piece) {
-          for (std::size_t k = 0; k < piece.length; ++k) {
-            extent const first = three.peaks_[piece.third + k].live, last = three.peaks_[piece.third + piece.length + k].live;
-            extent const with_each_block = first - two.peaks_[piece.first + k].live, with_each_turn = last - first;
-            look(first + (n - 3) * with_each_block, first);
-            look(last + (n - 3) * (with_each_block + with_each_turn), last);
-          }
-        });
+    moments.for_each([&](local_peak const& x, local_peak const& y,
+                         local_peak const& z) { look(detail::on_a_line(n, x.live, y.live, z.live), z.live); },
+                     [&](auto const& piece) {
+                       for (std::size_t k = 0; k < piece.length; ++k) {
+                         extent const first           = three.peaks_[piece.third + k].live;
+                         extent const last            = three.peaks_[piece.third + piece.length + k].live;
+                         extent const with_each_block = first - two.peaks_[piece.first + k].live;
+                         extent const with_each_turn  = last - first;
+                         look(first + (n - 3) * with_each_block, first);
+                         look(last + (n - 3) * (with_each_block + with_each_turn), last);
+                       }
+                     });
     result.peak_bytes_ = of_n.live;
     if (of_n.moment == of_three.moment) {
       held_at_peak held = three.at_peak_;
-      for (std::size_t k = 0; k < kinds_of_holding; ++k) held.by_kind[k] += (n - 3) * (three.at_peak_.by_kind[k] - two.at_peak_.by_kind[k]);
+      for (std::size_t k = 0; k < kinds_of_holding; ++k)
+        held.by_kind[k] += (n - 3) * (three.at_peak_.by_kind[k] - two.at_peak_.by_kind[k]);
       for (std::size_t i = 0; i < held.sites; ++i)
         for (std::size_t k = 0; k < two.at_peak_.sites; ++k) {
           held_arrays const& before = two.at_peak_.largest[k];
@@ -158,20 +186,24 @@ struct repetition {
 
 }  // namespace detail
 
-/// The cost of a program with `n` equal blocks, from its costs with one, two and three: calls in order, bytes, flops, parameters, state and peak. The
-/// blocks are priced once, so `n` may be any number.
+/// The cost of a program with `n` equal blocks, from its costs with one, two and three: calls in order,
+/// bytes, flops, parameters, state and peak. The blocks are priced once, so `n` may be any number.
 ///
-///     constexpr auto deep = repeat(96, dry_run<training, mixed>(1), dry_run<training, mixed>(2), dry_run<training, mixed>(3));
+///     constexpr auto deep = repeat(96, dry_run<training, mixed>(1), dry_run<training, mixed>(2),
+///     dry_run<training, mixed>(3));
 ///
-/// The program may have several stacks of blocks, such as an encoder and a decoder, if all grow together: from one block each to two, to three, to n.
+/// The program may have several stacks of blocks, such as an encoder and a decoder, if all grow together:
+/// from one block each to two, to three, to n.
 ///
-/// The three costs must follow from each other: every call, and every local peak of memory, has its place with one block, or comes once more with
-/// each further block; sizes, and the bytes alive at each local peak, lie on a line. Then the result is exact: `tests/price/repeat.cpp` compares it
-/// with dry runs. Otherwise it does not compile. It does not compile either if n blocks make an optimizer send in a different way than three: its
-/// small messages are packed into buckets of 1 MiB, and more blocks may fill one. What lives at the peak is known if the peak is where it was with
-/// three blocks.
+/// The three costs must follow from each other: every call, and every local peak of memory, has its place
+/// with one block, or comes once more with each further block; sizes, and the bytes alive at each local peak,
+/// lie on a line. Then the result is exact: `tests/price/repeat.cpp` compares it with dry runs. Otherwise it
+/// does not compile. It does not compile either if n blocks make an optimizer send in a different way than
+/// three: its small messages are packed into buckets of 1 MiB, and more blocks may fill one. What lives at
+/// the peak is known if the peak is where it was with three blocks.
 template<Mesh M, std::size_t Capacity>
-constexpr cost<M, Capacity> repeat(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two, cost<M, Capacity> const& three) {
+constexpr cost<M, Capacity> repeat(extent n, cost<M, Capacity> const& one, cost<M, Capacity> const& two,
+                                   cost<M, Capacity> const& three) {
   return detail::repetition::of(n, one, two, three);
 }
 

@@ -19,50 +19,65 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Called by all processes of `comm`, each with the exception that it caught, or null. If any caught one, all throw the message of the lowest such
-/// process, in the class that its status stands for. One all-reduce of two numbers if nothing failed.
+/// Called by all processes of `comm`, each with the exception that it caught, or null. If any caught one, all
+/// throw the message of the lowest such process, in the class that its status stands for. One all-reduce of
+/// two numbers if nothing failed.
 ///
 /// On the communicator of a mesh that compares its calls (`call_check`), this is one of the calls.
 /// Errors: `software_error` if what arrives was sent by no `agree`: another process calls something else.
-void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at = std::source_location::current());
+void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught,
+           std::source_location at = std::source_location::current());
 
 #if MESHTF_DEFINES_RUNTIME
 
-MESHTF_DEFINE void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught, std::source_location at) {
+MESHTF_DEFINE void agree(boost::mpi::communicator const& comm, std::exception_ptr const& caught,
+                         std::source_location at) {
   detail::waiting const here{"agreed", at};
   if (auto* const check = call_check::of(comm))
-    check->compare(fnv1a{} << "agreed", [&] { return "calls agreed, " + std::string{detail::place_text({"agreed", at, false}).view()}; });
-  int const size = comm.size(), rank = comm.rank();
-  constexpr int some = 0x61677265, all = some + 1;   // "agre": other calls don't send that by chance
-  int seen[]{caught ? rank : size, caught ? all : some};   // the lowest process that failed; whether all failed
+    check->compare(fnv1a{} << "agreed", [&] {
+      return "calls agreed, " + std::string{detail::place_text({"agreed", at, false}).view()};
+    });
+  int const size = comm.size();
+  int const rank = comm.rank();
+  // "agre": other calls don't send that by chance
+  constexpr int some = 0x61677265;
+  constexpr int all  = some + 1;
+  // the lowest process that failed; whether all failed
+  int seen[]{caught ? rank : size, caught ? all : some};
   meshtf::all_reduce(comm, reduction::min, seen, 2);
   auto const [first, failed] = seen;
-  bool const possible = caught ? first >= 0 && first <= rank && (failed == some || failed == all) : first >= 0 && first != rank && failed == some;
+  bool const possible        = caught ? first >= 0 && first <= rank && (failed == some || failed == all)
+                                      : first >= 0 && first != rank && failed == some;
   if (!possible)
-    throw software_error("expected all processes to call agreed as process " + std::to_string(rank) + " does, " +
-                         std::string{detail::place_text({"agreed", at, false}).view()} +
-                         ", got numbers that agreed does not send: another process calls something else: run again with MESHTF_CHECK=1, which names"
-                         " the first call that differs");
+    throw software_error(
+        "expected all processes to call agreed as process " + std::to_string(rank) + " does, " +
+        std::string{detail::place_text({"agreed", at, false}).view()} +
+        ", got numbers that agreed does not send: another process calls something else: run again with "
+        "MESHTF_CHECK=1, which names"
+        " the first call that differs");
   if (first == size) return;
 
   auto failure = caught ? detail::failure_of(caught) : detail::failure{};
   int sizes[]{static_cast<int>(failure.text.size()), failure.exit_status};
   meshtf::broadcast(comm, sizes, 2, first);
   failure.text.resize(static_cast<std::size_t>(sizes[0]));
-  detail::call(comm, collective::broadcast, sizes[0], MPI_Bcast, failure.text.data(), sizes[0], MPI_CHAR, first);
+  detail::call(comm, collective::broadcast, sizes[0], MPI_Bcast, failure.text.data(), sizes[0], MPI_CHAR,
+               first);
   if (failed == some) failure.text += " (seen by process " + std::to_string(first) + ")";
   throw_error(failure.text, sizes[1]);
 }
 
 #endif
 
-/// Runs f() on each process; an error of one is thrown on all. For what only some processes do or see, such as reading a file.
+/// Runs f() on each process; an error of one is thrown on all. For what only some processes do or see, such
+/// as reading a file.
 ///
 ///     auto images = agreed(world, [&] { return read_idx(path); });
 ///
 /// f must not communicate over `comm` once it can have failed.
 template<class F>
-auto agreed(boost::mpi::communicator const& comm, F f, std::source_location at = std::source_location::current()) -> std::invoke_result_t<F&> {
+auto agreed(boost::mpi::communicator const& comm, F f,
+            std::source_location at = std::source_location::current()) -> std::invoke_result_t<F&> {
   using result = std::invoke_result_t<F&>;
   static_assert(!std::is_reference_v<result>, "meshtf: what is agreed on is a value");
   std::exception_ptr caught;

@@ -1,4 +1,5 @@
-// Congruence: whether all processes make the same calls. The check before every collective, and the comparison of costs.
+// Congruence: whether all processes make the same calls. The check before every collective, and the
+// comparison of costs.
 #pragma once
 
 #include <algorithm>
@@ -50,13 +51,14 @@ std::string words_of(collective_call const& c) {
 
 }  // namespace detail
 
-/// Before a collective, all processes of the mesh, also those that take no part in it, compare what they are about to call: its number,
-/// kind, operator, element type, axes and count. If they differ, all throw, with the call sites of two that differ, instead of waiting
-/// for one another or adding up different things.
+/// Before a collective, all processes of the mesh, also those that take no part in it, compare what they are
+/// about to call: its number, kind, operator, element type, axes and count. If they differ, all throw, with
+/// the call sites of two that differ, instead of waiting for one another or adding up different things.
 ///
-/// It is on if the environment variable MESHTF_CHECK is set on any process and is not "0", and off if it is "0". If it is set on no process, it is on
-/// in a program whose `environment` was compiled without NDEBUG. It costs an all-reduce of 16 bytes for each collective, on a communicator of its
-/// own, named "check", which no price includes. Where it is off, a collective costs one more comparison.
+/// It is on if the environment variable MESHTF_CHECK is set on any process and is not "0", and off if it is
+/// "0". If it is set on no process, it is on in a program whose `environment` was compiled without NDEBUG. It
+/// costs an all-reduce of 16 bytes for each collective, on a communicator of its own, named "check", which no
+/// price includes. Where it is off, a collective costs one more comparison.
 class call_check {
 public:
   /// Null unless some process of `comm` wants the check; collective.
@@ -98,7 +100,8 @@ namespace detail {
 
 MESHTF_DEFINE bool same_everywhere(MPI_Comm comm, std::uint64_t number) {
   std::uint64_t least[]{number, ~number};  // all are equal if the smallest is also the largest
-  if (int const failure = MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm); failure != MPI_SUCCESS)
+  if (int const failure = MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm);
+      failure != MPI_SUCCESS)
     throw unavailable("the processes could not compare what they are about to do: an all-reduce failed");
   return least[0] == ~least[1];
 }
@@ -120,7 +123,8 @@ MESHTF_DEFINE std::string first_difference(std::vector<std::string> const& texts
   std::size_t other = 0;
   while (other + 1 < texts.size() && texts[other] == texts[0]) ++other;
   auto const said = [&](std::size_t process) {
-    return "process " + std::to_string(process) + " " + (texts[process].empty() ? "says nothing, since it calls something else" : texts[process]);
+    return "process " + std::to_string(process) + " " +
+           (texts[process].empty() ? "says nothing, since it calls something else" : texts[process]);
   };
   return said(0) + ", " + said(other);
 }
@@ -145,8 +149,9 @@ MESHTF_DEFINE std::string axes_in(named_mesh const& mesh, axis_set over) {
 
 MESHTF_DEFINE std::string words_of_call(collective_call const& c, std::string_view axes) {
   bool const joins = c.kind == collective::all_reduce || c.kind == collective::reduce_scatter;
-  return std::string{to_string(c.kind)} + (joins ? " (" + std::string{to_string(c.op)} + ")" : "") + " of " + std::to_string(c.count) + " " +
-         std::string{to_string(c.type)} + " over \"" + std::string{axes} + "\" for " + std::string{site_text(c.site).view()};
+  return std::string{to_string(c.kind)} + (joins ? " (" + std::string{to_string(c.op)} + ")" : "") + " of " +
+         std::to_string(c.count) + " " + std::string{to_string(c.type)} + " over \"" + std::string{axes} +
+         "\" for " + std::string{site_text(c.site).view()};
 }
 
 }  // namespace detail
@@ -158,7 +163,9 @@ MESHTF_DEFINE std::unique_ptr<call_check> call_check::if_wanted(MPI_Comm comm) {
   int wish = words == "0" ? off : on;
   if (words.empty()) wish = detail::compares_calls_by_default ? on_by_default : off_by_default;
   // mpirun passes the variable only to processes of its own node, so the wish of one process counts for all
-  if (MPI_Allreduce(MPI_IN_PLACE, &wish, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || wish == off_by_default || wish == off) return nullptr;
+  if (MPI_Allreduce(MPI_IN_PLACE, &wish, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS ||
+      wish == off_by_default || wish == off)
+    return nullptr;
   return std::make_unique<call_check>(comm);
 }
 
@@ -184,7 +191,8 @@ MESHTF_DEFINE bool call_check::alike(fnv1a hash) {
 [[noreturn]] MESHTF_DEFINE void call_check::differ(std::string const& words) {
   differs_ = true;
   throw software_error("the processes differ in collective number " + std::to_string(number_) + ": " +
-                       detail::first_difference(detail::said_by_each(comm_, words)) + ": all processes run the same operations in the same order");
+                       detail::first_difference(detail::said_by_each(comm_, words)) +
+                       ": all processes run the same operations in the same order");
 }
 
 MESHTF_DEFINE int call_check::key() {
@@ -232,14 +240,19 @@ compared_value to_compare(T const& value) {
     return {(fnv1a{} << static_cast<std::uint64_t>(value)).value(), std::to_string(value)};
   } else if constexpr (std::is_convertible_v<T const&, std::string_view>) {
     std::string_view const text = value;
-    if (text.size() > 200) return hashed(text.data(), text.size(), "of " + std::to_string(text.size()) + " bytes");
+    if (text.size() > 200)
+      return hashed(text.data(), text.size(), "of " + std::to_string(text.size()) + " bytes");
     return {(fnv1a{} << text).value(), "'" + std::string{text} + "'"};
   } else {
     constexpr bool plain = requires { std::as_bytes(std::span{value}); };
-    static_assert(plain, "meshtf: agree compares numbers, texts, ranges of plain elements that lie in one piece, tensors, parameters(...) and costs");
+    static_assert(
+        plain,
+        "meshtf: agree compares numbers, texts, ranges of plain elements that lie in one piece, tensors, "
+        "parameters(...) and costs");
     if constexpr (plain) {
       auto const bytes = std::as_bytes(std::span{value});
-      return hashed(bytes.data(), bytes.size(), "of " + std::to_string(std::span{value}.size()) + " elements");
+      return hashed(bytes.data(), bytes.size(),
+                    "of " + std::to_string(std::span{value}.size()) + " elements");
     } else {
       return {};
     }
@@ -255,11 +268,13 @@ void agree_on_value(MPI_Comm comm, std::string_view name, T const& value) {
   auto const mine = detail::to_compare(value);
   if (detail::same_everywhere(comm, (fnv1a{} << name << mine.hash).value())) return;
   throw software_error(
-      "the processes differ: " + detail::first_difference(detail::said_by_each(comm, "has " + std::string{name} + " " + mine.words)) +
+      "the processes differ: " +
+      detail::first_difference(detail::said_by_each(comm, "has " + std::string{name} + " " + mine.words)) +
       ": start the same program with the same options and data on all");
 }
 
-/// Compares the costs that the processes of `comm` promise, and finds the first collective in which they differ.
+/// Compares the costs that the processes of `comm` promise, and finds the first collective in which they
+/// differ.
 /// Errors: `software_error` on all processes if they differ.
 template<Mesh M, std::size_t Capacity>
 void agree_on_cost(MPI_Comm comm, cost<M, Capacity> const& promised) {
@@ -270,13 +285,15 @@ void agree_on_cost(MPI_Comm comm, cost<M, Capacity> const& promised) {
   fnv1a hash;
   std::size_t at = 0;
   while (at < common && detail::same_everywhere(comm, (hash << calls[at]).value())) ++at;
-  std::string words = "promises " + std::to_string(promised.bytes_sent()) + " bytes sent, " + std::to_string(promised.flops()) + " + " +
-                      std::to_string(promised.elementwise_flops()) + " flops, " + std::to_string(promised.parameter_bytes()) +
-                      " bytes of parameters, a peak of " + std::to_string(promised.peak_bytes()) + " bytes, and collective number " +
-                      std::to_string(at + 1) + " ";
+  std::string words =
+      "promises " + std::to_string(promised.bytes_sent()) + " bytes sent, " +
+      std::to_string(promised.flops()) + " + " + std::to_string(promised.elementwise_flops()) + " flops, " +
+      std::to_string(promised.parameter_bytes()) + " bytes of parameters, a peak of " +
+      std::to_string(promised.peak_bytes()) + " bytes, and collective number " + std::to_string(at + 1) + " ";
   words += at < calls.size() ? "calls " + detail::words_of<M>(calls[at]) : "is none";
-  throw software_error("the processes run different programs: " + detail::first_difference(detail::said_by_each(comm, words)) +
-                       ": start the same program with the same options on all");
+  throw software_error(
+      "the processes run different programs: " + detail::first_difference(detail::said_by_each(comm, words)) +
+      ": start the same program with the same options on all");
 }
 
 }  // namespace v0

@@ -22,7 +22,9 @@ namespace meshtf {
 inline namespace v0 {
 
 /// Failures on `comm`, and on communicators derived from it, become exceptions: by default MPI ends the job.
-inline void throw_on_failure(boost::mpi::communicator const& comm) { MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); }
+inline void throw_on_failure(boost::mpi::communicator const& comm) {
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
 
 namespace detail {
 
@@ -43,30 +45,36 @@ void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T
 template<Element T>
 void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_each, T* to);
 
-/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Both may be this process.
+/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Both may be
+/// this process.
 template<Element T>
 void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n);
 
-/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Where either is MPI_PROC_NULL, nothing is sent or
-/// nothing arrives, and `received` stays as it was.
+/// Sends `sent` to process `to`, and receives into `received` what process `from` sends here. Where either is
+/// MPI_PROC_NULL, nothing is sent or nothing arrives, and `received` stays as it was.
 template<Element T>
-void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n);
+void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received,
+                              int from, extent n);
 
-/// In place: `data` of each process becomes what the processes before it have, joined. `before` and `after` are the processes next to this one, or
-/// MPI_PROC_NULL; the first gets `identity`. `buffer` has n elements. The values pass through all processes in turn, so their order is that of the
-/// processes, and the bits are the same each time.
+/// In place: `data` of each process becomes what the processes before it have, joined. `before` and `after`
+/// are the processes next to this one, or MPI_PROC_NULL; the first gets `identity`. `buffer` has n elements.
+/// The values pass through all processes in turn, so their order is that of the processes, and the bits are
+/// the same each time.
 template<Element T>
-void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identity, T* data, T* buffer, extent n, int before, int after);
+void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identity, T* data, T* buffer,
+                    extent n, int before, int after);
 
-/// `sum` gets array number `rank` of `parts`, joined over the processes. `sum` may be that array; nothing else in `parts` changes. `buffer`
-/// holds `exchange_scratch(n, element_of<T>)` elements.
+/// `sum` gets array number `rank` of `parts`, joined over the processes. `sum` may be that array; nothing
+/// else in `parts` changes. `buffer` holds `exchange_scratch(n, element_of<T>)` elements.
 ///
-/// It exchanges pairwise and joins in a fixed order, in pieces that are still in the cache when they are added. MPI_Reduce_scatter_block of Open MPI
-/// 4.1 takes several times as long (docs/decisions.md).
+/// It exchanges pairwise and joins in a fixed order, in pieces that are still in the cache when they are
+/// added. MPI_Reduce_scatter_block of Open MPI 4.1 takes several times as long (docs/decisions.md).
 template<Element T>
-void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer, T* sum);
+void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer,
+                    T* sum);
 
-/// In place: each process knows its own part of n elements, number `rank` of `whole`; afterwards all processes know all parts.
+/// In place: each process knows its own part of n elements, number `rank` of `whole`; afterwards all
+/// processes know all parts.
 template<Element T>
 void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent n);
 
@@ -81,11 +89,12 @@ void send_piece(boost::mpi::communicator const& comm, T const* piece, int count,
 template<Element T>
 void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, int from, extent n);
 
-/// Process `from` hands its n elements at `sent` to process `to` in pieces: each piece is at `buffer` on `to` when
-/// `take(offset, length)` is called there. Only these two processes call it. A piece has `piece` elements and is not sent before it is
-/// asked for, so neither process holds more than one piece.
+/// Process `from` hands its n elements at `sent` to process `to` in pieces: each piece is at `buffer` on `to`
+/// when `take(offset, length)` is called there. Only these two processes call it. A piece has `piece`
+/// elements and is not sent before it is asked for, so neither process holds more than one piece.
 template<Element T, class Take>
-void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n, extent piece, Take const& take) {
+void hand_over(boost::mpi::communicator const& comm, int from, int to, T const* sent, T* buffer, extent n,
+               extent piece, Take const& take) {
   for (extent at = 0; at < n; at += piece) {
     auto const count = static_cast<int>(std::min(n - at, piece));
     if (comm.rank() == from) send_piece(comm, sent + at, count, to, n);
@@ -104,7 +113,8 @@ MESHTF_DEFINE MPI_Datatype mpi_type(element e) {
     case element::float32: return MPI_FLOAT;
     case element::float64: return MPI_DOUBLE;
     case element::int32: return MPI_INT;
-    case element::bfloat16: return MPI_UINT16_T;  // it travels as it lies in memory; only `joining_op` reads it
+    // it travels as it lies in memory; only `joining_op` reads it
+    case element::bfloat16: return MPI_UINT16_T;
     case element::int64: return MPI_INT64_T;
     case element::boolean: return MPI_CXX_BOOL;
   }
@@ -117,19 +127,23 @@ void for_each_message(extent n, F f) {
   for (extent at = 0; at < n; at += largest_count) f(at, static_cast<int>(std::min(n - at, largest_count)));
 }
 
-[[noreturn]] MESHTF_DEFINE void throw_failed(boost::mpi::communicator const& comm, collective c, extent n, int failure) {
-  char axes[MPI_MAX_OBJECT_NAME]{}, reason[MPI_MAX_ERROR_STRING]{};
+[[noreturn]] MESHTF_DEFINE void throw_failed(boost::mpi::communicator const& comm, collective c, extent n,
+                                             int failure) {
+  char axes[MPI_MAX_OBJECT_NAME]{};
+  char reason[MPI_MAX_ERROR_STRING]{};
   int length = 0;
   MPI_Comm_get_name(comm, axes, &length);
   MPI_Error_string(failure, reason, &length);
-  throw unavailable{std::string{to_string(c)} + " of " + std::to_string(n) + " elements over \"" + axes + "\" failed on process " +
-                    std::to_string(comm.rank()) + " of " + std::to_string(comm.size()) + ": " + reason};
+  throw unavailable{std::string{to_string(c)} + " of " + std::to_string(n) + " elements over \"" + axes +
+                    "\" failed on process " + std::to_string(comm.rank()) + " of " +
+                    std::to_string(comm.size()) + ": " + reason};
 }
 
-/// Calls MPI itself, at the same cost as Boost.MPI: Boost.MPI 1.74 asserts before it throws, so a debug build could not report a failure. The message
-/// names the call, its size and the axes it ran over.
+/// Calls MPI itself, at the same cost as Boost.MPI: Boost.MPI 1.74 asserts before it throws, so a debug build
+/// could not report a failure. The message names the call, its size and the axes it ran over.
 template<class Function, class... Arguments>
-void call(boost::mpi::communicator const& comm, collective c, extent n, Function mpi, Arguments... arguments) {
+void call(boost::mpi::communicator const& comm, collective c, extent n, Function mpi,
+          Arguments... arguments) {
   waiting const here{to_string(c).data()};
   int const failure = mpi(arguments..., MPI_Comm(comm));
   if (failure != MPI_SUCCESS) throw_failed(comm, c, n, failure);
@@ -173,7 +187,10 @@ MPI_Op joining_op() {
   static MPI_Op const made = [] {
     MPI_Op op = MPI_OP_NULL;
     MPI_Op_create(
-        [](void* x, void* y, int* n, MPI_Datatype*) { join(R, static_cast<T const*>(x), static_cast<T const*>(y), *n, static_cast<T*>(y)); }, 1, &op);
+        [](void* x, void* y, int* n, MPI_Datatype*) {
+          join(R, static_cast<T const*>(x), static_cast<T const*>(y), *n, static_cast<T*>(y));
+        },
+        1, &op);
     return op;
   }();
   return made;
@@ -182,31 +199,38 @@ MPI_Op joining_op() {
 template<class T>
 MPI_Op operation_of(reduction r) {
   if constexpr (NarrowElement<T>)
-    if (r == reduction::sum) return joining_op<T, reduction::sum>();  // it rounds at each hop, so machines call it for maxima alone
+    // it rounds at each hop, so machines call it for maxima alone
+    if (r == reduction::sum) return joining_op<T, reduction::sum>();
   if (r == reduction::sum) return MPI_SUM;
   if constexpr (NumberElement<T> && !NarrowElement<T>)
     if (r == reduction::product) return MPI_PROD;
-  if constexpr (FloatingElement<T>) return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
+  if constexpr (FloatingElement<T>)
+    return r == reduction::max ? joining_op<T, reduction::max>() : joining_op<T, reduction::min>();
   else if constexpr (!NumberElement<T>) return r == reduction::max ? MPI_LOR : MPI_LAND;
   else return r == reduction::max ? MPI_MAX : MPI_MIN;
 }
 
 template<class T>
-void exchange(boost::mpi::communicator const& comm, collective c, int to, T const* sent, int from, T* received, extent n) {
+void exchange(boost::mpi::communicator const& comm, collective c, int to, T const* sent, int from,
+              T* received, extent n) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   auto const send_receive = [&](T const* x, T* y, int count, MPI_Comm on) {
     return MPI_Sendrecv(x, count, type, to, 0, y, count, type, from, 0, on, MPI_STATUS_IGNORE);
   };
-  for_each_message(n, [&](extent at, int count) { call(comm, c, n, send_receive, sent + at, received + at, count); });
+  for_each_message(
+      n, [&](extent at, int count) { call(comm, c, n, send_receive, sent + at, received + at, count); });
 }
 
-/// Process q gets the array at from(q), and to(q) gets the array that process q sends here; for arrays too long for one message.
+/// Process q gets the array at from(q), and to(q) gets the array that process q sends here; for arrays too
+/// long for one message.
 template<class T, class From, class To>
 void exchange_all(boost::mpi::communicator const& comm, collective c, extent n, From from, To to) {
-  int const rank = comm.rank(), size = comm.size();
+  int const rank = comm.rank();
+  int const size = comm.size();
   if (from(rank) != to(rank)) std::copy_n(from(rank), n, to(rank));
   for (int i = 1; i < size; ++i) {
-    int const next = (rank + i) % size, last = (rank - i + size) % size;
+    int const next = (rank + i) % size;
+    int const last = (rank - i + size) % size;
     exchange<T>(comm, c, next, from(next), last, to(last), n);
   }
 }
@@ -217,7 +241,8 @@ template<Element T>
 void all_reduce(boost::mpi::communicator const& comm, reduction r, T* data, extent n) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   detail::for_each_message(n, [&](extent at, int count) {
-    detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + at, count, type, detail::operation_of<T>(r));
+    detail::call(comm, collective::all_reduce, n, MPI_Allreduce, MPI_IN_PLACE, data + at, count, type,
+                 detail::operation_of<T>(r));
   });
 }
 
@@ -227,7 +252,8 @@ void all_gather(boost::mpi::communicator const& comm, T const* part, extent n, T
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   if (n == 0) return;
   if (n * comm.size() > detail::largest_count)
-    return detail::exchange_all<T>(comm, c, n, [&](int) { return part; }, [&](int q) { return whole + q * n; });
+    return detail::exchange_all<T>(
+        comm, c, n, [&](int) { return part; }, [&](int q) { return whole + q * n; });
   auto const count = static_cast<int>(n);
   detail::call(comm, c, n, MPI_Allgather, part, count, type, whole, count, type);
 }
@@ -238,7 +264,8 @@ void all_to_all(boost::mpi::communicator const& comm, T const* from, extent n_ea
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   if (n_each == 0) return;
   if (n_each * comm.size() > detail::largest_count)
-    return detail::exchange_all<T>(comm, c, n_each, [&](int q) { return from + q * n_each; }, [&](int q) { return to + q * n_each; });
+    return detail::exchange_all<T>(
+        comm, c, n_each, [&](int q) { return from + q * n_each; }, [&](int q) { return to + q * n_each; });
   auto const count = static_cast<int>(n_each);
   detail::call(comm, c, n_each * comm.size(), MPI_Alltoall, from, count, type, to, count, type);
 }
@@ -249,16 +276,20 @@ void permute(boost::mpi::communicator const& comm, T const* sent, int to, T* rec
 }
 
 template<Element T>
-void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received, int from, extent n) {
+void exchange_with_neighbours(boost::mpi::communicator const& comm, T const* sent, int to, T* received,
+                              int from, extent n) {
   detail::exchange<T>(comm, collective::neighbours, to, sent, from, received, n);
 }
 
 template<Element T>
-void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identity, T* data, T* buffer, extent n, int before, int after) {
+void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identity, T* data, T* buffer,
+                    extent n, int before, int after) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   std::fill_n(buffer, n, identity);
   detail::for_each_message(n, [&](extent at, int count) {
-    auto const receive = [&](MPI_Comm on) { return MPI_Recv(buffer + at, count, type, before, 0, on, MPI_STATUS_IGNORE); };
+    auto const receive = [&](MPI_Comm on) {
+      return MPI_Recv(buffer + at, count, type, before, 0, on, MPI_STATUS_IGNORE);
+    };
     detail::call(comm, collective::scan, n, receive);
     detail::join(r, static_cast<T const*>(buffer + at), static_cast<T const*>(data + at), count, data + at);
     detail::call(comm, collective::scan, n, MPI_Send, data + at, count, type, after, 0);
@@ -267,8 +298,10 @@ void exclusive_scan(boost::mpi::communicator const& comm, reduction r, T identit
 }
 
 template<Element T>
-void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer, T* sum) {
-  int const rank = comm.rank(), size = comm.size();
+void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* parts, extent n, T* buffer,
+                    T* sum) {
+  int const rank     = comm.rank();
+  int const size     = comm.size();
   T const* so_far    = parts + rank * n;
   extent const piece = exchange_piece(n, extent{sizeof(T)});
   if constexpr (NarrowElement<T>) {  // each piece is joined in a wider type, then rounded once
@@ -278,8 +311,10 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
       extent const length = std::min(piece, n - at);
       kernel::widen(length, so_far + at, joined);
       for (int i = 1; i < size; ++i) {
-        int const next = (rank + i) % size, last = (rank - i + size) % size;
-        detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving, length);
+        int const next = (rank + i) % size;
+        int const last = (rank - i + size) % size;
+        detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving,
+                            length);
         detail::join_widened(r, joined, arriving, length);
       }
       kernel::narrow(length, joined, sum + at);
@@ -288,11 +323,14 @@ void reduce_scatter(boost::mpi::communicator const& comm, reduction r, T const* 
   }
   if (size == 1 && sum != so_far) std::copy_n(so_far, n, sum);
   for (int i = 1; i < size; ++i) {
-    int const next = (rank + i) % size, last = (rank - i + size) % size;
+    int const next = (rank + i) % size;
+    int const last = (rank - i + size) % size;
     for (extent at = 0; at < n; at += piece) {
       extent const length = std::min(piece, n - at);
-      T* const arriving   = so_far == sum ? buffer : sum + at;  // at first the result is empty and can receive
-      detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving, length);
+      // at first the result is empty and can receive
+      T* const arriving = so_far == sum ? buffer : sum + at;
+      detail::exchange<T>(comm, collective::reduce_scatter, next, parts + next * n + at, last, arriving,
+                          length);
       detail::join(r, so_far + at, arriving, length, sum + at);
     }
     so_far = sum;
@@ -305,7 +343,8 @@ void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent 
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
   if (n == 0) return;
   if (n * comm.size() > detail::largest_count)
-    return detail::exchange_all<T>(comm, c, n, [&](int) { return whole + comm.rank() * n; }, [&](int q) { return whole + q * n; });
+    return detail::exchange_all<T>(
+        comm, c, n, [&](int) { return whole + comm.rank() * n; }, [&](int q) { return whole + q * n; });
   auto const count = static_cast<int>(n);
   detail::call(comm, c, n, MPI_Allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, count, type);
 }
@@ -313,7 +352,9 @@ void all_gather_in_place(boost::mpi::communicator const& comm, T* whole, extent 
 template<Element T>
 void broadcast(boost::mpi::communicator const& comm, T* data, extent n, int root) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
-  detail::for_each_message(n, [&](extent at, int count) { detail::call(comm, collective::broadcast, n, MPI_Bcast, data + at, count, type, root); });
+  detail::for_each_message(n, [&](extent at, int count) {
+    detail::call(comm, collective::broadcast, n, MPI_Bcast, data + at, count, type, root);
+  });
 }
 
 template<Element T>
@@ -323,7 +364,9 @@ void send_piece(boost::mpi::communicator const& comm, T const* piece, int count,
 template<Element T>
 void receive_piece(boost::mpi::communicator const& comm, T* piece, int count, int from, extent n) {
   MPI_Datatype const type = detail::mpi_type(element_of<T>);
-  auto const receive      = [&](MPI_Comm on) { return MPI_Recv(piece, count, type, from, 0, on, MPI_STATUS_IGNORE); };
+  auto const receive      = [&](MPI_Comm on) {
+    return MPI_Recv(piece, count, type, from, 0, on, MPI_STATUS_IGNORE);
+  };
   detail::call(comm, collective::permute, n, receive);
 }
 

@@ -1,4 +1,5 @@
-// The environment of a program: MPI runs while it lives, and an exception that nobody handles ends the whole job with one message.
+// The environment of a program: MPI runs while it lives, and an exception that nobody handles ends the whole
+// job with one message.
 #pragma once
 
 #include <algorithm>
@@ -38,16 +39,23 @@ inline namespace v0 {
 
 /// The settings that `environment` changes for the whole process.
 struct environment_settings {
-  bool flush_denormals = true;   // treat numbers below the smallest normal one as 0: arithmetic on them is up to 100 times slower
-  bool one_gemm_thread = true;   // OpenMP and OpenBLAS start no threads of their own: each core already has a process, or a thread of the library
-  bool keep_memory     = true;   // malloc keeps freed memory, so that libraries' buffers cause no page faults in every step
-  bool report_kernels  = true;   // report once, at the start, what makes this build slow on this machine
-  bool report_waiting  = true;   // a process that waits ten seconds for others says so; MESHTF_PATIENCE sets another number of seconds, 0: never
+  // treat numbers below the smallest normal one as 0: arithmetic on them is up to 100 times slower
+  bool flush_denormals = true;
+  // OpenMP and OpenBLAS start no threads of their own: each core already has a process, or a thread of the
+  // library
+  bool one_gemm_thread = true;
+  // malloc keeps freed memory, so that libraries' buffers cause no page faults in every step
+  bool keep_memory    = true;
+  bool report_kernels = true;  // report once, at the start, what makes this build slow on this machine
+  // a process that waits ten seconds for others says so; MESHTF_PATIENCE sets another number of seconds, 0:
+  // never
+  bool report_waiting = true;
 };
 
 namespace detail {
 
-/// Whether the including source is compiled without NDEBUG. Each source has its own value, so it is used as a default argument only, and passed on.
+/// Whether the including source is compiled without NDEBUG. Each source has its own value, so it is used as a
+/// default argument only, and passed on.
 #ifdef NDEBUG
 constexpr bool source_has_assertions = false;
 #else
@@ -71,27 +79,32 @@ failure failure_of(std::exception_ptr thrown);
 
 /// The first object of `main`. It starts MPI unless MPI already runs, and stops what it started.
 ///
-/// An exception that leaves `main`, or any other call of `std::terminate`, ends all processes with one line on stderr and the status of the error, 70
-/// for exceptions of other libraries. So does an exception that leaves the scope of the environment on its way to an outer handler, since MPI could
-/// wait for the other processes forever: handle it inside. With one process nobody waits, and the outer handler runs.
+/// An exception that leaves `main`, or any other call of `std::terminate`, ends all processes with one line
+/// on stderr and the status of the error, 70 for exceptions of other libraries. So does an exception that
+/// leaves the scope of the environment on its way to an outer handler, since MPI could wait for the other
+/// processes forever: handle it inside. With one process nobody waits, and the outer handler runs.
 ///
-/// The work of the process is shared by one thread, itself, unless the environment variable MESHTF_THREADS, or else the program
-/// (`meshtf::environment env{argc, argv, meshtf::threads{4}};`), asks for more. The results have the same bits. Functions of the program (in `map`) run
-/// on one thread unless they are marked. The other threads end with the environment.
+/// The work of the process is shared by one thread, itself, unless the environment variable MESHTF_THREADS,
+/// or else the program (`meshtf::environment env{argc, argv, meshtf::threads{4}};`), asks for more. The
+/// results have the same bits. Functions of the program (in `map`) run on one thread unless they are marked.
+/// The other threads end with the environment.
 /// Errors: `usage_error` if that is not a positive number, or more than the cores that the process may use.
 ///
-/// `meshtf::trace{"step.json", 3, 5}`, or the environment variable MESHTF_TRACE, has it write a trace of some steps at its end.
+/// `meshtf::trace{"step.json", 3, 5}`, or the environment variable MESHTF_TRACE, has it write a trace of some
+/// steps at its end.
 ///
 /// If the source that constructs it is compiled without NDEBUG, the processes of every mesh compare each
 /// call (`call_check`), unless MESHTF_CHECK is 0.
 class environment {
 public:
-  environment(int& argc, char**& argv, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions,
-              threads wished = {}, trace const& traced = {});
+  environment(int& argc, char**& argv, environment_settings const& settings = {},
+              bool compare_calls = detail::source_has_assertions, threads wished = {},
+              trace const& traced = {});
 
   /// The same with more threads. A template, so that `{}` is settings.
   template<std::same_as<threads> Threads>
-  environment(int& argc, char**& argv, Threads wished, environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions)
+  environment(int& argc, char**& argv, Threads wished, environment_settings const& settings = {},
+              bool compare_calls = detail::source_has_assertions)
       : environment{argc, argv, settings, compare_calls, wished} {}
 
   /// The same with a trace, and perhaps with more threads.
@@ -100,8 +113,8 @@ public:
               bool compare_calls = detail::source_has_assertions)
       : environment{argc, argv, settings, compare_calls, {}, traced} {}
   template<std::same_as<threads> Threads, std::same_as<trace> Trace>
-  environment(int& argc, char**& argv, Threads wished, Trace const& traced, environment_settings const& settings = {},
-              bool compare_calls = detail::source_has_assertions)
+  environment(int& argc, char**& argv, Threads wished, Trace const& traced,
+              environment_settings const& settings = {}, bool compare_calls = detail::source_has_assertions)
       : environment{argc, argv, settings, compare_calls, wished, traced} {}
 
   environment(environment const&)            = delete;
@@ -166,7 +179,11 @@ MESHTF_DEFINE bool all_fail_alike(failure const& mine, long patience) {
 /// Processes wait a little before they report, lower ranks less; the first one to report ends the others.
 [[noreturn]] MESHTF_DEFINE void end_job(failure const& mine) {
   waits.number.store(0);  // from here on, this function does the reporting
-  int up = 0, down = 0, rank = 0, size = 1, main_thread = 0;
+  int up          = 0;
+  int down        = 0;
+  int rank        = 0;
+  int size        = 1;
+  int main_thread = 0;
   MPI_Initialized(&up);
   MPI_Finalized(&down);
   bool const talks = up != 0 && down == 0 && failures != MPI_COMM_NULL;
@@ -191,7 +208,8 @@ MESHTF_DEFINE bool all_fail_alike(failure const& mine, long patience) {
   std::string line = "meshtf: " + mine.text;
   if (!alike) line += " (process " + std::to_string(rank) + " of " + std::to_string(size) + ")";
   line += "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);  // unbuffered, in one write: lines of different processes don't mix
+  // unbuffered, in one write: lines of different processes don't mix
+  std::fwrite(line.data(), 1, line.size(), stderr);
   if (size > 1) MPI_Abort(MPI_COMM_WORLD, mine.exit_status);
   std::_Exit(mine.exit_status);
 }
@@ -204,28 +222,36 @@ MESHTF_DEFINE void keep_memory() {
 }
 
 MESHTF_DEFINE void report_kernels() {
-  std::string const compiled{kernel::kernels_instruction_set()}, processor{kernel::processors_instruction_set()};
+  std::string const compiled{kernel::kernels_instruction_set()};
+  std::string const processor{kernel::processors_instruction_set()};
   if (compiled != processor && std::getenv("MESHTF_ARCHITECTURES") == nullptr)
     std::cerr << kernel::advice_for_wider_kernels(compiled, processor, MESHTF_HAS_COMPILED_PART) + "\n";
   if (kernel::blas_kernel_is_generic())
-    std::cerr << "meshtf: OpenBLAS does not know this CPU and uses its " + std::string{kernel::blas_kernel_name()} +
-                     " kernel: set OPENBLAS_CORETYPE=" + (processor == "avx512" ? "SkylakeX" : "Haswell") + "\n";
+    std::cerr << "meshtf: OpenBLAS does not know this CPU and uses its " +
+                     std::string{kernel::blas_kernel_name()} +
+                     " kernel: set OPENBLAS_CORETYPE=" + (processor == "avx512" ? "SkylakeX" : "Haswell") +
+                     "\n";
   if (kernel::thread_count() > 1 && kernel::blas_is_for_one_thread())
     std::cerr
-        << "meshtf: this OpenBLAS was built for programs of one thread, so threads take turns in matrix products of double and in small ones of "
+        << "meshtf: this OpenBLAS was built for programs of one thread, so threads take turns in matrix "
+           "products of double and in small ones of "
            "float: link one that was built with threads (Debian: libopenblas0-pthread)\n";
 }
 
 }  // namespace detail
 
-MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_settings const& settings, bool compare_calls, threads wished,
-                                       trace const& traced)
-    : mpi_{argc, argv, boost::mpi::threading::funneled, false}, previous_{std::set_terminate(terminate)}, exceptions_{std::uncaught_exceptions()} {
+MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_settings const& settings,
+                                       bool compare_calls, threads wished, trace const& traced)
+    : mpi_{argc, argv, boost::mpi::threading::funneled, false},
+      previous_{std::set_terminate(terminate)},
+      exceptions_{std::uncaught_exceptions()} {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_dup(MPI_COMM_WORLD, &detail::failures);
   MPI_Comm_set_name(detail::failures, "failures");
-  if (settings.flush_denormals) kernel::set_float_control(kernel::float_control() | kernel::flushes_denormals);
-  if (std::string const objection = kernel::objection_to_processor(); !objection.empty()) throw usage_error(objection);
+  if (settings.flush_denormals)
+    kernel::set_float_control(kernel::float_control() | kernel::flushes_denormals);
+  if (std::string const objection = kernel::objection_to_processor(); !objection.empty())
+    throw usage_error(objection);
   int const number = detail::thread_number(wished);
   if (settings.one_gemm_thread || number > 1) kernel::use_one_library_thread();
   kernel::use_threads(number);
@@ -235,7 +261,8 @@ MESHTF_DEFINE environment::environment(int& argc, char**& argv, environment_sett
     kernel::tell_of_widened_products = true;
   }
   detail::compares_calls_by_default = compare_calls;
-  if (double const patience = detail::watchdog::patience(); settings.report_waiting && patience > 0 && world().size() > 1)
+  if (double const patience = detail::watchdog::patience();
+      settings.report_waiting && patience > 0 && world().size() > 1)
     watchdog_.start(world().rank(), world().size(), patience);
   trace_ = detail::trace_log::if_wanted(MPI_COMM_WORLD, traced);
 }

@@ -56,7 +56,8 @@ MESHTF_DEFINE void const* kept_plans::find(task_loops const* loops, unsigned cou
   return nullptr;
 }
 
-MESHTF_DEFINE void const* kept_plans::keep(task_loops const* loops, unsigned counted, std::shared_ptr<void const> plan) {
+MESHTF_DEFINE void const* kept_plans::keep(task_loops const* loops, unsigned counted,
+                                           std::shared_ptr<void const> plan) {
   constexpr std::size_t most = 16;
   auto& kept                 = table_->of[loops];
   if (kept.size() == most) kept.erase(kept.begin());

@@ -64,8 +64,9 @@ public:
     return *along_each(typename M::all_axes{})[hana::type_c<A>];
   }
 
-  /// Checks that all processes have the same promised cost. All call it at the start: it turns a later hang or a wrong sum (another binary or other
-  /// options on some processes) into one message. One all-reduce of 16 bytes.
+  /// Checks that all processes have the same promised cost. All call it at the start: it turns a later hang
+  /// or a wrong sum (another binary or other options on some processes) into one message. One all-reduce of
+  /// 16 bytes.
   ///
   ///     m.agree(meshtf::dry_run<training, mixed>());
   ///
@@ -77,12 +78,13 @@ public:
     agree_on_cost(world(), promised);
   }
 
-  /// Checks that all processes have the same `value`: a number, a text, a range of plain elements such as the data (their hash is compared),
-  /// or a tensor. `name` is the user's name for it.
+  /// Checks that all processes have the same `value`: a number, a text, a range of plain elements such as the
+  /// data (their hash is compared), or a tensor. `name` is the user's name for it.
   ///
   ///     m.agree("--seed", seed);
   ///
-  /// One all-reduce of 16 bytes; for a tensor two, and its elements are read. The processes that hold the same part of a tensor must have equal bits.
+  /// One all-reduce of 16 bytes; for a tensor two, and its elements are read. The processes that hold the
+  /// same part of a tensor must have equal bits.
   /// Errors: `software_error` on all processes if values differ; it names two of them.
   template<class Value>
   void agree(std::string_view name, Value const& value) const {
@@ -103,7 +105,8 @@ public:
   template<class List>
     requires requires(List const& list) { list.for_each_named(detail::any_parameter{}); }
   void agree(List const& list) const {
-    list.for_each_named([this](std::string const& name, auto const& w) { this->agree("parameter " + name, w); });
+    list.for_each_named(
+        [this](std::string const& name, auto const& w) { this->agree("parameter " + name, w); });
   }
 
   // ---- collectives
@@ -129,16 +132,18 @@ public:
     meshtf::broadcast(along(joining_axes<M>), number, 1, 0);
   }
 
-  /// Along `over` there is a part of `part` elements for each process. `sum` gets this process's own part, joined
-  /// over the processes; it may be that part itself.
+  /// Along `over` there is a part of `part` elements for each process. `sum` gets this process's own part,
+  /// joined over the processes; it may be that part itself.
   template<class T>
   void reduce_scatter(reduction op, T const* parts, extent part, T* sum, axis_set over) {
     extent const extra = exchange_scratch(part, element_of<T>);
-    auto const span    = calls<T>(collective::reduce_scatter, op, part * processes_along(axis_sizes<M>, over), over);
+    auto const span =
+        calls<T>(collective::reduce_scatter, op, part * processes_along(axis_sizes<M>, over), over);
     detail::scratch_memory<T, Self> const buffer{self(), extra};
     meshtf::reduce_scatter(along(over), op, parts, part, buffer.data(), sum);
   }
-  /// In place: each process along `over` knows its own part of `part` elements of `whole`; afterwards all know all parts.
+  /// In place: each process along `over` knows its own part of `part` elements of `whole`; afterwards all
+  /// know all parts.
   template<class T>
   void all_gather(T* whole, extent part, axis_set over) {
     auto const span = calls<T>(collective::all_gather, reduction::sum, part, over);
@@ -152,45 +157,56 @@ public:
     meshtf::all_gather(along(over), part, n, whole);
   }
 
-  /// A dimension is split over the axes `over`. Each process hands the n elements at `x` to the one whose part comes `by` parts after its own (before it,
-  /// if `by` is negative), and gets into `z` what comes from the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is
-  /// followed by the first.
+  /// A dimension is split over the axes `over`. Each process hands the n elements at `x` to the one whose
+  /// part comes `by` parts after its own (before it, if `by` is negative), and gets into `z` what comes from
+  /// the other side. Where nothing comes from, z stays as it was. If `wraps`, the last part is followed by
+  /// the first.
   template<class T>
   void exchange_with_neighbours(T const* x, T* z, extent n, axis_list const& over, extent by, bool wraps) {
     auto const span = calls<T>(collective::neighbours, reduction::sum, n, over.set());
-    meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, by, wraps), z, neighbour(over, -by, wraps), n);
+    meshtf::exchange_with_neighbours(along(over.set()), x, neighbour(over, by, wraps), z,
+                                     neighbour(over, -by, wraps), n);
   }
 
-  /// In place: a dimension is split over the axes `over`; `data` becomes what the processes that hold the parts before this process's own have there,
-  /// joined, or after it (`from_end`). Where there is none, it becomes `identity`.
+  /// In place: a dimension is split over the axes `over`; `data` becomes what the processes that hold the
+  /// parts before this process's own have there, joined, or after it (`from_end`). Where there is none, it
+  /// becomes `identity`.
   template<class T>
   void exclusive_scan(reduction op, T identity, T* data, extent n, axis_list const& over, bool from_end) {
     auto const span = calls<T>(collective::scan, op, n, over.set());
     detail::scratch_memory<T, Self> const buffer{self(), n};
     int const onwards = from_end ? -1 : 1;
-    meshtf::exclusive_scan(along(over.set()), op, identity, data, buffer.data(), n, neighbour(over, -onwards, false),
-                           neighbour(over, onwards, false));
+    meshtf::exclusive_scan(along(over.set()), op, identity, data, buffer.data(), n,
+                           neighbour(over, -onwards, false), neighbour(over, onwards, false));
   }
 
-  /// Process 0 of the mesh gets the n elements of each process along `over`: there, take(rank along `over`, offset, elements, length) is
-  /// called for each piece of each process. All processes of the mesh call it; processes with other coordinates along the other axes hold
-  /// the same elements and hand nothing over. It costs process 0 the memory of one piece, an eighth of n for a large n, and the others none.
-  /// It runs between steps, so no price includes it.
+  /// Process 0 of the mesh gets the n elements of each process along `over`: there, take(rank along `over`,
+  /// offset, elements, length) is called for each piece of each process. All processes of the mesh call it;
+  /// processes with other coordinates along the other axes hold the same elements and hand nothing over. It
+  /// costs process 0 the memory of one piece, an eighth of n for a large n, and the others none. It runs
+  /// between steps, so no price includes it.
   template<class T, class Take>
   void gather_on_first(T const* part, extent n, axis_set over, Take const& take) {
     if (compares_calls())
-      compare({.kind = collective::all_gather, .op = reduction::sum, .type = element_of<T>, .over = over, .count = n, .site = this->now()});
+      compare({.kind  = collective::all_gather,
+               .op    = reduction::sum,
+               .type  = element_of<T>,
+               .over  = over,
+               .count = n,
+               .site  = this->now()});
     if (!counts(joining_axes<M> & ~over)) return;
-    auto const& comm   = along(over);
-    extent const piece = std::min({n, std::max(n / 8, extent{1 << 20} / extent{sizeof(T)}), detail::largest_count});
-    bool const first   = comm.rank() == 0;
+    auto const& comm = along(over);
+    extent const piece =
+        std::min({n, std::max(n / 8, extent{1 << 20} / extent{sizeof(T)}), detail::largest_count});
+    bool const first = comm.rank() == 0;
     if (first && n > 0) take(0, extent{0}, part, n);
     detail::elements<T> buffer(first && comm.size() > 1 ? static_cast<std::size_t>(piece) : 0);
     auto const span = looked_at({.kind = "message", .bytes = n * extent{sizeof(T)}});
     for (int from = 1; from < comm.size(); ++from)
       if (first || comm.rank() == from)
-        hand_over(comm, from, 0, part, buffer.data(), n, piece,
-                  [&](extent at, extent length) { take(from, at, static_cast<T const*>(buffer.data()), length); });
+        hand_over(comm, from, 0, part, buffer.data(), n, piece, [&](extent at, extent length) {
+          take(from, at, static_cast<T const*>(buffer.data()), length);
+        });
   }
 
   /// One step of a reshard, except an all-reduce: `x` has `move.send` elements, `z` has `move.result`.
@@ -214,12 +230,14 @@ public:
   }
 
 protected:
-  explicit messages(boost::mpi::communicator const& given) : process_in_mesh{named_mesh_of<M>, joining_axes<M>, given} {}
+  explicit messages(boost::mpi::communicator const& given)
+      : process_in_mesh{named_mesh_of<M>, joining_axes<M>, given} {}
   ~messages() = default;
 
   /// Measures the time until the end of the scope if somebody looks on.
   detail::observer::span looked_at(work const& w) {
-    return looks_on() != nullptr ? looks_on()->operation(w, this->now(), this->step(), this->live_bytes()) : detail::observer::span{};
+    return looks_on() != nullptr ? looks_on()->operation(w, this->now(), this->step(), this->live_bytes())
+                                 : detail::observer::span{};
   }
 
 private:
@@ -236,7 +254,8 @@ private:
 
   /// The rank along `over` of the process that holds the part `by` parts after this one's.
   int neighbour(axis_list const& over, extent by, bool wraps) const {
-    extent const parts = processes_along(axis_sizes<M>, over.set()), part = place().part_of(over) + by;
+    extent const parts = processes_along(axis_sizes<M>, over.set());
+    extent const part  = place().part_of(over) + by;
     if (!wraps && (part < 0 || part >= parts)) return MPI_PROC_NULL;
     return static_cast<int>(rank_of_part(over, (part + parts) % parts, axis_sizes<M>));
   }
@@ -249,12 +268,13 @@ private:
 
   Self& self() { return static_cast<Self&>(*this); }
 
-  /// Begins a collective that sends `count` elements: compares it with the other processes' calls, notes its price, and measures the time
-  /// until the end of the scope, each only if wanted.
+  /// Begins a collective that sends `count` elements: compares it with the other processes' calls, notes its
+  /// price, and measures the time until the end of the scope, each only if wanted.
   template<class T>
   collective_at_work calls(collective kind, reduction op, extent count, axis_set over) {
     call_site const& site = this->now();
-    return {detail::waiting{to_string(kind).data(), site.operation, site.at, site.backward}, looked_at<T>(kind, op, count, over)};
+    return {detail::waiting{to_string(kind).data(), site.operation, site.at, site.backward},
+            looked_at<T>(kind, op, count, over)};
   }
 
   template<class T>
@@ -263,11 +283,14 @@ private:
       return look_at(kind, op, element_of<T>, count, over);
     return {};
   }
-  [[gnu::cold, gnu::noinline]] detail::observer::span look_at(collective kind, reduction op, element type, extent count, axis_set over) {
-    if (compares_calls()) compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()});
+  [[gnu::cold, gnu::noinline]] detail::observer::span look_at(collective kind, reduction op, element type,
+                                                              extent count, axis_set over) {
+    if (compares_calls())
+      compare({.kind = kind, .op = op, .type = type, .over = over, .count = count, .site = this->now()});
     this->note_collective(kind, op, type, count, over);
     if (looks_on() == nullptr) return {};
-    return looks_on()->collective(this->call_of(kind, op, type, count, over), this->step(), this->live_bytes());
+    return looks_on()->collective(this->call_of(kind, op, type, count, over), this->step(),
+                                  this->live_bytes());
   }
 
   extent offset_of(reshard_move const& move) const {
@@ -276,7 +299,8 @@ private:
     return offset;
   }
 
-  /// The communicator of each axis, by its type. It is made when asked: a program that asks for none need not compile it.
+  /// The communicator of each axis, by its type. It is made when asked: a program that asks for none need not
+  /// compile it.
   template<class... A>
   auto along_each(axes<A...>) const {
     return hana::make_map(hana::make_pair(hana::type_c<A>, &along(axis_set_of<M, axes<A>>))...);

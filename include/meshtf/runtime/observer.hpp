@@ -42,10 +42,13 @@ public:
   observer();
   ~observer();
 
-  /// Null if neither a profile nor a trace of the mesh is wanted. All processes of `comm` call this; `place` are the coordinates of this one.
-  static std::unique_ptr<observer> if_wanted(MPI_Comm comm, named_mesh const& mesh, std::span<extent const> place);
+  /// Null if neither a profile nor a trace of the mesh is wanted. All processes of `comm` call this; `place`
+  /// are the coordinates of this one.
+  static std::unique_ptr<observer> if_wanted(MPI_Comm comm, named_mesh const& mesh,
+                                             std::span<extent const> place);
 
-  /// From here on, until the span dies, the mesh does `w`. `step` is the optimizer's, from 1; `live` are the bytes on the mesh.
+  /// From here on, until the span dies, the mesh does `w`. `step` is the optimizer's, from 1; `live` are the
+  /// bytes on the mesh.
   span operation(work const& w, call_site const& site, long step, extent live);
   span collective(collective_call const& what, long step, extent live);
 
@@ -67,7 +70,8 @@ private:
 
   std::unique_ptr<profile> profile_;
   trace_log* trace_ = nullptr;
-  int mesh_ = 0, collectives_ = 0;
+  int mesh_         = 0;
+  int collectives_  = 0;
   std::array<open_call, 8> open_{};  // a call may consist of others, which end before it
   std::size_t depth_ = 0;
 };
@@ -77,7 +81,8 @@ private:
 MESHTF_DEFINE observer::observer()  = default;
 MESHTF_DEFINE observer::~observer() = default;
 
-MESHTF_DEFINE std::unique_ptr<observer> observer::if_wanted(MPI_Comm comm, named_mesh const& mesh, std::span<extent const> place) {
+MESHTF_DEFINE std::unique_ptr<observer> observer::if_wanted(MPI_Comm comm, named_mesh const& mesh,
+                                                            std::span<extent const> place) {
   std::unique_ptr<profile> wished = profile::if_wanted();
   trace_log* const trace          = trace_log::here();
   if (!wished && trace == nullptr) return nullptr;
@@ -86,20 +91,29 @@ MESHTF_DEFINE std::unique_ptr<observer> observer::if_wanted(MPI_Comm comm, named
   made->trace_   = trace;
   if (trace != nullptr) {
     traced_mesh traced{.name = std::string{mesh.name}};
-    for (std::size_t a = 0; a < mesh.axes.size(); ++a)
-      traced.axes[a] = mesh.axes[a], traced.sizes[a] = mesh.sizes[a], traced.coordinates[a] = place[a];
+    for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
+      traced.axes[a]        = mesh.axes[a];
+      traced.sizes[a]       = mesh.sizes[a];
+      traced.coordinates[a] = place[a];
+    }
     made->mesh_ = trace->add(comm, std::move(traced));
   }
   return made;
 }
 
-MESHTF_DEFINE observer::span observer::operation(work const& w, call_site const& site, long step, extent live) {
+MESHTF_DEFINE observer::span observer::operation(work const& w, call_site const& site, long step,
+                                                 extent live) {
   open_call now;
   if (profile_) now.figures = &profile_->count(w, site);
   if (trace_ != nullptr)
     if ((now.call = trace_->room(step)) != nullptr) {
       auto& c = begin_call(*now.call, site, step, live);
-      c.kind = w.kind, c.flops = w.flops, c.bytes = w.bytes, c.m = w.m, c.n = w.n, c.k = w.k;
+      c.kind  = w.kind;
+      c.flops = w.flops;
+      c.bytes = w.bytes;
+      c.m     = w.m;
+      c.n     = w.n;
+      c.k     = w.k;
     }
   begin(now);
   return span{*this};
@@ -110,9 +124,16 @@ MESHTF_DEFINE observer::span observer::collective(collective_call const& what, l
   if (trace_ != nullptr) {
     ++collectives_;  // also of steps that are not told
     if ((now.call = trace_->room(step)) != nullptr) {
-      auto& c = begin_call(*now.call, what.site, step, live);
-      c.kind = to_string(what.kind).data(), c.number = collectives_, c.call = what.kind, c.op = what.op, c.type = what.type, c.over = what.over;
-      c.count = what.count, c.bytes = what.payload, c.sent = what.sent;
+      auto& c  = begin_call(*now.call, what.site, step, live);
+      c.kind   = to_string(what.kind).data();
+      c.number = collectives_;
+      c.call   = what.kind;
+      c.op     = what.op;
+      c.type   = what.type;
+      c.over   = what.over;
+      c.count  = what.count;
+      c.bytes  = what.payload;
+      c.sent   = what.sent;
     }
   }
   begin(now);
@@ -127,8 +148,12 @@ MESHTF_DEFINE void observer::print_profile(std::string_view mesh) const {
   if (profile_) profile_->print(mesh);
 }
 
-MESHTF_DEFINE traced_call& observer::begin_call(traced_call& c, call_site const& site, long step, extent live) const {
-  c.site = site, c.step = step, c.live = live, c.mesh = mesh_;
+MESHTF_DEFINE traced_call& observer::begin_call(traced_call& c, call_site const& site, long step,
+                                                extent live) const {
+  c.site = site;
+  c.step = step;
+  c.live = live;
+  c.mesh = mesh_;
   return c;
 }
 MESHTF_DEFINE void observer::begin(open_call now) {
@@ -141,7 +166,10 @@ MESHTF_DEFINE void observer::end() {
   auto const& done       = open_[depth_];
   std::int64_t const now = trace_log::now();
   if (done.figures != nullptr) done.figures->seconds += 1e-9 * static_cast<double>(now - done.begin);
-  if (done.call != nullptr) done.call->begin = done.begin, done.call->end = now;
+  if (done.call != nullptr) {
+    done.call->begin = done.begin;
+    done.call->end   = now;
+  }
 }
 
 #endif

@@ -19,7 +19,8 @@
 #endif
 #endif
 #ifdef MESHTF_POOL_POISONS
-extern "C" void __asan_poison_memory_region(void const volatile*, std::size_t);   // <sanitizer/asan_interface.h> is not always installed
+// <sanitizer/asan_interface.h> is not always installed
+extern "C" void __asan_poison_memory_region(void const volatile*, std::size_t);
 extern "C" void __asan_unpoison_memory_region(void const volatile*, std::size_t);
 #endif
 
@@ -48,11 +49,13 @@ inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t byte
 
 }  // namespace detail
 
-/// Gives out 64-byte aligned memory in constant time and never calls `new`. Freed memory goes into free lists; the system gets it back when the pool
-/// is destroyed, after everything that lives in it. For one thread only.
+/// Gives out 64-byte aligned memory in constant time and never calls `new`. Freed memory goes into free
+/// lists; the system gets it back when the pool is destroyed, after everything that lives in it. For one
+/// thread only.
 ///
-/// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level segregated fit with 64 sizes per power of two;
-/// free neighbours are merged. So rounding wastes at most an eighth of a small piece and a 64th of a large one.
+/// Up to 16 KiB: a free list for each of 8 sizes per power of two, cut from slabs. Above: two-level
+/// segregated fit with 64 sizes per power of two; free neighbours are merged. So rounding wastes at most an
+/// eighth of a small piece and a 64th of a large one.
 /// Source: Masmano, Ripoll, Crespo, Real, TLSF: a New Dynamic Memory Allocator for Real-Time Systems (2004).
 class pool {
 public:
@@ -110,9 +113,9 @@ private:
 
   /// The header of every large piece, free or not. A block ends with a piece of size 0 that is never free.
   struct alignas(unit) piece {
-    std::size_t bytes;   // including this header
-    piece* before;       // its neighbour in memory; null at the start of a block
-    piece* previous;     // in its free list
+    std::size_t bytes;  // including this header
+    piece* before;      // its neighbour in memory; null at the start of a block
+    piece* previous;    // in its free list
     piece* next;
     bool free;
 
@@ -121,12 +124,14 @@ private:
   };
   static_assert(sizeof(piece) == unit && sizeof(block) <= unit);
 
-  /// The smallest class that holds `bytes`, which are at least 64; each power of two has 2^Bits classes of equal width.
+  /// The smallest class that holds `bytes`, which are at least 64; each power of two has 2^Bits classes of
+  /// equal width.
   template<int Bits>
   static constexpr std::size_t size_class(std::size_t bytes) {
     std::size_t const units = (bytes + unit - 1) / unit;
     int const shift         = std::max(0, static_cast<int>(std::bit_width(units)) - 1 - Bits);
-    std::size_t const steps = (units + (std::size_t{1} << shift) - 1) >> shift;   // may reach the next power of two: the class is the same
+    // may reach the next power of two: the class is the same
+    std::size_t const steps = (units + (std::size_t{1} << shift) - 1) >> shift;
     return (static_cast<std::size_t>(shift) << Bits) + steps;
   }
 
@@ -187,9 +192,10 @@ private:
 
   void cut_slab(std::size_t c);
 
-  /// A block is at least a 64th of the memory taken so far, so that few blocks are taken, but at most 256 MiB unless more is asked for, so that
-  /// little is wasted. If the system can, it lies directly below the newest one and becomes a part of it: pieces of memory that the program no longer
-  /// needs then merge across both, and a large array need not wait for a block of its own.
+  /// A block is at least a 64th of the memory taken so far, so that few blocks are taken, but at most 256 MiB
+  /// unless more is asked for, so that little is wasted. If the system can, it lies directly below the newest
+  /// one and becomes a part of it: pieces of memory that the program no longer needs then merge across both,
+  /// and a large array need not wait for a block of its own.
   void take_block(std::size_t whole, std::size_t asked);
 
   /// Whether the system gave the `bytes` below the newest block.
@@ -198,7 +204,8 @@ private:
   /// A place is a wish, so what others have there stays.
   static bool take_at(std::byte* place, std::size_t bytes);
 
-  /// Memory that begins at a huge page: far from other memory if addresses are not scarce, so that the block can grow.
+  /// Memory that begins at a huge page: far from other memory if addresses are not scarce, so that the block
+  /// can grow.
   std::byte* take_elsewhere(std::size_t bytes, std::size_t asked);
 
   [[noreturn]] void refuse(std::size_t bytes) const;
@@ -233,7 +240,8 @@ MESHTF_DEFINE void* pool::allocate_large(std::size_t bytes) {
     p = first_of_class(c);
   }
   leave_list(p);
-  if (std::size_t const rest = p->bytes - whole; rest > small_limit) {  // the upper end is given out, since a block grows at its lower one
+  // the upper end is given out, since a block grows at its lower one
+  if (std::size_t const rest = p->bytes - whole; rest > small_limit) {
     p->bytes       = rest;
     piece* const q = p->after();
     detail::unpoison(q, sizeof(piece));
@@ -272,27 +280,35 @@ MESHTF_DEFINE void pool::cut_slab(std::size_t c) {
 
 MESHTF_DEFINE void pool::take_block(std::size_t whole, std::size_t asked) {
   std::size_t const wish = std::clamp(reserved_ / 64, huge_page, 128 * huge_page);
-  auto const bytes_for   = [=](std::size_t missing) { return (std::max(wish, missing) + huge_page - 1) / huge_page * huge_page; };
-  piece const* const low = blocks_ == nullptr ? nullptr : reinterpret_cast<piece const*>(static_cast<std::byte*>(blocks_->start) + unit);
-  std::size_t bytes      = bytes_for(whole - (low != nullptr && low->free ? low->bytes : 0));
-  bool const below       = blocks_ != nullptr && take_below(bytes);
+  auto const bytes_for   = [=](std::size_t missing) {
+    return (std::max(wish, missing) + huge_page - 1) / huge_page * huge_page;
+  };
+  piece const* const low =
+      blocks_ == nullptr ? nullptr
+                         : reinterpret_cast<piece const*>(static_cast<std::byte*>(blocks_->start) + unit);
+  std::size_t bytes = bytes_for(whole - (low != nullptr && low->free ? low->bytes : 0));
+  bool const below  = blocks_ != nullptr && take_below(bytes);
   if (!below) bytes = bytes_for(whole + 3 * unit);
   auto* const start = below ? static_cast<std::byte*>(blocks_->start) - bytes : take_elsewhere(bytes, asked);
 #ifdef MADV_HUGEPAGE
   madvise(start, bytes, MADV_HUGEPAGE);
 #endif
-  for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};  // the first touch is slow: done once here, not in a step
+  // the first touch is slow: done once here, not in a step
+  for (std::size_t at = 0; at < bytes; at += 4096) start[at] = std::byte{0};
 
   block const above = below ? *blocks_ : block{blocks_, nullptr, 0};
-  piece* const next = reinterpret_cast<piece*>(below ? static_cast<std::byte*>(above.start) + unit : start + bytes - unit);
-  if (!below) ::new (next) piece{.bytes = 0, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+  piece* const next =
+      reinterpret_cast<piece*>(below ? static_cast<std::byte*>(above.start) + unit : start + bytes - unit);
+  if (!below)
+    ::new (next) piece{.bytes = 0, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
   blocks_ = ::new (start) block{above.next, start, bytes + above.bytes};
   ++block_count_;
   reserved_ += bytes;
 
   auto const room = static_cast<std::size_t>(reinterpret_cast<std::byte*>(next) - start) - unit;
-  auto* const p   = ::new (start + unit) piece{.bytes = room, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
-  next->before    = p;
+  auto* const p   = ::new (start + unit)
+      piece{.bytes = room, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+  next->before = p;
   detail::poison(p->content(), p->bytes - sizeof(piece));
   if (next->free) {
     leave_list(next);
@@ -315,14 +331,18 @@ MESHTF_DEFINE bool pool::take_at(std::byte* place, std::size_t bytes) {
 
 MESHTF_DEFINE std::byte* pool::take_elsewhere(std::size_t bytes, std::size_t asked) {
   constexpr std::size_t far = std::size_t{16} << 30;
-  auto const to_huge_page   = [](void* p) { return (huge_page - reinterpret_cast<std::uintptr_t>(p) % huge_page) % huge_page; };
-  void* const addresses     = mmap(nullptr, bytes + 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  auto const to_huge_page   = [](void* p) {
+    return (huge_page - reinterpret_cast<std::uintptr_t>(p) % huge_page) % huge_page;
+  };
+  void* const addresses =
+      mmap(nullptr, bytes + 2 * far, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (addresses != MAP_FAILED) {
     munmap(addresses, bytes + 2 * far);
     std::byte* const place = static_cast<std::byte*>(addresses) + to_huge_page(addresses) + far;
     if (take_at(place, bytes)) return place;
   }
-  void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped =
+      mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) refuse(asked);
   auto* const from  = static_cast<std::byte*>(mapped);
   auto const before = to_huge_page(mapped);
@@ -332,7 +352,8 @@ MESHTF_DEFINE std::byte* pool::take_elsewhere(std::size_t bytes, std::size_t ask
 }
 
 [[noreturn]] MESHTF_DEFINE void pool::refuse(std::size_t bytes) const {
-  throw unavailable{"out of memory: the system gave no " + std::to_string(bytes) + " bytes, this process holds " + std::to_string(reserved_) +
+  throw unavailable{"out of memory: the system gave no " + std::to_string(bytes) +
+                    " bytes, this process holds " + std::to_string(reserved_) +
                     " already: split more dimensions, or use more machines"};
 }
 

@@ -1,5 +1,5 @@
-// A process in its mesh: where it is, whom it can send to, what checks and watches its calls. All this depends on the mesh in names and numbers, not
-// in types, so it is compiled once.
+// A process in its mesh: where it is, whom it can send to, what checks and watches its calls. All this
+// depends on the mesh in names and numbers, not in types, so it is compiled once.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@
 
 namespace meshtf {
 inline namespace v0 {
-/// The part of `process_mesh` that does not know the mesh: the position of a process, its communicators, what checks and watches its calls.
+/// The part of `process_mesh` that does not know the mesh: the position of a process, its communicators, what
+/// checks and watches its calls.
 class process_in_mesh {
 public:
   process_in_mesh(process_in_mesh const&) = delete;
@@ -62,8 +63,10 @@ public:
   void expect_same_count(std::string_view dim, extent n) const;
 
 protected:
-  /// Makes the communicators from the processes of `given`, row-major over the axes of `mesh`. `joining`: the axes that are longer than 1.
-  /// Errors: `usage_error` on all processes if their number is not that of the mesh; `software_error` if MPI is not up.
+  /// Makes the communicators from the processes of `given`, row-major over the axes of `mesh`. `joining`: the
+  /// axes that are longer than 1.
+  /// Errors: `usage_error` on all processes if their number is not that of the mesh; `software_error` if MPI
+  /// is not up.
   process_in_mesh(named_mesh const& mesh, axis_set joining, boost::mpi::communicator const& given);
   ~process_in_mesh();
 
@@ -71,7 +74,8 @@ protected:
   void compare(collective_call const& c) const;
   /// The same before costs are compared.
   void compare_agreement() const;
-  /// Called in the destructor: finds a process that leaves the mesh while others still want to send, and ends the job.
+  /// Called in the destructor: finds a process that leaves the mesh while others still want to send, and ends
+  /// the job.
   void compare_ends() const;
 
   bool compares_calls() const { return check_ != nullptr; }
@@ -108,15 +112,18 @@ struct process_in_mesh::owned {
   int exceptions = std::uncaught_exceptions();
 };
 
-MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set joining, boost::mpi::communicator const& given)
+MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set joining,
+                                               boost::mpi::communicator const& given)
     : owned_{std::make_unique<owned>()}, joining_{joining} {
   if (!boost::mpi::environment::initialized())
-    throw software_error("MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
+    throw software_error(
+        "MPI is not up: make a meshtf::environment (or call MPI_Init) before a process_mesh");
   extent size = 1;
   for (extent const n : mesh.sizes) size *= n;
   if (given.size() != size)
-    throw usage_error("compiled for " + detail::shape_of(mesh) + " = " + std::to_string(size) + " processes, started with " +
-                      std::to_string(given.size()) + ": mpirun -n " + std::to_string(size) + " ...");
+    throw usage_error("compiled for " + detail::shape_of(mesh) + " = " + std::to_string(size) +
+                      " processes, started with " + std::to_string(given.size()) + ": mpirun -n " +
+                      std::to_string(size) + " ...");
   detail::waiting const here{"the making of a process_mesh"};
   owned& made = *owned_;
   made.mesh   = mesh;
@@ -128,12 +135,14 @@ MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set 
   check_     = made.check.get();
   if (check_ != nullptr) {
     fnv1a hash;
-    for (std::size_t a = 0; a < mesh.axes.size(); ++a) hash << mesh.axes[a] << static_cast<std::uint64_t>(mesh.sizes[a]);
+    for (std::size_t a = 0; a < mesh.axes.size(); ++a)
+      hash << mesh.axes[a] << static_cast<std::uint64_t>(mesh.sizes[a]);
     check_->compare(hash, [&mesh] { return "makes the mesh " + detail::shape_of(mesh); });
   }
 
   extent stride = size;
-  for (std::size_t a = 0; a < mesh.axes.size(); ++a) coordinates_[a] = rank_ / (stride /= mesh.sizes[a]) % mesh.sizes[a];
+  for (std::size_t a = 0; a < mesh.axes.size(); ++a)
+    coordinates_[a] = rank_ / (stride /= mesh.sizes[a]) % mesh.sizes[a];
 
   made.sets.resize(std::size_t{1} << mesh.axes.size());
   sets_ = made.sets.data();
@@ -143,7 +152,7 @@ MESHTF_DEFINE process_in_mesh::process_in_mesh(named_mesh const& mesh, axis_set 
     std::string name;
     for (std::size_t a = 0; a < mesh.axes.size(); ++a) {
       bool const differs = (over >> a & 1) != 0;
-      color              = color * static_cast<int>(mesh.sizes[a]) + (differs ? 0 : static_cast<int>(coordinates_[a]));
+      color = color * static_cast<int>(mesh.sizes[a]) + (differs ? 0 : static_cast<int>(coordinates_[a]));
       if (differs) (name += name.empty() ? "" : " ") += mesh.axes[a];
     }
     made.sets[over] = over == joining ? made.world : made.world.split(color, rank_);
@@ -167,7 +176,8 @@ MESHTF_DEFINE bool process_in_mesh::counts(axis_set over) const {
 MESHTF_DEFINE void process_in_mesh::compare_call(std::string_view operation, std::string_view object) const {
   if (check_ == nullptr) return;
   detail::waiting const here{"the comparison of calls"};
-  check_->compare(fnv1a{} << operation, [&] { return "calls " + std::string{operation} + " of '" + std::string{object} + "'"; });
+  check_->compare(fnv1a{} << operation,
+                  [&] { return "calls " + std::string{operation} + " of '" + std::string{object} + "'"; });
 }
 MESHTF_DEFINE void process_in_mesh::expect_same_count(std::string_view dim, extent n) const {
   if (check_ == nullptr) return;
@@ -176,18 +186,22 @@ MESHTF_DEFINE void process_in_mesh::expect_same_count(std::string_view dim, exte
 }
 MESHTF_DEFINE void process_in_mesh::compare(collective_call const& c) const {
   if (check_ == nullptr) return;
-  check_->compare(fnv1a{} << c, [&] { return "calls " + detail::words_of_call(c, detail::axes_in(owned_->mesh, c.over)); });
+  check_->compare(fnv1a{} << c,
+                  [&] { return "calls " + detail::words_of_call(c, detail::axes_in(owned_->mesh, c.over)); });
 }
 MESHTF_DEFINE void process_in_mesh::compare_agreement() const {
-  if (check_ != nullptr) check_->compare(fnv1a{} << "agree", [] { return "compares its cost with the others'"; });
+  if (check_ != nullptr)
+    check_->compare(fnv1a{} << "agree", [] { return "compares its cost with the others'"; });
 }
 MESHTF_DEFINE void process_in_mesh::compare_ends() const {
-  if (check_ == nullptr || check_->found_a_difference() || std::uncaught_exceptions() > owned_->exceptions) return;
+  if (check_ == nullptr || check_->found_a_difference() || std::uncaught_exceptions() > owned_->exceptions)
+    return;
   detail::waiting const here{"the end of a process_mesh"};
   try {
     check_->compare(fnv1a{} << "the end", [] { return "has come to the end of its mesh"; });
   } catch (...) {
-    std::terminate();  // here, where the exception is known: when it leaves a destructor, g++ 12 may have lost it
+    // here, where the exception is known: when it leaves a destructor, g++ 12 may have lost it
+    std::terminate();
   }
 }
 

@@ -29,7 +29,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Arrays that outlive their mesh would free their memory after the pool is gone, and sooner or later crash: so the job ends here, with a sentence.
+/// Arrays that outlive their mesh would free their memory after the pool is gone, and sooner or later crash:
+/// so the job ends here, with a sentence.
 [[noreturn]] void end_with_arrays(std::string_view mesh, extent arrays, extent bytes);
 
 #if MESHTF_DEFINES_RUNTIME
@@ -38,12 +39,15 @@ namespace detail {
   try {
     if (std::uncaught_exceptions() > 0) {  // that exception is what must be reported
       auto const& [text, status] = error::latest();
-      throw error(text.empty() ? "an exception left the scope of a process_mesh, and of tensors on it" : text, status);
+      throw error(text.empty() ? "an exception left the scope of a process_mesh, and of tensors on it" : text,
+                  status);
     }
-    throw software_error("the process_mesh of " + std::string{mesh} + " ends before what lives on it, " + std::to_string(arrays) +
-                         (arrays == 1 ? " array" : " arrays") + " (" + std::to_string(bytes) +
-                         " bytes) of tensors, parameters, gradients or optimizers: what is on a mesh dies before it, so declare the mesh " +
-                         "first, and nothing on it static");
+    throw software_error(
+        "the process_mesh of " + std::string{mesh} + " ends before what lives on it, " +
+        std::to_string(arrays) + (arrays == 1 ? " array" : " arrays") + " (" + std::to_string(bytes) +
+        " bytes) of tensors, parameters, gradients or optimizers: what is on a mesh dies before it, so "
+        "declare the mesh " +
+        "first, and nothing on it static");
   } catch (...) {
     std::terminate();  // the mesh's destructor calls this
   }
@@ -55,19 +59,22 @@ namespace detail {
 
 /// The processes of a communicator as the mesh `M`: ranks are row-major over the mesh's list of axes.
 ///
-/// It works on a duplicate of the communicator, and makes one communicator for each axis and each set of axes, named after them ("rows cols").
-/// Several meshes may live at once. Tensors on a mesh must be destroyed before it: if one is left, its destructor ends the job with status 70. All
-/// processes of the communicator construct it, and run the same operations in the same order.
+/// It works on a duplicate of the communicator, and makes one communicator for each axis and each set of
+/// axes, named after them ("rows cols"). Several meshes may live at once. Tensors on a mesh must be destroyed
+/// before it: if one is left, its destructor ends the job with status 70. All processes of the communicator
+/// construct it, and run the same operations in the same order.
 /// Errors: `usage_error` on all processes if their number is not that of the mesh.
 template<Mesh M>
   requires(sizeof(M) != 0)
 class process_mesh<M> : public messages<process_mesh<M>, M> {
-  // It is constrained to be more special than what planning.hpp has in its place, which says what to include: see price/no_processes.hpp.
+  // It is constrained to be more special than what planning.hpp has in its place, which says what to include:
+  // see price/no_processes.hpp.
 public:
   static constexpr bool computes = true;
 
   explicit process_mesh(boost::mpi::communicator const& world) : messages<process_mesh, M>{world} {}
-  explicit process_mesh(MPI_Comm world) : process_mesh(boost::mpi::communicator{world, boost::mpi::comm_attach}) {}
+  explicit process_mesh(MPI_Comm world)
+      : process_mesh(boost::mpi::communicator{world, boost::mpi::comm_attach}) {}
   ~process_mesh() {
     this->unwind_tape(false);
     this->compare_ends();
@@ -75,7 +82,8 @@ public:
     expect_nothing_alive();
   }
 
-  /// From the first call on, the time that this process spends on each operation is measured, for the program to show. (MESHTF_PROFILE prints it.)
+  /// From the first call on, the time that this process spends on each operation is measured, for the program
+  /// to show. (MESHTF_PROFILE prints it.)
   profile const& time_spent() { return this->look_on().time_spent(); }
 
   // ---- memory
@@ -134,13 +142,15 @@ public:
 
   // ---- arithmetic: a plan says what to do, a kernel does it
 
-  /// Where processes hold unequally much (`uneven_steps`), each works by its own steps, at the price of the fullest.
+  /// Where processes hold unequally much (`uneven_steps`), each works by its own steps, at the price of the
+  /// fullest.
   template<Task K, class Steps, class... A>
   void run(K const& task, Steps const& plan, A const&... arrays) {
     typename K::steps_type const *priced, *own;
     if constexpr (std::is_same_v<Steps, uneven_steps<typename K::steps_type>>) {
       auto const& kept = own_steps(plan);
-      priced = &kept.fullest, own = &kept.own;
+      priced           = &kept.fullest;
+      own              = &kept.own;
     } else {
       priced = own = &plan;
     }
@@ -177,7 +187,8 @@ public:
     if (x != z) kernel::copy(n, x, z);
   }
 
-  /// Copies the `held` elements of x and fills z with zeros up to `size`. The price is the same on every process.
+  /// Copies the `held` elements of x and fills z with zeros up to `size`. The price is the same on every
+  /// process.
   template<class T>
   void copy_filled(extent held, extent size, T const* x, T* z) {
     auto const span = does(work_of::copy<T>(size));
@@ -192,31 +203,37 @@ private:
   template<class T>
   struct viewer_in {
     static_assert(
-        requires { sizeof(kernel::viewer<T>); }, "meshtf: local() needs xtensor: include <meshtf/kernel/xtensor_view.hpp>, or <meshtf/meshtf.hpp>");
+        requires { sizeof(kernel::viewer<T>); },
+        "meshtf: local() needs xtensor: include <meshtf/kernel/xtensor_view.hpp>, or <meshtf/meshtf.hpp>");
     using type = kernel::viewer<T>;
   };
   template<class T>
   using viewer_of = typename viewer_in<T>::type;
 
-  /// The steps of this process, and those of the fullest. They are planned once for each count, and kept for the counts that were used last.
+  /// The steps of this process, and those of the fullest. They are planned once for each count, and kept for
+  /// the counts that were used last.
   template<class Steps>
   struct planned {
-    Steps fullest, own;
+    Steps fullest;
+    Steps own;
   };
   template<class Steps>
   planned<Steps> const& own_steps(uneven_steps<Steps> const& plan) {
     using both            = planned<Steps>;
     unsigned const number = this->counted_number();
-    if (void const* const known = own_steps_.find(plan.loops, number)) return *static_cast<both const*>(known);
+    if (void const* const known = own_steps_.find(plan.loops, number))
+      return *static_cast<both const*>(known);
     counts const& now = this->counted();
-    auto made         = std::make_shared<both const>(both{number == 0 ? plan.fullest : plan_fullest<Steps>(*plan.loops, now),
-                                                          Steps::plan(*plan.loops, extents_at(*plan.loops, this->place(), now))});
+    auto made         = std::make_shared<both const>(
+        both{number == 0 ? plan.fullest : plan_fullest<Steps>(*plan.loops, now),
+             Steps::plan(*plan.loops, extents_at(*plan.loops, this->place(), now))});
     return *static_cast<both const*>(own_steps_.keep(plan.loops, number, std::move(made)));
   }
 
   /// The price of a task is computed here, and not wherever one is run: it is seldom wanted.
   template<class K>
-  [[gnu::cold, gnu::noinline]] detail::observer::span does_task(K const& task, typename K::steps_type const& steps) {
+  [[gnu::cold, gnu::noinline]] detail::observer::span does_task(K const& task,
+                                                                typename K::steps_type const& steps) {
     return does(task.work(steps));
   }
   /// Notes the work, and measures the time until the end of the scope if somebody looks on.
@@ -240,7 +257,8 @@ private:
   extent arrays_ = 0;
 };
 
-/// The cost of all that `f.operator()<L>(m)` does, recorded while it runs: the same figures, in the same order, as `dry_run<L>(f)` promises.
+/// The cost of all that `f.operator()<L>(m)` does, recorded while it runs: the same figures, in the same
+/// order, as `dry_run<L>(f)` promises.
 template<Layout L, class F>
 auto recorded(process_mesh<typename L::mesh_type>& m, F f) {
   using mesh_type   = typename L::mesh_type;

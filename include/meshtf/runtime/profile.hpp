@@ -19,9 +19,10 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Seconds, calls, flops and bytes of every operation at every call site. It is on if the environment variable MESHTF_PROFILE is set and not "0":
-/// when the machine is destroyed, it prints the profile of the process of rank 0: the twenty most expensive call sites and the sum of the rest, or
-/// with MESHTF_PROFILE=all every call site. Where it is off, a kernel call costs one more comparison.
+/// Seconds, calls, flops and bytes of every operation at every call site. It is on if the environment
+/// variable MESHTF_PROFILE is set and not "0": when the machine is destroyed, it prints the profile of the
+/// process of rank 0: the twenty most expensive call sites and the sum of the rest, or with
+/// MESHTF_PROFILE=all every call site. Where it is off, a kernel call costs one more comparison.
 class profile {
 public:
   static std::unique_ptr<profile> if_wanted();
@@ -81,13 +82,14 @@ private:
   /// The `most` most expensive lines come first, in order of cost.
   static void bring_forward(std::vector<line>& lines, std::size_t most);
 
-  /// A row for each of the `most` most expensive lines, in order of cost, and one for the sum of the rest; a rest of one line is printed as itself.
+  /// A row for each of the `most` most expensive lines, in order of cost, and one for the sum of the rest; a
+  /// rest of one line is printed as itself.
   static std::string table(std::vector<line>& lines, double all, std::size_t most);
 
   static std::string row(line const& one, double all);
 
   bool wanted_      = false;  // by the environment
-  std::size_t most_ = 20;  // the most call sites that are printed
+  std::size_t most_ = 20;     // the most call sites that are printed
   std::forward_list<entry> entries_;
   std::array<entry*, 256> first_{};
 };
@@ -96,7 +98,8 @@ private:
 
 MESHTF_DEFINE std::unique_ptr<profile> profile::if_wanted() {
   char const* const wanted = std::getenv("MESHTF_PROFILE");
-  if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0") return nullptr;
+  if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0")
+    return nullptr;
   auto made     = std::make_unique<profile>();
   made->wanted_ = true;
   made->most_   = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
@@ -117,24 +120,29 @@ MESHTF_DEFINE std::vector<profile::line> profile::by_kind() const {
 
 MESHTF_DEFINE std::string profile::text(std::string_view mesh) const {
   figures all;
-  std::vector<line> kinds = by_kind(), sites;
+  std::vector<line> kinds = by_kind();
+  std::vector<line> sites;
   for (auto const& e : entries_) {
     all.add(e.spent);
     sites.push_back({words_of(e), e.spent});
   }
   std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
   text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds, kinds.size());
-  text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" + table(sites, all.seconds, most_);
+  text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" +
+          table(sites, all.seconds, most_);
   return text;
 }
 
 MESHTF_DEFINE profile::entry& profile::entry_of(work const& w, call_site const& site) {
-  auto const at   = reinterpret_cast<std::uintptr_t>(site.operation) ^ reinterpret_cast<std::uintptr_t>(site.at.file_name());
-  auto const hash = (at >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) + (site.backward ? 1 : 0);
-  entry*& first   = first_[hash % first_.size()];
+  auto const at = reinterpret_cast<std::uintptr_t>(site.operation) ^
+                  reinterpret_cast<std::uintptr_t>(site.at.file_name());
+  auto const hash = (at >> 3) + 31 * site.at.line() + 7 * static_cast<std::size_t>(w.m + w.n + w.k) +
+                    (site.backward ? 1 : 0);
+  entry*& first = first_[hash % first_.size()];
   for (entry* e = first; e != nullptr; e = e->next)
-    if (e->what.kind == w.kind && e->site.operation == site.operation && e->site.backward == site.backward && e->site.at.line() == site.at.line() &&
-        e->site.at.file_name() == site.at.file_name() && e->what.m == w.m && e->what.n == w.n && e->what.k == w.k)
+    if (e->what.kind == w.kind && e->site.operation == site.operation && e->site.backward == site.backward &&
+        e->site.at.line() == site.at.line() && e->site.at.file_name() == site.at.file_name() &&
+        e->what.m == w.m && e->what.n == w.n && e->what.k == w.k)
       return *e;
   entries_.push_front({.what = w, .site = site, .next = first});
   first = &entries_.front();
@@ -146,7 +154,8 @@ MESHTF_DEFINE std::string profile::words_of(entry const& e) {
   if (e.site.backward) text += "'s gradient";
   text += ", ";
   text += e.what.kind;
-  if (e.what.m != 0 && e.spent.flops != 0) text += " " + std::to_string(e.what.m) + "x" + std::to_string(e.what.n) + "x" + std::to_string(e.what.k);
+  if (e.what.m != 0 && e.spent.flops != 0)
+    text += " " + std::to_string(e.what.m) + "x" + std::to_string(e.what.n) + "x" + std::to_string(e.what.k);
   if (e.site.has_line()) (text += ", ") += detail::place_text(e.site).view();
   return text;
 }
@@ -174,9 +183,11 @@ MESHTF_DEFINE std::string profile::table(std::vector<line>& lines, double all, s
 MESHTF_DEFINE std::string profile::row(line const& one, double all) {
   auto const& [words, f] = one;
   char columns[80];
-  auto const rate = [seconds = f.seconds](extent n) { return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0; };
-  std::snprintf(columns, sizeof columns, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds, 100 * f.seconds / all, static_cast<long>(f.calls),
-                rate(f.flops), rate(f.bytes));
+  auto const rate = [seconds = f.seconds](extent n) {
+    return seconds > 0 ? 1e-9 * static_cast<double>(n) / seconds : 0;
+  };
+  std::snprintf(columns, sizeof columns, "%10.4f  %5.1f %%  %9ld  %6.1f  %6.1f  ", f.seconds,
+                100 * f.seconds / all, static_cast<long>(f.calls), rate(f.flops), rate(f.bytes));
   return columns + words + "\n";
 }
 

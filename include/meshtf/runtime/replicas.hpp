@@ -22,7 +22,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Compares the elements that replicas hold: their hash, and only if that differs the elements of the first replica. Padding may differ.
+/// Compares the elements that replicas hold: their hash, and only if that differs the elements of the first
+/// replica. Padding may differ.
 ///
 /// Errors: `software_error` on all processes of `m`; it names an element and two processes.
 template<class Machine, class X>
@@ -55,10 +56,11 @@ void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
     std::size_t at = 0;
     while (at < part.size() && std::memcmp(&part[at], first.data() + at, sizeof(T)) == 0) ++at;
     if (at < part.size())
-      caught = std::make_exception_ptr(software_error("the processes hold the same part of " + std::string{name} + ", and it differs: element " +
-                                                      std::to_string(at) + " of the part is " + to_compare(first.data()[at]).words + " on process " +
-                                                      std::to_string(its_rank) + " and " + to_compare(part[at]).words + " on process " +
-                                                      std::to_string(m.rank()) + ": give all the same values, from one seed or file"));
+      caught = std::make_exception_ptr(software_error(
+          "the processes hold the same part of " + std::string{name} + ", and it differs: element " +
+          std::to_string(at) + " of the part is " + to_compare(first.data()[at]).words + " on process " +
+          std::to_string(its_rank) + " and " + to_compare(part[at]).words + " on process " +
+          std::to_string(m.rank()) + ": give all the same values, from one seed or file"));
   }
   meshtf::agree(m.world(), caught);
 }

@@ -1,4 +1,5 @@
-// How many threads share the work of a process: what the environment variable or the program asks for, if the process may use as many cores.
+// How many threads share the work of a process: what the environment variable or the program asks for, if the
+// process may use as many cores.
 #pragma once
 
 #include <cerrno>
@@ -19,8 +20,8 @@ inline namespace v0 {
 namespace detail {
 
 /// MESHTF_THREADS, or else what the program asks for.
-/// Errors: `usage_error` if that is not a positive number, or more than the process may use cores: its threads would take turns, and the others would
-/// wait for each of them.
+/// Errors: `usage_error` if that is not a positive number, or more than the process may use cores: its
+/// threads would take turns, and the others would wait for each of them.
 int thread_number(threads of_program);
 
 #if MESHTF_DEFINES_RUNTIME
@@ -43,12 +44,13 @@ MESHTF_DEFINE int thread_number(threads of_program) {
   errno                  = 0;
   long const n           = std::strtol(said.c_str(), &end, 10);
   if (*end != '\0' || errno != 0 || n < 1)
-    throw usage_error("expected " + what + " to be a number of threads for each process, at least 1, got '" + said +
-                      "': for example 2, or 1 for the process itself and no others");
+    throw usage_error("expected " + what + " to be a number of threads for each process, at least 1, got '" +
+                      said + "': for example 2, or 1 for the process itself and no others");
   if (long const cores = cores_of_process(); n > cores)
-    throw usage_error("expected " + what + " to be at most " + std::to_string(cores) + ", the cores that this process may use, got " +
-                      std::to_string(n) + ": start it with as many cores for each process (mpirun --map-by slot:PE=" + std::to_string(n) +
-                      "), or ask for fewer threads");
+    throw usage_error("expected " + what + " to be at most " + std::to_string(cores) +
+                      ", the cores that this process may use, got " + std::to_string(n) +
+                      ": start it with as many cores for each process (mpirun --map-by slot:PE=" +
+                      std::to_string(n) + "), or ask for fewer threads");
   return static_cast<int>(n);
 }
 

@@ -19,36 +19,48 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Which steps of a program `environment` traces, and the file that it writes at its end: one for all processes, in Chrome's JSON, which
-/// ui.perfetto.dev opens. Step n begins where the optimizer's step n - 1 on the same mesh has ended, and ends with its step n. Step 1 includes the
-/// setting up.
+/// Which steps of a program `environment` traces, and the file that it writes at its end: one for all
+/// processes, in Chrome's JSON, which ui.perfetto.dev opens. Step n begins where the optimizer's step n - 1
+/// on the same mesh has ended, and ends with its step n. Step 1 includes the setting up.
 ///
 ///     meshtf::environment env{argc, argv, meshtf::trace{"step.json", 3, 5}};
 ///
-/// The environment variables MESHTF_TRACE=FILE and MESHTF_TRACE_STEPS=3:5 take precedence; those of process 0 count. docs/traces_and_logs.md says
-/// what is in the file. A program that ends with an error leaves it empty.
+/// The environment variables MESHTF_TRACE=FILE and MESHTF_TRACE_STEPS=3:5 take precedence; those of process 0
+/// count. docs/traces_and_logs.md says what is in the file. A program that ends with an error leaves it
+/// empty.
 struct trace {
   std::string file = {};  // empty: no trace
-  long first = 1, last = 10;
+  long first       = 1;
+  long last        = 10;
 };
 
 namespace detail {
 
-/// Reads the steps of a trace, "3:5" or "3". Errors: `usage_error`, in which `what` says so, if these are none.
+/// Reads the steps of a trace, "3:5" or "3". Errors: `usage_error`, in which `what` says so, if these are
+/// none.
 void read_trace_steps(std::string const& said, std::string const& what, trace& wish);
 
 /// An operation or a collective of this process.
 struct traced_call {
   call_site site{};
-  char const* kind   = "";  // of the work, or the name of a collective
-  std::int64_t begin = 0, end = 0;  // in nanoseconds of this process's clock
-  extent flops = 0, bytes = 0;  // the bytes of a collective are its payload
-  extent m = 0, n = 0, k = 0;  // of a product
-  extent count = 0, sent = 0;  // of a collective
-  extent live = 0;  // bytes on the mesh when it began
-  long step   = 0;
-  int mesh    = 0;  // the number of the mesh on this process
-  int number  = 0;  // of a collective among those of its mesh, from 1, or 0
+  char const* kind = "";  // of the work, or the name of a collective
+  // in nanoseconds of this process's clock
+  std::int64_t begin = 0;
+  std::int64_t end   = 0;
+  // the bytes of a collective are its payload
+  extent flops = 0;
+  extent bytes = 0;
+  // of a product
+  extent m = 0;
+  extent n = 0;
+  extent k = 0;
+  // of a collective
+  extent count = 0;
+  extent sent  = 0;
+  extent live  = 0;  // bytes on the mesh when it began
+  long step    = 0;
+  int mesh     = 0;  // the number of the mesh on this process
+  int number   = 0;  // of a collective among those of its mesh, from 1, or 0
   axis_set over{};
   collective call{};
   reduction op{};
@@ -59,7 +71,8 @@ struct traced_call {
 struct traced_mesh {
   std::string name;
   std::array<std::string_view, max_axes> axes{};
-  std::array<extent, max_axes> sizes{}, coordinates{};
+  std::array<extent, max_axes> sizes{};
+  std::array<extent, max_axes> coordinates{};
   std::int64_t key = 0;  // the same on all of its processes, and no other mesh's
 
   /// "rows cols"
@@ -72,18 +85,21 @@ struct traced_mesh {
   /// The rank of the first of the processes that this one meets along `over`.
   std::int64_t first_along(axis_set over) const {
     std::int64_t rank = 0;
-    for (std::size_t a = 0; a < max_axes && !axes[a].empty(); ++a) rank = rank * sizes[a] + ((over >> a & 1) != 0 ? 0 : coordinates[a]);
+    for (std::size_t a = 0; a < max_axes && !axes[a].empty(); ++a)
+      rank = rank * sizes[a] + ((over >> a & 1) != 0 ? 0 : coordinates[a]);
     return rank;
   }
 };
 
 /// A reading of two clocks: this process's, and how far it is ahead of that of process 0.
 struct clock_reading {
-  std::int64_t here = 0, ahead = 0;
+  std::int64_t here  = 0;
+  std::int64_t ahead = 0;
 };
 
-/// What this process has to tell, until the end of the program. It keeps calls in memory that it takes before they come, and looks at the clock twice
-/// for each. How long one waits for others is found at the end, from the times at which all began: a program that is traced sends nothing more.
+/// What this process has to tell, until the end of the program. It keeps calls in memory that it takes before
+/// they come, and looks at the clock twice for each. How long one waits for others is found at the end, from
+/// the times at which all began: a program that is traced sends nothing more.
 class trace_log {
 public:
   static constexpr std::size_t calls_a_piece = std::size_t{1} << 14;
@@ -129,10 +145,19 @@ public:
 private:
   // what comes of a collective that others take part in
   struct arrival {
-    std::int64_t mesh, number, group, begin, rank, index;
+    std::int64_t mesh;
+    std::int64_t number;
+    std::int64_t group;
+    std::int64_t begin;
+    std::int64_t rank;
+    std::int64_t index;
   };
   struct joint {
-    std::int64_t until, flow, role;  // when the last one came; the arrow that joins them, and 's', 't' or 'f' for its start, middle and end, or 0
+    // when the last one came; the arrow that joins them, and 's', 't' or 'f' for its start, middle and end,
+    // or 0
+    std::int64_t until;
+    std::int64_t flow;
+    std::int64_t role;
   };
 
   traced_call& call(std::size_t i) { return pieces_[i / calls_a_piece][i % calls_a_piece]; }
@@ -146,7 +171,8 @@ private:
   void say_what_is_missing(extent all, extent left_out, long steps, int failure) const;
 
   MPI_Comm world_ = MPI_COMM_NULL;
-  int rank_ = 0, size_ = 1;
+  int rank_       = 0;
+  int size_       = 1;
   trace wish_;
   std::FILE* file_ = nullptr;  // on process 0
   std::vector<traced_mesh> meshes_;
@@ -154,7 +180,8 @@ private:
   std::size_t count_ = 0;
   extent left_out_   = 0;
   long seen_         = 0;
-  clock_reading start_, end_;
+  clock_reading start_;
+  clock_reading end_;
 };
 
 }  // namespace detail

@@ -39,8 +39,10 @@ MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& 
     whole                    = end != second;
   }
   if (errno != 0 || !whole || *end != '\0' || wish.first < 1 || wish.last < wish.first)
-    throw usage_error("expected " + what + " to be the first and the last step of a trace, at least one from step 1 on, got '" + said + "'" +
-                      (one || !whole ? "" : ", which are none") + ": for example 3:5, or 3 for one");
+    throw usage_error("expected " + what +
+                      " to be the first and the last step of a trace, at least one from step 1 on, got '" +
+                      said + "'" + (one || !whole ? "" : ", which are none") +
+                      ": for example 3:5, or 3 for one");
 }
 
 /// What the environment variables wish, or else the program.
@@ -51,8 +53,11 @@ MESHTF_DEFINE trace wished_trace(trace of_program) {
   };
   if (auto const file = set("MESHTF_TRACE"); !file.empty()) of_program.file = file == "0" ? "" : file;
   if (of_program.file.empty()) return of_program;
-  if (auto const steps = set("MESHTF_TRACE_STEPS"); !steps.empty()) read_trace_steps(steps, "MESHTF_TRACE_STEPS", of_program);
-  else read_trace_steps(std::to_string(of_program.first) + ":" + std::to_string(of_program.last), "trace{file, first, last}", of_program);
+  if (auto const steps = set("MESHTF_TRACE_STEPS"); !steps.empty())
+    read_trace_steps(steps, "MESHTF_TRACE_STEPS", of_program);
+  else
+    read_trace_steps(std::to_string(of_program.first) + ":" + std::to_string(of_program.last),
+                     "trace{file, first, last}", of_program);
   return of_program;
 }
 
@@ -68,7 +73,8 @@ MESHTF_DEFINE std::unique_ptr<trace_log> trace_log::if_wanted(MPI_Comm world, tr
       if (!wish.file.empty()) {
         file = std::fopen(wish.file.c_str(), "w");
         if (file == nullptr)
-          throw unavailable("expected a file for the trace that can be written, got '" + wish.file + "': " + std::strerror(errno) +
+          throw unavailable("expected a file for the trace that can be written, got '" + wish.file +
+                            "': " + std::strerror(errno) +
                             ": name one in a folder that is there (MESHTF_TRACE=trace.json)");
       }
     } catch (error const& e) {
@@ -86,7 +92,8 @@ MESHTF_DEFINE std::unique_ptr<trace_log> trace_log::if_wanted(MPI_Comm world, tr
   return std::make_unique<trace_log>(world, trace{wish.file, said[1], said[2]}, file);
 }
 
-MESHTF_DEFINE trace_log::trace_log(MPI_Comm world, trace wish, std::FILE* file) : wish_{std::move(wish)}, file_{file} {
+MESHTF_DEFINE trace_log::trace_log(MPI_Comm world, trace wish, std::FILE* file)
+    : wish_{std::move(wish)}, file_{file} {
   MPI_Comm_dup(world, &world_);
   MPI_Comm_set_name(world_, "trace");
   MPI_Comm_rank(world_, &rank_);
@@ -113,15 +120,18 @@ MESHTF_DEFINE int trace_log::add(MPI_Comm comm, traced_mesh mesh) {
 
 // ---- one time for all
 
-/// Sixteen questions and answers with process 0: the answer of the shortest was given in the middle of it. A difference that is smaller than half of
-/// that way can't be told from none: on one machine all have the same clock.
+/// Sixteen questions and answers with process 0: the answer of the shortest was given in the middle of it. A
+/// difference that is smaller than half of that way can't be told from none: on one machine all have the same
+/// clock.
 MESHTF_DEFINE clock_reading trace_log::compare_clocks() const {
   constexpr int rounds = 16;
   clock_reading mine{now(), 0};
   for (int r = 1; r < size_; ++r) {
-    std::int64_t shortest = -1, ahead = 0;
+    std::int64_t shortest = -1;
+    std::int64_t ahead    = 0;
     for (int i = 0; i < rounds; ++i) {
-      std::int64_t sent = now(), theirs = 0;
+      std::int64_t sent   = now();
+      std::int64_t theirs = 0;
       if (rank_ == 0) {
         MPI_Send(&sent, 1, MPI_INT64_T, r, 0, world_);
         MPI_Recv(&theirs, 1, MPI_INT64_T, r, 0, world_, MPI_STATUS_IGNORE);
@@ -147,29 +157,36 @@ MESHTF_DEFINE clock_reading trace_log::compare_clocks() const {
 MESHTF_DEFINE std::int64_t trace_log::in_time_of_all(std::int64_t t) const {
   if (end_.ahead == start_.ahead || end_.here == start_.here) return t - start_.ahead;
   double const passed = static_cast<double>(t - start_.here) / static_cast<double>(end_.here - start_.here);
-  return t - start_.ahead - static_cast<std::int64_t>(passed * static_cast<double>(end_.ahead - start_.ahead));
+  return t - start_.ahead -
+         static_cast<std::int64_t>(passed * static_cast<double>(end_.ahead - start_.ahead));
 }
 
-/// For each call of this process: when the last of those that take part had come, and the arrow that joins them.
+/// For each call of this process: when the last of those that take part had come, and the arrow that joins
+/// them.
 MESHTF_DEFINE std::vector<trace_log::joint> trace_log::join_collectives() {
-  constexpr int words = sizeof(arrival) / sizeof(std::int64_t), answers = sizeof(joint) / sizeof(std::int64_t);
+  constexpr int words   = sizeof(arrival) / sizeof(std::int64_t);
+  constexpr int answers = sizeof(joint) / sizeof(std::int64_t);
   std::vector<arrival> mine;
   for (std::size_t i = 0; i < count_; ++i)
     if (auto const& c = call(i); c.number != 0) {
       auto const& mesh = meshes_[static_cast<std::size_t>(c.mesh)];
-      mine.push_back({mesh.key, c.number, mesh.first_along(c.over), in_time_of_all(c.begin), rank_, static_cast<std::int64_t>(mine.size())});
+      mine.push_back({mesh.key, c.number, mesh.first_along(c.over), in_time_of_all(c.begin), rank_,
+                      static_cast<std::int64_t>(mine.size())});
     }
-  MPI_Datatype one_arrival = MPI_DATATYPE_NULL, one_joint = MPI_DATATYPE_NULL;
+  MPI_Datatype one_arrival = MPI_DATATYPE_NULL;
+  MPI_Datatype one_joint   = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(words, MPI_INT64_T, &one_arrival);
   MPI_Type_contiguous(answers, MPI_INT64_T, &one_joint);
   MPI_Type_commit(&one_arrival);
   MPI_Type_commit(&one_joint);
 
   int const count = static_cast<int>(mine.size());
-  std::vector<int> counts(static_cast<std::size_t>(size_)), at(static_cast<std::size_t>(size_));
+  std::vector<int> counts(static_cast<std::size_t>(size_));
+  std::vector<int> at(static_cast<std::size_t>(size_));
   MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, world_);
   std::vector<arrival> all;
-  std::vector<joint> of_all, of_mine(mine.size());
+  std::vector<joint> of_all;
+  std::vector<joint> of_mine(mine.size());
   if (rank_ == 0) {
     for (std::size_t r = 1; r < at.size(); ++r) at[r] = at[r - 1] + counts[r - 1];
     all.resize(static_cast<std::size_t>(at.back() + counts.back()));
@@ -179,16 +196,20 @@ MESHTF_DEFINE std::vector<trace_log::joint> trace_log::join_collectives() {
     for (auto& a : all) a.index += at[static_cast<std::size_t>(a.rank)];
     of_all = joined(all);
   }
-  MPI_Scatterv(of_all.data(), counts.data(), at.data(), one_joint, of_mine.data(), count, one_joint, 0, world_);
+  MPI_Scatterv(of_all.data(), counts.data(), at.data(), one_joint, of_mine.data(), count, one_joint, 0,
+               world_);
   MPI_Type_free(&one_arrival);
   MPI_Type_free(&one_joint);
   return of_mine;
 }
 
 MESHTF_DEFINE std::vector<trace_log::joint> trace_log::joined(std::vector<arrival>& all) {
-  auto const before = [](void const* x, void const* y) {  // qsort: std::sort takes every program that compiles this longer
-    auto const &a = *static_cast<arrival const*>(x), &b = *static_cast<arrival const*>(y);
-    for (auto const field : {&arrival::mesh, &arrival::number, &arrival::group, &arrival::begin, &arrival::rank})
+  // qsort: std::sort takes every program that compiles this longer
+  auto const before = [](void const* x, void const* y) {
+    auto const& a = *static_cast<arrival const*>(x);
+    auto const& b = *static_cast<arrival const*>(y);
+    for (auto const field :
+         {&arrival::mesh, &arrival::number, &arrival::group, &arrival::begin, &arrival::rank})
       if (a.*field != b.*field) return a.*field < b.*field ? -1 : 1;
     return 0;
   };
@@ -198,10 +219,13 @@ MESHTF_DEFINE std::vector<trace_log::joint> trace_log::joined(std::vector<arriva
   for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
     auto const& a = all[i];
     next          = i + 1;
-    while (next < all.size() && all[next].mesh == a.mesh && all[next].number == a.number && all[next].group == a.group) ++next;
+    while (next < all.size() && all[next].mesh == a.mesh && all[next].number == a.number &&
+           all[next].group == a.group)
+      ++next;
     ++flow;
     for (std::size_t k = i; k < next; ++k) {
-      std::int64_t role = 't';   // a flow's start, step and end in the trace event format; a call of one process has none
+      // a flow's start, step and end in the trace event format; a call of one process has none
+      std::int64_t role = 't';
       if (k + 1 == next) role = 'f';
       if (k == i) role = 's';
       if (next - i == 1) role = 0;
@@ -222,20 +246,24 @@ public:
     begin("M", track);
     text_ += ",\"name\":\"" + std::string{what} + "\",\"args\":{\"name\":" + json_text(text) + "}},\n";
   }
-  void slice(int track, std::int64_t from, std::int64_t to, std::string_view name, char const* category, std::string const& arguments) {
+  void slice(int track, std::int64_t from, std::int64_t to, std::string_view name, char const* category,
+             std::string const& arguments) {
     begin("X", track);
-    text_ += ",\"ts\":" + time(from - zero_) + ",\"dur\":" + time(to - from) + ",\"name\":" + json_text(name) + ",\"cat\":\"" + category +
-             "\",\"args\":{" + arguments + "}},\n";
+    text_ += ",\"ts\":" + time(from - zero_) + ",\"dur\":" + time(to - from) +
+             ",\"name\":" + json_text(name) + ",\"cat\":\"" + category + "\",\"args\":{" + arguments +
+             "}},\n";
   }
   /// An arrow between processes begins, goes on, or ends at the slice of this time.
   void arrow(int track, std::int64_t at, char role, std::int64_t number, std::string_view name) {
     begin(std::string_view{&role, 1}, track);
-    text_ += ",\"ts\":" + time(at - zero_) + ",\"id\":" + std::to_string(number) + ",\"name\":" + json_text(name) + ",\"cat\":\"collective\"" +
+    text_ += ",\"ts\":" + time(at - zero_) + ",\"id\":" + std::to_string(number) +
+             ",\"name\":" + json_text(name) + ",\"cat\":\"collective\"" +
              (role == 'f' ? ",\"bp\":\"e\"" : "") + "},\n";
   }
   void counter(std::int64_t at, std::string_view name, extent bytes) {
     begin("C", 0);
-    text_ += ",\"ts\":" + time(at - zero_) + ",\"name\":" + json_text(name) + ",\"args\":{\"bytes\":" + std::to_string(bytes) + "}},\n";
+    text_ += ",\"ts\":" + time(at - zero_) + ",\"name\":" + json_text(name) +
+             ",\"args\":{\"bytes\":" + std::to_string(bytes) + "}},\n";
   }
 
   std::string& text() { return text_; }
@@ -248,15 +276,18 @@ private:
   /// Microseconds, as the format wants.
   static std::string time(std::int64_t nanoseconds) {
     char text[40];
-    std::snprintf(text, sizeof text, "%s%lld.%03lld", nanoseconds < 0 ? "-" : "", std::llabs(nanoseconds) / 1000, std::llabs(nanoseconds) % 1000);
+    std::snprintf(text, sizeof text, "%s%lld.%03lld", nanoseconds < 0 ? "-" : "",
+                  std::llabs(nanoseconds) / 1000, std::llabs(nanoseconds) % 1000);
     return text;
   }
 
-  std::string process_, text_;
+  std::string process_;
+  std::string text_;
   std::int64_t zero_;
 };
 
-/// What this process did, in the time of all. Each mesh has a track of its steps, of its forward passes, and of its backward passes.
+/// What this process did, in the time of all. Each mesh has a track of its steps, of its forward passes, and
+/// of its backward passes.
 MESHTF_DEFINE std::string trace_log::text() {
   auto const joints = join_collectives();
   std::int64_t zero = in_time_of_all(start_.here);
@@ -278,8 +309,9 @@ MESHTF_DEFINE std::string trace_log::text() {
 
   struct taken {
     long step         = 0;
-    std::int64_t from = 0, to = 0;
-    extent live = -1;
+    std::int64_t from = 0;
+    std::int64_t to   = 0;
+    extent live       = -1;
   };
   std::vector<taken> latest(meshes_.size());
   auto const end_step = [&](int mesh) {
@@ -291,11 +323,12 @@ MESHTF_DEFINE std::string trace_log::text() {
     auto const& c            = call(i);
     auto const& mesh         = meshes_[static_cast<std::size_t>(c.mesh)];
     taken& so_far            = latest[static_cast<std::size_t>(c.mesh)];
-    std::int64_t const begin = in_time_of_all(c.begin), end = in_time_of_all(c.end);
-    int const on            = track(c.mesh, c.site.backward ? 3 : 2);
-    std::string const whose = *c.site.operation == '\0' ? "(set up)" : c.site.operation;
-    bool const of_optimizer = std::string_view{c.site.operation}.ends_with("::step");
-    char const* what        = of_optimizer ? "optimizer" : "forward";
+    std::int64_t const begin = in_time_of_all(c.begin);
+    std::int64_t const end   = in_time_of_all(c.end);
+    int const on             = track(c.mesh, c.site.backward ? 3 : 2);
+    std::string const whose  = *c.site.operation == '\0' ? "(set up)" : c.site.operation;
+    bool const of_optimizer  = std::string_view{c.site.operation}.ends_with("::step");
+    char const* what         = of_optimizer ? "optimizer" : "forward";
     if (c.site.backward) what = "backward";
     if (c.number != 0) what = "collective";
     if (c.step != so_far.step) {
@@ -307,12 +340,18 @@ MESHTF_DEFINE std::string trace_log::text() {
     if (c.live != so_far.live) out.counter(begin, "memory of " + mesh.name, so_far.live = c.live);
 
     std::string arguments = "\"step\":" + std::to_string(c.step);
-    auto const number     = [&arguments](char const* name, extent n) { arguments += ",\"" + std::string{name} + "\":" + std::to_string(n); };
-    auto const words = [&arguments](char const* name, std::string_view text) { arguments += ",\"" + std::string{name} + "\":" + json_text(text); };
+    auto const number     = [&arguments](char const* name, extent n) {
+      arguments += ",\"" + std::string{name} + "\":" + std::to_string(n);
+    };
+    auto const words = [&arguments](char const* name, std::string_view text) {
+      arguments += ",\"" + std::string{name} + "\":" + json_text(text);
+    };
     words("call site", site_text(c.site));
     if (c.number == 0) {
       bool const is_product = c.flops != 0 && c.m != 0;
-      words("kind", std::string{c.kind} + (is_product ? " " + std::to_string(c.m) + "x" + std::to_string(c.n) + "x" + std::to_string(c.k) : ""));
+      words("kind", std::string{c.kind} + (is_product ? " " + std::to_string(c.m) + "x" +
+                                                            std::to_string(c.n) + "x" + std::to_string(c.k)
+                                                      : ""));
       number("flops", c.flops);
       number("bytes", c.bytes);
       out.slice(on, begin, end, whose + (c.site.backward ? "'s gradient" : ""), what, arguments);
@@ -329,15 +368,16 @@ MESHTF_DEFINE std::string trace_log::text() {
     number("sent", c.sent);
     out.slice(on, begin, end, c.kind, what, arguments);
     // None of these can end before all have begun.
-    bool const joins = c.call == collective::all_reduce || c.call == collective::all_gather || c.call == collective::reduce_scatter ||
-                       c.call == collective::all_to_all;
+    bool const joins = c.call == collective::all_reduce || c.call == collective::all_gather ||
+                       c.call == collective::reduce_scatter || c.call == collective::all_to_all;
     if (joins && others.role != 0) {
       std::int64_t const until = std::clamp(others.until, begin, end);
       if (until > begin) out.slice(on, begin, until, "wait for others", "wait", "");
       out.slice(on, until, end, "transfer", "transfer", "");
     }
     if (others.role != 0)
-      out.arrow(on, begin, static_cast<char>(others.role), others.flow, std::string{c.kind} + " number " + std::to_string(c.number));
+      out.arrow(on, begin, static_cast<char>(others.role), others.flow,
+                std::string{c.kind} + " number " + std::to_string(c.number));
   }
   for (std::size_t i = 0; i < meshes_.size(); ++i) end_step(static_cast<int>(i));
   return std::move(out.text());
@@ -346,7 +386,9 @@ MESHTF_DEFINE std::string trace_log::text() {
 /// Process 0 writes the lines of each in turn, so it holds those of one alone.
 MESHTF_DEFINE void trace_log::write(std::string const& mine) {
   constexpr std::size_t piece = std::size_t{1} << 30;
-  long figures[]{static_cast<long>(count_), static_cast<long>(left_out_), seen_}, sums[3]{}, most[3]{};
+  long figures[]{static_cast<long>(count_), static_cast<long>(left_out_), seen_};
+  long sums[3]{};
+  long most[3]{};
   MPI_Reduce(figures, sums, 3, MPI_LONG, MPI_SUM, 0, world_);
   MPI_Reduce(figures, most, 3, MPI_LONG, MPI_MAX, 0, world_);
   if (rank_ != 0) {
@@ -356,11 +398,12 @@ MESHTF_DEFINE void trace_log::write(std::string const& mine) {
       MPI_Ssend(mine.data() + i, static_cast<int>(std::min(piece, mine.size() - i)), MPI_CHAR, 0, 1, world_);
     return;
   }
-  auto const version = std::to_string(MESHTF_VERSION_MAJOR) + "." + std::to_string(MESHTF_VERSION_MINOR) + "." + std::to_string(MESHTF_VERSION_PATCH);
-  std::fprintf(
-      file_,
-      "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"meshtf\":\"%s\",\"processes\":%d,\"first step\":%ld,\"last step\":%ld},\n\"traceEvents\":[\n",
-      version.c_str(), size_, wish_.first, wish_.last);
+  auto const version = std::to_string(MESHTF_VERSION_MAJOR) + "." + std::to_string(MESHTF_VERSION_MINOR) +
+                       "." + std::to_string(MESHTF_VERSION_PATCH);
+  std::fprintf(file_,
+               "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"meshtf\":\"%s\",\"processes\":%d,\"first "
+               "step\":%ld,\"last step\":%ld},\n\"traceEvents\":[\n",
+               version.c_str(), size_, wish_.first, wish_.last);
   std::fwrite(mine.data(), 1, mine.size(), file_);
   std::string theirs;
   for (int r = 1; r < size_; ++r) {
@@ -368,27 +411,32 @@ MESHTF_DEFINE void trace_log::write(std::string const& mine) {
     MPI_Recv(&size, 1, MPI_INT64_T, r, 1, world_, MPI_STATUS_IGNORE);
     theirs.resize(static_cast<std::size_t>(size));
     for (std::size_t i = 0; i < theirs.size(); i += piece)
-      MPI_Recv(theirs.data() + i, static_cast<int>(std::min(piece, theirs.size() - i)), MPI_CHAR, r, 1, world_, MPI_STATUS_IGNORE);
+      MPI_Recv(theirs.data() + i, static_cast<int>(std::min(piece, theirs.size() - i)), MPI_CHAR, r, 1,
+               world_, MPI_STATUS_IGNORE);
     std::fwrite(theirs.data(), 1, theirs.size(), file_);
   }
-  std::fputs("{\"ph\":\"M\",\"pid\":0,\"name\":\"trace\",\"args\":{}}\n]}\n", file_);  // after the last one JSON wants no comma
+  // after the last one JSON wants no comma
+  std::fputs("{\"ph\":\"M\",\"pid\":0,\"name\":\"trace\",\"args\":{}}\n]}\n", file_);
   bool const wrote  = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   int const failure = wrote ? 0 : errno;
   std::fclose(file_);
   say_what_is_missing(sums[0], sums[1], most[2], failure);
 }
 
-MESHTF_DEFINE void trace_log::say_what_is_missing(extent all, extent left_out, long steps, int failure) const {
+MESHTF_DEFINE void trace_log::say_what_is_missing(extent all, extent left_out, long steps,
+                                                  int failure) const {
   std::string text;
   auto const wished = wish_.first == wish_.last ? "step " + std::to_string(wish_.first) + " was"
-                                                : "steps " + std::to_string(wish_.first) + " to " + std::to_string(wish_.last) + " were";
+                                                : "steps " + std::to_string(wish_.first) + " to " +
+                                                      std::to_string(wish_.last) + " were";
   if (failure != 0) text = "the trace in " + wish_.file + " is not whole: " + std::strerror(failure);
   else if (all == 0)
-    text = "the trace in " + wish_.file + " has nothing: " + wished + " asked for, and the program came to step " + std::to_string(steps) +
-           ": set MESHTF_TRACE_STEPS";
+    text = "the trace in " + wish_.file + " has nothing: " + wished +
+           " asked for, and the program came to step " + std::to_string(steps) + ": set MESHTF_TRACE_STEPS";
   else if (left_out != 0)
-    text = "the trace in " + wish_.file + " leaves out the last " + std::to_string(left_out) + " calls of all processes: it has room for " +
-           std::to_string(most_calls) + " of each: trace fewer steps (MESHTF_TRACE_STEPS=3:5)";
+    text = "the trace in " + wish_.file + " leaves out the last " + std::to_string(left_out) +
+           " calls of all processes: it has room for " + std::to_string(most_calls) +
+           " of each: trace fewer steps (MESHTF_TRACE_STEPS=3:5)";
   if (!text.empty()) std::fputs(("meshtf: " + text + "\n").c_str(), stderr);
 }
 

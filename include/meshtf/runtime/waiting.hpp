@@ -1,4 +1,5 @@
-// Reports a process that waits for others that never come: a thread watches, and prints a line when nothing has moved for some time.
+// Reports a process that waits for others that never come: a thread watches, and prints a line when nothing
+// has moved for some time.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +26,19 @@ namespace detail {
 /// Whether calls are compared if MESHTF_CHECK is not set; an environment sets it for its lifetime.
 inline bool compares_calls_by_default = false;
 
-/// What this process waits for. The main thread writes it, with plain stores on common processors; the watching thread reads it.
+/// What this process waits for. The main thread writes it, with plain stores on common processors; the
+/// watching thread reads it.
 struct wait_board {
-  std::atomic<std::uint64_t> number{0};   // odd inside a collective; every MPI call changes it
-  std::atomic<char const*> what{""}, operation{""}, file{""};
+  std::atomic<std::uint64_t> number{0};  // odd inside a collective; every MPI call changes it
+  std::atomic<char const*> what{""};
+  std::atomic<char const*> operation{""};
+  std::atomic<char const*> file{""};
   std::atomic<unsigned> line{0};
   std::atomic<bool> backward{false};
-  std::atomic<bool> compares{false};   // whether calls are compared: a call that differs would have been reported
-  int depth = 0;                       // a collective may consist of others: the outermost one is what the program called
+  // whether calls are compared: a call that differs would have been reported
+  std::atomic<bool> compares{false};
+  // a collective may consist of others: the outermost one is what the program called
+  int depth = 0;
 };
 inline wait_board waits;
 
@@ -40,7 +46,9 @@ inline wait_board waits;
 class waiting {
 public:
   explicit waiting(char const* what) { begin(what, "", "", 0, false); }
-  waiting(char const* what, std::source_location const& at) { begin(what, "", at.file_name(), at.line(), false); }
+  waiting(char const* what, std::source_location const& at) {
+    begin(what, "", at.file_name(), at.line(), false);
+  }
   waiting(char const* what, char const* operation, std::source_location const& at, bool backward) {
     begin(what, operation, at.file_name(), at.line(), backward);
   }
@@ -60,16 +68,20 @@ private:
     waits.backward.store(backward, std::memory_order_relaxed);
     move_on(1);
   }
-  static void move_on(std::uint64_t by) { waits.number.store(waits.number.load(std::memory_order_relaxed) + by, std::memory_order_release); }
+  static void move_on(std::uint64_t by) {
+    waits.number.store(waits.number.load(std::memory_order_relaxed) + by, std::memory_order_release);
+  }
 };
 
-/// A thread that looks at the board at intervals. It reads no clock but counts its looks, and it never calls MPI.
+/// A thread that looks at the board at intervals. It reads no clock but counts its looks, and it never calls
+/// MPI.
 ///
-/// It reports a wait once. If the wait ends, because the others were only late, it doubles its patience: a program that waits
-/// long in each step reports that only a few times.
+/// It reports a wait once. If the wait ends, because the others were only late, it doubles its patience: a
+/// program that waits long in each step reports that only a few times.
 class watchdog {
 public:
-  /// In seconds: ten, unless MESHTF_PATIENCE sets another number. Errors: `usage_error` if it is not a number of seconds.
+  /// In seconds: ten, unless MESHTF_PATIENCE sets another number. Errors: `usage_error` if it is not a number
+  /// of seconds.
   static double patience();
 
   watchdog()                      = default;
@@ -97,9 +109,11 @@ private:
   pthread_t thread_{};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t ended_  = PTHREAD_COND_INITIALIZER;
-  int rank_ = 0, size_ = 1;
-  double patience_ = 10;
-  bool runs_ = false, over_ = false;
+  int rank_              = 0;
+  int size_              = 1;
+  double patience_       = 10;
+  bool runs_             = false;
+  bool over_             = false;
 };
 
 #if MESHTF_DEFINES_RUNTIME
@@ -116,8 +130,11 @@ MESHTF_DEFINE double watchdog::patience() {
 }
 
 MESHTF_DEFINE void watchdog::start(int rank, int size, double patience) {
-  rank_ = rank, size_ = size, patience_ = patience;
-  sigset_t all, before;
+  rank_     = rank;
+  size_     = size;
+  patience_ = patience;
+  sigset_t all;
+  sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // signals must go to the program's own threads
   runs_ = pthread_create(&thread_, nullptr, look_on, this) == 0;
@@ -143,7 +160,9 @@ MESHTF_DEFINE void watchdog::look_on() {
     auto const number = waits.number.load(std::memory_order_acquire);
     if (number != seen || number % 2 == 0) {
       if (told) patience_ *= 2;
-      seen = number, stood = 0, told = false;
+      seen  = number;
+      stood = 0;
+      told  = false;
       continue;
     }
     stood += between;
@@ -169,16 +188,21 @@ MESHTF_DEFINE bool watchdog::over_within(double seconds) {
 }
 
 MESHTF_DEFINE std::string watchdog::words(double seconds) const {
-  std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) + " has waited " +
-                     std::to_string(static_cast<long>(seconds)) + " s for others in " + waits.what.load(std::memory_order_relaxed);
+  std::string text = "meshtf: process " + std::to_string(rank_) + " of " + std::to_string(size_) +
+                     " has waited " + std::to_string(static_cast<long>(seconds)) + " s for others in " +
+                     waits.what.load(std::memory_order_relaxed);
   std::string_view const operation = waits.operation.load(std::memory_order_relaxed);
   if (!operation.empty()) text += " for " + std::string{operation};
   if (waits.backward.load(std::memory_order_relaxed)) text += "'s gradient";
   if (unsigned const line = waits.line.load(std::memory_order_relaxed); line != 0)
     (text += ", ") += place_text(waits.file.load(std::memory_order_relaxed), extent{line}).view();
   if (waits.compares.load(std::memory_order_relaxed))
-    return text + ": one of them is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so far\n";
-  return text + ": one of them is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which names the first call that differs\n";
+    return text +
+           ": one of them is late or stopped; calls are compared (MESHTF_CHECK), and none has differed so "
+           "far\n";
+  return text +
+         ": one of them is late, stopped, or calls something else: run again with MESHTF_CHECK=1, which "
+         "names the first call that differs\n";
 }
 
 #endif

@@ -1,4 +1,5 @@
-// The layouts that a search looks at. Of layouts that differ only in the names of alike axes, one stands for all.
+// The layouts that a search looks at. Of layouts that differ only in the names of alike axes, one stands for
+// all.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The axes that split each dimension that a record leaves open, in one number: eight bits a dimension, the first dimension in the highest bits, so
-/// that numbers compare as the lists of sets do.
+/// The axes that split each dimension that a record leaves open, in one number: eight bits a dimension, the
+/// first dimension in the highest bits, so that numbers compare as the lists of sets do.
 using packed_layout = std::uint64_t;
 
 constexpr int shift_of_dim(int dim) { return 8 * (static_cast<int>(max_axes) - 1 - dim); }
@@ -19,12 +20,16 @@ constexpr int shift_of_dim(int dim) { return 8 * (static_cast<int>(max_axes) - 1
 template<class Numbers>
 constexpr packed_layout packed(Numbers const& over) {
   packed_layout p = 0;
-  for (int d = 0; d < static_cast<int>(max_axes); ++d) p |= packed_layout{over[static_cast<std::size_t>(d)]} << shift_of_dim(d);
+  for (int d = 0; d < static_cast<int>(max_axes); ++d)
+    p |= packed_layout{over[static_cast<std::size_t>(d)]} << shift_of_dim(d);
   return p;
 }
-constexpr axis_set over_in(packed_layout p, int dim) { return static_cast<axis_set>(p >> shift_of_dim(dim) & 255); }
+constexpr axis_set over_in(packed_layout p, int dim) {
+  return static_cast<axis_set>(p >> shift_of_dim(dim) & 255);
+}
 
-/// The layout `p` of dimensions of these sizes, as numbers. Dimensions that its parts do not divide are padded.
+/// The layout `p` of dimensions of these sizes, as numbers. Dimensions that its parts do not divide are
+/// padded.
 template<Mesh M>
 constexpr layout_numbers numbers_from(packed_layout p, std::span<extent const> sizes) {
   layout_numbers n = numbers_of_mesh<M>();
@@ -37,12 +42,13 @@ constexpr layout_numbers numbers_from(packed_layout p, std::span<extent const> s
   return n;
 }
 
-/// All layouts that split `searched` over axes of `M` and under which every operation of the record can be placed. Parts need not divide the dimensions
-/// in `pads`.
+/// All layouts that split `searched` over axes of `M` and under which every operation of the record can be
+/// placed. Parts need not divide the dimensions in `pads`.
 ///
-/// The state of an axis is the set of dimensions it splits: none, or some that share no loop nest. Axes are alike if they have the same size and the
-/// same kind of link. Exchanging the states of alike axes changes no price, so one layout stands for all that follow from it in this way: for four
-/// axes of size 2 with eight states each, 330 stand for 4096.
+/// The state of an axis is the set of dimensions it splits: none, or some that share no loop nest. Axes are
+/// alike if they have the same size and the same kind of link. Exchanging the states of alike axes changes no
+/// price, so one layout stands for all that follow from it in this way: for four axes of size 2 with eight
+/// states each, 330 stand for 4096.
 template<Mesh M, class Record>
 class alike_layouts {
 public:
@@ -55,7 +61,8 @@ public:
       bool can_be = true;
       for (int d = 0; d < Record::dims; ++d) {
         if ((dims >> d & 1) == 0) continue;
-        can_be = can_be && (record.apart[d] & dims) == 0 && (record.whole >> d & 1) == 0 && ((record.alike[d] | record.in_step[d]) & ~dims) == 0;
+        can_be = can_be && (record.apart[d] & dims) == 0 && (record.whole >> d & 1) == 0 &&
+                 ((record.alike[d] | record.in_step[d]) & ~dims) == 0;
         s.dim[s.count++] = d;
         s.packed |= packed_layout{1} << shift_of_dim(d);
       }
@@ -63,13 +70,15 @@ public:
       if (dims == searched) break;
     }
     constexpr int axes = M::all_axes::count;
-    // a move from one dimension to another depends on the order of the axes of both, so no axis is like another one
+    // a move from one dimension to another depends on the order of the axes of both, so no axis is like
+    // another one
     bool const moves = std::popcount(record.moved & searched) > 1;
     axis_set left    = l_.joining;
     for (int a = 0; a < axes; ++a) {
       if ((left >> a & 1) == 0) continue;
       for (int b = a, of_kind = 0; b < axes; ++b)
-        if ((left >> b & 1) != 0 && (b == a || !moves) && size_of(b) == size_of(a) && is_slow(b) == is_slow(a)) {
+        if ((left >> b & 1) != 0 && (b == a || !moves) && size_of(b) == size_of(a) &&
+            is_slow(b) == is_slow(a)) {
           axis_[axis_count_]    = b;
           place_[axis_count_++] = ++of_kind;
           left &= ~(axis_set{1} << b);
@@ -105,8 +114,8 @@ private:
   constexpr extent size_of(int axis) const { return l_.sizes[axis]; }
   static constexpr bool is_slow(int axis) { return (axes_between_nodes<M> >> axis & 1) != 0; }
 
-  /// Gives a state to axis number `at` and to those after it. Alike axes get their states in rising order: the axis before this one has state number
-  /// `before`, as do the last `same` axes of its kind.
+  /// Gives a state to axis number `at` and to those after it. Alike axes get their states in rising order:
+  /// the axis before this one has state number `before`, as do the last `same` axes of its kind.
   template<class F>
   constexpr void choose(int at, int before, int same, extent members, packed_layout so_far, F const& f) {
     if (at == axis_count_) {
@@ -122,18 +131,28 @@ private:
     for (int i = place > 1 ? before : 0; i < state_count_; ++i) {
       state const& s = states_[i];
       int k          = 0;
-      while (k < s.count && (Record::size_of(s.dim[k]) % (parts[s.dim[k]] * size) == 0 || (l_.pads >> s.dim[k] & 1) != 0)) ++k;
+      while (k < s.count &&
+             (Record::size_of(s.dim[k]) % (parts[s.dim[k]] * size) == 0 || (l_.pads >> s.dim[k] & 1) != 0))
+        ++k;
       if (k < s.count) continue;
-      for (k = 0; k < s.count; ++k) over[s.dim[k]] |= bit, l_.cut(s.dim[k], parts[s.dim[k]] * size);
+      for (k = 0; k < s.count; ++k) {
+        over[s.dim[k]] |= bit;
+        l_.cut(s.dim[k], parts[s.dim[k]] * size);
+      }
       int const now = place > 1 && i == before ? same + 1 : 1;
       choose(at + 1, i, now, members * place / now, so_far | s.packed << axis, f);
-      for (k = 0; k < s.count; ++k) over[s.dim[k]] &= ~bit, l_.cut(s.dim[k], parts[s.dim[k]] / size);
+      for (k = 0; k < s.count; ++k) {
+        over[s.dim[k]] &= ~bit;
+        l_.cut(s.dim[k], parts[s.dim[k]] / size);
+      }
     }
   }
 
-  /// Gives the states of alike axes to them in every order, each order once: of equal states, the first that is left is taken first.
+  /// Gives the states of alike axes to them in every order, each order once: of equal states, the first that
+  /// is left is taken first.
   template<class F>
-  constexpr void exchange(int at, packed_layout const* states, unsigned taken, packed_layout so_far, F const& f) const {
+  constexpr void exchange(int at, packed_layout const* states, unsigned taken, packed_layout so_far,
+                          F const& f) const {
     if (at == axis_count_) return f(so_far);
     int const first = at - place_[at] + 1;
     for (int i = first, of_kind = 1; i < axis_count_ && place_[i] == of_kind; ++i, ++of_kind) {
@@ -147,7 +166,7 @@ private:
   layout_numbers l_;
   state* states_;
   int state_count_ = 0;
-  int axis_[max_axes]{};  // axes that join processes, alike ones next to each other
+  int axis_[max_axes]{};   // axes that join processes, alike ones next to each other
   int place_[max_axes]{};  // position among the axes of its kind, from 1 on
   int axis_count_ = 0;
 };

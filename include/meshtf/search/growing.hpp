@@ -38,7 +38,8 @@ public:
 
 private:
   T* data_   = nullptr;
-  int count_ = 0, room_ = 0;
+  int count_ = 0;
+  int room_  = 0;
 };
 
 }  // namespace detail

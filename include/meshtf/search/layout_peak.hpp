@@ -24,7 +24,8 @@ public:
         moment_call_(new int[record.moment_count + 1]) {
     for (std::size_t i = 0; i < record.call_count; ++i) known_of_call_[i] = -1;
     put_kinds_together();
-    for (std::size_t i = 0; i < record.moment_count; ++i) add_moment(record.moments[i].bytes, record.moments[i].call);
+    for (std::size_t i = 0; i < record.moment_count; ++i)
+      add_moment(record.moments[i].bytes, record.moments[i].call);
   }
   layout_peak(layout_peak const&)    = delete;
   void operator=(layout_peak const&) = delete;
@@ -49,7 +50,8 @@ public:
       sums[m] = sum;
       if (sum > most) most = sum;
     }
-    for (int m = 0; m < moment_count_; ++m) {  // few moments with scratch memory can be the peak: only for these is it planned
+    // few moments with scratch memory can be the peak: only for these is it planned
+    for (int m = 0; m < moment_count_; ++m) {
       if (moment_call_[m] < 0) continue;
       recorded_call const& c = record_.calls[moment_call_[m]];
       if (c.is_product && sums[m] + c.most_scratch_of_contraction(l) <= most) continue;
@@ -123,7 +125,8 @@ private:
       if ((call < 0 || moment_call_[m] == call) && covers(moment_bytes_ + m * kind_count_, mine)) return;
     moment_call_[moment_count_++] = call;
   }
-  /// Whether `a` is no lighter than `b` under any layout. Bytes divided by fewer dimensions outweigh bytes divided by these and others.
+  /// Whether `a` is no lighter than `b` under any layout. Bytes divided by fewer dimensions outweigh bytes
+  /// divided by these and others.
   constexpr bool covers(extent const* a, extent const* b) const {
     extent more[Record::most_kinds]{};
     for (int k = 0; k < kind_count_; ++k) more[k] = a[k] - b[k];

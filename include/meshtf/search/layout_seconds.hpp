@@ -1,4 +1,5 @@
-// The seconds of one record under many layouts: what depends on the same dimensions is priced together, once for each way to split them.
+// The seconds of one record under many layouts: what depends on the same dimensions is priced together, once
+// for each way to split them.
 #pragma once
 
 #include <limits>
@@ -12,15 +13,18 @@ namespace detail {
 
 /// The modelled seconds of a record.
 ///
-/// What a layout costs depends on few figures: the number of parts of each dimension, and the number of processes that a sum joins.
+/// What a layout costs depends on few figures: the number of parts of each dimension, and the number of
+/// processes that a sum joins.
 ///
-/// * Flops and bytes touched are sums of products of local sizes. So the calls of the record are priced at a few points, which give the factors
+/// * Flops and bytes touched are sums of products of local sizes. So the calls of the record are priced at a
+///   few points, which give the factors
 ///   of the sum; a layout's price is a sum of few products.
-/// * What is sent is decided by sizes. Calls and gradients that depend on the same dimensions are a group, and each group remembers its price for
+/// * What is sent is decided by sizes. Calls and gradients that depend on the same dimensions are a group,
+///   and each group remembers its price for
 ///   each list of figures that it has met.
 ///
-/// The evaluators of constant expressions take tens of nanoseconds for each node of an expression and about a microsecond for each call. So the loop
-/// that runs for each layout makes few calls and indexes plain arrays.
+/// The evaluators of constant expressions take tens of nanoseconds for each node of an expression and about a
+/// microsecond for each call. So the loop that runs for each layout makes few calls and indexes plain arrays.
 ///
 /// Only dimensions in `searched` may be split. The object holds references and lives in one evaluation.
 template<Mesh M, class Record>
@@ -45,9 +49,10 @@ public:
   constexpr double operator()(layout_numbers const& l) {
     axis_set const* const over = l.over.data();
     extent const* const room   = l.room.data();
-    extent flops = 0, passes = 0;
-    term const* const terms = terms_.data();
-    int const term_count    = terms_.size();
+    extent flops               = 0;
+    extent passes              = 0;
+    term const* const terms    = terms_.data();
+    int const term_count       = terms_.size();
     for (int i = 0; i < term_count; ++i) {
       term const& t = terms[i];
       if (t.decide.count > 0) {
@@ -63,7 +68,8 @@ public:
     double messages = 0;
     sent by_optimizer;
     message open[most_open_messages]{};
-    int open_count = 0, round = 0;
+    int open_count            = 0;
+    int round                 = 0;
     group const* const groups = groups_.data();
     int const group_count     = groups_.size();
     entry const* entries      = entries_.data();
@@ -73,7 +79,8 @@ public:
       axis_set others   = 0;
       if (mine.moves) key = key_of_axes(mine.size, over);
       else
-        for (int k = 0; k < mine.size.count; ++k) key = key * number_.count + number_.of[over[mine.size.dim[k]]];
+        for (int k = 0; k < mine.size.count; ++k)
+          key = key * number_.count + number_.of[over[mine.size.dim[k]]];
       if (mine.decide.count > 0) {
         for (int k = 0; k < mine.decide.count; ++k) others |= over[mine.decide.dim[k]];
         key = key * number_.count + number_.of[others];
@@ -94,7 +101,10 @@ public:
       by_optimizer.messages += found.messages;
       if (found.packed_members == 0) continue;
       // small gradients of one round over the same axes are one message, unless there are too many of them
-      if (mine.round != round) send(open, std::exchange(open_count, 0), by_optimizer), round = mine.round;
+      if (mine.round != round) {
+        send(open, std::exchange(open_count, 0), by_optimizer);
+        round = mine.round;
+      }
       if (mine.over_all) others = l.joining;
       int i = 0;
       while (i < open_count && (open[i].over != others || open[i].type != mine.type)) ++i;
@@ -109,7 +119,8 @@ public:
     }
     send(open, open_count, by_optimizer);
     return static_cast<double>(flops) / machine_.flops_per_second +
-           static_cast<double>(passes + by_optimizer.passes) / machine_.memory_bytes_per_second + (messages + by_optimizer.messages);
+           static_cast<double>(passes + by_optimizer.passes) / machine_.memory_bytes_per_second +
+           (messages + by_optimizer.messages);
   }
 
 private:
@@ -119,29 +130,37 @@ private:
   struct term {
     dim_set dims = 0;
     undecided_condition if_{};
-    listed_dims by{}, decide{};
+    listed_dims by{};
+    listed_dims decide{};
     extent flops  = 0;
     extent passes = 0;
   };
   /// The price of a group.
   struct entry {
-    extent key         = 0;
-    int next           = -1;  // the next one of the same chain
-    extent flops       = 0;
-    extent passes      = 0;  // bytes
-    double messages    = 0;  // seconds
-    extent packed      = 0;  // bytes of gradients that share messages with others, and the number of these gradients
+    extent key      = 0;
+    int next        = -1;  // the next one of the same chain
+    extent flops    = 0;
+    extent passes   = 0;  // bytes
+    double messages = 0;  // seconds
+    // bytes of gradients that share messages with others, and the number of these gradients
+    extent packed      = 0;
     int packed_members = 0;
   };
-  /// Calls whose sizes depend on `dims`, while what they are finished over, or whether they are done, depends on `others`; or gradients sent in one
-  /// round.
+  /// Calls whose sizes depend on `dims`, while what they are finished over, or whether they are done, depends
+  /// on `others`; or gradients sent in one round.
   struct group {
-    dim_set dims = 0, others = 0;
-    listed_dims size{}, decide{};
+    dim_set dims   = 0;
+    dim_set others = 0;
+    listed_dims size{};
+    listed_dims decide{};
     int first = -1;  // its first call or gradients
-    int round = 0, kind = 0;  // of gradients
+    // of gradients
+    int round = 0;
+    int kind  = 0;
     element type{};
-    bool over_all = false, moves = false;  // between pairs of dimensions
+    // between pairs of dimensions
+    bool over_all = false;
+    bool moves    = false;
     int entry[chains]{};
   };
   /// Gradients of one size, in one group.
@@ -163,17 +182,21 @@ private:
     double messages = 0;
   };
 
-  /// The number of the first group of these dimensions, from number `from` on, that `is_right`; that of a new group if there is none.
+  /// The number of the first group of these dimensions, from number `from` on, that `is_right`; that of a new
+  /// group if there is none.
   template<class F>
   constexpr int group_for(dim_set dims, dim_set others, int from, F const& is_right) {
     int g = from;
-    while (g < groups_.size() && (groups_[g].dims != dims || groups_[g].others != others || !is_right(groups_[g]))) ++g;
+    while (g < groups_.size() &&
+           (groups_[g].dims != dims || groups_[g].others != others || !is_right(groups_[g])))
+      ++g;
     if (g < groups_.size()) return g;
     group added{.dims = dims, .others = others, .size = listed_dims{dims}, .decide = listed_dims{others}};
     for (int& e : added.entry) e = -1;
     extent keys = 1;
     for (int k = 0; k <= added.size.count; ++k) {
-      if (keys > std::numeric_limits<extent>::max() / number_.count) throw "meshtf: the axes of this mesh have too many different sizes for a search";
+      if (keys > std::numeric_limits<extent>::max() / number_.count)
+        throw "meshtf: the axes of this mesh have too many different sizes for a search";
       keys *= number_.count;
     }
     groups_.push_back(added);
@@ -189,7 +212,7 @@ private:
       dim_set const others   = decides_on(c, searched_);
       if (c.if_.pairs.count != 0) {
         if (others == 0) continue;  // nothing moves
-        int const g      = group_for(dims_of_move(c, searched_), 0, 0, [](group const& of) { return of.moves; });
+        int const g = group_for(dims_of_move(c, searched_), 0, 0, [](group const& of) { return of.moves; });
         groups_[g].moves = true;
         next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
         continue;
@@ -197,19 +220,22 @@ private:
       if (others == 0 && !c.if_.holds(nothing_split)) continue;  // done under no layout
       int const g      = group_for(c.dims() & searched_, others, 0, [&](group const& of) {
         recorded_call const& first = first_call(of);
-        return !of.moves && (first.price == nullptr) == (c.price == nullptr) && (c.price == nullptr || others == 0 || first.if_ == c.if_);
+        return !of.moves && (first.price == nullptr) == (c.price == nullptr) &&
+               (c.price == nullptr || others == 0 || first.if_ == c.if_);
       });
       next_of_call_[i] = std::exchange(groups_[g].first, static_cast<int>(i));
     }
     int left = 0;
     for (int g = 0; g < groups_.size(); ++g)
-      if (first_call(groups_[g]).price == nullptr || !is_sum_of_terms(groups_[g])) groups_[left++] = groups_[g];
+      if (first_call(groups_[g]).price == nullptr || !is_sum_of_terms(groups_[g]))
+        groups_[left++] = groups_[g];
     groups_.keep_first(left);
     first_of_sends_ = left;
   }
   /// What the calls of a group do when each dimension has so many parts; if `by_plan`, as their plans say.
   struct done {
-    extent flops = 0, passes = 0;
+    extent flops                                               = 0;
+    extent passes                                              = 0;
     friend constexpr bool operator==(done const&, done const&) = default;
   };
   constexpr done done_by(group const& of, layout_numbers const& l, bool by_plan) const {
@@ -226,8 +252,8 @@ private:
     }
     return sum;
   }
-  /// Adds the terms of these calls, if they have that form: their prices with each dimension whole, or in as many parts as it has elements, give a
-  /// linear system for the factors, which one more point confirms.
+  /// Adds the terms of these calls, if they have that form: their prices with each dimension whole, or in as
+  /// many parts as it has elements, give a linear system for the factors, which one more point confirms.
   constexpr bool is_sum_of_terms(group const& of) {
     int const points = 1 << of.size.count;
     auto* const at   = new done[static_cast<std::size_t>(points)];
@@ -235,15 +261,19 @@ private:
     layout_numbers l = numbers_of_mesh<M>();
     l.know(Record::sizes);
     for (int p = 0; p < points; ++p) {
-      for (int k = 0; k < of.size.count; ++k) l.cut(of.size.dim[k], (p >> k & 1) != 0 ? Record::size_of(of.size.dim[k]) : 1);
+      for (int k = 0; k < of.size.count; ++k)
+        l.cut(of.size.dim[k], (p >> k & 1) != 0 ? Record::size_of(of.size.dim[k]) : 1);
       at[p] = done_by(of, l, false);
     }
     for (int k = 0; k < of.size.count; ++k) {
       extent const n = Record::size_of(of.size.dim[k]);
       for (int p = 0; p < points && n > 1; ++p) {
         if ((p >> k & 1) != 0) continue;
-        done &whole = at[p], &split = at[p | 1 << k];  // become what does not depend on this dimension, and the factor of what does
-        holds = holds && (whole.flops - split.flops) % (n - 1) == 0 && (whole.passes - split.passes) % (n - 1) == 0;
+        // become what does not depend on this dimension, and the factor of what does
+        done& whole = at[p];
+        done& split = at[p | 1 << k];
+        holds       = holds && (whole.flops - split.flops) % (n - 1) == 0 &&
+                (whole.passes - split.passes) % (n - 1) == 0;
         split = {(whole.flops - split.flops) / (n - 1), (whole.passes - split.passes) / (n - 1)};
         whole = {whole.flops - split.flops * n, whole.passes - split.passes * n};
       }
@@ -273,7 +303,10 @@ private:
       int t                          = 0;
       while (t < terms_.size() && (terms_[t].dims != dims || !(terms_[t].if_ == when))) ++t;
       if (t == terms_.size()) {
-        terms_.push_back({.dims = dims, .if_ = when, .by = listed_dims{dims}, .decide = listed_dims{when.dims & searched_}});
+        terms_.push_back({.dims   = dims,
+                          .if_    = when,
+                          .by     = listed_dims{dims},
+                          .decide = listed_dims{when.dims & searched_}});
       }
       terms_[t].flops += at[p].flops;
       terms_[t].passes += at[p].passes;
@@ -289,10 +322,14 @@ private:
         recorded_send const& s         = record_.sends[i];
         recorded_send_kind const& kind = record_.send_kinds[s.kind];
         dim_set const others           = (kind.over & every_axis) != 0 ? 0 : kind.over & searched_;
-        int const g = group_for(kind.dims & searched_, others, from, [&](group const& of) { return of.kind == s.kind && of.type == s.type; });
-        group& mine = groups_[g];
-        mine.round = static_cast<int>(r), mine.kind = s.kind, mine.type = s.type, mine.over_all = (kind.over & every_axis) != 0;
-        int same = mine.first;
+        auto const is_of_this_kind     = [&](group const& g) { return g.kind == s.kind && g.type == s.type; };
+        int const g                    = group_for(kind.dims & searched_, others, from, is_of_this_kind);
+        group& mine                    = groups_[g];
+        mine.round                     = static_cast<int>(r);
+        mine.kind                      = s.kind;
+        mine.type                      = s.type;
+        mine.over_all                  = (kind.over & every_axis) != 0;
+        int same                       = mine.first;
         while (same >= 0 && gradients_[same].n != s.n) same = gradients_[same].next;
         if (same < 0) {
           same = gradients_.size();
@@ -321,21 +358,28 @@ private:
             e.flops += w.flops * call.times;
             if (w.flops == 0) e.passes += w.bytes * call.times;
           },
-          [&](collective_call const& m) { e.messages += static_cast<double>(call.times) * cost<M>::seconds_of(m, machine_); });
+          [&](collective_call const& m) {
+            e.messages += static_cast<double>(call.times) * cost<M>::seconds_of(m, machine_);
+          });
     }
   }
   constexpr void price_gradients(group const& of, entry& e, layout_numbers const& l) {
     recorded_send_kind const& kind = record_.send_kinds[of.kind];
     axis_set const over            = l.split(kind.over);
     if (over == 0) return;
-    extent const whole = l.whole_of(kind.dims), room = l.room_of(kind.dims);
+    extent const whole = l.whole_of(kind.dims);
+    extent const room  = l.room_of(kind.dims);
     for (int i = of.first; i >= 0; i = gradients_[i].next) {
       gradients const& s = gradients_[i];
-      extent const n = s.n / whole * room, bytes = n * bytes_of(of.type);
-      if (is_packed(bytes)) e.packed += s.times * bytes, e.packed_members += static_cast<int>(s.times);
-      else
-        for_each_message<M>(reduction::sum, of.type, n, over, {},
-                            [&](collective_call const& m) { e.messages += static_cast<double>(s.times) * cost<M>::seconds_of(m, machine_); });
+      extent const n     = s.n / whole * room;
+      extent const bytes = n * bytes_of(of.type);
+      if (is_packed(bytes)) {
+        e.packed += s.times * bytes;
+        e.packed_members += static_cast<int>(s.times);
+      } else
+        for_each_message<M>(reduction::sum, of.type, n, over, {}, [&](collective_call const& m) {
+          e.messages += static_cast<double>(s.times) * cost<M>::seconds_of(m, machine_);
+        });
     }
   }
 
@@ -344,8 +388,9 @@ private:
     for (int i = 0; i < count; ++i) {
       message const& m = messages[i];
       if (m.members > 1) sum.passes += 4 * m.bytes;
-      for_each_message<M>(reduction::sum, m.type, m.bytes / bytes_of(m.type), m.over, {},
-                          [&](collective_call const& c) { sum.messages += cost<M>::seconds_of(c, machine_); });
+      for_each_message<M>(
+          reduction::sum, m.type, m.bytes / bytes_of(m.type), m.over, {},
+          [&](collective_call const& c) { sum.messages += cost<M>::seconds_of(c, machine_); });
     }
   }
   /// What optimizers send, priced gradient by gradient.

@@ -14,30 +14,44 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A mesh and the axes over which a record's open dimensions are split, as numbers: the bits of `over[i]` are the axes that split the i-th dimension.
-/// Sizes follow once the dimensions are known (`know`).
+/// A mesh and the axes over which a record's open dimensions are split, as numbers: the bits of `over[i]` are
+/// the axes that split the i-th dimension. Sizes follow once the dimensions are known (`know`).
 struct layout_numbers {
   small_array<extent, max_axes> sizes{};  // of the mesh's axes; 1 past the last
-  axis_set joining = 0;  // the axes that join processes
+  axis_set joining = 0;                   // the axes that join processes
   small_array<axis_set, max_axes> over{};
   small_array<extent, max_axes> parts{};
-  small_array<extent, max_axes> whole{}, room{};  // elements of each dimension: of all, and those that one process has room for
+  // elements of each dimension: of all, and those that one process has room for
+  small_array<extent, max_axes> whole{};
+  small_array<extent, max_axes> room{};
   dim_set out_of_order = 0;  // dimensions whose axes are not in the mesh's order
   dim_set pads         = 0;  // dimensions whose parts need not divide them
 
-  constexpr layout_numbers() { parts.fill(1), sizes.fill(1), whole.fill(1), room.fill(1); }
+  constexpr layout_numbers() {
+    parts.fill(1);
+    sizes.fill(1);
+    whole.fill(1);
+    room.fill(1);
+  }
 
   constexpr extent processes(axis_set axes) const {
     extent n = 1;
     for (; axes != 0; axes &= axes - 1) n *= sizes[std::countr_zero(axes)];
     return n;
   }
-  constexpr extent local(undecided_dim const& d) const { return d.open == 0 ? d.size : room[std::countr_zero(d.open)]; }
-  constexpr extent parts_of(undecided_dim const& d) const { return d.open == 0 ? 1 : parts[std::countr_zero(d.open)]; }
+  constexpr extent local(undecided_dim const& d) const {
+    return d.open == 0 ? d.size : room[std::countr_zero(d.open)];
+  }
+  constexpr extent parts_of(undecided_dim const& d) const {
+    return d.open == 0 ? 1 : parts[std::countr_zero(d.open)];
+  }
   constexpr extent whole_of(dim_set dims) const { return product(whole, dims); }
   constexpr extent room_of(dim_set dims) const { return product(room, dims); }
-  /// Each dimension is rounded up by itself, so the size is divided by whole dimensions and multiplied by the rooms of one process.
-  constexpr extent local(undecided_size const& n) const { return n.whole / whole_of(n.dims) * room_of(n.dims); }
+  /// Each dimension is rounded up by itself, so the size is divided by whole dimensions and multiplied by the
+  /// rooms of one process.
+  constexpr extent local(undecided_size const& n) const {
+    return n.whole / whole_of(n.dims) * room_of(n.dims);
+  }
   /// The axes that join processes and split any of these dimensions.
   constexpr axis_set split(dim_set dims) const {
     if ((dims & every_axis) != 0) return joining;
@@ -72,8 +86,9 @@ private:
 
 class split_account;
 
-/// One call of the machine, and how often it was made. `price` computes what a process does for it under a layout. A call without one is a message of
-/// `n` elements over the axes of the dimensions `over`, or if it has `in_parts`, all that this asks for where such a dimension is split.
+/// One call of the machine, and how often it was made. `price` computes what a process does for it under a
+/// layout. A call without one is a message of `n` elements over the axes of the dimensions `over`, or if it
+/// has `in_parts`, all that this asks for where such a dimension is split.
 struct recorded_call {
   struct figures {
     work does{};
@@ -83,11 +98,14 @@ struct recorded_call {
   figures (*price)(recorded_call const&, layout_numbers const&)                 = nullptr;
   void (*in_parts)(recorded_call const&, layout_numbers const&, split_account&) = nullptr;
   small_array<extent, 2>
-      numbers{};  // that it needs, such as an offset; of a move between pairs of dimensions, sets of these, in the place of their axes
+      // that it needs, such as an offset; of a move between pairs of dimensions, sets of these, in the place
+      // of their axes
+      numbers{};
   undecided_loops loops{};
   undecided_size n{};
   unsigned wishes = 0;  // of the task
-  bool is_product = false;  // its flops and most scratch memory are known without its steps, which are expensive
+  // its flops and most scratch memory are known without its steps, which are expensive
+  bool is_product = false;
   dim_set over    = 0;
   reduction op    = reduction::sum;
   element type    = element::float32;
@@ -96,7 +114,8 @@ struct recorded_call {
   extent times = 0;
   call_site first{};  // the first call site that made it
 
-  /// Figures of a contraction: two flops for each turn of its loops; and the most scratch memory, in bytes, which is a buffer for each operand.
+  /// Figures of a contraction: two flops for each turn of its loops; and the most scratch memory, in bytes,
+  /// which is a buffer for each operand.
   constexpr extent flops_of_contraction(layout_numbers const& l) const {
     extent turns = 2;
     for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.dim[i]);
@@ -120,14 +139,16 @@ struct recorded_call {
   }
 
   constexpr bool same_price(recorded_call const& other) const {
-    if (price != other.price || in_parts != other.in_parts || numbers != other.numbers || n != other.n || wishes != other.wishes ||
-        over != other.over || op != other.op || type != other.type || kind != other.kind || !(if_ == other.if_) || loops.along != other.loops.along ||
+    if (price != other.price || in_parts != other.in_parts || numbers != other.numbers || n != other.n ||
+        wishes != other.wishes || over != other.over || op != other.op || type != other.type ||
+        kind != other.kind || !(if_ == other.if_) || loops.along != other.loops.along ||
         loops.rank != other.loops.rank || loops.operands != other.loops.operands)
       return false;
     for (int i = 0; i < loops.rank; ++i)
       if (loops.dim[i] != other.loops.dim[i]) return false;
     for (int k = 0; k < loops.operands; ++k) {
-      dim_list const &a = loops.operand[k], &b = other.loops.operand[k];
+      dim_list const& a = loops.operand[k];
+      dim_list const& b = other.loops.operand[k];
       if (a.count != b.count) return false;
       for (int i = 0; i < a.count; ++i)
         if (a[i] != b[i]) return false;
@@ -158,14 +179,20 @@ struct recorded_send_kind {
   dim_set over = 0;
 };
 
-/// What a step costs under every layout that splits only dimensions of `D...`: its calls without their sizes, and what lives when memory is at a
-/// local maximum. It is a literal value: `record` makes it; `price`, `rank_layouts` and `best_layout` read it.
+/// What a step costs under every layout that splits only dimensions of `D...`: its calls without their sizes,
+/// and what lives when memory is at a local maximum. It is a literal value: `record` makes it; `price`,
+/// `rank_layouts` and `best_layout` read it.
 template<Dimension... D>
 struct step_record {
-  static constexpr std::size_t most_calls = 320, most_kinds = 64, most_moments = 96, most_sends = 512, most_rounds = 4;
-  using undecided_dims = shape<D...>;
+  static constexpr std::size_t most_calls   = 320;
+  static constexpr std::size_t most_kinds   = 64;
+  static constexpr std::size_t most_moments = 96;
+  static constexpr std::size_t most_sends   = 512;
+  static constexpr std::size_t most_rounds  = 4;
+  using undecided_dims                      = shape<D...>;
 
-  /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory beside them, if one does.
+  /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory beside
+  /// them, if one does.
   struct moment {
     std::array<extent, most_kinds> bytes{};
     int call = -1;
@@ -188,18 +215,21 @@ struct step_record {
   };
   std::array<round, most_rounds> rounds{};
   std::size_t round_count = 0;
-  std::array<extent, most_kinds> optimizer{};  // bytes of each kind: what optimizers remember
+  std::array<extent, most_kinds> optimizer{};   // bytes of each kind: what optimizers remember
   std::array<extent, most_kinds> parameters{};  // bytes of each kind: parameters
   small_array<dim_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
-  small_array<dim_set, max_axes> alike{};  // dimensions that are split over the same axes in the same order: other names of the same elements
+  // dimensions that are split over the same axes in the same order: other names of the same elements
+  small_array<dim_set, max_axes> alike{};
   small_array<dim_set, max_axes>
-      in_step{};  // dimensions that are split over the same axes into parts of the same size, though their sizes may differ
+      // dimensions that are split over the same axes into parts of the same size, though their sizes may
+      // differ
+      in_step{};
   dim_set whole    = 0;  // dimensions that an operation needs whole
   dim_set even     = 0;  // dimensions that an operation needs in equal parts
   dim_set moved    = 0;  // dimensions that are renamed, and move unless they are split alike
   dim_set in_order = 0;  // dimensions that move: their axes are priced in the mesh's order only
   dim_set near     = 0;  // dimensions of which each part sees elements of its neighbours
-  small_array<extent, max_axes> reach{};  // ... so many at most: a part has no fewer
+  small_array<extent, max_axes> reach{};     // ... so many at most: a part has no fewer
   small_array<dim_set, max_axes> in_turn{};  // ... while none of these is split
 
   static constexpr int dims = int{sizeof...(D)};
@@ -214,7 +244,8 @@ struct step_record {
         return static_cast<int>(i);
       }
     static_assert(most_calls == 320);  // as the message says
-    if (call_count == most_calls) throw "meshtf: this program makes more different calls than a record holds (320)";
+    if (call_count == most_calls)
+      throw "meshtf: this program makes more different calls than a record holds (320)";
     calls[call_count]       = call;
     calls[call_count].times = 1;
     return static_cast<int>(call_count++);
@@ -224,7 +255,8 @@ struct step_record {
     for (std::size_t i = 0; i < kind_count; ++i)
       if (kinds[i] == wanted) return i;
     static_assert(most_kinds == 64);  // as the message says
-    if (kind_count == most_kinds) throw "meshtf: the tensors of this program have more different shapes than a record holds (64)";
+    if (kind_count == most_kinds)
+      throw "meshtf: the tensors of this program have more different shapes than a record holds (64)";
     kinds[kind_count] = wanted;
     return kind_count++;
   }
@@ -233,7 +265,8 @@ struct step_record {
     for (std::size_t i = 0; i < send_kind_count; ++i)
       if (send_kinds[i].dims == of && send_kinds[i].over == over) return static_cast<int>(i);
     static_assert(most_kinds == 64);  // as the message says
-    if (send_kind_count == most_kinds) throw "meshtf: the parameters of this program have more different shapes than a record holds (64)";
+    if (send_kind_count == most_kinds)
+      throw "meshtf: the parameters of this program have more different shapes than a record holds (64)";
     send_kinds[send_kind_count] = {of, over};
     return static_cast<int>(send_kind_count++);
   }
@@ -255,18 +288,21 @@ struct step_record {
         ++left;
       }
     static_assert(most_moments == 96);  // as the message says
-    if (left == most_moments) throw "meshtf: the memory of this program has more peaks than a record holds (96)";
+    if (left == most_moments)
+      throw "meshtf: the memory of this program has more peaks than a record holds (96)";
     moments[left++] = m;
     moment_count    = left;
   }
 
-  /// The elements of `seen` become those of `parts`, outermost first, and stay in place. So the first part that can be split at all is split as
-  /// `seen` is, and no other part is split. (If that part is split to single elements, axes of `seen` could go on to the next; this is not priced.)
+  /// The elements of `seen` become those of `parts`, outermost first, and stay in place. So the first part
+  /// that can be split at all is split as `seen` is, and no other part is split. (If that part is split to
+  /// single elements, axes of `seen` could go on to the next; this is not priced.)
   constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) {
     std::size_t outer = 0;
     while (outer + 1 < parts.size() && parts[outer].size == 1) ++outer;
     for (std::size_t i = outer + 1; i < parts.size(); ++i) whole |= parts[i].open;
-    dim_set const a = seen.open, b = parts[outer].open;
+    dim_set const a = seen.open;
+    dim_set const b = parts[outer].open;
     if (outer > 0) even |= a | b;  // unequal parts go to the first part, whatever its size
     if (a == 0 || b == 0) {
       whole |= a | b;
@@ -277,7 +313,8 @@ struct step_record {
     alike[std::countr_zero(b)] |= a;
   }
 
-  /// Whether dividing a size along the dimensions `a` or along `b` gives the same, under every layout that can be priced.
+  /// Whether dividing a size along the dimensions `a` or along `b` gives the same, under every layout that
+  /// can be priced.
   constexpr bool same_parts(dim_set a, dim_set b) const { return names_of(a) == names_of(b); }
 
   /// These dimensions share a loop nest.

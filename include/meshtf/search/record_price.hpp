@@ -57,13 +57,15 @@ template<class L, class Open>
 struct splits_undecided_dims;
 template<Mesh M, class... Rules, class Open>
 struct splits_undecided_dims<layout<M, Rules...>, Open>
-    : std::type_identity<first_objection<std::conditional_t<Open::template has<typename Rules::dimension>, legal,
-                                                            dim_is_not_undecided_in_record<typename Rules::dimension, Open>>...>> {};
+    : std::type_identity<first_objection<
+          std::conditional_t<Open::template has<typename Rules::dimension>, legal,
+                             dim_is_not_undecided_in_record<typename Rules::dimension, Open>>...>> {};
 
 template<Mesh M, class... Rules>
 layout<M, Rules...> rules_of_layout(layout<M, Rules...> const&);
 
-/// Whether dimensions that hold the same elements are cut between the same ones, and those that must be cut into equal parts are.
+/// Whether dimensions that hold the same elements are cut between the same ones, and those that must be cut
+/// into equal parts are.
 template<class Record>
 constexpr bool cuts_fit(Record const& record, layout_numbers const& l) {
   for (int d = 0; d < Record::dims; ++d) {
@@ -77,12 +79,14 @@ constexpr bool cuts_fit(Record const& record, layout_numbers const& l) {
   return true;
 }
 
-/// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along one dimension only; and whether parts
-/// that correspond are of one size.
+/// Whether each part reaches as far as its neighbours look into it, and an operation looks into those along
+/// one dimension only; and whether parts that correspond are of one size.
 template<class Record>
 constexpr bool parts_reach(Record const& record, layout_numbers const& l) {
   for (dim_set near = record.near; near != 0; near &= near - 1)
-    if (int const d = std::countr_zero(near); l.over[d] != 0 && (l.room[d] < record.reach[d] || l.split(record.in_turn[d]) != 0)) return false;
+    if (int const d = std::countr_zero(near);
+        l.over[d] != 0 && (l.room[d] < record.reach[d] || l.split(record.in_turn[d]) != 0))
+      return false;
   for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d)
     for (dim_set step = l.over[d] == 0 ? 0 : record.in_step[d]; step != 0; step &= step - 1)
       if (l.room[d] != l.room[std::countr_zero(step)]) return false;
@@ -94,7 +98,8 @@ template<class Record>
 constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
   for (std::size_t d = 0; d < static_cast<std::size_t>(Record::dims); ++d) {
     if (l.over[d] == 0) continue;
-    if ((record.whole >> d & 1) != 0 || (Record::sizes[d] % l.parts[d] != 0 && (l.pads >> d & 1) == 0)) return false;
+    if ((record.whole >> d & 1) != 0 || (Record::sizes[d] % l.parts[d] != 0 && (l.pads >> d & 1) == 0))
+      return false;
     if ((l.split(record.apart[d]) & l.over[d]) != 0) return false;
     if ((record.in_order & l.out_of_order) >> d & 1) return false;
     for (dim_set alike = record.alike[d] | record.in_step[d]; alike != 0; alike &= alike - 1) {
@@ -107,12 +112,22 @@ constexpr bool can_be_placed(Record const& record, layout_numbers const& l) {
 
 /// A message of `count` elements over these axes, as machines note it.
 template<Mesh M>
-constexpr collective_call message_over(axis_set over, collective kind, reduction op, element type, extent count, call_site const& site) {
-  extent const n = processes_along(axis_sizes<M>, over), bytes = count * bytes_of(type);
-  return {kind, op, type, over, payload_of(kind, bytes, n) / bytes_of(type), payload_of(kind, bytes, n), sent_by_one(kind, bytes, n), site};
+constexpr collective_call message_over(axis_set over, collective kind, reduction op, element type,
+                                       extent count, call_site const& site) {
+  extent const n     = processes_along(axis_sizes<M>, over);
+  extent const bytes = count * bytes_of(type);
+  return {kind,
+          op,
+          type,
+          over,
+          payload_of(kind, bytes, n) / bytes_of(type),
+          payload_of(kind, bytes, n),
+          sent_by_one(kind, bytes, n),
+          site};
 }
 
-/// A machine on which an all-reduce of elements of `type` hands each of its MPI calls to `f`, and counts the bytes of scratch memory that it takes.
+/// A machine on which an all-reduce of elements of `type` hands each of its MPI calls to `f`, and counts the
+/// bytes of scratch memory that it takes.
 template<Mesh M, class F>
 struct message_prices {
   element type;
@@ -123,26 +138,33 @@ struct message_prices {
   static constexpr extent rank_along(axis_set) { return 0; }
   constexpr void reduce_scatter(reduction op, char const*, extent part, char*, axis_set over) {
     scratch = std::max(scratch, exchange_scratch(part, type) * bytes_of(type));
-    f(message_over<M>(over, collective::reduce_scatter, op, type, part * processes_along(axis_sizes<M>, over), site));
+    f(message_over<M>(over, collective::reduce_scatter, op, type, part * processes_along(axis_sizes<M>, over),
+                      site));
   }
-  constexpr void all_gather(char*, extent part, axis_set over) { f(message_over<M>(over, collective::all_gather, reduction::sum, type, part, site)); }
+  constexpr void all_gather(char*, extent part, axis_set over) {
+    f(message_over<M>(over, collective::all_gather, reduction::sum, type, part, site));
+  }
   constexpr void all_reduce_at_once(reduction op, element travels, char*, extent n, axis_set over) {
     if (travels != type) scratch = std::max(scratch, n * bytes_of(travels));
     f(message_over<M>(over, collective::all_reduce, op, travels, n, site));
   }
 };
 
-/// Calls `f` with each MPI call of one all-reduce of n elements. Returns the bytes of scratch memory that it takes.
+/// Calls `f` with each MPI call of one all-reduce of n elements. Returns the bytes of scratch memory that it
+/// takes.
 template<Mesh M, class F>
-constexpr extent for_each_message(reduction op, element type, extent n, axis_set over, call_site const& site, F const& f) {
+constexpr extent for_each_message(reduction op, element type, extent n, axis_set over, call_site const& site,
+                                  F const& f) {
   message_prices<M, F> prices{type, site, f};
   carry_out(plan_all_reduce<M>(op, n, type, over), prices, op, static_cast<char*>(nullptr));
   return prices.scratch;
 }
 
-/// What one call of a record does under a layout: f(work) or f(collective_call), for one time that it is made. Returns its scratch memory in bytes.
+/// What one call of a record does under a layout: f(work) or f(collective_call), for one time that it is
+/// made. Returns its scratch memory in bytes.
 template<Mesh M, class OnWork, class OnMessage>
-constexpr extent price_call(recorded_call const& call, layout_numbers const& l, OnWork const& on_work, OnMessage const& on_message) {
+constexpr extent price_call(recorded_call const& call, layout_numbers const& l, OnWork const& on_work,
+                            OnMessage const& on_message) {
   if (!call.if_.holds(l)) return 0;
   if (call.price != nullptr) {
     recorded_call::figures const f = call.price(call, l);
@@ -162,35 +184,42 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     extent most = account.peak_bytes();
     for (split_account::message const& m : account.messages())
       if (m.kind == collective::all_reduce)
-        most = std::max(most, m.live + for_each_message<M>(reduction::sum, m.type, m.count, m.over, call.first, on_message));
-      else on_message(message_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count, call.first));
+        most = std::max(most, m.live + for_each_message<M>(reduction::sum, m.type, m.count, m.over,
+                                                           call.first, on_message));
+      else
+        on_message(message_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count,
+                                   call.first));
     return most;
   }
   if (call.kind == collective::scan) {  // what comes is received beside what there is
     on_message(message_over<M>(over, call.kind, call.op, call.type, l.local(call.n), call.first));
     return l.local(call.n) * bytes_of(call.type);
   }
-  return over == 0 ? 0 : for_each_message<M>(call.op, call.type, l.local(call.n), over, call.first, on_message);
+  return over == 0 ? 0
+                   : for_each_message<M>(call.op, call.type, l.local(call.n), over, call.first, on_message);
 }
 
 /// Bytes that live at a moment in one process.
 template<std::size_t N>
-constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recorded_kind const> kinds, layout_numbers const& l) {
+constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recorded_kind const> kinds,
+                             layout_numbers const& l) {
   extent sum = 0;
   for (std::size_t k = 0; k < kinds.size(); ++k)
     if (bytes[k] != 0 && kinds[k].if_.holds(l)) sum += l.local(undecided_size{bytes[k], kinds[k].dims});
   return sum;
 }
 
-/// What an optimizer sends of its gradients, as `detail::buckets` does it: long ones at once from where they lie, the others packed into messages. f
-/// as above. `waiting` has room for as many members as the record has sends. Returns the most bytes that live meanwhile.
+/// What an optimizer sends of its gradients, as `detail::buckets` does it: long ones at once from where they
+/// lie, the others packed into messages. f as above. `waiting` has room for as many members as the record has
+/// sends. Returns the most bytes that live meanwhile.
 template<Mesh M, class Record, class OnWork, class OnMessage>
-constexpr extent price_sends(Record const& record, layout_numbers const& l, bucket_member* waiting, OnWork const& on_work,
-                             OnMessage const& on_message) {
+constexpr extent price_sends(Record const& record, layout_numbers const& l, bucket_member* waiting,
+                             OnWork const& on_work, OnMessage const& on_message) {
   extent peak                      = 0;
   recorded_send const* const sends = record.sends.data();
   struct {
-    extent whole, room;
+    extent whole;
+    extent room;
     axis_set over;
 
     constexpr extent local(extent n) const { return n / whole * room; }
@@ -209,7 +238,8 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
       recorded_send const& s = sends[i];
       auto const& kind       = kinds[s.kind];
       axis_set const over    = kind.over;
-      extent const n = kind.local(s.n), bytes = n * bytes_of(s.type);
+      extent const n         = kind.local(s.n);
+      extent const bytes     = n * bytes_of(s.type);
       live += kind.local(s.made);
       see(live);
       if (!is_packed(bytes)) {
@@ -218,15 +248,19 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
         continue;
       }
       left += kind.local(s.gone);
-      if (over != 0) waiting[count++] = {.kind = collective::all_reduce, .type = s.type, .over = over, .owed = over, .bytes = bytes};
+      if (over != 0)
+        waiting[count++] = {
+            .kind = collective::all_reduce, .type = s.type, .over = over, .owed = over, .bytes = bytes};
     }
     plan_buckets(std::span{waiting, count});
     for (std::size_t i = 0; i < count; ++i) {
       if (!waiting[i].leads) continue;
       extent bytes = 0;
       for (int k = static_cast<int>(i); k >= 0; k = waiting[k].next) bytes += waiting[k].bytes;
-      bool const packed    = waiting[i].next >= 0;
-      extent const scratch = for_each_message<M>(reduction::sum, waiting[i].type, bytes / bytes_of(waiting[i].type), waiting[i].over, {}, on_message);
+      bool const packed = waiting[i].next >= 0;
+      extent const scratch =
+          for_each_message<M>(reduction::sum, waiting[i].type, bytes / bytes_of(waiting[i].type),
+                              waiting[i].over, {}, on_message);
       see(live + scratch + (packed ? bytes : 0));
       if (packed) on_work(work{.kind = "copy", .bytes = 4 * bytes});  // into the message and out of it
     }
@@ -240,14 +274,17 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
 /// `legal`, or the first dimension that `L` splits and the record does not leave open.
 template<class Record, Layout L>
 using record_verdict =
-    typename detail::splits_undecided_dims<decltype(detail::rules_of_layout(std::declval<wet<L> const&>())), typename Record::undecided_dims>::type;
+    typename detail::splits_undecided_dims<decltype(detail::rules_of_layout(std::declval<wet<L> const&>())),
+                                           typename Record::undecided_dims>::type;
 
-/// What the recorded step costs under the layout `l` of mesh `M`. The `cost` has the same flops, bytes, peak and collectives as that of the dry run,
-/// except for the order of the collectives. Throws a text if some operation can't be placed under it.
+/// What the recorded step costs under the layout `l` of mesh `M`. The `cost` has the same flops, bytes, peak
+/// and collectives as that of the dry run, except for the order of the collectives. Throws a text if some
+/// operation can't be placed under it.
 template<Mesh M, Dimension... D>
 constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
   l.know(record.sizes);
-  if (!detail::can_be_placed(record, l)) throw "meshtf: under this layout some operation of the recorded step can't be placed";
+  if (!detail::can_be_placed(record, l))
+    throw "meshtf: under this layout some operation of the recorded step can't be placed";
   cost<M> sum;
   extent peak             = 0;
   auto const note_message = [&sum](collective_call const& c) { sum.note(c); };
@@ -258,7 +295,9 @@ constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
     scratch[i]             = detail::price_call<M>(
         c, l,
         [&](work w) {
-          w.flops *= c.times, w.elementwise *= c.times, w.bytes *= c.times;
+          w.flops *= c.times;
+          w.elementwise *= c.times;
+          w.bytes *= c.times;
           sum.note(w);
         },
         [&](collective_call const& call) {
@@ -268,19 +307,22 @@ constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
   std::span<recorded_kind const> const kinds{record.kinds.data(), record.kind_count};
   for (std::size_t i = 0; i < record.moment_count; ++i) {
     auto const& m = record.moments[i];
-    peak          = std::max(peak, detail::bytes_under(m.bytes, kinds, l) + (m.call < 0 ? 0 : scratch[static_cast<std::size_t>(m.call)]));
+    peak          = std::max(peak, detail::bytes_under(m.bytes, kinds, l) +
+                                       (m.call < 0 ? 0 : scratch[static_cast<std::size_t>(m.call)]));
   }
   auto* const waiting = new bucket_member[record.send_count + 1];
   peak                = std::max(peak, detail::price_sends<M>(record, l, waiting, note_work, note_message));
   delete[] waiting;
-  sum.note_memory(0, peak, detail::bytes_under(record.parameters, kinds, l), detail::bytes_under(record.optimizer, kinds, l));
+  sum.note_memory(0, peak, detail::bytes_under(record.parameters, kinds, l),
+                  detail::bytes_under(record.optimizer, kinds, l));
   return sum;
 }
 
 /// The same for a layout given as a type.
 template<Layout L, Dimension... D>
 constexpr cost<typename L::mesh_type> price(step_record<D...> const& record) {
-  static_assert(accepted<record_verdict<step_record<D...>, L>>, "meshtf: this record does not tell what the layout costs");
+  static_assert(accepted<record_verdict<step_record<D...>, L>>,
+                "meshtf: this record does not tell what the layout costs");
   return price<typename L::mesh_type>(record, detail::numbers_under<wet<L>, shape<D...>>::value);
 }
 

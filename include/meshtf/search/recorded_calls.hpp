@@ -1,4 +1,5 @@
-// How a recorded call is priced under a layout: by the plan that the layout's own type would have made, and the work of that plan.
+// How a recorded call is priced under a layout: by the plan that the layout's own type would have made, and
+// the work of that plan.
 #pragma once
 
 #include <meshtf/search/record.hpp>
@@ -16,7 +17,8 @@ constexpr task_loops loops_under(layout_numbers const& l, undecided_loops const&
   loops.operand  = of.operand;
   loops.operands = of.operands;
   loops.along    = of.along;
-  for (int i = 0; i < loops.rank; ++i) loops.dim[i] = {.size = of.dim[i].size, .parts = l.parts_of(of.dim[i])};
+  for (int i = 0; i < loops.rank; ++i)
+    loops.dim[i] = {.size = of.dim[i].size, .parts = l.parts_of(of.dim[i])};
   return loops;
 }
 
@@ -36,9 +38,12 @@ template<class P>
 constexpr void ask_in_parts(recorded_call const& c, layout_numbers const& l, split_account& m) {
   task_loops loops = loops_under(l, c.loops);
   for (int i = 0; i < loops.rank; ++i)
-    for (axis_set over = l.split(c.loops.dim[i].open); over != 0; over &= over - 1) loops.dim[i].over.push_back(std::countr_zero(over));
+    for (axis_set over = l.split(c.loops.dim[i].open); over != 0; over &= over - 1)
+      loops.dim[i].over.push_back(std::countr_zero(over));
   if (c.if_.pairs.count == 0) return P::ask(m, loops, c.numbers);
-  P::ask(m, loops, {extent{l.split(static_cast<dim_set>(c.numbers[0]))}, extent{l.split(static_cast<dim_set>(c.numbers[1]))}});
+  P::ask(m, loops,
+         {extent{l.split(static_cast<dim_set>(c.numbers[0]))},
+          extent{l.split(static_cast<dim_set>(c.numbers[1]))}});
 }
 
 /// The price of a call whose work is a function of a number of elements.

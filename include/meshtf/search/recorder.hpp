@@ -1,4 +1,5 @@
-// The recorder: the machine of an undecided layout. It notes what a step asks for, in a form that can be priced under every layout.
+// The recorder: the machine of an undecided layout. It notes what a step asks for, in a form that can be
+// priced under every layout.
 #pragma once
 
 #include <meshtf/price/dry_run.hpp>
@@ -13,11 +14,12 @@ class recorder;
 
 namespace detail {
 
-/// An array that was copied under some layouts only. Under the others it serves in the place of its copies, and lives until they die.
+/// An array that was copied under some layouts only. Under the others it serves in the place of its copies,
+/// and lives until they die.
 struct recorded_service {
-  std::size_t kind = 0;   // where it lives on behalf of its copies
-  int copies       = 0;   // that live
-  bool alive       = true;   // on its own behalf
+  std::size_t kind = 0;     // where it lives on behalf of its copies
+  int copies       = 0;     // that live
+  bool alive       = true;  // on its own behalf
 };
 
 /// What the recorder has to know of an array when it dies.
@@ -36,8 +38,9 @@ struct ticket_on<recorder<D...>> : std::type_identity<recorded_array> {};
 
 }  // namespace detail
 
-/// A machine without processes and without a layout. It has the members of `process_mesh` that operations call. A program that asks for what it can't
-/// price does not compile: a reshard to a layout that the program names, optimizers with `shard_state`.
+/// A machine without processes and without a layout. It has the members of `process_mesh` that operations
+/// call. A program that asks for what it can't price does not compile: a reshard to a layout that the program
+/// names, optimizers with `shard_state`.
 template<Dimension... D>
 class recorder : public accounts<recorder<D...>, typename undecided_layout<D...>::mesh_type> {
 public:
@@ -94,19 +97,22 @@ public:
     now_if_     = {};
     return result;
   }
-  /// Notes all that an operation does where the dimensions of the present condition are split, or if there is no condition, however they are:
-  /// `P::ask(machine, loops, numbers)` asks for it on a `split_account`, when the number of parts is known.
+  /// Notes all that an operation does where the dimensions of the present condition are split, or if there is
+  /// no condition, however they are: `P::ask(machine, loops, numbers)` asks for it on a `split_account`, when
+  /// the number of parts is known.
   template<class P>
   constexpr void ask_in_parts(undecided_loops const& loops, small_array<extent, 2> const& numbers = {}) {
-    note_with_scratch({.in_parts = &detail::ask_in_parts<P>, .numbers = numbers, .loops = loops, .over = now_if_.dims});
+    note_with_scratch(
+        {.in_parts = &detail::ask_in_parts<P>, .numbers = numbers, .loops = loops, .over = now_if_.dims});
   }
   constexpr void must_know(dim_set over) const {
     if (over != 0)
-      throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't be recorded without a layout yet";
+      throw "meshtf: a sum that is open under some layouts only meets another one here: this program can't "
+            "be recorded without a layout yet";
   }
 
-  /// Notes what moves ask for under the present condition, between the arrays of the loops. What moves is a sum over `owed`, which it is no longer
-  /// then, and over `riding`, which it remains.
+  /// Notes what moves ask for under the present condition, between the arrays of the loops. What moves is a
+  /// sum over `owed`, which it is no longer then, and over `riding`, which it remains.
   template<class P>
   constexpr void ask_to_move(undecided_loops const& loops, dim_set owed = 0, dim_set riding = 0) {
     note_with_scratch({.in_parts = &detail::ask_in_parts<P>,
@@ -122,14 +128,19 @@ public:
   }
   /// No axis splits one dimension of `a` and one of `b`.
   constexpr void keep_apart(dim_set a, dim_set b) {
-    for (dim_set left = a & ~b; left != 0; left &= left - 1) record_.keep_apart_from(std::countr_zero(left), b);
+    for (dim_set left = a & ~b; left != 0; left &= left - 1)
+      record_.keep_apart_from(std::countr_zero(left), b);
   }
 
-  /// An operation renames the elements of `seen` and moves none. Layouts under which it would have to move them are not priced.
-  constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) { record_.keep_alike(seen, parts); }
+  /// An operation renames the elements of `seen` and moves none. Layouts under which it would have to move
+  /// them are not priced.
+  constexpr void keep_alike(undecided_dim const& seen, std::span<undecided_dim const> parts) {
+    record_.keep_alike(seen, parts);
+  }
   constexpr void keep_alike(dim_pairs const& pairs) {
     for (int i = 0; i < pairs.count; ++i) {
-      undecided_dim const second{.size = 2, .open = pairs.second[i]};  // both have as many elements, and if only one, no matter
+      // both have as many elements, and if only one, no matter
+      undecided_dim const second{.size = 2, .open = pairs.second[i]};
       record_.keep_alike({.size = 2, .open = pairs.first[i]}, std::span{&second, 1});
     }
   }
@@ -137,7 +148,8 @@ public:
   /// An operation needs all of `dim`. Layouts that split it are not priced.
   constexpr void keep_whole(undecided_dim const& dim) { record_.whole |= dim.open; }
 
-  /// Each part of `dim` sees so many elements of the parts next to it. Layouts of smaller parts are not priced.
+  /// Each part of `dim` sees so many elements of the parts next to it. Layouts of smaller parts are not
+  /// priced.
   constexpr void keep_in_reach(undecided_dim const& dim, extent elements) {
     record_.near |= dim.open;
     if (dim.open == 0) return;
@@ -147,11 +159,13 @@ public:
 
   /// Of these dimensions, of each of which parts see their neighbours, one may be split.
   constexpr void keep_in_turn(dim_set dims) {
-    for (dim_set left = dims; left != 0; left &= left - 1) record_.in_turn[std::countr_zero(left)] |= dims & ~(left & -left);
+    for (dim_set left = dims; left != 0; left &= left - 1)
+      record_.in_turn[std::countr_zero(left)] |= dims & ~(left & -left);
   }
   constexpr void keep_whole(dim_set dims) { record_.whole |= dims; }
 
-  /// Parts of `a` and `b` with the same number are in one process and of one size. Other layouts are not priced.
+  /// Parts of `a` and `b` with the same number are in one process and of one size. Other layouts are not
+  /// priced.
   constexpr void keep_in_step(undecided_dim const& a, undecided_dim const& b) {
     record_.in_step[std::countr_zero(a.open)] |= b.open;
     record_.in_step[std::countr_zero(b.open)] |= a.open;
@@ -160,7 +174,8 @@ public:
   /// Those of these dimensions that no operation needs whole so far.
   constexpr dim_set may_be_split(dim_set dims) const { return dims & ~record_.whole; }
 
-  /// Parts of these dimensions move. Layouts that split one over axes that are not in the mesh's order are not priced.
+  /// Parts of these dimensions move. Layouts that split one over axes that are not in the mesh's order are
+  /// not priced.
   constexpr void keep_in_order(dim_set dims) { record_.in_order |= dims; }
 
   /// An operation needs equal parts of `dim`. Layouts that cut it otherwise are not priced.
@@ -192,18 +207,26 @@ public:
   constexpr bool may_serve(detail::recorded_array const& of, undecided_size n, undecided_condition const& c) {
     return !of.is_copy && (of.service == nullptr || of.service->kind == record_.kind({n.dims, c.opposite()}));
   }
-  /// `of` was copied to `copy` under the layouts of the condition that has just been noted; now is the opposite one.
+  /// `of` was copied to `copy` under the layouts of the condition that has just been noted; now is the
+  /// opposite one.
   constexpr void let_serve(detail::recorded_array& of, detail::recorded_array& copy, undecided_size n) {
     std::size_t const kind = record_.kind({n.dims, now_if_});
     if (of.service == nullptr) of.service = new detail::recorded_service{kind};
-    if (of.service->kind != kind) throw "meshtf: one sum is finished over different axes: this program can't be recorded without a layout yet";
+    if (of.service->kind != kind)
+      throw "meshtf: one sum is finished over different axes: this program can't be recorded without a "
+            "layout yet";
     ++of.service->copies;
     copy.service = of.service;
     copy.is_copy = true;
   }
-  constexpr void count_optimizer_state(undecided_size bytes) { optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole; }
-  constexpr void count_parameter(undecided_size bytes) { parameters_[record_.kind({bytes.dims, {}})] += bytes.whole; }
-  /// What lives now. The difference of two of these is an `undecided_size`, if all of it has the same dimensions.
+  constexpr void count_optimizer_state(undecided_size bytes) {
+    optimizer_[record_.kind({bytes.dims, {}})] += bytes.whole;
+  }
+  constexpr void count_parameter(undecided_size bytes) {
+    parameters_[record_.kind({bytes.dims, {}})] += bytes.whole;
+  }
+  /// What lives now. The difference of two of these is an `undecided_size`, if all of it has the same
+  /// dimensions.
   struct lives {
     record_type const* record;
     std::array<extent, record_type::most_kinds> bytes;
@@ -233,8 +256,12 @@ public:
     if constexpr (HasWishes<K>) call.wishes = task.wishes();
     if constexpr (requires { K::steps_type::needs_whole; })
       for (int d : plan.loops.along)
-        if (d >= 0) record_.whole |= plan.loops.dim[d].open & ~now_if_.dims;  // an operation that asks whether it is split knows what to do
-    if constexpr (requires { K::is_product; }) call.is_product = true, call.type = K::buffers_of;
+        // an operation that asks whether it is split knows what to do
+        if (d >= 0) record_.whole |= plan.loops.dim[d].open & ~now_if_.dims;
+    if constexpr (requires { K::is_product; }) {
+      call.is_product = true;
+      call.type       = K::buffers_of;
+    }
     if constexpr (NeedsScratch<K>) note_with_scratch(call);
     else note(call);
   }
@@ -263,26 +290,29 @@ public:
   /// Over the axes of the present condition.
   template<class T>
   constexpr void exclusive_scan(reduction op, T, T*, undecided_size n, axis_list const&, bool) {
-    note_with_scratch({.n = n, .over = now_if_.dims, .op = op, .type = element_of<T>, .kind = collective::scan});
+    note_with_scratch(
+        {.n = n, .over = now_if_.dims, .op = op, .type = element_of<T>, .kind = collective::scan});
   }
   template<class T>
   constexpr void broadcast(T*) {
     note({.n = 1, .over = every_axis, .type = element_of<T>, .kind = collective::broadcast});
   }
-  /// Notes a gradient that an optimizer finishes: see `detail::buckets`. From the first gradient to `end_of_sends`, `price` finds out what lives
-  /// when.
+  /// Notes a gradient that an optimizer finishes: see `detail::buckets`. From the first gradient to
+  /// `end_of_sends`, `price` finds out what lives when.
   template<class T>
   constexpr void note_send(undecided_size n, dim_set over) {
     if (!sends_) {
       note_moment(-1);
       static_assert(record_type::most_rounds == 4);  // as the message says
-      if (record_.round_count == record_type::most_rounds) throw "meshtf: this step sends gradients more often than a record holds (4 times)";
+      if (record_.round_count == record_type::most_rounds)
+        throw "meshtf: this step sends gradients more often than a record holds (4 times)";
       record_.rounds[record_.round_count++] = {record_.send_count, live_};
       taken_ = given_ = {};
       sends_          = true;
     }
     static_assert(record_type::most_sends == 512);  // as the message says
-    if (record_.send_count == record_type::most_sends) throw "meshtf: this program has more parameters than a record holds (512)";
+    if (record_.send_count == record_type::most_sends)
+      throw "meshtf: this program has more parameters than a record holds (512)";
     recorded_send send{n.whole, element_of<T>, record_.send_kind(n.dims, over)};
     settle_send(&send);
     record_.sends[record_.send_count++] = send;
@@ -321,13 +351,16 @@ private:
     if (bytes > 0) fuller_ = true;
   }
 
-  /// What was given back since the last gradient was sent belongs to that gradient, what was taken belongs to `next`. All of it has the same
-  /// dimensions. The two are kept apart: under a layout that packs these gradients, all is taken before anything is given back.
+  /// What was given back since the last gradient was sent belongs to that gradient, what was taken belongs to
+  /// `next`. All of it has the same dimensions. The two are kept apart: under a layout that packs these
+  /// gradients, all is taken before anything is given back.
   constexpr void settle_send(recorded_send* next) {
     recorded_send* const last = record_.send_count == 0 ? nullptr : &record_.sends[record_.send_count - 1];
-    auto const settle         = [this](std::size_t k, extent& bytes, recorded_send* whose, extent recorded_send::* to) {
+    auto const settle         = [this](std::size_t k, extent& bytes, recorded_send* whose,
+                               extent recorded_send::* to) {
       if (bytes == 0) return;
-      if (whose == nullptr || record_.kinds[k].if_.dims != 0 || !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[whose->kind].dims))
+      if (whose == nullptr || record_.kinds[k].if_.dims != 0 ||
+          !record_.same_parts(record_.kinds[k].dims, record_.send_kinds[whose->kind].dims))
         throw "meshtf: this optimizer can't be recorded without a layout yet";
       whose->*to += std::exchange(bytes, 0);
     };
@@ -338,13 +371,19 @@ private:
   }
 
   record_type record_{};
-  std::array<extent, record_type::most_kinds> live_{}, parameters_{}, optimizer_{};
+  std::array<extent, record_type::most_kinds> live_{};
+  std::array<extent, record_type::most_kinds> parameters_{};
+  std::array<extent, record_type::most_kinds> optimizer_{};
   undecided_condition now_if_{};
-  std::array<extent, record_type::most_kinds> taken_{}, given_{};  // since the last gradient was sent
-  bool fuller_ = false, sends_ = false;
+  // since the last gradient was sent
+  std::array<extent, record_type::most_kinds> taken_{};
+  std::array<extent, record_type::most_kinds> given_{};
+  bool fuller_ = false;
+  bool sends_  = false;
 };
 
-/// The record of the first `step()` of a fresh `Program` that may split `D...`, at most 8 dimensions. It takes one dry run; no layout is named.
+/// The record of the first `step()` of a fresh `Program` that may split `D...`, at most 8 dimensions. It
+/// takes one dry run; no layout is named.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
 template<template<Layout> class Program, Dimension... D>

@@ -24,15 +24,17 @@ struct is_layout<T, std::void_t<typename T::mesh_type, typename T::rules_verdict
 
 }  // namespace detail
 
-/// Which layouts a search looks at. `candidates<batch, heads, hidden>`: each of these dimensions whole or split over any axes of the mesh, in all
-/// combinations. `candidates<batch, padded<vocab>>`: so too, but vocab may be cut into parts that do not divide it. `candidates<data_parallel,
-/// mixed>`: these layouts. The order of the axes that split one dimension changes no price, so they are in the mesh's order.
+/// Which layouts a search looks at. `candidates<batch, heads, hidden>`: each of these dimensions whole or
+/// split over any axes of the mesh, in all combinations. `candidates<batch, padded<vocab>>`: so too, but
+/// vocab may be cut into parts that do not divide it. `candidates<data_parallel, mixed>`: these layouts. The
+/// order of the axes that split one dimension changes no price, so they are in the mesh's order.
 template<class... What>
 struct candidates {
   static constexpr bool are_layouts = sizeof...(What) > 0 && (detail::is_layout<What>::value && ...);
 };
 
-/// The objective of a search: the least modelled time among the layouts that need at most `memory` bytes at the peak of the step.
+/// The objective of a search: the least modelled time among the layouts that need at most `memory` bytes at
+/// the peak of the step.
 struct least_time {
   machine_model machine{};
   extent memory = std::numeric_limits<extent>::max();
@@ -43,7 +45,8 @@ inline constexpr least_time least_time_unbounded{};
 
 /// A layout in a ranking.
 struct ranked_layout {
-  std::array<std::uint8_t, max_axes> over{};  // the axes that split each dimension that the record leaves open, as an `axis_set`
+  // the axes that split each dimension that the record leaves open, as an `axis_set`
+  std::array<std::uint8_t, max_axes> over{};
   int number     = 0;  // in a list of layouts: its position there
   double seconds = 0;  // modelled, of one step
   extent peak    = 0;  // bytes
@@ -51,7 +54,8 @@ struct ranked_layout {
 
 namespace detail {
 
-/// Layouts of one price: `first`, or number `number` of a list, and those that differ from it only in the names of alike axes.
+/// Layouts of one price: `first`, or number `number` of a list, and those that differ from it only in the
+/// names of alike axes.
 struct found_layouts {
   packed_layout first = 0;
   extent members      = 1;
@@ -75,15 +79,16 @@ public:
   constexpr std::span<ranked_layout const> layouts() const { return {layouts_.data(), count_}; }
   constexpr ranked_layout const& operator[](std::size_t i) const { return layouts_[i]; }
   constexpr std::size_t size() const { return count_; }
-  /// How many layouts were looked at, how many were illegal (some operation can't be placed, or parts would not divide a dimension), and how many
-  /// need too much memory and are faster than the last in the ranking.
+  /// How many layouts were looked at, how many were illegal (some operation can't be placed, or parts would
+  /// not divide a dimension), and how many need too much memory and are faster than the last in the ranking.
   constexpr extent looked_at() const { return looked_at_; }
   constexpr extent illegal() const { return illegal_; }
   constexpr extent too_large() const { return too_large_; }
 
   /// The layout as numbers, for `price`.
   constexpr layout_numbers numbers(std::size_t i) const {
-    return detail::numbers_from<M>(detail::packed(layouts_[i].over), std::array<extent, sizeof...(D)>{D::size...});
+    return detail::numbers_from<M>(detail::packed(layouts_[i].over),
+                                   std::array<extent, sizeof...(D)>{D::size...});
   }
 
   /// "batch: rows, hidden: cols, vocab: rows (padded)".
@@ -109,12 +114,14 @@ public:
   }
 
   // For the search.
-  constexpr void note(std::span<detail::found_layouts const> sorted, extent looked_at, extent illegal, extent too_large) {
+  constexpr void note(std::span<detail::found_layouts const> sorted, extent looked_at, extent illegal,
+                      extent too_large) {
     count_ = std::min(Most, sorted.size());
     for (std::size_t i = 0; i < count_; ++i) {
       ranked_layout& r = layouts_[i];
       r                = {.number = sorted[i].number, .seconds = sorted[i].seconds, .peak = sorted[i].peak};
-      for (std::size_t d = 0; d < sizeof...(D); ++d) r.over[d] = static_cast<std::uint8_t>(detail::over_in(sorted[i].first, static_cast<int>(d)));
+      for (std::size_t d = 0; d < sizeof...(D); ++d)
+        r.over[d] = static_cast<std::uint8_t>(detail::over_in(sorted[i].first, static_cast<int>(d)));
     }
     looked_at_ = looked_at;
     illegal_   = illegal;
@@ -124,7 +131,9 @@ public:
 private:
   std::array<ranked_layout, Most> layouts_{};
   std::size_t count_ = 0;
-  extent looked_at_ = 0, illegal_ = 0, too_large_ = 0;
+  extent looked_at_  = 0;
+  extent illegal_    = 0;
+  extent too_large_  = 0;
 };
 
 namespace detail {
@@ -147,18 +156,24 @@ struct search_over;
 
 template<class... D, class... Wanted>
 struct search_over<shape<D...>, candidates<Wanted...>, false> {
-  using objection = first_objection<std::conditional_t<shape<D...>::template has<typename candidate<Wanted>::dimension>, legal,
-                                                       dim_is_not_undecided_in_record<typename candidate<Wanted>::dimension, shape<D...>>>...>;
+  using objection = first_objection<std::conditional_t<
+      shape<D...>::template has<typename candidate<Wanted>::dimension>, legal,
+      dim_is_not_undecided_in_record<typename candidate<Wanted>::dimension, shape<D...>>>...>;
 
-  static constexpr dim_set searched = ((dim_set{1} << position_of<typename candidate<Wanted>::dimension, D...>()) | ... | dim_set{0});
+  static constexpr dim_set searched =
+      ((dim_set{1} << position_of<typename candidate<Wanted>::dimension, D...>()) | ... | dim_set{0});
   static constexpr dim_set pads =
-      ((dim_set{candidate<Wanted>::pads} << position_of<typename candidate<Wanted>::dimension, D...>()) | ... | dim_set{0});
+      ((dim_set{candidate<Wanted>::pads} << position_of<typename candidate<Wanted>::dimension, D...>()) |
+       ... | dim_set{0});
 
   template<Mesh M>
-    requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)  // more can't be priced
-  static constexpr extent count = extent{1} << (static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>));
+  // more can't be priced
+    requires(static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>) < 31)
+  static constexpr extent count =
+      extent{1} << (static_cast<int>(sizeof...(Wanted)) * std::popcount(joining_axes<M>));
 
-  /// f(layout, the same packed, how many layouts it stands for, its number in a list) for layouts that together stand for all that can be placed.
+  /// f(layout, the same packed, how many layouts it stands for, its number in a list) for layouts that
+  /// together stand for all that can be placed.
   template<Mesh M, class Record, class F>
   static constexpr void for_each(Record const& record, F const& f) {
     alike_layouts<M, Record>{record, searched, pads}.for_each(
@@ -189,7 +204,8 @@ struct search_over<shape<D...>, candidates<L...>, true> {
 
   template<Mesh M, class Record, class F>
   static constexpr void for_each(Record const& record, F const& f) {
-    static_assert((std::same_as<typename L::mesh_type, M> && ...), "meshtf: these layouts are for another mesh");
+    static_assert((std::same_as<typename L::mesh_type, M> && ...),
+                  "meshtf: these layouts are for another mesh");
     int number = 0;
     for (layout_numbers const& l : {numbers_under<wet<L>, shape<D...>>::value...}) {
       if (can_be_placed(record, l)) f(l, packed(l.over), 1, number);
@@ -205,7 +221,8 @@ struct search_over<shape<D...>, candidates<L...>, true> {
 /// The positions of `found`, fastest first. Written by hand, since constant evaluation pays for each call.
 constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
   int* const room = new int[static_cast<std::size_t>(n) + 1];
-  int *from = order, *to = room;
+  int* from       = order;
+  int* to         = room;
   for (int i = 0; i < n; ++i) from[i] = i;
   for (int width = 1; width < n; width *= 2) {
     for (int low = 0; low < n; low += 2 * width) {
@@ -224,30 +241,37 @@ constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
 
 }  // namespace detail
 
-/// Ranks by modelled time all candidates for mesh `M` that fit into memory and under which every operation of the recorded step can be placed. Of
-/// equals, the one that needs less memory comes first. The search is exact: every layout's time and peak are those of its dry run. The ranking holds
-/// the best `Most`.
+/// Ranks by modelled time all candidates for mesh `M` that fit into memory and under which every operation of
+/// the recorded step can be placed. Of equals, the one that needs less memory comes first. The search is
+/// exact: every layout's time and peak are those of its dry run. The ranking holds the best `Most`.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
-///     constexpr auto best = meshtf::rank_layouts<grid, meshtf::candidates<batch, heads, hidden, vocab>>(step, meshtf::least_time{});
+///     constexpr auto best = meshtf::rank_layouts<grid, meshtf::candidates<batch, heads, hidden,
+///     vocab>>(step, meshtf::least_time{});
 ///
-/// It works in the compiler and at run time. A large search in the compiler needs -fconstexpr-ops-limit (g++) or -fconstexpr-steps (clang):
-/// docs/layout_search.md.
-/// Source of the idea: Jia, Zaharia, Aiken, Beyond Data and Model Parallelism for Deep Neural Networks (2018); there is no sampling here.
+/// It works in the compiler and at run time. A large search in the compiler needs -fconstexpr-ops-limit (g++)
+/// or -fconstexpr-steps (clang): docs/layout_search.md.
+/// Source of the idea: Jia, Zaharia, Aiken, Beyond Data and Model Parallelism for Deep Neural Networks
+/// (2018); there is no sampling here.
 template<Mesh M, class Candidates, std::size_t Most = 256, Dimension... D>
-constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& record, least_time const& objective = {}) {
+constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& record,
+                                                     least_time const& objective = {}) {
   using search = detail::search_over<shape<D...>, Candidates>;
   ranking<M, shape<D...>, Most> result;
-  static_assert(accepted<typename search::objection>, "meshtf: this record does not tell what these layouts cost");
+  static_assert(accepted<typename search::objection>,
+                "meshtf: this record does not tell what these layouts cost");
   if constexpr (accepted<typename search::objection>) {
-    detail::growing<detail::found_layouts> found, kept;
-    extent placed = 0, too_large = 0;
+    detail::growing<detail::found_layouts> found;
+    detail::growing<detail::found_layouts> kept;
+    extent placed    = 0;
+    extent too_large = 0;
     {
       detail::layout_seconds<M, step_record<D...>> seconds_of(record, search::searched, objective.machine);
-      search::template for_each<M>(record, [&](layout_numbers const& l, detail::packed_layout p, extent members, int number) {
-        placed += members;
-        found.push_back({p, members, number, seconds_of(l)});
-      });
+      search::template for_each<M>(
+          record, [&](layout_numbers const& l, detail::packed_layout p, extent members, int number) {
+            placed += members;
+            found.push_back({p, members, number, seconds_of(l)});
+          });
     }
     {
       detail::layout_peak<M, step_record<D...>> peak_of(record, search::searched);
@@ -267,12 +291,14 @@ constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& re
       }
       delete[] order;
     }
-    std::sort(kept.data(), kept.data() + kept.size(), [](detail::found_layouts const& a, detail::found_layouts const& b) {
-      if (a.seconds != b.seconds) return a.seconds < b.seconds;
-      if (a.peak != b.peak) return a.peak < b.peak;
-      return a.number != b.number ? a.number < b.number : a.first < b.first;
-    });
-    result.note({kept.data(), static_cast<std::size_t>(kept.size())}, search::template count<M>, search::template count<M> - placed, too_large);
+    std::sort(kept.data(), kept.data() + kept.size(),
+              [](detail::found_layouts const& a, detail::found_layouts const& b) {
+                if (a.seconds != b.seconds) return a.seconds < b.seconds;
+                if (a.peak != b.peak) return a.peak < b.peak;
+                return a.number != b.number ? a.number < b.number : a.first < b.first;
+              });
+    result.note({kept.data(), static_cast<std::size_t>(kept.size())}, search::template count<M>,
+                search::template count<M> - placed, too_large);
   }
   return result;
 }
@@ -297,27 +323,33 @@ struct axes_list {
 template<class... A, class... B>
 axes_list<A..., B...> operator+(axes_list<A...>, axes_list<B...>);
 
-/// The rule that splits `D` over a set of axes, or pads it if they do not divide it; none if the set is empty.
+/// The rule that splits `D` over a set of axes, or pads it if they do not divide it; none if the set is
+/// empty.
 template<class D, axis_set Set, class Axes>
 struct rule_of;
 template<class D, axis_set Set, class... A>
 struct rule_of<D, Set, axes<A...>>
     : std::type_identity<typename decltype((
-          axes_list<>{} + ... + std::conditional_t<(Set >> position_of<A, A...>() & 1) != 0, axes_list<A>, axes_list<>>{}))::template rule<D>> {};
+          axes_list<>{} + ... +
+          std::conditional_t<(Set >> position_of<A, A...>() & 1) != 0, axes_list<A>,
+                             axes_list<>>{}))::template rule<D>> {};
 
 /// The layout of mesh `M` that splits the i-th dimension of `Open` over the set `Over[i]` of axes.
-template<class M, class Open, std::array<std::uint8_t, max_axes> Over, class = std::make_index_sequence<std::size_t{Open::rank}>>
+template<class M, class Open, std::array<std::uint8_t, max_axes> Over,
+         class = std::make_index_sequence<std::size_t{Open::rank}>>
 struct layout_from;
 template<class M, class... D, std::array<std::uint8_t, max_axes> Over, std::size_t... I>
 struct layout_from<M, shape<D...>, Over, std::index_sequence<I...>> {
-  using type =
-      typename decltype((found_rules<>{} + ... + typename rule_of<D, axis_set{Over[I]}, typename M::all_axes>::type{}))::template layout_on<M>;
+  using type = typename decltype((
+      found_rules<>{} + ... +
+      typename rule_of<D, axis_set{Over[I]}, typename M::all_axes>::type{}))::template layout_on<M>;
 };
 
 template<class M, class Open, ranked_layout const& Found, class Candidates, bool = Candidates::are_layouts>
 struct found_layout : layout_from<M, Open, Found.over> {};
 template<class M, class Open, ranked_layout const& Found, class... L>
-struct found_layout<M, Open, Found, candidates<L...>, true> : std::tuple_element<static_cast<std::size_t>(Found.number), std::tuple<L...>> {};
+struct found_layout<M, Open, Found, candidates<L...>, true>
+    : std::tuple_element<static_cast<std::size_t>(Found.number), std::tuple<L...>> {};
 
 template<auto const& Record, Mesh M, class Candidates, auto const& Objective>
 struct best_of {
@@ -326,20 +358,23 @@ struct best_of {
     if (first.size() == 0) throw "meshtf: none of these layouts can be placed and fits into memory";
     return first[0];
   }();
-  using type = typename found_layout<M, typename std::remove_cvref_t<decltype(Record)>::undecided_dims, found, Candidates>::type;
+  using type = typename found_layout<M, typename std::remove_cvref_t<decltype(Record)>::undecided_dims, found,
+                                     Candidates>::type;
 };
 
 }  // namespace detail
 
-/// The first of `rank_layouts` as a type: `layout<M, split<batch, rows>, split<hidden, cols>>`, or the layout of the list. `Record` and `Objective`
-/// are constexpr objects of static storage.
+/// The first of `rank_layouts` as a type: `layout<M, split<batch, rows>, split<hidden, cols>>`, or the layout
+/// of the list. `Record` and `Objective` are constexpr objects of static storage.
 template<auto const& Record, Mesh M, class Candidates, auto const& Objective = least_time_unbounded>
 using best_layout = typename detail::best_of<Record, M, Candidates, Objective>::type;
 
 /// The layout at position `I` of a ranking as a type. The ranking is a constexpr object of static storage.
 template<auto const& Ranking, std::size_t I>
-using layout_at = typename detail::layout_from<typename std::remove_cvref_t<decltype(Ranking)>::mesh_type,
-                                               typename std::remove_cvref_t<decltype(Ranking)>::undecided_dims, Ranking[I].over>::type;
+using layout_at =
+    typename detail::layout_from<typename std::remove_cvref_t<decltype(Ranking)>::mesh_type,
+                                 typename std::remove_cvref_t<decltype(Ranking)>::undecided_dims,
+                                 Ranking[I].over>::type;
 
 }  // namespace v0
 }  // namespace meshtf

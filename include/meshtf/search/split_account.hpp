@@ -9,8 +9,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A machine that has neither a mesh nor a tape. It adds up what an operation does, keeps a list of what it sends, and counts the memory that it takes
-/// meanwhile. A message that names no axes goes over those that split the dimension of the call's condition.
+/// A machine that has neither a mesh nor a tape. It adds up what an operation does, keeps a list of what it
+/// sends, and counts the memory that it takes meanwhile. A message that names no axes goes over those that
+/// split the dimension of the call's condition.
 class split_account {
 public:
   static constexpr bool computes     = false;
@@ -109,7 +110,8 @@ private:
   work does_{};
   small_array<message, most_messages> messages_{};
   int count_   = 0;
-  extent live_ = 0, peak_ = 0;
+  extent live_ = 0;
+  extent peak_ = 0;
 };
 
 }  // namespace v0

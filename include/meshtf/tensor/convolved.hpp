@@ -17,7 +17,9 @@ constexpr auto with_sent_halos(X const& x) {
   } else {
     using way = typename Plan::template at<I>;
     if constexpr (!way::widens || way::in.parts == 1) return with_sent_halos<Plan, I + 1>(x);
-    else return with_sent_halos<Plan, I + 1>(with_halo<typename way::along, way::reach.before, way::reach.after>(x));
+    else
+      return with_sent_halos<Plan, I + 1>(
+          with_halo<typename way::along, way::reach.before, way::reach.after>(x));
   }
 }
 template<class Plan, int I = Plan::dims, class X>
@@ -27,7 +29,9 @@ constexpr auto without_sent_halos(X const& x) {
   } else {
     using way = typename Plan::template at<I - 1>;
     if constexpr (!way::widens || way::in.parts == 1) return without_sent_halos<Plan, I - 1>(x);
-    else return without_sent_halos<Plan, I - 1>(without_halo<typename way::along, way::reach.before, way::reach.after>(x));
+    else
+      return without_sent_halos<Plan, I - 1>(
+          without_halo<typename way::along, way::reach.before, way::reach.after>(x));
   }
 }
 template<class Plan, class X>
@@ -42,8 +46,10 @@ constexpr auto filtered(tensor<T, L, S...> const& seen, tensor<T, L, F...> const
   using product = einsum_plan<wet<L>, typename Plan::result, typename Plan::windows, shape<F...>>;
   if constexpr (convolves_directly<Plan, T>) {
     auto z = tensor_of<T, L, typename Plan::result>::uninitialised(seen.machine());
-    seen.machine().run(task::convolve<task::convolved, T, typename Plan::convolution>{}, Plan::direct, seen.data(), filter.data(), z.data());
-    return open_sum<decltype(z)>{std::move(z), product::finished_over, &reason_to_sum<wet<L>, typename product::loops>};
+    seen.machine().run(task::convolve<task::convolved, T, typename Plan::convolution>{}, Plan::direct,
+                       seen.data(), filter.data(), z.data());
+    return open_sum<decltype(z)>{std::move(z), product::finished_over,
+                                 &reason_to_sum<wet<L>, typename product::loops>};
   } else {
     return contracted<typename Plan::result>(windows_of<Plan>(seen), filter);
   }
@@ -55,8 +61,10 @@ constexpr auto filtered_back(tensor<T, L, Z...> const& z, tensor<T, L, F...> con
   using product = einsum_plan<wet<L>, typename Plan::windows, shape<Z...>, shape<F...>>;
   if constexpr (convolves_directly<Plan, T>) {
     auto x = tensor_of<T, L, typename Plan::seen>::uninitialised(z.machine());
-    z.machine().run(task::convolve<task::convolved_to_input, T, typename Plan::convolution>{}, Plan::direct, z.data(), filter.data(), x.data());
-    return open_sum<tensor_of<T, L, X>>{without_sent_halos<Plan>(x), product::finished_over, &reason_to_sum<wet<L>, typename product::loops>};
+    z.machine().run(task::convolve<task::convolved_to_input, T, typename Plan::convolution>{}, Plan::direct,
+                    z.data(), filter.data(), x.data());
+    return open_sum<tensor_of<T, L, X>>{without_sent_halos<Plan>(x), product::finished_over,
+                                        &reason_to_sum<wet<L>, typename product::loops>};
   } else {
     auto const parts = contracted<typename Plan::windows>(z, filter);
     return open_sum<tensor_of<T, L, X>>{joined_windows<Plan>(parts.value), parts.owed, parts.why};
@@ -65,11 +73,13 @@ constexpr auto filtered_back(tensor<T, L, Z...> const& z, tensor<T, L, F...> con
 
 /// What x and z give back to the filter.
 template<class Plan, class T, class L, class... S, class... Z, class... F>
-constexpr void contribute_filter(tensor<T, L, F...> const& filter, tensor<T, L, S...> const& seen, tensor<T, L, Z...> const& z) {
+constexpr void contribute_filter(tensor<T, L, F...> const& filter, tensor<T, L, S...> const& seen,
+                                 tensor<T, L, Z...> const& z) {
   using product = einsum_plan<wet<L>, shape<F...>, shape<Z...>, typename Plan::windows>;
   if constexpr (convolves_directly<Plan, T>) {
     auto g = tensor<T, L, F...>::uninitialised(z.machine());
-    z.machine().run(task::convolve<task::convolved_to_filter, T, typename Plan::convolution>{}, Plan::direct, seen.data(), z.data(), g.data());
+    z.machine().run(task::convolve<task::convolved_to_filter, T, typename Plan::convolution>{}, Plan::direct,
+                    seen.data(), z.data(), g.data());
     contribute(filter, g, product::finished_over, &reason_to_sum<wet<L>, typename product::loops>);
   } else {
     auto const g = contracted<shape<F...>>(z, windows_of<Plan>(seen));

@@ -1,4 +1,5 @@
-// A convolution without a layout, where a layout may split the dimensions that windows walk along: for the search for a layout.
+// A convolution without a layout, where a layout may split the dimensions that windows walk along: for the
+// search for a layout.
 #pragma once
 
 #include <meshtf/plan/conv_plan.hpp>
@@ -8,11 +9,13 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Whether a convolution is one task: of elements that are computed with as they are stored. Otherwise all its windows are copied out and multiplied.
+/// Whether a convolution is one task: of elements that are computed with as they are stored. Otherwise all
+/// its windows are copied out and multiplied.
 template<class Plan, class T>
 inline constexpr bool convolves_directly = Plan::is_direct && !NarrowElement<T>;
 
-/// A convolution under a layout: its loops, those over a dimension that is split with its halo, and how its windows walk.
+/// A convolution under a layout: its loops, those over a dimension that is split with its halo, and how its
+/// windows walk.
 template<class Plan>
 struct convolution_in_parts {
   using numbers = window_numbers<Plan>;
@@ -27,14 +30,16 @@ struct convolution_in_parts {
       if (made.parts == 1) continue;
       walk[i].whole  = false;
       placed const x = {.size = loops.dim[loops.along[i]].size, .parts = made.parts, .over = made.over};
-      placed const wide{.size = made.parts * (x.room() + numbers::halo(i)), .parts = made.parts, .over = made.over};
+      placed const wide{
+          .size = made.parts * (x.room() + numbers::halo(i)), .parts = made.parts, .over = made.over};
       if (numbers::halo(i) == 0) {
         loops.dim[loops.along[i]] = x;
       } else if (loops.along[i] != loops.along[Plan::dims + i]) {
         loops.dim[loops.along[i]] = wide;
       } else {  // one loop becomes two
         for (int k = 0; k < loops.operand[0].count; ++k)
-          if (loops.operand[0][k] == loops.along[i]) loops.operand[0].number[k] = static_cast<signed char>(loops.rank);
+          if (loops.operand[0][k] == loops.along[i])
+            loops.operand[0].number[k] = static_cast<signed char>(loops.rank);
         loops.along[i] = loops.rank;
         loops.add_dim(wide);
       }
@@ -60,7 +65,8 @@ struct convolving {
     template<class M>
     static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
       convolution_in_parts<Plan> const c{l};
-      m.run(task::convolve<Way, T, typename Plan::convolution>{}, convolution_of<typename Plan::convolution>(c.walk, c.loops, full_extents(c.loops)));
+      m.run(task::convolve<Way, T, typename Plan::convolution>{},
+            convolution_of<typename Plan::convolution>(c.walk, c.loops, full_extents(c.loops)));
     }
   };
 };
@@ -76,21 +82,27 @@ struct halo_in_parts {
     extent const room         = wide.room() - reach.before - reach.after;
     displace_steps const line = Back ? c.lines(I, wide.room(), room) : c.lines(I, room, wide.room());
     part_of_rows const part{room, line.outer * line.inner, wide.parts, wide.over};
-    if constexpr (Back) narrow_rows<T>(m, line, part, reach.before, reach.after, static_cast<T const*>(nullptr), nullptr);
+    if constexpr (Back)
+      narrow_rows<T>(m, line, part, reach.before, reach.after, static_cast<T const*>(nullptr), nullptr);
     else widen_rows<T>(m, line, part, reach.before, reach.after, T{}, nullptr, nullptr);
   }
 };
 
-/// An array that has a halo where one dimension is split, and only there: as much as the array without it, and the halo.
+/// An array that has a halo where one dimension is split, and only there: as much as the array without it,
+/// and the halo.
 template<class Handle>
 struct wide_in_parts {
-  Handle body{}, halo{};
+  Handle body{};
+  Handle halo{};
 };
 
-/// One for each dimension that windows may walk along. (No array: g++ 12 miscounts the handles in it in constant evaluation.)
+/// One for each dimension that windows may walk along. (No array: g++ 12 miscounts the handles in it in
+/// constant evaluation.)
 template<class Handle>
 struct wide_along_dims {
-  wide_in_parts<Handle> first{}, second{}, third{};
+  wide_in_parts<Handle> first{};
+  wide_in_parts<Handle> second{};
+  wide_in_parts<Handle> third{};
 
   template<int I>
   constexpr wide_in_parts<Handle>& at() {
@@ -131,7 +143,8 @@ struct convolution_recorder {
   static constexpr undecided_dim along = placed_dims<wet<L>, shape<typename Plan::template at<I>::along>>[0];
   /// The dimension `I`, if its halo is sent where a layout splits it.
   template<int I>
-  static constexpr dim_set sent     = Plan::template at<I>::widens && walks_alike<typename Plan::template at<I>> ? along<I>.open : 0;
+  static constexpr dim_set sent =
+      Plan::template at<I>::widens && walks_alike<typename Plan::template at<I>> ? along<I>.open : 0;
   static constexpr dim_set all_sent = []<std::size_t... I>(std::index_sequence<I...>) {
     return (sent<int{I}> | ...);
   }(std::make_index_sequence<std::size_t{Plan::dims}>{});
@@ -144,7 +157,9 @@ struct convolution_recorder {
   template<int I>
   constexpr handle halo() {
     constexpr undecided_size of = tensor_of<T, L, typename Plan::array>::size;
-    return handle::make(m, m, undecided_size{of.whole / along<I>.size * window_numbers<Plan>::halo(I), of.dims & ~along<I>.open});
+    return handle::make(
+        m, m,
+        undecided_size{of.whole / along<I>.size * window_numbers<Plan>::halo(I), of.dims & ~along<I>.open});
   }
   template<int I, bool Back>
   constexpr void exchange() {
@@ -192,7 +207,8 @@ struct convolution_recorder {
   }
 };
 
-/// `conv` where one task does it. Where a dimension is split whose halo is sent, the gradient keeps x with the halo; otherwise it keeps x.
+/// `conv` where one task does it. Where a dimension is split whose halo is sent, the gradient keeps x with
+/// the halo; otherwise it keeps x.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
   using recorder = convolution_recorder<Plan, T, L>;
@@ -213,30 +229,31 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   bool const in_parts = keeps && serves && recorder::all_sent != 0;
   if (in_parts) m.if_joined(recorder::all_sent, [] {}, [&] { x.handle()->serve_as(*wide.any()); });
   else wide = typename recorder::wide{};
-  record(z,
-         [x = x.without_value(), seen = keep(x, keeps && !in_parts), wide = std::move(wide), filter = keep(filter, x.needs_gradient())](auto const&) {
-           auto& m_back = filter.target().machine();
-           recorder back{m_back};
-           if (filter.needs_gradient()) {
-             auto g = tensor<T, L, F...>::uninitialised(m_back);
-             back.template convolve<task::convolved_to_filter>();
-             contribute(filter.target(), owing<typename sums::to_filter, L>(std::move(g)));
-           }
-           if (x.needs_gradient()) {
-             auto g = tensor<T, L, X...>::uninitialised(m_back);
-             {
-               typename recorder::wide given;
-               back.make_halos(given);
-               back.template convolve<task::convolved_to_input>();
-               back.narrow(given);
-             }
-             contribute(x, owing<typename sums::to_x, L>(std::move(g)));
-           }
-         });
+  record(z, [x = x.without_value(), seen = keep(x, keeps && !in_parts), wide = std::move(wide),
+             filter = keep(filter, x.needs_gradient())](auto const&) {
+    auto& m_back = filter.target().machine();
+    recorder back{m_back};
+    if (filter.needs_gradient()) {
+      auto g = tensor<T, L, F...>::uninitialised(m_back);
+      back.template convolve<task::convolved_to_filter>();
+      contribute(filter.target(), owing<typename sums::to_filter, L>(std::move(g)));
+    }
+    if (x.needs_gradient()) {
+      auto g = tensor<T, L, X...>::uninitialised(m_back);
+      {
+        typename recorder::wide given;
+        back.make_halos(given);
+        back.template convolve<task::convolved_to_input>();
+        back.narrow(given);
+      }
+      contribute(x, owing<typename sums::to_x, L>(std::move(g)));
+    }
+  });
   return z;
 }
 
-/// `conv_transpose` where one task does it, to an x of shape `X`: the way back of a convolution, and the convolution for its gradient.
+/// `conv_transpose` where one task does it, to an x of shape `X`: the way back of a convolution, and the
+/// convolution for its gradient.
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
   using recorder = convolution_recorder<Plan, T, L>;

@@ -14,26 +14,29 @@ inline namespace v0 {
 namespace detail {
 
 [[noreturn]] inline void throw_count_outside(std::string_view dim, extent n, extent most) {
-  throw usage_error("counted<" + std::string{dim} + "> expects 0 to " + std::to_string(most) + " elements, for which " + std::string{dim} +
-                    " has room, got " + std::to_string(n) + ": declare struct " + std::string{dim} +
+  throw usage_error("counted<" + std::string{dim} + "> expects 0 to " + std::to_string(most) +
+                    " elements, for which " + std::string{dim} + " has room, got " + std::to_string(n) +
+                    ": declare struct " + std::string{dim} +
                     " : meshtf::up_to<N> with the most there may be");
 }
 
 }  // namespace detail
 
-/// While it lives, there are `n` elements of `D` on the machine `m`. All processes must say the same. Inside a guard others may count other
-/// dimensions, or the same again.
+/// While it lives, there are `n` elements of `D` on the machine `m`. All processes must say the same. Inside
+/// a guard others may count other dimensions, or the same again.
 ///
 ///     struct batch : meshtf::up_to<512> {};
 ///     ...
 ///     meshtf::counted<batch> last{m, 16};   // what follows works on 16
 ///
-/// Blocks are cut for the most elements there may be, so a smaller count is a prefix and nothing moves; messages and memory keep their sizes, flops
-/// are those of the count. A tensor that is made now has values for `n` elements, and reading it under a larger count throws `software_error`.
-/// Parameters keep all their elements: operations use the first `n`, and the gradient of the others is zero. An operation's gradient is computed
-/// under the count that the operation ran under.
+/// Blocks are cut for the most elements there may be, so a smaller count is a prefix and nothing moves;
+/// messages and memory keep their sizes, flops are those of the count. A tensor that is made now has values
+/// for `n` elements, and reading it under a larger count throws `software_error`. Parameters keep all their
+/// elements: operations use the first `n`, and the gradient of the others is zero. An operation's gradient is
+/// computed under the count that the operation ran under.
 ///
-/// Errors: `usage_error` if `n` is negative or larger than the room; where calls are compared (`MESHTF_CHECK`), a process that counts otherwise is named.
+/// Errors: `usage_error` if `n` is negative or larger than the room; where calls are compared
+/// (`MESHTF_CHECK`), a process that counts otherwise is named.
 template<CountedDimension D>
 class counted {
 public:

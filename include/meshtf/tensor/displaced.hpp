@@ -16,13 +16,14 @@ constexpr auto moved_along(tensor<T, L, D...> const& x, displacement const& way,
   return z;
 }
 
-/// The elements of `x` where `way` takes them along `From`, which becomes `To`, and `beyond` elsewhere. The gradient goes the way back, and owes what
-/// dz owes; that of a parameter stays open.
+/// The elements of `x` where `way` takes them along `From`, which becomes `To`, and `beyond` elsewhere. The
+/// gradient goes the way back, and owes what dz owes; that of a parameter stays open.
 template<class From, class To, class T, class L, class... D>
 constexpr auto displaced(tensor<T, L, D...> const& x, displacement const& way, T beyond = {}) {
   auto z = moved_along<From, To>(x, way, beyond);
-  record_linear(z, x,
-                [back = way.back()](auto const& to, auto const& dz, axis_set owed) { contribute(to, moved_along<To, From>(dz, back, T{}), owed); });
+  record_linear(z, x, [back = way.back()](auto const& to, auto const& dz, axis_set owed) {
+    contribute(to, moved_along<To, From>(dz, back, T{}), owed);
+  });
   return z;
 }
 

@@ -7,8 +7,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The gradient that `w` has collected since it was last cleared. It is open over the axes that do not split `w` and on which its uses left sums. If
-/// nothing used `w`, it is zero and owes nothing.
+/// The gradient that `w` has collected since it was last cleared. It is open over the axes that do not split
+/// `w` and on which its uses left sums. If nothing used `w`, it is zero and owes nothing.
 template<class T, class L, class... D>
 constexpr auto gradient(parameter<T, L, D...> const& w) {
   using result = partial<tensor<T, L, D...>, detail::axes_that_do_not_split<L, shape<D...>>>;

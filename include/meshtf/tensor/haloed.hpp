@@ -8,19 +8,22 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Copies the rows of x to z, `before` and `after` of other parts around them: the same on a machine and, with steps for one process, on the account
-/// of a search for a layout.
+/// Copies the rows of x to z, `before` and `after` of other parts around them: the same on a machine and,
+/// with steps for one process, on the account of a search for a layout.
 template<class T, class M, class Lines>
-constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, extent before, extent after, T beyond, T const* x, T* z) {
+constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, extent before, extent after,
+                          T beyond, T const* x, T* z) {
   using handle       = shared<storage<T, M>, M>;
   using rows         = task::copy_rows<T>;
   auto const receive = [&](extent count, extent from, extent to, extent by) {
     if (count == 0) return;
-    extent const n      = count * part.row;
-    handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
+    extent const n       = count * part.row;
+    handle const leaves  = handle::make(m, m, n);
+    handle const arrives = handle::make(m, m, n);
     m.run(rows{.count = count, .from = from, .to_edge = true, .beyond = beyond}, out, x, leaves->data());
     m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
-    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by, false);
+    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by,
+                               false);
     m.run(rows{.count = count, .to = to, .from_edge = true}, out, static_cast<T const*>(arrives->data()), z);
   };
   m.run(rows{.count = part.room, .to = before, .beyond = beyond}, out, x, z);
@@ -30,16 +33,19 @@ constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, exte
 
 /// The way back: rows of z that are other parts' are added there to those of x.
 template<class T, class M, class Lines>
-constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, extent before, extent after, T const* z, T* x) {
+constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, extent before, extent after,
+                           T const* z, T* x) {
   using handle         = shared<storage<T, M>, M>;
   using rows           = task::copy_rows<T>;
   auto const give_back = [&](extent count, extent from_row, extent to, extent by) {
     if (count == 0) return;
-    extent const n      = count * part.row;
-    handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
+    extent const n       = count * part.row;
+    handle const leaves  = handle::make(m, m, n);
+    handle const arrives = handle::make(m, m, n);
     m.run(rows{.count = count, .from = from_row, .to_edge = true}, back, z, leaves->data());
     m.fill(n, T{}, arrives->data());
-    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by, false);
+    m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by,
+                               false);
     m.run(task::add_rows<T>{.count = count, .to = to}, back, static_cast<T const*>(arrives->data()), x);
   };
   m.run(rows{.count = part.room, .from = before}, back, z, x);
@@ -49,7 +55,8 @@ constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, ex
 
 /// `x`, each part of `D` with its halo, and `beyond` where the dimension has no elements.
 ///
-/// Parts that are not full are the last ones: what lies past their elements counts as `beyond`, in their own rows and in those that they hand on.
+/// Parts that are not full are the last ones: what lies past their elements counts as `beyond`, in their own
+/// rows and in those that they hand on.
 template<class D, extent Before, extent After, class T, class L, class... X>
 constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
   using plan = halo_plan<wet<L>, shape<X...>, D, Before, After>;
@@ -59,7 +66,8 @@ constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
     m.run(task::displace<T>{{.offset = -Before}, beyond}, plan::out, x.data(), z.data());
   } else {
     constexpr placed along = placed_under<L, D>;
-    widen_rows<T>(m, plan::out, {along.room(), plan::row, along.parts, plan::over}, Before, After, beyond, x.data(), z.data());
+    widen_rows<T>(m, plan::out, {along.room(), plan::row, along.parts, plan::over}, Before, After, beyond,
+                  x.data(), z.data());
   }
   return z;
 }
@@ -76,7 +84,8 @@ constexpr auto without_halo(tensor<T, L, Z...> const& z) {
     m.run(task::displace<T>{{.offset = Before}, T{}}, plan::back, z.data(), x.data());
   } else {
     constexpr placed along = placed_under<L, D>;
-    narrow_rows<T>(m, plan::back, {along.room(), plan::row, along.parts, plan::over}, Before, After, z.data(), x.data());
+    narrow_rows<T>(m, plan::back, {along.room(), plan::row, along.parts, plan::over}, Before, After, z.data(),
+                   x.data());
   }
   return x;
 }

@@ -13,7 +13,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The last dimension of a weight is what it maps to, all others are what it maps from. A vector maps from its only dimension.
+/// The last dimension of a weight is what it maps to, all others are what it maps from. A vector maps from
+/// its only dimension.
 template<class S>
 struct fans;
 
@@ -60,7 +61,8 @@ struct constant {
   }
 };
 
-/// Normal with the given mean and standard deviation. Parameters of equal seed and shape start with equal values, so give each its own seed.
+/// Normal with the given mean and standard deviation. Parameters of equal seed and shape start with equal
+/// values, so give each its own seed.
 struct normal {
   std::uint64_t seed = 0;
   double stddev      = 1;
@@ -72,7 +74,8 @@ struct normal {
   }
 };
 
-/// Normal, drawn again while it is further from the mean than two of the given standard deviations. What remains has 0.88 of that deviation.
+/// Normal, drawn again while it is further from the mean than two of the given standard deviations. What
+/// remains has 0.88 of that deviation.
 struct truncated_normal {
   std::uint64_t seed = 0;
   double stddev      = 1;
@@ -99,21 +102,25 @@ struct uniform {
 /// What a weight maps from, what it maps to, or the mean of both.
 enum class fan { in, out, average };
 
-/// Truncated normal with standard deviation sqrt(scale / fan), or uniform between +-sqrt(3 scale / fan). `in` and `out` are the sizes that a weight
-/// maps from and to, where its last dimension alone is not what it maps to: `{.seed = 1, .in = model::size, .out = heads::size * key::size}`.
+/// Truncated normal with standard deviation sqrt(scale / fan), or uniform between +-sqrt(3 scale / fan). `in`
+/// and `out` are the sizes that a weight maps from and to, where its last dimension alone is not what it maps
+/// to: `{.seed = 1, .in = model::size, .out = heads::size * key::size}`.
 /// Source: the initialiser of that name in Mesh TensorFlow and TensorFlow.
 struct variance_scaling {
   std::uint64_t seed = 0;
   double scale       = 1;
   fan mode           = fan::in;
   bool is_uniform    = false;
-  extent in = 0, out = 0;  // 0: from the dimensions
+  // 0: from the dimensions
+  extent in  = 0;
+  extent out = 0;
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
     using fans        = detail::fans<shape<D...>>;
-    double const from = in > 0 ? static_cast<double>(in) : fans::in, to = out > 0 ? static_cast<double>(out) : fans::out;
-    double n = (from + to) / 2;
+    double const from = in > 0 ? static_cast<double>(in) : fans::in;
+    double const to   = out > 0 ? static_cast<double>(out) : fans::out;
+    double n          = (from + to) / 2;
     if (mode == fan::in) n = from;
     if (mode == fan::out) n = to;
     n = std::max(1.0, n);
@@ -133,7 +140,8 @@ struct he_normal {
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
-    detail::draw_into(w, normal_distribution{{.seed = seed}, 0, detail::root<L>(2 / detail::fans<shape<D...>>::in)});
+    detail::draw_into(
+        w, normal_distribution{{.seed = seed}, 0, detail::root<L>(2 / detail::fans<shape<D...>>::in)});
   }
 };
 
@@ -144,7 +152,8 @@ struct glorot_uniform {
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...>& w) const {
-    double const limit = detail::root<L>(6 / (detail::fans<shape<D...>>::in + detail::fans<shape<D...>>::out));
+    double const limit =
+        detail::root<L>(6 / (detail::fans<shape<D...>>::in + detail::fans<shape<D...>>::out));
     detail::draw_into(w, uniform_distribution{{.seed = seed}, -limit, limit});
   }
 };

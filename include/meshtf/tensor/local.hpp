@@ -10,11 +10,13 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Operands of one operation have different layouts. `reshard<L>(y)` brings one to the other's, at the price `Fix`.
+/// Operands of one operation have different layouts. `reshard<L>(y)` brings one to the other's, at the price
+/// `Fix`.
 template<class First, class Second, class... Fix>
 struct operands_have_different_layouts {};
 
-/// Bytes that each process would send if the first operand were resharded to the second's layout, and if the second were resharded to the first's.
+/// Bytes that each process would send if the first operand were resharded to the second's layout, and if the
+/// second were resharded to the first's.
 template<extent First, extent Second>
 struct reshard_sends {};
 
@@ -39,10 +41,12 @@ struct layouts_differ;
 template<class T, class L, class... X, class U, class R, class... Y>
 struct layouts_differ<tensor<T, L, X...>, tensor<U, R, Y...>> {
   static constexpr auto verdict() {
-    if constexpr (sizeof...(X) > 0 && sizeof...(Y) > 0 && std::is_same_v<typename L::mesh_type, typename R::mesh_type>) {
+    if constexpr (sizeof...(X) > 0 && sizeof...(Y) > 0 &&
+                  std::is_same_v<typename L::mesh_type, typename R::mesh_type>) {
       constexpr extent first  = price_of_reshard<wet<L>, wet<R>, shape<X...>, extent{sizeof(T)}>();
       constexpr extent second = price_of_reshard<wet<R>, wet<L>, shape<Y...>, extent{sizeof(U)}>();
-      if constexpr (first >= 0 && second >= 0) return operands_have_different_layouts<wet<L>, wet<R>, reshard_sends<first, second>>{};
+      if constexpr (first >= 0 && second >= 0)
+        return operands_have_different_layouts<wet<L>, wet<R>, reshard_sends<first, second>>{};
       else return operands_have_different_layouts<wet<L>, wet<R>>{};
     } else {
       return operands_have_different_layouts<wet<L>, wet<R>>{};
@@ -54,7 +58,8 @@ template<class X, class Y>
 struct fit : std::type_identity<decltype(layouts_differ<X, Y>::verdict())> {};
 
 template<class T, class L, class... X, class U, class... Y>
-struct fit<tensor<T, L, X...>, tensor<U, L, Y...>> : std::type_identity<operands_have_different_elements<T, U>> {};
+struct fit<tensor<T, L, X...>, tensor<U, L, Y...>>
+    : std::type_identity<operands_have_different_elements<T, U>> {};
 template<class T, class L, class... X, class... Y>
 struct fit<tensor<T, L, X...>, tensor<T, L, Y...>> : std::type_identity<legal> {};
 
@@ -91,7 +96,8 @@ constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... 
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(x.machine(), rest.machine()...);
   auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
   run_reduce<Op>(x.machine(), plan::local, f, z.data(), x.data(), rest.data()...);
-  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
+  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
+                                        &reason_to_sum<wet<L>, typename plan::loops>};
 }
 
 /// This process's part of the product of x and y, summed over the dimensions that `Out` lacks.
@@ -101,7 +107,8 @@ constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const&
   using plan = einsum_plan<wet<L>, Out, shape<X...>, shape<Y...>>;
   auto z     = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().run(task::contract<T>{}, plan::local, x.data(), y.data(), z.data());
-  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over, &reason_to_sum<wet<L>, typename plan::loops>};
+  return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
+                                        &reason_to_sum<wet<L>, typename plan::loops>};
 }
 
 }  // namespace detail

@@ -1,4 +1,5 @@
-// Values that move between placements, without a layout: what they ask for where a layout makes them move, for the search for a layout.
+// Values that move between placements, without a layout: what they ask for where a layout makes them move,
+// for the search for a layout.
 #pragma once
 
 #include <meshtf/tensor/relocate.hpp>
@@ -13,7 +14,10 @@ constexpr Z same_elements(tensor<T, L, D...> const& x) {
   Z z{x.machine(), x.handle()};
   if (wants_gradient(x))
     record<incoming::as_it_is>(
-        z, [x = x.without_value()](auto const& dz, axis_set owed) { contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed); },
+        z,
+        [x = x.without_value()](auto const& dz, axis_set owed) {
+          contribute(x, tensor<T, L, D...>{dz.machine(), dz.handle()}, owed);
+        },
         x.gradient_stays_open());
   return z;
 }
@@ -21,18 +25,23 @@ constexpr Z same_elements(tensor<T, L, D...> const& x) {
 /// The loops of a move from shape `X` to shape `Z`. Arrays: before, after.
 template<class L, class X, class Z>
 inline constexpr undecided_loops loops_of_move =
-    loops_of(placed_dims<L, united<X, Z>>.data(), united<X, Z>::rank, arrays_within<united<X, Z>, X, Z>, 2, numbers_within<united<X, Z>>, 0);
+    loops_of(placed_dims<L, united<X, Z>>.data(), united<X, Z>::rank, arrays_within<united<X, Z>, X, Z>, 2,
+             numbers_within<united<X, Z>>, 0);
 
 /// The moves between two arrays of the loops, of a sum over `owed` that remains one over `riding`.
 template<class M>
-constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from, int to, axis_set owed = 0, axis_set riding = 0) {
-  small_array<placed, max_rank> before{}, after{};
+constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from, int to, axis_set owed = 0,
+                                      axis_set riding = 0) {
+  small_array<placed, max_rank> before{};
+  small_array<placed, max_rank> after{};
   int n = 0;
   for (int d : l.operand[from]) before[n++] = l.dim[d];
   n = 0;
   for (int d : l.operand[to]) after[n++] = l.dim[d];
-  reshard_steps const steps = plan_reshard(before.first(l.operand[from].count), after.first(n), owed, m.axis_sizes(), riding);
-  if (steps.fault.what != reshard_fault::none) throw "meshtf: under this layout a value of the recorded step can't move to its place";
+  reshard_steps const steps =
+      plan_reshard(before.first(l.operand[from].count), after.first(n), owed, m.axis_sizes(), riding);
+  if (steps.fault.what != reshard_fault::none)
+    throw "meshtf: under this layout a value of the recorded step can't move to its place";
   return steps;
 }
 
@@ -49,7 +58,8 @@ struct shard_moved {
   static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const& open) {
     using handle = shared<storage<T, M>, M>;
     in_place_of_result<T>(m, l);
-    shard_after(m, handle::make(m, m, 0), moves_between(m, l, 0, 1, static_cast<axis_set>(open[0]), static_cast<axis_set>(open[1])));
+    shard_after(m, handle::make(m, m, 0),
+                moves_between(m, l, 0, 1, static_cast<axis_set>(open[0]), static_cast<axis_set>(open[1])));
   }
 };
 /// The way back from the second array to the first is slices, which are undone.
@@ -63,10 +73,11 @@ struct shard_unsliced {
   }
 };
 
-/// `x` as a `Z`: where a condition holds, after what `Ask` notes; elsewhere the same elements. x is a sum over `owed`, which it is no longer then,
-/// and over `riding`, which it remains.
+/// `x` as a `Z`: where a condition holds, after what `Ask` notes; elsewhere the same elements. x is a sum
+/// over `owed`, which it is no longer then, and over `riding`, which it remains.
 template<class Ask, class Z, class T, class L, class... D>
-constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, dim_set owed = 0, dim_set riding = 0) {
+constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, dim_set owed = 0,
+                     dim_set riding = 0) {
   auto& m  = x.machine();
   auto own = m.when(c, [&] {
     auto after = Z::handle_type::make(m, m, Z::size);
@@ -81,12 +92,14 @@ constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, 
 template<class Ask, class Z, class T, class L, class... D>
 constexpr Z moved_if_split(dim_set over, tensor<T, L, D...> const& x) {
   auto& m = x.machine();
-  if (!x.handle()->may_serve_unless(undecided_condition{over})) m.keep_whole(over);  // it is a copy itself under some layouts only
+  // it is a copy itself under some layouts only
+  if (!x.handle()->may_serve_unless(undecided_condition{over})) m.keep_whole(over);
   if (m.may_be_split(over) == 0) return Z{m, x.handle()};
   return moved_if<Ask, Z>({over}, x);
 }
 
-/// `x`, of which every process has all, as a `Z`, of which it keeps its part where a layout splits `over`; as `relocate` does it.
+/// `x`, of which every process has all, as a `Z`, of which it keeps its part where a layout splits `over`; as
+/// `relocate` does it.
 template<class Z, class T, class L, class... D>
 constexpr Z part_kept_if_split(dim_set over, tensor<T, L, D...> const& x) {
   x.machine().keep_in_order(over);
@@ -101,16 +114,18 @@ constexpr Z part_kept_if_split(dim_set over, tensor<T, L, D...> const& x) {
           auto const dx = moved_if_split<shard_unsliced<T>, operand>(over, dz);
           return contribute(x, dx, owed | dz.machine().may_be_split(over));
         }
-        if (owed != 0 && !dz.handle().alone()) dz.machine().keep_whole(over);  // what shares these elements would be finished before they move
+        // what shares these elements would be finished before they move
+        if (owed != 0 && !dz.handle().alone()) dz.machine().keep_whole(over);
         contribute(x, moved_if_split<shard_moved<T>, operand>(over, dz), owed);
       },
       open);
   return z;
 }
 
-/// `x` as a `Z`, which has other names for some of its dimensions: where a layout does not split those of all pairs alike, the elements move, as
-/// `relocate` does it. Not priced are moves of parameters, whose gradients stay open over axes that would depend on the layout, and of copies that
-/// exist under some layouts only; under layouts that are priced, these dimensions are split alike.
+/// `x` as a `Z`, which has other names for some of its dimensions: where a layout does not split those of all
+/// pairs alike, the elements move, as `relocate` does it. Not priced are moves of parameters, whose gradients
+/// stay open over axes that would depend on the layout, and of copies that exist under some layouts only;
+/// under layouts that are priced, these dimensions are split alike.
 template<class Z, class T, class L, class... D>
 constexpr Z renamed_either_way(dim_pairs const& pairs, bool open_sum, tensor<T, L, D...> const& x) {
   auto& m = x.machine();
@@ -128,11 +143,13 @@ constexpr Z renamed_either_way(dim_pairs const& pairs, bool open_sum, tensor<T, 
     using operand           = tensor<T, L, D...>;
     constexpr dim_set split = split_over<wet<L>, shape<D...>>;
     auto& back              = dz.machine();
-    if (!dz.handle().alone() || !dz.handle()->may_serve_unless(c)) {  // others see these elements, or they are a copy
+    // others see these elements, or they are a copy
+    if (!dz.handle().alone() || !dz.handle()->may_serve_unless(c)) {
       back.keep_alike(c.pairs);
       return contribute(x, operand{back, dz.handle()}, owed & ~split);
     }
-    for (int i = 0; i < c.pairs.count; ++i) back.keep_apart(c.pairs.first[i], owed & ~split);  // so it is known what is still owed
+    // so it is known what is still owed
+    for (int i = 0; i < c.pairs.count; ++i) back.keep_apart(c.pairs.first[i], owed & ~split);
     contribute(x, moved_if<shard_moved<T>, operand>(c, dz, owed & split, owed & ~split), owed & ~split);
   });
   return z;

@@ -1,8 +1,9 @@
 // Operations: the door through which operands enter, and what their bodies have in common.
 //
-// An operand is a tensor or an open sum; of an open sum, an operation sees the addends. One body serves both: it computes with `entered(x)`, and its
-// result is a tensor again, or an open sum over what the operand owes (`linearly`, `result_of`). plan/pending.hpp says what may be done with an open
-// sum; an operation asserts `use_verdict` or `meeting_verdict` with a sentence that says what to write instead.
+// An operand is a tensor or an open sum; of an open sum, an operation sees the addends. One body serves both:
+// it computes with `entered(x)`, and its result is a tensor again, or an open sum over what the operand owes
+// (`linearly`, `result_of`). plan/pending.hpp says what may be done with an open sum; an operation asserts
+// `use_verdict` or `meeting_verdict` with a sentence that says what to write instead.
 #pragma once
 
 #include <concepts>
@@ -17,9 +18,11 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// A plain number. It takes the element type of the tensor it meets; in arithmetic, the type that this is computed with.
+/// A plain number. It takes the element type of the tensor it meets; in arithmetic, the type that this is
+/// computed with.
 template<class N>
-concept Number = !__is_class(N) && std::is_arithmetic_v<N>;  // most types that are asked are tensors: the builtin instantiates nothing
+// most types that are asked are tensors: the builtin instantiates nothing
+concept Number = !__is_class(N) && std::is_arithmetic_v<N>;
 
 namespace detail {
 
@@ -78,7 +81,8 @@ template<class V, class Over>
   return p.owed();
 }
 
-/// `legal` if these two may be operands of one operation: they have the same layout and the same element type.
+/// `legal` if these two may be operands of one operation: they have the same layout and the same element
+/// type.
 template<Operand X, Operand Y>
 using operands_fit = fit_verdict<tensor_in<X>, tensor_in<Y>>;
 
@@ -89,17 +93,20 @@ template<Operand X, class D>
 inline constexpr extent sent_until_whole<X, D> = [] {
   using L = wet<layout_in<X>>;
   using M = typename L::mesh_type;
-  return sent_to_make_whole(placed_dims<L, shape_in<X>>, dims_within<shape_in<X>, shape<D>>[0], axis_set_of<M, axes_owed_by<X>> & joining_axes<M>,
-                            axis_sizes<M>, extent{sizeof(element_in<X>)});
+  return sent_to_make_whole(placed_dims<L, shape_in<X>>, dims_within<shape_in<X>, shape<D>>[0],
+                            axis_set_of<M, axes_owed_by<X>> & joining_axes<M>, axis_sizes<M>,
+                            extent{sizeof(element_in<X>)});
 }();
 
 template<class Verdict, class... X>
 struct verdict_with_reshard : std::type_identity<Verdict> {};
 template<template<class, class> class Objection, class D, class... A, class... X>
   requires(shape_in<X>::template has<D> || ...)
-struct verdict_with_reshard<Objection<D, axes<A...>>, X...> : std::type_identity<Objection<D, reshard_for<(sent_until_whole<X, D> + ...), A...>>> {};
+struct verdict_with_reshard<Objection<D, axes<A...>>, X...>
+    : std::type_identity<Objection<D, reshard_for<(sent_until_whole<X, D> + ...), A...>>> {};
 
-/// `Verdict` as assertions show it: if it says that a dimension is split, with what a reshard of those operands `X...` that have it would send.
+/// `Verdict` as assertions show it: if it says that a dimension is split, with what a reshard of those
+/// operands `X...` that have it would send.
 template<class Verdict, class... X>
 using with_reshard = typename verdict_with_reshard<Verdict, X...>::type;
 
@@ -110,15 +117,17 @@ constexpr auto linearly(X const& x, F const& f) {
   else return f(entered(x));
 }
 
-/// `z` as the result of an operation on `X...`. If one of these is open, an open sum that owes `owed`, over what they may owe and `Split`; otherwise
-/// a tensor.
+/// `z` as the result of an operation on `X...`. If one of these is open, an open sum that owes `owed`, over
+/// what they may owe and `Split`; otherwise a tensor.
 template<class Split, Operand... X, class T, class L, class... Z>
 constexpr auto result_of(tensor<T, L, Z...> z, axis_set owed) {
-  if constexpr ((OpenSum<X> || ...)) return partial<tensor<T, L, Z...>, union_of<L, axes_owed_by<X>..., Split>>{std::move(z), owed};
+  if constexpr ((OpenSum<X> || ...))
+    return partial<tensor<T, L, Z...>, union_of<L, axes_owed_by<X>..., Split>>{std::move(z), owed};
   else return z;
 }
 
-/// Finishes a local result if it was made from tensors. If it was made from an open sum, it stays open until somebody asks.
+/// Finishes a local result if it was made from tensors. If it was made from an open sum, it stays open until
+/// somebody asks.
 template<Operand... X, class Value>
 constexpr void add_up_unless_open(open_sum<Value>& z) {
   if constexpr (!(OpenSum<X> || ...)) {
@@ -127,10 +136,11 @@ constexpr void add_up_unless_open(open_sum<Value>& z) {
   }
 }
 
-/// Gives `x` the gradient f(dz, ...), summed over the dimensions that `x` lacks. If it is computed from addends of sums over `open`, it owes these
-/// axes too.
+/// Gives `x` the gradient f(dz, ...), summed over the dimensions that `x` lacks. If it is computed from
+/// addends of sums over `open`, it owes these axes too.
 template<class T, class L, class... X, class F, class... Z>
-constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f, tensor<T, L, Z...> const& dz, auto const&... rest) {
+constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f, tensor<T, L, Z...> const& dz,
+                         auto const&... rest) {
   if constexpr (std::is_same_v<F, function::identity> && std::is_same_v<shape<X...>, shape<Z...>>) {
     contribute(x, dz, open);
   } else {
@@ -139,25 +149,31 @@ constexpr void pull_back(tensor<T, L, X...> const& x, axis_set open, F const& f,
   }
 }
 
-/// Puts `pull(x, dz, owed)`, which gives `x` its gradient, on the tape. The gradient of a parameter's image stays open, as the parameter's does.
-/// Integers and bools have none, and for some no kernel that it would need.
+/// Puts `pull(x, dz, owed)`, which gives `x` its gradient, on the tape. The gradient of a parameter's image
+/// stays open, as the parameter's does. Integers and bools have none, and for some no kernel that it would
+/// need.
 template<class Z, class X, class F>
 constexpr void record_linear(Z& z, X const& x, F pull) {
   if constexpr (FloatingElement<typename X::element_type>) {
     if (!wants_gradient(x)) return;
     bool const open = x.gradient_stays_open();
-    record<incoming::open_if_open>(z, [x = x.without_value(), pull](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
+    record<incoming::open_if_open>(
+        z, [x = x.without_value(), pull](auto const& dz, axis_set owed) { pull(x, dz, owed); }, open);
   }
 }
 
 /// f(x), where f is linear or a shift; the gradient is g(dz).
 template<class F, class G, class T, class L, class... X>
-constexpr auto linear_function(char const* name, std::source_location at, F const& f, G const& g, tensor<T, L, X...> const& x) {
+constexpr auto linear_function(char const* name, std::source_location at, F const& f, G const& g,
+                               tensor<T, L, X...> const& x) {
   x.machine().enter(name, at);
   auto z = each<T, shape<X...>>(f, x);
   if constexpr (std::is_same_v<G, function::identity>)
     record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, dz, owed); });
-  else record_linear(z, x, [g](auto const& to, auto const& dz, axis_set owed) { contribute(to, each<T, shape<X...>>(g, dz), owed); });
+  else
+    record_linear(z, x, [g](auto const& to, auto const& dz, axis_set owed) {
+      contribute(to, each<T, shape<X...>>(g, dz), owed);
+    });
   return z;
 }
 

@@ -24,7 +24,8 @@ constexpr void copy_values(tensor<T, L, D...> const& x, tensor<T, L, D...>& to) 
 
 }  // namespace detail
 
-/// A tensor whose gradient is kept. Every operation takes it as a tensor. It moves but does not copy, and assigning a tensor copies the values in.
+/// A tensor whose gradient is kept. Every operation takes it as a tensor. It moves but does not copy, and
+/// assigning a tensor copies the values in.
 template<FloatingElement T, Layout L, Dimension... D>
 class parameter : public tensor<T, L, D...> {
   using base = tensor<T, L, D...>;
@@ -38,7 +39,8 @@ public:
 
   /// The values that `initialiser` (`he_normal{1}`, `constant{0.5}`, ...) gives, the same under every layout.
   template<class Initialiser>
-  [[gnu::cold]] constexpr parameter(meshtf::machine<L>& m, Initialiser const& initialiser) : base(base::uninitialised(m)) {
+  [[gnu::cold]] constexpr parameter(meshtf::machine<L>& m, Initialiser const& initialiser)
+      : base(base::uninitialised(m)) {
     this->handle()->count_again(true);
     become_parameter();
     detail::all_counted const all{m};
@@ -69,7 +71,7 @@ public:
   }
 
 private:
-  constexpr void leave() {   // a parameter that was moved from has nothing to leave
+  constexpr void leave() {  // a parameter that was moved from has nothing to leave
     if (this->handle()) this->machine().count_parameter(-base::size * extent{sizeof(T)});
   }
 

@@ -21,7 +21,8 @@ template<class... Part>
 class parameter_list;
 
 /// `Part` is neither a parameter nor a model (or a range of models) with a member that names its parameters:
-/// `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`. A constant model has no parameters that could be updated.
+/// `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`. A constant model has no parameters
+/// that could be updated.
 template<class Part>
 struct has_no_parameters {};
 
@@ -46,19 +47,24 @@ void take_parameter(parameter<T, L, D...>&);
 template<class P>
 concept Parameter = requires(P& p) { detail::take_parameter(p); };
 
-/// A tensor that is not trained. It is kept in files with the parameters, under its name; optimizers pass it over.
+/// A tensor that is not trained. It is kept in files with the parameters, under its name; optimizers pass it
+/// over.
 template<class X>
 concept Kept = !Parameter<X> && !std::is_const_v<X> && Tensor<X>;
 
-/// A model names its parameters in a member: `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`.
+/// A model names its parameters in a member:
+/// `constexpr auto parameters() { return meshtf::parameters(w1, w2); }`.
 template<class M>
 concept HasParameters = requires(M& m) { m.parameters(); };
 
 template<class R>
-concept Range = requires(R& r) { std::begin(r), std::end(r); };
+concept Range = requires(R& r) {
+  std::begin(r);
+  std::end(r);
+};
 
-/// Whether this may be in a list of parameters. The elements of a range are checked when the list is walked: they may be the models that are checked
-/// now.
+/// Whether this may be in a list of parameters. The elements of a range are checked when the list is walked:
+/// they may be the models that are checked now.
 template<class Part>
 struct naming : std::type_identity<has_no_parameters<Part>> {};
 template<class Part>
@@ -77,12 +83,14 @@ template<class Part>
 struct first_trained : std::type_identity<void> {};
 template<Range Part>
   requires(!Parameter<Part> && !Kept<Part> && !HasParameters<Part>)
-struct first_trained<Part> : first_trained<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
+struct first_trained<Part>
+    : first_trained<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
 template<Parameter Part>
 struct first_trained<Part> : std::type_identity<Part> {};
 template<class First, class... Rest>
 struct first_trained<parameter_list<First, Rest...>>
-    : std::conditional_t<std::is_void_v<typename first_trained<First>::type>, first_trained<parameter_list<Rest...>>, first_trained<First>> {};
+    : std::conditional_t<std::is_void_v<typename first_trained<First>::type>,
+                         first_trained<parameter_list<Rest...>>, first_trained<First>> {};
 template<HasParameters Part>
 struct first_trained<Part> : first_trained<decltype(std::declval<Part&>().parameters())> {};
 
@@ -90,15 +98,17 @@ struct first_trained<Part> : first_trained<decltype(std::declval<Part&>().parame
 template<class First, class Rest>
 struct first_trained_or : std::conditional_t<std::is_void_v<typename Rest::type>, First, Rest> {};
 
-/// The first parameter in a list, a model or a range of models: which machine all of them are on, and which type norms have. It is a tensor that is
-/// not trained only if nothing is.
+/// The first parameter in a list, a model or a range of models: which machine all of them are on, and which
+/// type norms have. It is a tensor that is not trained only if nothing is.
 template<class Part>
 struct first_parameter {
-  static_assert(accepted<typename naming<Part>::type>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
+  static_assert(accepted<typename naming<Part>::type>,
+                "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
 };
 template<Range Part>
   requires(!Parameter<Part> && !Kept<Part> && !HasParameters<Part>)
-struct first_parameter<Part> : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
+struct first_parameter<Part>
+    : first_parameter<std::remove_cvref_t<decltype(*std::begin(std::declval<Part&>()))>> {};
 template<class Part>
   requires(Parameter<Part> || Kept<Part>)
 struct first_parameter<Part> : std::type_identity<Part> {};
@@ -109,7 +119,8 @@ struct first_parameter<parameter_list<First, Rest...>>
 template<HasParameters Part>
 struct first_parameter<Part> : first_parameter<decltype(std::declval<Part&>().parameters())> {};
 
-/// Calls `f` with each parameter in `part`: a parameter, a model, or a range of models. With `All`, also with each tensor that is not trained.
+/// Calls `f` with each parameter in `part`: a parameter, a model, or a range of models. With `All`, also with
+/// each tensor that is not trained.
 template<bool All, class Part, class F>
 constexpr void visit_parameters(Part& part, F const& f) {
   if constexpr (Parameter<Part>) {
@@ -121,14 +132,15 @@ constexpr void visit_parameters(Part& part, F const& f) {
     else part.parameters().for_each(f);
   } else {
     using verdict = typename naming<Part>::type;
-    static_assert(accepted<verdict>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
+    static_assert(accepted<verdict>,
+                  "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
     if constexpr (accepted<verdict>)
       for (auto& element : part) visit_parameters<All>(element, f);
   }
 }
 
-/// The same, with the name of each parameter: the names of the models it is in and its own, joined by dots. A part without a name is called by its
-/// number.
+/// The same, with the name of each parameter: the names of the models it is in and its own, joined by dots. A
+/// part without a name is called by its number.
 template<class Part, class F>
 void visit_named(Part& part, std::string const& name, F const& f) {
   if constexpr (Parameter<Part> || Kept<Part>) {
@@ -156,7 +168,8 @@ template<class Part>
 }
 }  // namespace detail
 
-/// The parameters of a program, in the order in which they were named. The list refers to them, so it must not outlive them.
+/// The parameters of a program, in the order in which they were named. The list refers to them, so it must
+/// not outlive them.
 template<class... Part>
 class parameter_list {
 public:
@@ -173,8 +186,9 @@ public:
     hana::unpack(parts_, [&f](auto const&... p) { (detail::visit_parameters<true>(*p.part, f), ...); });
   }
 
-  /// Calls `f` with the name and each parameter, and each tensor that is not trained, in the same order: `blocks.3.attention.query.weight`. Names are equal under every layout. A model
-  /// that stands alone without a name has no number either: `parameters(net)` has the names of `net.parameters()`.
+  /// Calls `f` with the name and each parameter, and each tensor that is not trained, in the same order:
+  /// `blocks.3.attention.query.weight`. Names are equal under every layout. A model that stands alone without
+  /// a name has no number either: `parameters(net)` has the names of `net.parameters()`.
   template<class F>
   void for_each_named(F const& f, std::string const& prefix = {}) const {
     std::size_t i    = 0;
@@ -195,14 +209,16 @@ private:
 template<class... Part>
 parameter_list(named_part<Part> const&...) -> parameter_list<Part...>;
 
-/// Parameters, models (which have a member `parameters()`) and ranges of these, as one list; each may be `named("...", it)`. A tensor that is not
-/// trained, of any element type, may stand in it to be saved and loaded: `save(parameters(named("net", net), named("mask", mask)), "net.safetensors")`.
+/// Parameters, models (which have a member `parameters()`) and ranges of these, as one list; each may be
+/// `named("...", it)`. A tensor that is not trained, of any element type, may stand in it to be saved and
+/// loaded: `save(parameters(named("net", net), named("mask", mask)), "net.safetensors")`.
 template<class... Part>
 constexpr auto parameters(Part&&... part)
   requires((std::is_lvalue_reference_v<Part> || detail::is_named<Part>) && ...)
 {
   using verdict = first_objection<typename detail::naming<std::remove_reference_t<Part>>::type...>;
-  static_assert(accepted<verdict>, "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
+  static_assert(accepted<verdict>,
+                "meshtf: a model needs constexpr auto parameters() { return meshtf::parameters(w); }");
   if constexpr (accepted<verdict>) return parameter_list{detail::as_named(part)...};
   else return parameter_list<>{};
 }
@@ -217,9 +233,12 @@ constexpr auto* machine_in(List const& list) {
   return m;
 }
 
-[[noreturn]] inline void throw_no_parameters(char const* what) { throw software_error(std::string{what} + " of no parameters: the list is empty"); }
+[[noreturn]] inline void throw_no_parameters(char const* what) {
+  throw software_error(std::string{what} + " of no parameters: the list is empty");
+}
 
-/// The machine of a list that is not empty. Errors: `software_error` if it is; `what` is to be made of the parameters.
+/// The machine of a list that is not empty. Errors: `software_error` if it is; `what` is to be made of the
+/// parameters.
 template<class List>
 constexpr auto& machine_of(List const& list, char const* what) {
   auto* const m = machine_in(list);

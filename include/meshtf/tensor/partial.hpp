@@ -36,9 +36,11 @@ struct splitting_axes<L, shape<D...>> {
 
 /// The axes of the mesh that do not split a tensor of shape `S`, and those that do.
 template<class L, class S>
-using axes_that_do_not_split = typename remaining_axes<typename L::mesh_type::all_axes, splitting_axes<L, S>>::type;
+using axes_that_do_not_split =
+    typename remaining_axes<typename L::mesh_type::all_axes, splitting_axes<L, S>>::type;
 template<class L, class S>
-using axes_that_split = typename remaining_axes<typename L::mesh_type::all_axes, axes_that_do_not_split<L, S>>::type;
+using axes_that_split =
+    typename remaining_axes<typename L::mesh_type::all_axes, axes_that_do_not_split<L, S>>::type;
 
 template<class A, class B>
 struct either {
@@ -48,9 +50,11 @@ struct either {
 
 /// The axes of `A` and `B`, in the order of the mesh; `A` itself if `B` adds none.
 template<class L, class A, class B>
-using united_axes = std::conditional_t<
-    remaining_axes<B, A>::type::count == 0, A,
-    typename remaining_axes<typename L::mesh_type::all_axes, typename remaining_axes<typename L::mesh_type::all_axes, either<A, B>>::type>::type>;
+using united_axes =
+    std::conditional_t<remaining_axes<B, A>::type::count == 0, A,
+                       typename remaining_axes<typename L::mesh_type::all_axes,
+                                               typename remaining_axes<typename L::mesh_type::all_axes,
+                                                                       either<A, B>>::type>::type>;
 
 /// The axes of several lists, in the order of the mesh. If only one list has any, the result is that list.
 template<class L, class Found, class... Axes>
@@ -59,7 +63,8 @@ template<class L, class Found, class... Rest>
 struct union_of_axes<L, Found, axes<>, Rest...> : union_of_axes<L, Found, Rest...> {};
 template<class L, class Found, class First, class... Rest>
 struct union_of_axes<L, Found, First, Rest...>
-    : union_of_axes<L, std::conditional_t<Found::count == 0, First, united_axes<L, Found, First>>, Rest...> {};
+    : union_of_axes<L, std::conditional_t<Found::count == 0, First, united_axes<L, Found, First>>, Rest...> {
+};
 
 template<class L, class... Axes>
 using union_of = typename union_of_axes<L, axes<>, Axes...>::type;
@@ -74,11 +79,11 @@ struct open_sum {
 
 }  // namespace detail
 
-/// A tensor whose true content is the sum, over the axes it owes, of what the processes hold. Along the other axes of `Over` all processes hold the
-/// same.
+/// A tensor whose true content is the sum, over the axes it owes, of what the processes hold. Along the other
+/// axes of `Over` all processes hold the same.
 ///
-/// `finish(p)` and `reshard<L2>(p)` make a tensor of it. Linear operations hand the open sum through; other operations do not compile, since f(a) +
-/// f(b) is not f(a + b). The addends themselves are not handed out.
+/// `finish(p)` and `reshard<L2>(p)` make a tensor of it. Linear operations hand the open sum through; other
+/// operations do not compile, since f(a) + f(b) is not f(a + b). The addends themselves are not handed out.
 template<class Value, class Over>
 class partial {
 public:
@@ -101,7 +106,8 @@ private:
   axis_set owed_;
 };
 
-/// The value is still a sum over `Axes`, so this operation can't be applied to its addends. `Fix` says what to write instead, with its price.
+/// The value is still a sum over `Axes`, so this operation can't be applied to its addends. `Fix` says what
+/// to write instead, with its price.
 template<class Axes, class... Fix>
 struct still_a_sum_over {};
 
@@ -124,12 +130,14 @@ struct finishing<partial<V, Over>> {
   using mesh_type                = typename V::layout_type::mesh_type;
   static constexpr axis_set open = axis_set_of<mesh_type, Over> & joining_axes<mesh_type>;
   static constexpr extent held   = V::size * extent{sizeof(typename V::element_type)};
-  static constexpr extent bytes  = sent_by_one(collective::all_reduce, held, processes_along(axis_sizes<mesh_type>, open));
-  using sends                    = finish_sends<bytes>;
+  static constexpr extent bytes =
+      sent_by_one(collective::all_reduce, held, processes_along(axis_sizes<mesh_type>, open));
+  using sends = finish_sends<bytes>;
 };
 
 template<algebra::remedy Fix, class P>
-struct open_sum_objection : std::type_identity<still_a_sum_over<typename finishing<P>::over, typename finishing<P>::sends>> {};
+struct open_sum_objection
+    : std::type_identity<still_a_sum_over<typename finishing<P>::over, typename finishing<P>::sends>> {};
 template<class P>
 struct open_sum_objection<algebra::remedy::none, P> : std::type_identity<legal> {};
 
@@ -139,8 +147,9 @@ using use_verdict = typename open_sum_objection<algebra::after(How, pending_of<P
 
 /// The same for two values, of which `X` or `Y` is an open sum.
 template<algebra::meeting How, class X, class Y>
-using meeting_verdict = typename open_sum_objection<algebra::after(How, pending_of<X>, pending_of<Y>).fix,
-                                                    std::conditional_t<pending_of<X> == algebra::pending::nothing, Y, X>>::type;
+using meeting_verdict =
+    typename open_sum_objection<algebra::after(How, pending_of<X>, pending_of<Y>).fix,
+                                std::conditional_t<pending_of<X> == algebra::pending::nothing, Y, X>>::type;
 
 }  // namespace detail
 

@@ -8,7 +8,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The elements of `x` as a value of its own, to be cut in pieces. Its gradient, in which pieces lie side by side, is contributed to `x` once.
+/// The elements of `x` as a value of its own, to be cut in pieces. Its gradient, in which pieces lie side by
+/// side, is contributed to `x` once.
 template<class T, class L, class... D>
 constexpr tensor<T, L, D...> to_be_cut(tensor<T, L, D...> const& x) {
   auto z = x.without_slot();
@@ -16,9 +17,11 @@ constexpr tensor<T, L, D...> to_be_cut(tensor<T, L, D...> const& x) {
   return z;
 }
 
-/// Puts `dz`, the gradient of the piece that begins at `first`, beside those of other pieces. It is zero where no piece had a gradient.
+/// Puts `dz`, the gradient of the piece that begins at `first`, beside those of other pieces. It is zero
+/// where no piece had a gradient.
 template<class T, class L, class... D, class Steps, class DZ>
-constexpr void contribute_piece(tensor<T, L, D...> const& x, Steps const& place, extent first, DZ const& dz, axis_set owed) {
+constexpr void contribute_piece(tensor<T, L, D...> const& x, Steps const& place, extent first, DZ const& dz,
+                                axis_set owed) {
   auto& m        = dz.machine();
   auto const put = [&](T* whole) { m.run(task::put_part<T>{first}, place, whole, dz.data()); };
   if (auto& slot = x.slot(); slot.sum) {
@@ -35,7 +38,9 @@ template<class Result, class T, class L, class... D, class Steps>
 constexpr Result piece_of(tensor<T, L, D...> const& x, Steps const& place, extent first) {
   auto z = Result::uninitialised(x.machine());
   x.machine().run(task::take_part<T>{first}, place, x.data(), z.data());
-  record_linear(z, x, [first, &place](auto const& to, auto const& dz, axis_set owed) { contribute_piece(to, place, first, dz, owed); });
+  record_linear(z, x, [first, &place](auto const& to, auto const& dz, axis_set owed) {
+    contribute_piece(to, place, first, dz, owed);
+  });
   return z;
 }
 
@@ -43,7 +48,9 @@ constexpr Result piece_of(tensor<T, L, D...> const& x, Steps const& place, exten
 template<class X, class Pieces>
 constexpr auto pieces_as_in(X const& x, Pieces pieces) {
   if constexpr (OpenSum<X>)
-    return std::apply([&](auto&... z) { return std::tuple{handed_through<algebra::use::moved>(x, std::move(z))...}; }, pieces);
+    return std::apply(
+        [&](auto&... z) { return std::tuple{handed_through<algebra::use::moved>(x, std::move(z))...}; },
+        pieces);
   else return pieces;
 }
 

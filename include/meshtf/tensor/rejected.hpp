@@ -1,4 +1,5 @@
-// What an operation returns after its assertion has failed. Everything accepts it, so the assertion's error is the only one.
+// What an operation returns after its assertion has failed. Everything accepts it, so the assertion's error
+// is the only one.
 #pragma once
 
 #include <array>
@@ -15,15 +16,17 @@ struct rejected;
 
 namespace detail {
 
-/// What a rejected value may be assigned to: a tensor or an open sum. A parameter, which is not copied, takes the tensor.
+/// What a rejected value may be assigned to: a tensor or an open sum. A parameter, which is not copied, takes
+/// the tensor.
 template<class Value>
-concept Replaceable = !std::is_same_v<Value, rejected> &&
-                      (requires { typename Value::shape_type; } || requires { typename Value::tensor_type; }) && std::is_copy_constructible_v<Value>;
+concept Replaceable = !std::is_same_v<Value, rejected> && std::is_copy_constructible_v<Value> &&
+                      (requires { typename Value::shape_type; } || requires { typename Value::tensor_type; });
 
 }  // namespace detail
 
-/// The result of an operation that the compiler has refused: the error above says why. Operations, layers and `backward` accept it and return it, so
-/// that no error follows from the first one. It lies in this namespace so that argument-dependent lookup finds the operations.
+/// The result of an operation that the compiler has refused: the error above says why. Operations, layers and
+/// `backward` accept it and return it, so that no error follows from the first one. It lies in this namespace
+/// so that argument-dependent lookup finds the operations.
 struct rejected {
   using shape_type   = shape<>;
   using element_type = float;
@@ -31,7 +34,8 @@ struct rejected {
   /// Like a tensor it has a destructor, so there is no warning about a variable that is never read.
   constexpr ~rejected() {}
 
-  /// Any tensor or open sum, for a variable, a parameter or a result of declared type. It exists only for the compiler's checks.
+  /// Any tensor or open sum, for a variable, a parameter or a result of declared type. It exists only for the
+  /// compiler's checks.
   template<detail::Replaceable Value>
   constexpr operator Value() const {
     throw rejected{};
@@ -40,7 +44,7 @@ struct rejected {
   // ---- members of tensors and open sums
 
   static constexpr extent size = 0;
-  constexpr short value() const { return 0; }   // converts to every element type without a warning
+  constexpr short value() const { return 0; }  // converts to every element type without a warning
   constexpr rejected local() const { return {}; }
   constexpr rejected addend() const { return {}; }
   constexpr bool needs_gradient() const { return false; }
@@ -81,9 +85,9 @@ concept AnyRejected = (is_rejected<X> || ...);
 }  // namespace v0
 }  // namespace meshtf
 
-/// MESHTF_ACCEPT_REJECTED(relu) after the definition of an operation: relu(x) of a rejected operand is rejected, and the compiler says nothing more.
-/// _AS: the same with another result, for operations with several. _WITH: with an argument of this type after one operand, since arguments in
-/// braces have no type.
+/// MESHTF_ACCEPT_REJECTED(relu) after the definition of an operation: relu(x) of a rejected operand is
+/// rejected, and the compiler says nothing more. _AS: the same with another result, for operations with
+/// several. _WITH: with an argument of this type after one operand, since arguments in braces have no type.
 #define MESHTF_ACCEPT_REJECTED(name) MESHTF_ACCEPT_REJECTED_AS(::meshtf::rejected, name)
 #define MESHTF_ACCEPT_REJECTED_AS(Result, name)  \
   template<class... Named, class... X>           \

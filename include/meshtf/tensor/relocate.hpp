@@ -12,14 +12,16 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A shard after these moves, while `now`, the shard before them, lives on: the same on a machine and on the account of a search for a layout.
+/// A shard after these moves, while `now`, the shard before them, lives on: the same on a machine and on the
+/// account of a search for a layout.
 template<class M, class T>
-constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> now, reshard_steps const& steps) {
+constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> now,
+                                               reshard_steps const& steps) {
   using handle = shared<storage<T, M>, M>;
   for (int i = 0; i < steps.count; ++i) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
     if (move.what == transfer_kind::all_reduce) {
-      if (!now.alone() || i == 0) {   // others still see the addends
+      if (!now.alone() || i == 0) {  // others still see the addends
         handle own = handle::make(m, m, move.result);
         m.copy(move.result, static_cast<T const*>(now->data()), own->data());
         now = std::move(own);
@@ -34,9 +36,11 @@ constexpr shared<storage<T, M>, M> shard_after(M& m, shared<storage<T, M>, M> no
   return now;
 }
 
-/// A shard before these moves, which are slices, while `now`, the shard after them, lives on: each part is put in its place, with zeros around it.
+/// A shard before these moves, which are slices, while `now`, the shard after them, lives on: each part is
+/// put in its place, with zeros around it.
 template<class M, class T>
-constexpr shared<storage<T, M>, M> shard_before(M& m, shared<storage<T, M>, M> now, reshard_steps const& steps) {
+constexpr shared<storage<T, M>, M> shard_before(M& m, shared<storage<T, M>, M> now,
+                                                reshard_steps const& steps) {
   using handle = shared<storage<T, M>, M>;
   for (int i = steps.count; i-- > 0;) {
     auto const& move = steps.moves[static_cast<std::size_t>(i)];
@@ -56,7 +60,8 @@ constexpr Result relocated(tensor<T, L, D...> const& x, reshard_steps const& ste
   if constexpr ((CountedDimension<D> || ...)) (void)x.data();  // looks whether all that is counted is there
   handle now = shard_after(m, x.handle(), steps);
   if constexpr (!std::is_same_v<shape<D...>, typename Result::shape_type> && is_uneven<L, shape<D...>>)
-    if (steps.count == 0 && now->counted() != 0 && now->counted() != m.counted_number()) {  // of the new names it would say nothing
+    // of the new names it would say nothing
+    if (steps.count == 0 && now->counted() != 0 && now->counted() != m.counted_number()) {
       handle own = handle::make(m, m, x.size);
       m.copy(x.size, static_cast<T const*>(now->data()), own->data());
       now = std::move(own);
@@ -89,7 +94,8 @@ inline constexpr reshard_steps moves_of_whole = plan_reshard(From, To, 0, axis_s
 /// The moves of open values between two placements, as a process planned and remembers them.
 class planned_moves {
 public:
-  reshard_steps const& of(std::span<placed const> from, std::span<placed const> to, std::span<extent const> sizes, axis_set owed, axis_set riding) {
+  reshard_steps const& of(std::span<placed const> from, std::span<placed const> to,
+                          std::span<extent const> sizes, axis_set owed, axis_set riding) {
     for (entry const& e : all_)
       if (e.owed == owed && e.riding == riding) return e.steps;
     all_.push_front({owed, riding, plan_reshard(from, to, owed, sizes, riding)});
@@ -98,7 +104,8 @@ public:
 
 private:
   struct entry {
-    axis_set owed, riding;
+    axis_set owed;
+    axis_set riding;
     reshard_steps steps;
   };
   std::forward_list<entry> all_;  // a list, so references to its elements stay valid
@@ -119,28 +126,32 @@ constexpr auto with_moves(axis_set owed, axis_set riding, F const& use) {
   return use(remembered_moves<From, To, M>(owed, riding));
 }
 
-/// The same for an open sum. What it owes is added up by the moves, or before them if the moves can't do it. `steps` are those of a finished value.
+/// The same for an open sum. What it owes is added up by the moves, or before them if the moves can't do it.
+/// `steps` are those of a finished value.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   if (owed == 0) return relocated<Result>(x, steps);
-  return with_moves<Plan::from, Plan::to, typename L::mesh_type>(owed, 0, [&](reshard_steps const& joining) -> Result {
-    if (joining.fault.what == reshard_fault::none) return relocated<Result>(x, joining);
-    auto whole = x.without_slot();
-    finish_in_place(whole, owed);
-    return relocated<Result>(whole, steps);
-  });
+  return with_moves<Plan::from, Plan::to, typename L::mesh_type>(
+      owed, 0, [&](reshard_steps const& joining) -> Result {
+        if (joining.fault.what == reshard_fault::none) return relocated<Result>(x, joining);
+        auto whole = x.without_slot();
+        finish_in_place(whole, owed);
+        return relocated<Result>(whole, steps);
+      });
 }
 
-/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `owed` is what x still owes as a partial value. `steps` are the moves of a
-/// finished value; if x stands for addends that are handed through, they touch none of the axes that it may owe.
+/// `x`, placed as `Plan::from`, becomes a `Result`, placed as `Plan::to`. `owed` is what x still owes as a
+/// partial value. `steps` are the moves of a finished value; if x stands for addends that are handed through,
+/// they touch none of the axes that it may owe.
 ///
-/// The gradient moves the other way and takes its open sums with it: a sum owed over an axis that splits x is reduce-scattered, others stay owed. If
-/// a parameter (or an image of one) was sliced, the gradient is padded with zeros; it then owes the sum over the axes of the slice and sends nothing
-/// now.
+/// The gradient moves the other way and takes its open sums with it: a sum owed over an axis that splits x is
+/// reduce-scattered, others stay owed. If a parameter (or an image of one) was sliced, the gradient is padded
+/// with zeros; it then owes the sum over the axes of the slice and sends nothing now.
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   using mesh_type = typename L::mesh_type;
-  x.machine().because(&reason_to_move<wet<L>, shape<D...>, wet<typename Result::layout_type>, typename Result::shape_type>);
+  x.machine().because(
+      &reason_to_move<wet<L>, shape<D...>, wet<typename Result::layout_type>, typename Result::shape_type>);
   Result z = relocated_open<Result, Plan>(x, owed, steps);
   if (!wants_gradient(x)) return z;
 
@@ -153,17 +164,20 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
           contribute(x, unsliced<operand>(dz, *way), dz_owes | axes_of_moves(*way));
           return;
         }
-        dz.machine().because(&reason_to_move<wet<typename Result::layout_type>, typename Result::shape_type, wet<L>, shape<D...>>);
+        dz.machine().because(&reason_to_move<wet<typename Result::layout_type>, typename Result::shape_type,
+                                             wet<L>, shape<D...>>);
         constexpr axis_set split = split_over<L, shape<D...>>;
         bool fits                = false;
-        with_moves<Plan::to, Plan::from, mesh_type>(dz_owes & split, dz_owes & ~split, [&](reshard_steps const& back) {
-          fits = back.fault.what == reshard_fault::none;
-          if (fits) contribute(x, relocated<operand>(dz, back), dz_owes & ~split);
-        });
+        with_moves<Plan::to, Plan::from, mesh_type>(
+            dz_owes & split, dz_owes & ~split, [&](reshard_steps const& back) {
+              fits = back.fault.what == reshard_fault::none;
+              if (fits) contribute(x, relocated<operand>(dz, back), dz_owes & ~split);
+            });
         if (fits) return;
         // the moves back can't add up these sums, so they are finished first
         static_assert(moves_of_whole<Plan::to, Plan::from, mesh_type>.fault.what == reshard_fault::none,
-                      "meshtf: the gradient of this reshard needs more loops than a nest has: go through an intermediate layout");
+                      "meshtf: the gradient of this reshard needs more loops than a nest has: go through an "
+                      "intermediate layout");
         auto whole = dz;
         finish_in_place(whole, dz_owes);
         contribute(x, relocated<operand>(whole, moves_of_whole<Plan::to, Plan::from, mesh_type>));

@@ -9,7 +9,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A reference count that works in constant evaluation (`std::shared_ptr` is not constexpr) and takes its cell from the machine's pool.
+/// A reference count that works in constant evaluation (`std::shared_ptr` is not constexpr) and takes its
+/// cell from the machine's pool.
 template<class T, class Machine>
 class shared {
 public:
@@ -60,7 +61,8 @@ private:
     if (cell_ != nullptr && --cell_->handles == 0) end(cell_);
     cell_ = nullptr;
   }
-  /// A function of its own: handles are dropped in hundreds of places of a program, and would all free memory there.
+  /// A function of its own: handles are dropped in hundreds of places of a program, and would all free memory
+  /// there.
   [[gnu::noinline]] static constexpr void end(cell* last) { last->machine->destroy(last); }
 
   cell* cell_ = nullptr;
@@ -72,9 +74,15 @@ class storage {
 public:
   using size_type = typename sizes_on<Machine>::type;
 
-  constexpr storage(Machine& m, size_type size) : machine_(&m), size_(size), data_(take(m, size, ticket_)), counted_(m.counted_number()) {}
+  constexpr storage(Machine& m, size_type size)
+      : machine_(&m), size_(size), data_(take(m, size, ticket_)), counted_(m.counted_number()) {}
   constexpr storage(storage&& other) noexcept
-      : machine_(other.machine_), size_(other.size_), ticket_(other.ticket_), data_(other.data_), version_(other.version_), counted_(other.counted_) {
+      : machine_(other.machine_),
+        size_(other.size_),
+        ticket_(other.ticket_),
+        data_(other.data_),
+        version_(other.version_),
+        counted_(other.counted_) {
     other.machine_ = nullptr;
   }
   constexpr ~storage() {
@@ -88,17 +96,21 @@ public:
   /// How often the content was written after it was made.
   constexpr unsigned version() const { return version_; }
   constexpr void written() { ++version_; }
-  /// The number of the machine's counts under which the content was made: elements beyond these counts have no value.
+  /// The number of the machine's counts under which the content was made: elements beyond these counts have
+  /// no value.
   constexpr unsigned counted() const { return counted_; }
-  /// From here on the content is what was written under the present counts, or, if it is `complete`, under any.
+  /// From here on the content is what was written under the present counts, or, if it is `complete`, under
+  /// any.
   constexpr void count_again(bool complete = false) { counted_ = complete ? 0 : machine_->counted_number(); }
 
   /// The content is there as far as that of `other`.
   constexpr void count_as(storage const& other) { counted_ = other.counted_; }
 
-  /// Where a machine without a layout made `own` for some layouts only, this array serves in its place under the others, and lives as long.
+  /// Where a machine without a layout made `own` for some layouts only, this array serves in its place under
+  /// the others, and lives as long.
   constexpr void serve_as(storage& own) {
-    if constexpr (requires { machine_->let_serve(ticket_, own.ticket_, size_); }) machine_->let_serve(ticket_, own.ticket_, size_);
+    if constexpr (requires { machine_->let_serve(ticket_, own.ticket_, size_); })
+      machine_->let_serve(ticket_, own.ticket_, size_);
   }
   /// Whether it can serve where a condition does not hold.
   template<class Condition>
@@ -133,10 +145,12 @@ constexpr T* array_at(T* data, typename sizes_on<Machine>::type by) {
 /// A gradient while it is collected.
 template<class T, class Machine>
 struct slot {
-  bool open                    = false;   // of a parameter: nobody finishes it before its owner asks
-  bool left                    = false;   // the tape has left the operation that made the value: nothing goes back from here
-  unsigned owed                = 0;       // the axes over which the content is still a sum of what the processes hold
-  collective_reason const* why = nullptr;   // ... and the reason for that sum
+  bool open = false;  // of a parameter: nobody finishes it before its owner asks
+  // the tape has left the operation that made the value: nothing goes back from here
+  bool left = false;
+  // the axes over which the content is still a sum of what the processes hold
+  unsigned owed                = 0;
+  collective_reason const* why = nullptr;  // ... and the reason for that sum
   shared<storage<T, Machine>, Machine> sum{};
 };
 

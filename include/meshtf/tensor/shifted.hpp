@@ -10,29 +10,35 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Moves the rows of x to z, some of them to other parts: the same on a machine and, with steps for one process, on the account of a search for a
-/// layout.
+/// Moves the rows of x to z, some of them to other parts: the same on a machine and, with steps for one
+/// process, on the account of a search for a layout.
 template<class T, class M, class Lines>
-constexpr void move_rows(M& m, Lines const& lines, part_of_rows const& part, extent offset, bool wraps, T beyond, T const* x, T* z) {
+constexpr void move_rows(M& m, Lines const& lines, part_of_rows const& part, extent offset, bool wraps,
+                         T beyond, T const* x, T* z) {
   using handle    = shared<storage<T, M>, M>;
   using task      = task::copy_rows<T>;
   auto const r    = shifted_rows::plan(offset, part.room);
   auto const send = [&](extent count, extent leave, extent arrive, extent by) {
     if (count == 0) return;
-    extent const n      = count * part.row;
-    handle const leaves = handle::make(m, m, n), arrives = handle::make(m, m, n);
+    extent const n       = count * part.row;
+    handle const leaves  = handle::make(m, m, n);
+    handle const arrives = handle::make(m, m, n);
     m.run(task{.count = count, .from = leave, .to_edge = true, .beyond = beyond}, lines, x, leaves->data());
     if (!wraps) m.fill(n, beyond, arrives->data());  // it stays at the end, where nothing arrives
     if (wraps || (by < part.parts && -by < part.parts))
-      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by, wraps);
-    m.run(task{.count = count, .to = arrive, .from_edge = true}, lines, static_cast<T const*>(arrives->data()), z);
+      m.exchange_with_neighbours(static_cast<T const*>(leaves->data()), arrives->data(), n, part.over, by,
+                                 wraps);
+    m.run(task{.count = count, .to = arrive, .from_edge = true}, lines,
+          static_cast<T const*>(arrives->data()), z);
   };
   if (r.stay_by != 0) send(r.stay, r.from, r.to, r.stay_by);
-  else if (r.stay > 0) m.run(task{.count = r.stay, .from = r.from, .to = r.to, .beyond = beyond}, lines, x, z);
+  else if (r.stay > 0)
+    m.run(task{.count = r.stay, .from = r.from, .to = r.to, .beyond = beyond}, lines, x, z);
   send(r.further, r.leave, r.arrive, r.leave_by);
 }
 
-/// What a shift asks for along a split dimension, for the search for a layout. Array: x. Numbers: the offset, and whether it wraps.
+/// What a shift asks for along a split dimension, for the search for a layout. Array: x. Numbers: the offset,
+/// and whether it wraps.
 template<class T>
 struct shifted_parts {
   template<class M>
@@ -41,13 +47,14 @@ struct shifted_parts {
     bool const wraps    = numbers[1] != 0;
     extent elements     = 1;
     for (int d : l.operand[0]) elements *= l.dim[d].room();
-    move_rows<T>(m, displace_steps::plan(l, full_extents(l)), {along.room(), elements / along.room(), along.parts},
+    move_rows<T>(m, displace_steps::plan(l, full_extents(l)),
+                 {along.room(), elements / along.room(), along.parts},
                  wraps ? shortest_roll(numbers[0], along.size) : numbers[0], wraps, T{}, nullptr, nullptr);
   }
 };
 
-/// The loops of elements that move along a dimension that gets another name, as the record keeps them: the first one says how many parts there are, since
-/// no axis may split two loops.
+/// The loops of elements that move along a dimension that gets another name, as the record keeps them: the
+/// first one says how many parts there are, since no axis may split two loops.
 constexpr undecided_loops opened_by_first(undecided_loops l) {
   if (l.along[0] != l.along[1]) l.dim[l.along[1]].open = 0;
   return l;
@@ -60,14 +67,18 @@ constexpr void move_either_way(tensor<T, L, D...> const& x, extent offset, bool 
   m.if_joined(
       split_over<wet<L>, shape<Along>>,
       [&] {
-        m.template ask_in_parts<shifted_parts<T>>(opened_by_first(shift_plan<wet<L>, shape<D...>, Along, To>::lines.loops), {offset, wraps ? 1 : 0});
+        m.template ask_in_parts<shifted_parts<T>>(
+            opened_by_first(shift_plan<wet<L>, shape<D...>, Along, To>::lines.loops),
+            {offset, wraps ? 1 : 0});
       },
       alone);
 }
 
-/// z[i] = x[i - offset] along `Along`, which becomes `To`; where x has none, `beyond`, or if it `wraps`, x from the other end.
+/// z[i] = x[i - offset] along `Along`, which becomes `To`; where x has none, `beyond`, or if it `wraps`, x
+/// from the other end.
 ///
-/// Parts that are not full are the last ones. What lies past their elements counts as `beyond`, in their own rows and in those that they hand on.
+/// Parts that are not full are the last ones. What lies past their elements counts as `beyond`, in their own
+/// rows and in those that they hand on.
 template<class Along, class To = Along, class T, class L, class... D>
 constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, T beyond) {
   using plan = shift_plan<wet<L>, shape<D...>, Along, To>;
@@ -76,14 +87,16 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
     if (wraps) m.keep_even(placed_dims<wet<L>, shape<Along>>[0]);
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
     undecided_steps<displace_steps> const lines{opened_by_first(plan::lines.loops)};
-    move_either_way<Along, To>(x, offset, wraps, [&] { m.run(task::displace<T>{}, lines, x.data(), z.data()); });
+    move_either_way<Along, To>(x, offset, wraps,
+                               [&] { m.run(task::displace<T>{}, lines, x.data(), z.data()); });
     return z;
   } else if constexpr (!plan::exchanges) {
     return moved_along<Along, To>(x, {.offset = -offset, .wraps = wraps}, beyond);
   } else {
     constexpr placed along = placed_under<wet<L>, Along>;
     auto z                 = tensor_of<T, L, typename plan::result>::uninitialised(m);
-    move_rows<T>(m, plan::lines, {along.room(), plan::row, along.parts, plan::over}, offset, wraps, beyond, x.data(), z.data());
+    move_rows<T>(m, plan::lines, {along.room(), plan::row, along.parts, plan::over}, offset, wraps, beyond,
+                 x.data(), z.data());
     return z;
   }
 }
@@ -92,20 +105,23 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
 template<class From, class To, class T, class L, class... D>
 constexpr auto moved_in_parts(tensor<T, L, D...> const& x, extent offset, T beyond = {}) {
   auto z = moved_by<From, To>(x, offset, false, beyond);
-  record_linear(z, x, [offset](auto const& to, auto const& dz, axis_set owed) { contribute(to, moved_by<To, From>(dz, -offset, false, T{}), owed); });
+  record_linear(z, x, [offset](auto const& to, auto const& dz, axis_set owed) {
+    contribute(to, moved_by<To, From>(dz, -offset, false, T{}), owed);
+  });
   return z;
 }
 
 template<class Along, class T, class L, class... D>
-constexpr tensor<T, L, D...> shifted(char const* name, std::source_location at, tensor<T, L, D...> const& x, extent offset, bool wraps,
-                                     T beyond = {}) {
+constexpr tensor<T, L, D...> shifted(char const* name, std::source_location at, tensor<T, L, D...> const& x,
+                                     extent offset, bool wraps, T beyond = {}) {
   auto& m = x.machine();
   m.enter(name, at);
   if constexpr (shift_plan<wet<L>, shape<D...>, Along>::exchanges)
     if (wraps) offset = shortest_roll(offset, Along::size);
   auto z = moved_by<Along>(x, offset, wraps, beyond);
-  record_linear(z, x,
-                [offset, wraps](auto const& to, auto const& dz, axis_set owed) { contribute(to, moved_by<Along>(dz, -offset, wraps, T{}), owed); });
+  record_linear(z, x, [offset, wraps](auto const& to, auto const& dz, axis_set owed) {
+    contribute(to, moved_by<Along>(dz, -offset, wraps, T{}), owed);
+  });
   return z;
 }
 

@@ -51,7 +51,8 @@ constexpr void expect_one_mesh(Machine const& m, Same const&... others) {
 
 /// The gradient of a value whose tape is gone would be lost.
 constexpr void expect_tape(bool used_up, call_site const& site) {
-  if (used_up) throw_tape_used_up(site);  // compute it again for each backward, call backward(a + b) once, or use it as data, stop_gradient(x)
+  // compute it again for each backward, call backward(a + b) once, or use it as data, stop_gradient(x)
+  if (used_up) throw_tape_used_up(site);
 }
 
 [[noreturn]] void throw_no_gradient();
@@ -65,8 +66,10 @@ MESHTF_DEFINE std::string spelled_site(call_site const& site) {
 }
 
 [[noreturn]] MESHTF_DEFINE void throw_two_meshes(call_site const& site) {
-  throw software_error("the operands of " + spelled_site(site) +
-                       " live on two meshes of one type: make both on one process_mesh, or copy the elements of one through local()");
+  throw software_error(
+      "the operands of " + spelled_site(site) +
+      " live on two meshes of one type: make both on one process_mesh, or copy the elements of one through "
+      "local()");
 }
 
 MESHTF_DEFINE std::string spelled_names(std::span<std::string_view const> names) {
@@ -76,24 +79,32 @@ MESHTF_DEFINE std::string spelled_names(std::span<std::string_view const> names)
 }
 
 [[noreturn]] MESHTF_DEFINE void throw_stale(call_site const& site, std::span<std::string_view const> dims) {
-  throw stale_value("backward of " + spelled_site(site) + " needs its operand " + spelled_names(dims) +
-                    " as it was, but it was written after the forward pass: write (update, assign, local()) after backward, or compute with copy(x)");
+  throw stale_value(
+      "backward of " + spelled_site(site) + " needs its operand " + spelled_names(dims) +
+      " as it was, but it was written after the forward pass: write (update, assign, local()) after "
+      "backward, or compute with copy(x)");
 }
 
-[[noreturn]] MESHTF_DEFINE void throw_counted_less(call_site const& site, std::string_view dim, extent made, extent read) {
-  throw software_error(spelled_site(site) + " reads " + std::to_string(read) + " elements of " + std::string{dim} +
-                       ", but its operand was made when there were " + std::to_string(made) + ": make it again under counted<" + std::string{dim} +
+[[noreturn]] MESHTF_DEFINE void throw_counted_less(call_site const& site, std::string_view dim, extent made,
+                                                   extent read) {
+  throw software_error(spelled_site(site) + " reads " + std::to_string(read) + " elements of " +
+                       std::string{dim} + ", but its operand was made when there were " +
+                       std::to_string(made) + ": make it again under counted<" + std::string{dim} +
                        ">, or read it under the count that it was made with");
 }
 
 [[noreturn]] MESHTF_DEFINE void throw_tape_used_up(call_site const& site) {
-  throw software_error("backward of " + spelled_site(site) +
-                       " comes to an operand whose tape an earlier backward has used up: compute it again, call backward(a + b) once, or use it as "
-                       "data, stop_gradient(x); if recompute(f, ...) made it in f, return it from f");
+  throw software_error(
+      "backward of " + spelled_site(site) +
+      " comes to an operand whose tape an earlier backward has used up: compute it again, call backward(a "
+      "+ b) once, or use it as "
+      "data, stop_gradient(x); if recompute(f, ...) made it in f, return it from f");
 }
 
 [[noreturn]] MESHTF_DEFINE void throw_no_gradient() {
-  throw software_error("backward of a value that depends on no parameter, or was computed under no_gradient: there is nothing to differentiate");
+  throw software_error(
+      "backward of a value that depends on no parameter, or was computed under no_gradient: there is "
+      "nothing to differentiate");
 }
 
 #endif

@@ -13,7 +13,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// An operand as the tape keeps it. Its elements are kept only if the gradient needs them. Writing to them in the meantime is detected.
+/// An operand as the tape keeps it. Its elements are kept only if the gradient needs them. Writing to them in
+/// the meantime is detected.
 template<class Value>
 struct kept {
   Value x;
@@ -24,7 +25,8 @@ struct kept {
 
   /// The elements, as they were when the operation ran.
   constexpr Value const& value() const {
-    if (x.handle()->version() != version) throw_stale(x.machine().now(), shape_names<typename Value::shape_type>::list);
+    if (x.handle()->version() != version)
+      throw_stale(x.machine().now(), shape_names<typename Value::shape_type>::list);
     return x;
   }
 };
@@ -37,8 +39,8 @@ constexpr kept<tensor<T, L, D...>> keep(tensor<T, L, D...> const& x, bool if_nee
   return {x.without_value(), 0};
 }
 
-/// Whether a gradient will come back to any of these operands. All operations with several operands ask this, so operands on two meshes are found
-/// here at the latest.
+/// Whether a gradient will come back to any of these operands. All operations with several operands ask this,
+/// so operands on two meshes are found here at the latest.
 template<class T, class Machine, class... Rest>
 constexpr bool wants_gradient(shard<T, Machine> const& first, shard<Rest, Machine> const&... rest) {
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(first.machine(), rest.machine()...);
@@ -73,10 +75,11 @@ constexpr Value finished(open_sum<Value> p) {
   return std::move(p.value);
 }
 
-/// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. If one of the two is whole along an axis and the other owes a sum there, the
-/// whole one counts on coordinate 0 only.
+/// Adds `g`, a sum open over `owed`, to the gradient that `x` collects. If one of the two is whole along an
+/// axis and the other owes a sum there, the whole one counts on coordinate 0 only.
 template<class T, class Machine>
-constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
+constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g, axis_set owed = 0,
+                          collective_reason const* why = nullptr) {
   auto& to = x.slot();
   expect_tape(to.left, x.machine().now());
   if (!to.sum) {
@@ -91,19 +94,23 @@ constexpr void contribute(shard<T, Machine> const& x, shard<T, Machine> const& g
   if (old.alone()) to.sum = old;
   else  // a buffer that others read is not written
     to.sum = shard<T, Machine>::handle_type::make(m, m, n);
-  m.add_up(n, m.counts(owed & ~to.owed), m.counts(to.owed & ~owed), static_cast<T const*>(old->data()), g.data(), to.sum->data());
+  m.add_up(n, m.counts(owed & ~to.owed), m.counts(to.owed & ~owed), static_cast<T const*>(old->data()),
+           g.data(), to.sum->data());
   to.owed |= owed;
   if (to.why == nullptr) to.why = why;
 }
 
-/// Beyond the count under which an operation ran, its operand has no influence: the gradient is zero there, so gradients of different counts add up.
+/// Beyond the count under which an operation ran, its operand has no influence: the gradient is zero there,
+/// so gradients of different counts add up.
 ///
 /// That does not allow operations to walk past the count: other operands have no values there, and zero times
-/// NaN is NaN. (Norms once did, in processes that held no row of parts of one: the gradient of the scale added
+/// NaN is NaN. (Norms once did, in processes that held no row of parts of one: the gradient of the scale
+/// added
 /// a cleared row of dz times stale memory, so it was right as long as that was finite.)
 template<class T, class Machine, class L, class... D>
   requires(CountedDimension<D> || ...)
-constexpr void contribute(shard<T, Machine> const& x, tensor<T, L, D...> const& g, axis_set owed = 0, collective_reason const* why = nullptr) {
+constexpr void contribute(shard<T, Machine> const& x, tensor<T, L, D...> const& g, axis_set owed = 0,
+                          collective_reason const* why = nullptr) {
   auto& m = x.machine();
   m.run(task::clear_padding<T>{}, shard_plan<wet<L>, shape<D...>>, g.handle()->data());
   contribute(x, static_cast<shard<T, Machine> const&>(g), owed, why);
@@ -117,7 +124,8 @@ constexpr void contribute(shard<T, Machine> const& x, open_sum<Value> const& g) 
 
 enum class incoming : unsigned char {
   finished,  // the gradient is finished before `pull(dz)` sees it
-  open_if_open,  // `pull(dz, owed)`: a linear operation on a parameter leaves the sum open, as the parameter does
+  // `pull(dz, owed)`: a linear operation on a parameter leaves the sum open, as the parameter does
+  open_if_open,
   as_it_is,  // `pull(dz, owed)`: the operation itself moves open sums
 };
 
@@ -160,27 +168,35 @@ constexpr void record(tensor<T, L, D...>& z, F pull, bool open = false) {
   using entry = recorded_operation<How, tensor<T, L, D...>, F>;
   auto& m     = z.machine();
   z.need_gradient(open);
-  if (m.keeps_tape()) m.put_on_tape(m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
-  else z.slot().left = true;  // inside `recompute`: its results get slots of their own, and no gradient comes back to any other value
+  if (m.keeps_tape())
+    m.put_on_tape(
+        m.template create<entry>(tape_entry{entry::leave_this}, z.without_value(), std::move(pull)));
+  else
+    z.slot().left = true;  // inside `recompute`: its results get slots of their own, and no gradient comes
+                           // back to any other value
 }
 
 }  // namespace detail
 
-/// Computes the gradients of `loss`, a tensor without dimensions, for every parameter it was computed from. They add up in the parameters until
-/// `zero_gradients`.
+/// Computes the gradients of `loss`, a tensor without dimensions, for every parameter it was computed from.
+/// They add up in the parameters until `zero_gradients`.
 ///
-/// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`. So does a `backward` that comes to a value of an
-/// earlier tape, and one of a value that was computed from no parameter. For two losses, call `backward(a + b)`; a value that goes on into the next
-/// step, such as a recurrent state, does so as data: `stop_gradient(h)`.
+/// The tape is empty afterwards, so each value has one `backward`: a second throws `software_error`. So does
+/// a `backward` that comes to a value of an earlier tape, and one of a value that was computed from no
+/// parameter. For two losses, call `backward(a + b)`; a value that goes on into the next step, such as a
+/// recurrent state, does so as data: `stop_gradient(h)`.
 ///
-/// Gradients of intermediate values are added up over processes when the tape comes to the operation that made them; those of parameters stay open
-/// until their owner asks (`finish(gradient(w))`, an optimizer's `step`).
+/// Gradients of intermediate values are added up over processes when the tape comes to the operation that
+/// made them; those of parameters stay open until their owner asks (`finish(gradient(w))`, an optimizer's
+/// `step`).
 template<FloatingElement T, class L>
 constexpr void backward(tensor<T, L> const& loss) {
   auto& m = loss.machine();
   if (!loss.needs_gradient()) detail::throw_no_gradient();
   if (loss.slot().left)  // on one line: in constant evaluation compilers show it
-    throw software_error("an earlier backward has used up the tape of this value: compute it again for each, or call backward(a + b) once");
+    throw software_error(
+        "an earlier backward has used up the tape of this value: compute it again for each, or call "
+        "backward(a + b) once");
   {
     auto one = tensor<T, L>::uninitialised(m);
     m.fill(1, T{1}, one.data());
@@ -195,12 +211,14 @@ struct loss_has_dims {};
 
 template<class T, class L, class First, class... More>
 constexpr void backward(tensor<T, L, First, More...> const&) {
-  static_assert(accepted<loss_has_dims<First, More...>>, "meshtf: backward starts at one number: backward(sum(x)) or backward(mean(x))");
+  static_assert(accepted<loss_has_dims<First, More...>>,
+                "meshtf: backward starts at one number: backward(sum(x)) or backward(mean(x))");
 }
 
 template<class T, class L, class Over>
 constexpr void backward(partial<tensor<T, L>, Over> const&) {
-  using verdict = typename detail::open_sum_objection<algebra::remedy::finish, partial<tensor<T, L>, Over>>::type;
+  using verdict =
+      typename detail::open_sum_objection<algebra::remedy::finish, partial<tensor<T, L>, Over>>::type;
   static_assert(accepted<verdict>, "meshtf: backward starts at a finished number: backward(finish(p))");
 }
 template<class T, class L, class First, class... More, class Over>
@@ -208,7 +226,8 @@ constexpr void backward(partial<tensor<T, L, First, More...>, Over> const& p) {
   backward(p.addend());
 }
 
-/// While it lives, operations are not put on the tape and their results need no gradient, so evaluation costs no memory.
+/// While it lives, operations are not put on the tape and their results need no gradient, so evaluation costs
+/// no memory.
 template<class Machine>
 class no_gradient {
 public:

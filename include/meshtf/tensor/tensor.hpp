@@ -28,15 +28,17 @@ constexpr T* offset(T* data, N by) {
 
 }  // namespace detail
 
-/// The part of a tensor that does not depend on its dimensions and layout: a handle to this process's elements, and one to the slot that collects
-/// their gradient. What operations do with these alone they do with a shard, so it is compiled once for each element type and machine.
+/// The part of a tensor that does not depend on its dimensions and layout: a handle to this process's
+/// elements, and one to the slot that collects their gradient. What operations do with these alone they do
+/// with a shard, so it is compiled once for each element type and machine.
 template<class T, class Machine>
 class shard {
 public:
   using handle_type = detail::shared<detail::storage<T, Machine>, Machine>;
   using slot_type   = detail::shared<detail::slot<T, Machine>, Machine>;
 
-  constexpr shard(Machine& m, handle_type value, slot_type slot = {}) : machine_(&m), value_(std::move(value)), slot_(std::move(slot)) {}
+  constexpr shard(Machine& m, handle_type value, slot_type slot = {})
+      : machine_(&m), value_(std::move(value)), slot_(std::move(slot)) {}
 
   constexpr Machine& machine() const { return *machine_; }
 
@@ -66,8 +68,8 @@ private:
 
 namespace detail {
 
-/// A shard with dimensions that are counted at run time. Its elements have values only as far as was counted when they were made, so it is read under
-/// the same counts, or smaller ones.
+/// A shard with dimensions that are counted at run time. Its elements have values only as far as was counted
+/// when they were made, so it is read under the same counts, or smaller ones.
 template<class T, class Machine, class... D>
 class counted_shard : public shard<T, Machine> {
   using base = shard<T, Machine>;
@@ -113,15 +115,19 @@ using shard_of = typename shard_if_counted<(CountedDimension<D> || ...)>::templa
 
 }  // namespace detail
 
-/// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other axes.
+/// A tensor of elements `T` and dimensions `D...`, split over processes as `L` says and equal on all other
+/// axes.
 ///
-/// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a machine, without storage. It must not
-/// outlive its machine. With dimensions that are counted at run time (`up_to`), it has values for as many elements as were counted when it was made.
+/// It is a cheap handle: copies share the shard, `copy(x)` does not. Under a dry layout it is a shape and a
+/// machine, without storage. It must not outlive its machine. With dimensions that are counted at run time
+/// (`up_to`), it has values for as many elements as were counted when it was made.
 template<Element T, Layout L, Dimension... D>
 class tensor : public detail::shard_of<T, machine<L>, D...> {
   using aliased = detail::sentence<aliases_are_one_dim, detail::shown_placement<L, D...>>;
-  static_assert(accepted<typename aliased::own>, "meshtf: two dims are aliases of one type: write struct length : meshtf::dim<64> {};");
-  static_assert(accepted<typename aliased::common>, "meshtf: this layout cannot place a tensor of these dimensions");
+  static_assert(accepted<typename aliased::own>,
+                "meshtf: two dims are aliases of one type: write struct length : meshtf::dim<64> {};");
+  static_assert(accepted<typename aliased::common>,
+                "meshtf: this layout cannot place a tensor of these dimensions");
   using base = detail::shard_of<T, machine<L>, D...>;
 
 public:
@@ -136,38 +142,49 @@ public:
   static constexpr auto size = shard_size<L, shape<D...>>;
 
   /// All zeros.
-  constexpr explicit tensor(machine_type& m) : base(m, handle_type::make(m, m, size)) { m.fill(size, T{}, this->data()); }
+  constexpr explicit tensor(machine_type& m) : base(m, handle_type::make(m, m, size)) {
+    m.fill(size, T{}, this->data());
+  }
 
-  /// This process's part as an xtensor view, row-major in the order of the dimensions. Writing through it counts as writing to the tensor.
+  /// This process's part as an xtensor view, row-major in the order of the dimensions. Writing through it
+  /// counts as writing to the tensor.
   ///
-  /// Where processes hold unequally much (`padded`), the view has the extents that this process holds, perhaps 0, and steps over the padding: it is
-  /// of another type, whose elements do not lie in one piece. `data()` points to all `size` elements of the storage, padding included.
+  /// Where processes hold unequally much (`padded`), the view has the extents that this process holds,
+  /// perhaps 0, and steps over the padding: it is of another type, whose elements do not lie in one piece.
+  /// `data()` points to all `size` elements of the storage, padding included.
   constexpr auto local() {
-    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    static_assert(detail::holds_values<L>,
+                  "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
     if constexpr (detail::holds_values<L>) return view_of(this->machine(), data_to_write());
     else return detail::rejected{};
   }
   constexpr auto local() const {
-    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
+    static_assert(detail::holds_values<L>,
+                  "meshtf: a tensor under a dry layout has no elements, so local() has nothing to show");
     if constexpr (detail::holds_values<L>) return view_of(this->machine(), this->data());
     else return detail::rejected{};
   }
 
   /// The number that a tensor without dimensions holds.
   constexpr T value() const {
-    static_assert(detail::holds_values<L>, "meshtf: a tensor under a dry layout has no elements, so value() has nothing to show");
-    static_assert(sizeof...(D) == 0, "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
+    static_assert(detail::holds_values<L>,
+                  "meshtf: a tensor under a dry layout has no elements, so value() has nothing to show");
+    static_assert(sizeof...(D) == 0,
+                  "meshtf: value() is for a tensor without dimensions; use local() or to_global(x)");
     if constexpr (detail::holds_values<L>) return *this->data();
     else return T{};
   }
 
-  /// After an operation that was refused, so that a dry run's loop `x = block(x)` goes on without a further error.
+  /// After an operation that was refused, so that a dry run's loop `x = block(x)` goes on without a further
+  /// error.
   constexpr tensor& operator=(rejected) { return *this; }
 
   // ---- for operations
 
-  constexpr tensor(machine_type& m, handle_type value, slot_type slot = {}) : base(m, std::move(value), std::move(slot)) {}
-  /// The elements of this process, for a caller that writes as many as are counted now. The backward pass detects the write.
+  constexpr tensor(machine_type& m, handle_type value, slot_type slot = {})
+      : base(m, std::move(value), std::move(slot)) {}
+  /// The elements of this process, for a caller that writes as many as are counted now. The backward pass
+  /// detects the write.
   constexpr T* data_to_write() {
     this->handle()->written();
     if (!this->gradient_stays_open()) this->handle()->count_again();  // a parameter always has all elements
@@ -185,7 +202,8 @@ private:
   template<class P>
   static auto view_of(machine_type const& m, P* data) {
     if constexpr (is_uneven<L, shape_type>)
-      return m.view(data, held_extents(placed_dims<L, shape_type>, m.place(), m.counted()), stored_extents<L, shape_type>);
+      return m.view(data, held_extents(placed_dims<L, shape_type>, m.place(), m.counted()),
+                    stored_extents<L, shape_type>);
     else return m.view(data, stored_extents<L, shape_type>);
   }
 };

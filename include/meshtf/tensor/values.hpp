@@ -1,4 +1,5 @@
-// The values that a function of the program takes and returns: a tensor, an open sum, a tuple of these, or a struct that names its values.
+// The values that a function of the program takes and returns: a tensor, an open sum, a tuple of these, or a
+// struct that names its values.
 #pragma once
 
 #include <tuple>
@@ -16,7 +17,8 @@ namespace detail {
 template<class Z>
 concept HasValues = !Operand<Z> && requires(Z const& z) { z.values(); };
 
-/// Calls f with the tensor, with the addends of the open sum, or with each in the tuple. With several values of one type, with those that correspond.
+/// Calls f with the tensor, with the addends of the open sum, or with each in the tuple. With several values
+/// of one type, with those that correspond.
 template<class F, class T, class L, class... D, class... Same>
 constexpr void for_each_value(F const& f, tensor<T, L, D...> const& first, Same const&... more) {
   f(first, more...);
@@ -31,7 +33,9 @@ constexpr void for_each_value_at(F const& f, Tuple const&... tuple) {
 }
 template<class F, class... Z, class... Same>
 constexpr void for_each_value(F const& f, std::tuple<Z...> const& first, Same const&... more) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (for_each_value_at<I>(f, first, more...), ...); }(std::index_sequence_for<Z...>{});
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (for_each_value_at<I>(f, first, more...), ...);
+  }(std::index_sequence_for<Z...>{});
 }
 
 template<class F, HasValues Z, class... Same>
@@ -58,7 +62,8 @@ constexpr Z map_values(F const& f, Z const& z) {
   return std::apply([](auto&&... value) { return Z{std::move(value)...}; }, map_values(f, z.values()));
 }
 
-/// An argument of a function that will be called again: of a tensor its elements, in the version that they have now, and its slot.
+/// An argument of a function that will be called again: of a tensor its elements, in the version that they
+/// have now, and its slot.
 template<class T, class L, class... D>
 constexpr auto kept_argument(tensor<T, L, D...> const& x) {
   return keep(x);

@@ -17,7 +17,9 @@ constexpr auto with_halos(X const& x, typename X::element_type beyond = {}) {
   } else {
     using way = typename Plan::template at<I>;
     if constexpr (!way::widens) return with_halos<Plan, I + 1>(x, beyond);
-    else return with_halos<Plan, I + 1>(with_halo<typename way::along, way::reach.before, way::reach.after>(x, beyond), beyond);
+    else
+      return with_halos<Plan, I + 1>(
+          with_halo<typename way::along, way::reach.before, way::reach.after>(x, beyond), beyond);
   }
 }
 /// The way back.
@@ -28,7 +30,9 @@ constexpr auto without_halos(X const& x) {
   } else {
     using way = typename Plan::template at<I - 1>;
     if constexpr (!way::widens) return without_halos<Plan, I - 1>(x);
-    else return without_halos<Plan, I - 1>(without_halo<typename way::along, way::reach.before, way::reach.after>(x));
+    else
+      return without_halos<Plan, I - 1>(
+          without_halo<typename way::along, way::reach.before, way::reach.after>(x));
   }
 }
 
@@ -43,7 +47,8 @@ constexpr auto windows_of(tensor<T, L, X...> const& x) {
 /// The windows of `x`; `beyond` where the dimension has no elements.
 template<class Plan, class T, class L, class... X>
 constexpr auto all_windows(tensor<T, L, X...> const& x, T beyond) {
-  if constexpr (is_undecided<wet<L>>) return windows_in_parts<Plan, windows_taken_in_parts, typename Plan::windows>(x);
+  if constexpr (is_undecided<wet<L>>)
+    return windows_in_parts<Plan, windows_taken_in_parts, typename Plan::windows>(x);
   else return windows_of<Plan>(with_halos<Plan>(x, beyond));
 }
 
@@ -54,7 +59,8 @@ constexpr auto joined_windows(tensor<T, L, Z...> const& windows) {
     return windows_in_parts<Plan, windows_joined_in_parts, typename Plan::array>(windows);
   } else {
     tensor_of<T, L, typename Plan::wide> x{windows.machine()};
-    windows.machine().run(task::add_windows<T, typename Plan::steps>{}, Plan::copies, windows.data(), x.data());
+    windows.machine().run(task::add_windows<T, typename Plan::steps>{}, Plan::copies, windows.data(),
+                          x.data());
     return without_halos<Plan>(x);
   }
 }

@@ -1,4 +1,5 @@
-// What windows ask for without a layout, where a layout may split the dimensions that they walk along: for the search for a layout.
+// What windows ask for without a layout, where a layout may split the dimensions that they walk along: for
+// the search for a layout.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Whether windows walk alike through all parts, however many there are: in each part of `along` they make one of `made`, and its halo is the halo of
-/// the whole dimension. Others need their dimension whole.
+/// Whether windows walk alike through all parts, however many there are: in each part of `along` they make
+/// one of `made`, and its halo is the halo of the whole dimension. Others need their dimension whole.
 template<class U>
 inline constexpr bool walks_alike = U::in.size == U::out.size * U::rule.step;
 
@@ -26,24 +27,28 @@ struct window_numbers<Plan, std::index_sequence<I...>> {
   static constexpr extent halo(int i) { return reach[i].before + reach[i].after; }
 };
 
-/// The layouts under which the windows of `Plan` have a price: those that leave their dimensions whole, or `MaySplit` them.
+/// The layouts under which the windows of `Plan` have a price: those that leave their dimensions whole, or
+/// `MaySplit` them.
 template<class L, class Plan, bool MaySplit = true, int I = 0, class M>
 constexpr void keep_for_windows(M& m) {
   if constexpr (I < Plan::dims) {
     using way            = typename Plan::template at<I>;
-    constexpr auto along = placed_dims<L, shape<typename way::along>>[0], made = placed_dims<L, shape<typename way::made>>[0];
+    constexpr auto along = placed_dims<L, shape<typename way::along>>[0];
+    constexpr auto made  = placed_dims<L, shape<typename way::made>>[0];
     m.keep_whole(placed_dims<L, shape<typename way::kernel>>[0]);
     if constexpr (MaySplit && walks_alike<way>) {
       m.keep_alike(along, std::span{&made, 1});
       m.keep_in_reach(along, std::max(way::reach.before, way::reach.after));
     } else {
-      m.keep_whole(along), m.keep_whole(made);
+      m.keep_whole(along);
+      m.keep_whole(made);
     }
     keep_for_windows<L, Plan, MaySplit, I + 1>(m);
   }
 }
 
-/// The loops of windows as the record keeps them: how many parts there are is said by what the windows make, since no axis may split two loops.
+/// The loops of windows as the record keeps them: how many parts there are is said by what the windows make,
+/// since no axis may split two loops.
 constexpr undecided_loops opened_by_windows(undecided_loops l, int dims) {
   for (int i = 0; i < dims; ++i)
     if (l.along[i] != l.along[dims + i]) l.dim[l.along[i]].open = 0;
@@ -57,7 +62,8 @@ constexpr extent elements_of(dim_list const& array, small_array<extent, max_rank
   return n;
 }
 
-/// The loops of the windows of `Plan` under a layout, and the array as it becomes wider from one of its dimensions to the next.
+/// The loops of the windows of `Plan` under a layout, and the array as it becomes wider from one of its
+/// dimensions to the next.
 template<class Plan>
 struct widening {
   using numbers = window_numbers<Plan>;
@@ -70,7 +76,9 @@ struct widening {
       placed const& made = loops.dim[loops.along[Plan::dims + i]];
       placed& wide       = loops.dim[loops.along[i]];
       if (made.parts > 1 && loops.along[i] != loops.along[Plan::dims + i])
-        wide = {.size = made.parts * (made.room() * numbers::step[i] + numbers::halo(i)), .parts = made.parts, .over = made.over};
+        wide = {.size  = made.parts * (made.room() * numbers::step[i] + numbers::halo(i)),
+                .parts = made.parts,
+                .over  = made.over};
     }
     for (int d = 0; d < loops.rank; ++d) now[d] = loops.dim[d].room();
     for (int i = 0; i < Plan::dims; ++i) now[loops.along[i]] -= numbers::halo(i);
@@ -103,9 +111,12 @@ struct windows_taken_in_parts {
     using handle  = shared<storage<T, M>, M>;
     using numbers = window_numbers<Plan>;
     widening<Plan> x{l};
-    handle wide[Plan::dims]{}, seen{};
+    handle wide[Plan::dims]{};
+    handle seen{};
     for (int i = 0; i < Plan::dims; ++i) {
-      extent const room = x.now[x.loops.along[i]], before = numbers::reach[i].before, after = numbers::reach[i].after;
+      extent const room   = x.now[x.loops.along[i]];
+      extent const before = numbers::reach[i].before;
+      extent const after  = numbers::reach[i].after;
       if (before + after == 0) continue;
       auto const part  = x.part(i, room);
       auto const lines = x.lines(i, room, room + before + after);
@@ -134,13 +145,16 @@ struct windows_joined_in_parts {
     m.fill(x.elements(), T{}, wide->data());
     m.run(task::add_windows<T, typename Plan::steps>{}, Plan::steps::plan(x.loops, full_extents(x.loops)));
     for (int i = Plan::dims; i-- > 0;) {
-      extent const before = numbers::reach[i].before, after = numbers::reach[i].after, room = x.now[x.loops.along[i]] - before - after;
+      extent const before = numbers::reach[i].before;
+      extent const after  = numbers::reach[i].after;
+      extent const room   = x.now[x.loops.along[i]] - before - after;
       if (before + after == 0) continue;
       auto const part         = x.part(i, room);
       auto const lines        = x.lines(i, room + before + after, room);
       x.now[x.loops.along[i]] = room;
       narrow[i]               = handle::make(m, m, x.elements());
-      if (part.parts > 1) narrow_rows<T>(m, lines, part, before, after, static_cast<T const*>(nullptr), nullptr);
+      if (part.parts > 1)
+        narrow_rows<T>(m, lines, part, before, after, static_cast<T const*>(nullptr), nullptr);
       else m.run(task::displace<T>{}, lines);
     }
   }

@@ -1,5 +1,5 @@
-// accumulate: micro-batches have the loss and the gradients of the whole batch, for less memory, and each gradient is sent once.
-// Also of bools and padded dimensions.
+// accumulate: micro-batches have the loss and the gradients of the whole batch, for less memory, and each
+// gradient is sent once. Also of bools and padded dimensions.
 // test: processes 1 2 4
 #include <string_view>
 
@@ -13,7 +13,8 @@ struct half : dim<4> {};
 struct quarter : dim<2> {};
 struct one_process : layout<single> {};
 struct by_batch : layout<pair, split<batch, line>, split<half, line>, split<quarter, line>> {};
-struct by_both : layout<two_by_two, split<batch, rows>, split<half, rows>, split<quarter, rows>, split<hidden, cols>> {};
+struct by_both
+    : layout<two_by_two, split<batch, rows>, split<half, rows>, split<quarter, rows>, split<hidden, cols>> {};
 
 /// A step over N micro-batches.
 template<int N, class Micro>
@@ -32,7 +33,8 @@ struct training {
     });
     see(loss);
     opt.step(parameters(w, v));
-    see(w), see(v);
+    see(w);
+    see(v);
   }
 };
 
@@ -49,10 +51,12 @@ template<int N, class Micro, class L>
 constexpr auto figures() {
   constexpr auto cost = dry_run<L>(shown_to<training<N, Micro>>{});
   extent sent         = 0;
-  for (auto const& c : cost.collectives()) sent += std::string_view{c.site.operation} == "sgd::step" ? c.sent : 0;
+  for (auto const& c : cost.collectives())
+    sent += std::string_view{c.site.operation} == "sgd::step" ? c.sent : 0;
   return std::pair{sent, cost.peak_bytes()};
 }
-static_assert(figures<4, quarter, by_batch>().first == figures<1, batch, by_batch>().first && figures<1, batch, by_batch>().first > 0);
+static_assert(figures<4, quarter, by_batch>().first == figures<1, batch, by_batch>().first &&
+              figures<1, batch, by_batch>().first > 0);
 static_assert(figures<4, quarter, by_both>().first == figures<1, batch, by_both>().first);
 static_assert(figures<4, quarter, by_both>().second < figures<1, batch, by_both>().second);
 static_assert(figures<2, half, one_process>().second < figures<1, batch, one_process>().second);
@@ -89,8 +93,10 @@ struct masked {
 };
 
 // 14 in 2 parts are 7 and 7, of which no part has 4 and 3 pairs
-static_assert(!accepted<reshape_plan<even_batch, shape<seven, detail::turn<2>>, many, shape<seven, detail::turn<2>>>::verdict>);
-static_assert(accepted<reshape_plan<padded_batch, shape<seven, detail::turn<2>>, many, shape<seven, detail::turn<2>>>::verdict>);
+static_assert(!accepted<reshape_plan<even_batch, shape<seven, detail::turn<2>>, many,
+                                     shape<seven, detail::turn<2>>>::verdict>);
+static_assert(accepted<reshape_plan<padded_batch, shape<seven, detail::turn<2>>, many,
+                                    shape<seven, detail::turn<2>>>::verdict>);
 
 template<Layout L>
 void check_masked() {
@@ -108,7 +114,9 @@ void check_masked() {
 
 }  // namespace
 
-TEST_CASE("micro-batches of bools and integers, and of a padded batch", "[4]") { check_masked<padded_batch>(), check_masked<by_turn>(); }
+TEST_CASE("micro-batches of bools and integers, and of a padded batch", "[4]") {
+  check_masked<padded_batch>(), check_masked<by_turn>();
+}
 TEST_CASE("micro-batches in one process", "[1]") { check_layout<one_process>(); }
 TEST_CASE("micro-batches of a split batch", "[2]") { check_layout<by_batch>(); }
 TEST_CASE("micro-batches of a split batch and split layers", "[4]") { check_layout<by_both>(); }

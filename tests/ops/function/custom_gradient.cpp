@@ -12,9 +12,12 @@ template<class Wanted, class... Given>
 using objection = typename meshtf::detail::gradients_objection<Wanted, std::tuple<Given...>>::type;
 static_assert(is_legal<objection<std::tuple<x_of, w_of>, x_of, partial<w_of, axes<rows>>>>);
 static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of>, not_one_gradient_each<1, 2>>);
-static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of, x_of>, gradient_has_other_dims<shape<batch, hidden>, shape<hidden>>>);
-static_assert(std::same_as<objection<std::tuple<w_of>, partial<x_of, axes<rows>>>, not_the_gradient_of<partial<x_of, axes<rows>>, w_of>>);
-static_assert(std::same_as<objection<std::tuple<w_of>, tensor<float, mixed, hidden>>, not_the_gradient_of<tensor<float, mixed, hidden>, w_of>>);
+static_assert(std::same_as<objection<std::tuple<x_of, w_of>, x_of, x_of>,
+                           gradient_has_other_dims<shape<batch, hidden>, shape<hidden>>>);
+static_assert(std::same_as<objection<std::tuple<w_of>, partial<x_of, axes<rows>>>,
+                           not_the_gradient_of<partial<x_of, axes<rows>>, w_of>>);
+static_assert(std::same_as<objection<std::tuple<w_of>, tensor<float, mixed, hidden>>,
+                           not_the_gradient_of<tensor<float, mixed, hidden>, w_of>>);
 
 struct words : up_to<6> {};
 
@@ -25,12 +28,14 @@ TEST_CASE("custom_gradient with the true gradients of a product: finished, open,
     return custom_gradient([](auto const& a, auto const& b) { return tanh(einsum<batch, hidden>(a, b)); },
                            [](auto const& dz, auto const& a, auto const& b) {
                              auto const slope = dz * (1 - square(tanh(einsum<batch, hidden>(a, b))));
-                             return std::tuple{partial_einsum<batch, in>(slope, b), einsum<in, hidden>(a, slope)};
+                             return std::tuple{partial_einsum<batch, in>(slope, b),
+                                               einsum<in, hidden>(a, slope)};
                            },
                            x, w);
   });
   check_operation<shape<batch, hidden>>([](auto const& x) {
-    return custom_gradient([](auto const& a) { return exp(2 * a); }, [](auto const& dz, auto const& a) { return dz * exp(2 * a) * 2; }, x);
+    return custom_gradient([](auto const& a) { return exp(2 * a); },
+                           [](auto const& dz, auto const& a) { return dz * exp(2 * a) * 2; }, x);
   });
 }
 
@@ -39,11 +44,13 @@ TEST_CASE("custom_gradient with a gradient of its own, and an operand of integer
     parameter<double, L, batch, hidden> x{m, normal{1}};
     parameter<double, L, hidden> captured{m, normal{2}};
     auto const rank = argmax<hidden>(x);
-    auto const z    = custom_gradient([&](auto const& a, auto const&) { return a * captured; },
-                                   [](auto const& dz, auto const&, auto const& r) { return dz * cast<double>(r); }, tanh(x), rank);
+    auto const z    = custom_gradient(
+        [&](auto const& a, auto const&) { return a * captured; },
+        [](auto const& dz, auto const&, auto const& r) { return dz * cast<double>(r); }, tanh(x), rank);
     see(z);
     backward(sum(z));
-    see(finish(gradient(x))), see(finish(gradient(captured)));  // nothing flows to what is captured: zeros
+    see(finish(gradient(x)));
+    see(finish(gradient(captured)));  // nothing flows to what is captured: zeros
   });
 }
 
@@ -75,7 +82,8 @@ TEST_CASE("custom_gradient runs f without a tape, and g only where a gradient is
 TEST_CASE("a gradient that is a parameter itself, or dz, leaves the parameter's elements alone") {
   auto& m = processes<single>();
   if (boost::mpi::communicator{}.size() != 1) return;
-  parameter<double, alone, words> w{m, constant{2}}, captured{m, constant{3}};
+  parameter<double, alone, words> w{m, constant{2}};
+  parameter<double, alone, words> captured{m, constant{3}};
   tensor<double, alone, words> const weights = captured;
   {
     counted<words> const two{m, 2};

@@ -1,4 +1,5 @@
-// recompute: the values and gradients of the function, bit for bit, with less memory and the function's price once more.
+// recompute: the values and gradients of the function, bit for bit, with less memory and the function's price
+// once more.
 // test: processes 1 2 3 4
 #include <vector>
 
@@ -8,7 +9,8 @@ using namespace zoo;
 
 namespace {
 
-/// Four layers, each of which makes three values of 8 times its input's size; dropout, norms and sums over processes are in them.
+/// Four layers, each of which makes three values of 8 times its input's size; dropout, norms and sums over
+/// processes are in them.
 struct plain {
   template<class F, class... X>
   static constexpr auto call(F&& f, X const&... x) {
@@ -42,12 +44,16 @@ struct training {
     }
     see(h);
     backward(mean(square(h)));
-    see(finish(gradient(x))), see(finish(gradient(w))), see(finish(gradient(v))), see(finish(gradient(scale)));
+    see(finish(gradient(x)));
+    see(finish(gradient(w)));
+    see(finish(gradient(v)));
+    see(finish(gradient(scale)));
   }
 };
 
-/// Everything else: several results, one of them of integers, an open sum as result and as argument, a linear image of a parameter, one function
-/// within another, a result that nobody uses, a function that hands its argument on, and a model.
+/// Everything else: several results, one of them of integers, an open sum as result and as argument, a linear
+/// image of a parameter, one function within another, a result that nobody uses, a function that hands its
+/// argument on, and a model.
 template<Layout L>
 struct scaled_model {
   parameter<double, L, hidden> scale;
@@ -76,11 +82,16 @@ struct corners {
     auto const [grown, where, open, unused] = several;
     auto const image                        = How::call([](auto const& a) { return 2 * a; }, b);
     auto const same                         = How::call([](auto const& a) { return a; }, b);
-    auto const nested =
-        How::call([&](auto const& a) { return square(How::call([&](auto const& c) { return tanh(c) * image; }, a)) + b; }, finish(open));
+    auto const nested                       = How::call(
+        [&](auto const& a) {
+          return square(How::call([&](auto const& c) { return tanh(c) * image; }, a)) + b;
+        },
+        finish(open));
     auto const doubled  = How::call([](auto const& p, double factor) { return factor * p; }, open, 1.5);
     auto const modelled = How::call(model, x);
-    see(nested), see(where), see(modelled);
+    see(nested);
+    see(where);
+    see(modelled);
     auto const first  = sum(nested);
     auto const second = sum(grown);
     auto const third  = sum(finish(doubled));
@@ -88,14 +99,20 @@ struct corners {
     auto const fifth  = sum(modelled * x);
     auto const total  = first + second + third + fourth + fifth;
     backward(total);
-    see(finish(gradient(x))), see(finish(gradient(w))), see(finish(gradient(b))), see(finish(gradient(model.scale)));
+    see(finish(gradient(x)));
+    see(finish(gradient(w)));
+    see(finish(gradient(b)));
+    see(finish(gradient(model.scale)));
   }
 };
 
 template<template<class> class Program>
 void check_same_bits() {
   check_program(Program<again>{});
-  under_each_layout([]<Layout L> { compare(run<L>(Program<again>{}), run<L>(Program<plain>{}), 0, std::string{name_of<L>()} + ", against f(x)"); });
+  under_each_layout([]<Layout L> {
+    compare(run<L>(Program<again>{}), run<L>(Program<plain>{}), 0,
+            std::string{name_of<L>()} + ", against f(x)");
+  });
 }
 
 // ---- prices: less memory, the forward pass of the four blocks once more
@@ -105,24 +122,29 @@ inline constexpr bill bill_of{dry_run<L>(shown_to<training<How>>{})};
 
 template<class L>
 constexpr bool dearer_and_smaller() {
-  constexpr auto const &less = bill_of<again, L>, &more = bill_of<plain, L>;
+  constexpr auto const& less = bill_of<again, L>;
+  constexpr auto const& more = bill_of<plain, L>;
   return less.peak < more.peak * 3 / 4 && less.flops == more.flops * 4 / 3 && less.live == more.live;
 }
 static_assert(dearer_and_smaller<alone>());
 static_assert(dearer_and_smaller<mixed>());
 static_assert(dearer_and_smaller<thirds>());
-static_assert(bill_of<again, data>.count == bill_of<plain, data>.count);  // nothing is sent forward, so nothing is sent again
+// nothing is sent forward, so nothing is sent again
+static_assert(bill_of<again, data>.count == bill_of<plain, data>.count);
 static_assert(bill_of<again, mixed>.count == bill_of<plain, mixed>.count + 4);
 
 }  // namespace
 
 TEST_CASE("recompute of four blocks has the bits of the blocks") { check_same_bits<training>(); }
 
-TEST_CASE("recompute of tuples, open sums, images of parameters, models, and within itself") { check_same_bits<corners>(); }
+TEST_CASE("recompute of tuples, open sums, images of parameters, models, and within itself") {
+  check_same_bits<corners>();
+}
 
 TEST_CASE("recompute as an operation") {
-  check_operation<shape<batch, hidden>, shape<hidden, out>>(
-      [](auto const& x, auto const& w) { return recompute([](auto const& a, auto const& b) { return tanh(einsum<batch, out>(exp(a), b)); }, x, w); });
+  check_operation<shape<batch, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) {
+    return recompute([](auto const& a, auto const& b) { return tanh(einsum<batch, out>(exp(a), b)); }, x, w);
+  });
 }
 
 TEST_CASE("recompute keeps nothing where no gradient is wanted, and finds its arguments written") {
@@ -164,7 +186,8 @@ TEST_CASE("recompute keeps nothing where no gradient is wanted, and finds its ar
         return exp(x);
       },
       w);
-  CHECK_THROWS_AS(backward(sum(returned) + aside.front()), software_error);  // the gradient of what left in another way would be lost
+  // the gradient of what left in another way would be lost
+  CHECK_THROWS_AS(backward(sum(returned) + aside.front()), software_error);
   CHECK_THROWS_AS(backward(aside.front()), software_error);
   aside.clear();
   CHECK(m.tape_is_empty());

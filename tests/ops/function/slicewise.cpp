@@ -1,4 +1,5 @@
-// slicewise: a function on the shards gives what it gives on the whole, under every layout that splits what may be split.
+// slicewise: a function on the shards gives what it gives on the whole, under every layout that splits what
+// may be split.
 // test: processes 1 2 3 4 6 10
 #include <stdexcept>
 
@@ -30,7 +31,8 @@ constexpr auto squared(X const& x, Y const& y) {
   return slicewise<shape<batch, in>, splittable<batch>>(
       square_times{},
       [](auto const& dz, auto const& a, auto const& b) {
-        return std::tuple{slicewise<shape<batch, in>, splittable<batch, hidden>>(slope_of_square{}, dz, a, b), einsum<batch>(dz, a * a)};
+        return std::tuple{slicewise<shape<batch, in>, splittable<batch, hidden>>(slope_of_square{}, dz, a, b),
+                          einsum<batch>(dz, a * a)};
       },
       x, y);
 }
@@ -40,8 +42,10 @@ template<class Out, class Split, class... X>
 using asked = slicewise_verdict<line_up, Out, Split, X...>;
 static_assert(is_legal<asked<shape<batch, in>, splittable<batch>, shape<batch, in>>>);
 static_assert(is_legal<asked<shape<in>, splittable<>, shape<out, in>>>);
-static_assert(std::same_as<asked<shape<batch, in>, splittable<in>, shape<batch, in>>, function_needs_whole_dim<batch, axes<line>>>);
-static_assert(std::same_as<asked<shape<in>, splittable<batch>, shape<batch, in>>, result_lacks_split_dim<batch, axes<line>>>);
+static_assert(std::same_as<asked<shape<batch, in>, splittable<in>, shape<batch, in>>,
+                           function_needs_whole_dim<batch, axes<line>>>);
+static_assert(std::same_as<asked<shape<in>, splittable<batch>, shape<batch, in>>,
+                           result_lacks_split_dim<batch, axes<line>>>);
 static_assert(std::same_as<asked<shape<in, in>, splittable<>, shape<in>>, dim_appears_twice<in>>);
 
 constexpr bill priced{dry_run<line_up>([]<Layout L>(machine<L>& m) {
@@ -75,10 +79,13 @@ TEST_CASE("what leaves the function of slicewise says where") {
   auto& m = processes<single>();
   tensor<double, alone, in> const x{m};
   auto const call = [&] {
-    (void)slicewise<shape<in>, splittable<>>([](auto&&, auto const&) { throw std::runtime_error{"no plan for 6 points"}; }, x);
+    (void)slicewise<shape<in>, splittable<>>(
+        [](auto&&, auto const&) { throw std::runtime_error{"no plan for 6 points"}; }, x);
   };
   CHECK_THROWS_AS(call(), software_error);
   CHECK_THROWS_WITH(call(), "the function of slicewise threw: no plan for 6 points");
-  auto const ours = [&] { (void)slicewise<shape<in>, splittable<>>([](auto&&, auto const&) { throw usage_error{"as it is"}; }, x); };
+  auto const ours = [&] {
+    (void)slicewise<shape<in>, splittable<>>([](auto&&, auto const&) { throw usage_error{"as it is"}; }, x);
+  };
   CHECK_THROWS_AS(ours(), usage_error);
 }

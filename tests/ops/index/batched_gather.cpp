@@ -1,4 +1,5 @@
-// Rows by index where the ids share dimensions with the table: each element of a shared dimension looks among rows of its own.
+// Rows by index where the ids share dimensions with the table: each element of a shared dimension looks among
+// rows of its own.
 // test: program ops2
 #include "../../zoo.hpp"
 
@@ -14,14 +15,17 @@ constexpr auto ids(X const& x, std::uint64_t seed) {
 }
 
 constexpr auto batched = [](auto const& x, auto const& y, auto const& z) {
-  return std::tuple{gather<vocab>(x, ids<vocab, batch, length>(x, 5)), gather<vocab>(x, ids<vocab, batch>(x, 6)),
-                    gather<vocab>(y, ids<vocab, batch>(y, 7)), gather<out>(z, ids<out, hidden, length, batch>(z, 8)),
+  return std::tuple{gather<vocab>(x, ids<vocab, batch, length>(x, 5)),
+                    gather<vocab>(x, ids<vocab, batch>(x, 6)), gather<vocab>(y, ids<vocab, batch>(y, 7)),
+                    gather<out>(z, ids<out, hidden, length, batch>(z, 8)),
                     gather<out>(z, ids<out, batch, hidden>(z, 9))};
 };
 
 }  // namespace
 
-TEST_CASE("gather of rows of each batch, with the rows split and whole, and the shared dimensions first, last and several") {
+TEST_CASE(
+    "gather of rows of each batch, with the rows split and whole, and the shared dimensions first, last "
+    "and several") {
   check_operation<shape<batch, vocab, in>, shape<in, vocab, batch>, shape<hidden, out, batch>>(batched);
 }
 

@@ -18,8 +18,9 @@ using plain = std::remove_cvref_t<X>;
 
 constexpr auto embeddings = [](auto const& x, auto const& y, auto const& z) {
   using X = plain<decltype(x)>;
-  return std::tuple{gather<vocab>(x, ids<vocab, X, batch, length>(x, 5)), gather<vocab>(x, ids<vocab, X>(x, 6)),
-                    gather<vocab>(y, ids<vocab, X, batch>(x, 7)), gather<in>(z, ids<in, X, batch>(x, 8))};
+  return std::tuple{gather<vocab>(x, ids<vocab, X, batch, length>(x, 5)),
+                    gather<vocab>(x, ids<vocab, X>(x, 6)), gather<vocab>(y, ids<vocab, X, batch>(x, 7)),
+                    gather<in>(z, ids<in, X, batch>(x, 8))};
 };
 
 /// The table is what tokens are looked up in and what their likelihoods are read off.
@@ -33,13 +34,16 @@ constexpr auto tied = [](auto const& table) {
 
 }  // namespace
 
-TEST_CASE("gather: rows split and whole, of a table whose other dimensions are split, the rows first and last") {
+TEST_CASE(
+    "gather: rows split and whole, of a table whose other dimensions are split, the rows first and last") {
   check_operation<shape<vocab, in>, shape<in, vocab>, shape<in, hidden>>(embeddings);
 }
 
 TEST_CASE("gather in single precision") { check_operation_in_float<shape<vocab, in>>(tied); }
 
-TEST_CASE("gather and einsum with one table: what its two uses owe is merged") { check_operation<shape<vocab, in>>(tied); }
+TEST_CASE("gather and einsum with one table: what its two uses owe is merged") {
+  check_operation<shape<vocab, in>>(tied);
+}
 
 TEST_CASE("gather is einsum with one_hot") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
@@ -71,8 +75,9 @@ TEST_CASE("an id that is no row is named") {
   tensor<int, zoo::model, batch> tokens{m};
   for (int wrong : {8, -1}) {
     tokens.local()(3) = wrong;
-    CHECK_THROWS_WITH(gather<vocab>(table, tokens),
-                      "id number 3 of this process is " + std::to_string(wrong) + ", expected a row from 0 to 7: check the ids");
+    CHECK_THROWS_WITH(gather<vocab>(table, tokens), "id number 3 of this process is " +
+                                                        std::to_string(wrong) +
+                                                        ", expected a row from 0 to 7: check the ids");
   }
   tokens.local()(3) = 7;
   CHECK_NOTHROW(gather<vocab>(table, tokens));

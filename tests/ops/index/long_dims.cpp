@@ -17,12 +17,13 @@ using L = dry<by_place>;
 
 // the last index of 2^31 elements is the largest int32
 static_assert(accepted<detail::index_verdict<longest>>);
-static_assert(std::same_as<detail::index_verdict<longer>, dim_is_too_long_for_an_index<longer, (1LL << 31) + 2, (1LL << 31)>>);
+static_assert(std::same_as<detail::index_verdict<longer>,
+                           dim_is_too_long_for_an_index<longer, (1LL << 31) + 2, (1LL << 31)>>);
 
 static_assert(dry_run<by_place>([]<Layout M>(machine<M>& m) {
                 auto const ids = argmax<longest>(tensor<float, M, batch, longest>{m});
                 auto const all = iota<int, M, longest>(m);
-                auto const far = iota<double, M, longer>(m);   // a double holds these
+                auto const far = iota<double, M, longer>(m);  // a double holds these
               }).calls() == 2);
 
 }  // namespace

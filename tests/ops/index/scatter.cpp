@@ -17,33 +17,40 @@ struct pick : dim<5> {};
 struct again : dim<3> {};
 struct many : dim<16> {};
 
-constexpr auto written = [](auto const& x, auto const& y, auto const& z, auto const& u, auto const& v, auto const& w) {
-  return std::tuple{scatter<vocab>(x, ids<vocab, batch, pick>(x, 5), u), scatter<vocab>(y, ids<vocab, pick, again>(x, 6), v),
+constexpr auto written = [](auto const& x, auto const& y, auto const& z, auto const& u, auto const& v,
+                            auto const& w) {
+  return std::tuple{scatter<vocab>(x, ids<vocab, batch, pick>(x, 5), u),
+                    scatter<vocab>(y, ids<vocab, pick, again>(x, 6), v),
                     scatter<out>(z, ids<out, hidden, pick, batch>(x, 7), w)};
 };
 
-constexpr auto added = [](auto const& x, auto const& y, auto const& z, auto const& u, auto const& v, auto const& w) {
-  return std::tuple{scatter_add<vocab>(x, ids<vocab, batch, pick>(x, 5), u), scatter_add<vocab>(y, ids<vocab, batch, again>(x, 6), v),
+constexpr auto added = [](auto const& x, auto const& y, auto const& z, auto const& u, auto const& v,
+                          auto const& w) {
+  return std::tuple{scatter_add<vocab>(x, ids<vocab, batch, pick>(x, 5), u),
+                    scatter_add<vocab>(y, ids<vocab, batch, again>(x, 6), v),
                     scatter_add<out>(z, ids<out, hidden, length, batch>(x, 7), w)};
 };
 
 }  // namespace
 
-TEST_CASE("scatter: rows split and whole, dimensions shared or not; of several updates of a row the last counts") {
-  check_operation<shape<batch, vocab, in>, shape<in, vocab>, shape<hidden, out, batch>, shape<batch, pick, in>, shape<pick, again, in>,
-                  shape<hidden, pick, batch>>(written);
+TEST_CASE(
+    "scatter: rows split and whole, dimensions shared or not; of several updates of a row the last counts") {
+  check_operation<shape<batch, vocab, in>, shape<in, vocab>, shape<hidden, out, batch>,
+                  shape<batch, pick, in>, shape<pick, again, in>, shape<hidden, pick, batch>>(written);
 }
 
 TEST_CASE("scatter_add: updates split and whole, dimensions shared or not") {
-  check_operation<shape<batch, vocab, in>, shape<in, vocab>, shape<hidden, out>, shape<batch, pick, in>, shape<batch, again, in>,
-                  shape<hidden, length, batch>>(added);
+  check_operation<shape<batch, vocab, in>, shape<in, vocab>, shape<hidden, out>, shape<batch, pick, in>,
+                  shape<batch, again, in>, shape<hidden, length, batch>>(added);
 }
 
 TEST_CASE("gather takes back what scatter wrote, and scatter_add counts") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     tensor<int, L, vocab> const none{m};
     auto const tokens = argmax<vocab>(random_normal<double, L, vocab, batch, length>(m, {.seed = 4}));
-    see(scatter_add<vocab>(none, tokens, iota<int, L, batch>(m) * 0 + broadcast<batch, length>(iota<int, L, length>(m)) * 0 + 1));
+    see(scatter_add<vocab>(
+        none, tokens,
+        iota<int, L, batch>(m) * 0 + broadcast<batch, length>(iota<int, L, length>(m)) * 0 + 1));
     auto const places = iota<int, L, vocab>(m);
     auto const order  = iota<int, L, pick>(m);
     see(scatter<vocab>(places, modulo(order * 3, 4), order + 100));
@@ -61,9 +68,11 @@ TEST_CASE("scatter_add of open sums is open over the axes of the updates, too") 
     auto const places = modulo(iota<int, L, pick>(m) * 3, 4);
     auto const sum2   = finish(scatter_add<out>(p, places, rows));
     auto const moved  = finish(scatter<out>(p, places, rows));
-    see(sum2), see(moved);
+    see(sum2);
+    see(moved);
     backward(sum(square(sum2) + moved * sum2));
-    see(finish(gradient(x))), see(finish(gradient(y)));
+    see(finish(gradient(x)));
+    see(finish(gradient(y)));
   });
 }
 
@@ -73,7 +82,8 @@ TEST_CASE("sums of many bfloat16 rows are rounded once") {
       []<Layout L>(machine<L>& m, witness const& see) {
         tensor<bfloat16, L, vocab> const none{m};
         auto const tokens = modulo(iota<int, L, many>(m), 2);
-        see(scatter_add<vocab>(none + 256, tokens, cast<bfloat16>(tokens) * 0 + 1));  // in bfloat16, 256 + 1 is 256
+        // in bfloat16, 256 + 1 is 256
+        see(scatter_add<vocab>(none + 256, tokens, cast<bfloat16>(tokens) * 0 + 1));
       },
       0);
 }
@@ -85,7 +95,9 @@ TEST_CASE("an id that is no row is named, by scatter too") {
   tensor<double, zoo::model, pick> const rows{m};
   tensor<int, zoo::model, pick> which{m};
   which.local()(3) = 8;
-  CHECK_THROWS_WITH(scatter<vocab>(base, which, rows), "id number 3 of this process is 8, expected a row from 0 to 7: check the ids");
+  CHECK_THROWS_WITH(scatter<vocab>(base, which, rows),
+                    "id number 3 of this process is 8, expected a row from 0 to 7: check the ids");
   which.local()(3) = -1;
-  CHECK_THROWS_WITH(scatter_add<vocab>(base, which, rows), "id number 3 of this process is -1, expected a row from 0 to 7: check the ids");
+  CHECK_THROWS_WITH(scatter_add<vocab>(base, which, rows),
+                    "id number 3 of this process is -1, expected a row from 0 to 7: check the ids");
 }

@@ -10,24 +10,27 @@ using namespace zoo;
 TEST_CASE("batch_norm: channels last, in front, and two dimensions of them") {
   check_operation<drawn{0.5, 1}, shape<batch, length, hidden>, shape<hidden>, shape<hidden>, shape<batch>>(
       [](auto const& x, auto const& scale, auto const& bias, auto const& other) {
-        return std::tuple{batch_norm<hidden>(x, scale, bias).norm, batch_norm<batch>(x, other, other, 1e-3).norm};
+        return std::tuple{batch_norm<hidden>(x, scale, bias).norm,
+                          batch_norm<batch>(x, other, other, 1e-3).norm};
       });
   check_operation<drawn{0.5, 1}, shape<batch, group, member>, shape<group, member>>(
       [](auto const& x, auto const& scale) { return batch_norm<group, member>(x, scale, scale).norm; });
 }
 
 TEST_CASE("batch_norm by statistics that are given") {
-  check_operation<drawn{0.5, 1}, shape<batch, length, hidden>, shape<hidden>, shape<hidden>>([](auto const& x, auto const& scale, auto const& bias) {
-    auto const mean     = stop_gradient(scale * 0.0 + 0.25);
-    auto const variance = mean + 1;
-    return batch_norm<hidden>(x, scale, bias, mean, variance);
-  });
+  check_operation<drawn{0.5, 1}, shape<batch, length, hidden>, shape<hidden>, shape<hidden>>(
+      [](auto const& x, auto const& scale, auto const& bias) {
+        auto const mean     = stop_gradient(scale * 0.0 + 0.25);
+        auto const variance = mean + 1;
+        return batch_norm<hidden>(x, scale, bias, mean, variance);
+      });
 }
 
 TEST_CASE("the statistics of batch_norm") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     auto const x = random_normal<double, L, batch, length, hidden>(m, {.seed = 3}, 100, 2);
-    tensor<double, L, hidden> const scale{m}, bias{m};
+    tensor<double, L, hidden> const scale{m};
+    tensor<double, L, hidden> const bias{m};
     auto const z = batch_norm<hidden>(x, scale, bias);
     see(z.mean);
     see(z.variance);
@@ -37,15 +40,17 @@ TEST_CASE("the statistics of batch_norm") {
 }
 
 TEST_CASE("group_norm: groups of channels, and each channel by itself") {
-  check_operation<drawn{0.5, 1}, shape<batch, length, group, member>, shape<group, member>, shape<group, member>, shape<member>>(
-      [](auto const& x, auto const& scale, auto const& bias, auto const& other) {
-        return std::tuple{group_norm<length, member>(x, scale, bias), group_norm<length>(x, scale, bias, 1e-3),
-                          group_norm<batch, group>(x, other, other)};
-      });
+  check_operation<drawn{0.5, 1}, shape<batch, length, group, member>, shape<group, member>,
+                  shape<group, member>, shape<member>>([](auto const& x, auto const& scale, auto const& bias,
+                                                          auto const& other) {
+    return std::tuple{group_norm<length, member>(x, scale, bias), group_norm<length>(x, scale, bias, 1e-3),
+                      group_norm<batch, group>(x, other, other)};
+  });
 }
 
 TEST_CASE("batch_norm and group_norm in single precision") {
-  check_operation_in_float<shape<batch, length, hidden>, shape<hidden>, shape<hidden>>([](auto const& x, auto const& scale, auto const& bias) {
-    return std::tuple{batch_norm<hidden>(x, scale, bias).norm, group_norm<length>(x, scale, bias)};
-  });
+  check_operation_in_float<shape<batch, length, hidden>, shape<hidden>, shape<hidden>>(
+      [](auto const& x, auto const& scale, auto const& bias) {
+        return std::tuple{batch_norm<hidden>(x, scale, bias).norm, group_norm<length>(x, scale, bias)};
+      });
 }

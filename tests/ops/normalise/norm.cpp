@@ -22,35 +22,44 @@ void run_under_one(F const& f) {
 TEST_CASE("layer_norm along the last dimension, the first, and the only one") {
   check_operation<drawn{0.5, 1}, shape<batch, hidden>, shape<hidden>, shape<hidden>, shape<batch>>(
       [](auto const& x, auto const& scale, auto const& bias, auto const& other) {
-        return std::tuple{layer_norm<hidden>(x, scale, bias), layer_norm<batch>(x, other, other), layer_norm<hidden>(scale, bias, scale)};
+        return std::tuple{layer_norm<hidden>(x, scale, bias), layer_norm<batch>(x, other, other),
+                          layer_norm<hidden>(scale, bias, scale)};
       });
 }
 
 TEST_CASE("layer_norm along the middle dimension") {
   check_operation<drawn{0.5, 1}, shape<batch, hidden, in>, shape<hidden>, shape<hidden>>(
-      [](auto const& x, auto const& scale, auto const& bias) { return layer_norm<hidden>(x, scale, bias, 1e-3); });
+      [](auto const& x, auto const& scale, auto const& bias) {
+        return layer_norm<hidden>(x, scale, bias, 1e-3);
+      });
 }
 
 TEST_CASE("rms_norm along the last dimension and the first") {
   check_operation<drawn{0.5, 1}, shape<batch, hidden>, shape<hidden>, shape<batch>>(
-      [](auto const& x, auto const& scale, auto const& other) { return std::tuple{rms_norm<hidden>(x, scale), rms_norm<batch>(x, other)}; });
+      [](auto const& x, auto const& scale, auto const& other) {
+        return std::tuple{rms_norm<hidden>(x, scale), rms_norm<batch>(x, other)};
+      });
 }
 
 TEST_CASE("layer_norm and rms_norm in single precision") {
   check_operation_in_float<shape<batch, hidden>, shape<hidden>, shape<hidden>>(
-      [](auto const& x, auto const& scale, auto const& bias) { return std::tuple{layer_norm<hidden>(x, scale, bias), rms_norm<hidden>(x, scale)}; });
+      [](auto const& x, auto const& scale, auto const& bias) {
+        return std::tuple{layer_norm<hidden>(x, scale, bias), rms_norm<hidden>(x, scale)};
+      });
 }
 
 TEST_CASE("float rows whose mean is ten thousand times their deviation, along a split dimension too") {
   auto const f = []<Layout L>(machine<L>& m) {
     no_gradient const guard{m};
     auto const x = random_normal<float, L, batch, hidden>(m, {.seed = 3}, 1e4, 1);
-    tensor<float, L, hidden> scale{m}, bias{m};
+    tensor<float, L, hidden> scale{m};
+    tensor<float, L, hidden> bias{m};
     m.fill(scale.size, 1.0f, scale.data());
     auto const z = layer_norm<hidden>(x, scale, bias);
     // the truth in double, of the same floats
     auto const truth = layer_norm<hidden>(cast<double>(x), cast<double>(scale), cast<double>(bias));
-    for (extent i = 0; i < z.size; ++i) CHECK(std::abs(static_cast<double>(z.data()[i]) - truth.data()[i]) <= 2e-3);
+    for (extent i = 0; i < z.size; ++i)
+      CHECK(std::abs(static_cast<double>(z.data()[i]) - truth.data()[i]) <= 2e-3);
   };
   run_under_one(f);
 }

@@ -5,19 +5,21 @@
 using namespace zoo;
 
 TEST_CASE("residual_layer_norm: both of its values, each alone, and one after the other") {
-  check_operation<drawn{0.5, 1}, shape<batch, hidden>, shape<batch, hidden>, shape<hidden>>([](auto const& x, auto const& y, auto const& scale) {
-    auto const [h, n] = residual_layer_norm<hidden>(x, y, scale, scale);
-    auto const by     = mean<hidden>(y);
-    auto const [k, o] = residual_layer_norm<batch>(h, n, by, by);
-    return std::tuple{h, n, o, square(k), h * scale};
-  });
+  check_operation<drawn{0.5, 1}, shape<batch, hidden>, shape<batch, hidden>, shape<hidden>>(
+      [](auto const& x, auto const& y, auto const& scale) {
+        auto const [h, n] = residual_layer_norm<hidden>(x, y, scale, scale);
+        auto const by     = mean<hidden>(y);
+        auto const [k, o] = residual_layer_norm<batch>(h, n, by, by);
+        return std::tuple{h, n, o, square(k), h * scale};
+      });
 }
 
 TEST_CASE("residual_layer_norm of a sum that has an open sum as its gradient already") {
-  check_operation<shape<batch, in>, shape<in>, shape<hidden>>([](auto const& x, auto const& scale, auto const& w) {
-    auto const [h, n] = residual_layer_norm<in>(x, tanh(x), scale, scale);
-    return std::tuple{n, h * w};
-  });
+  check_operation<shape<batch, in>, shape<in>, shape<hidden>>(
+      [](auto const& x, auto const& scale, auto const& w) {
+        auto const [h, n] = residual_layer_norm<in>(x, tanh(x), scale, scale);
+        return std::tuple{n, h * w};
+      });
 }
 
 TEST_CASE("residual_layer_norm in single precision") {

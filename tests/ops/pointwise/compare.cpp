@@ -9,16 +9,20 @@ using namespace zoo;
 namespace {
 
 constexpr auto comparisons = [](auto const& x, auto const& y) {
-  return std::tuple{less(x, y), less_equal(y, x), greater(x, y), greater_equal(x, y), equal(x, x), not_equal(x, y), less(x, 0), less(0.5, y)};
+  return std::tuple{less(x, y),  less_equal(y, x), greater(x, y), greater_equal(x, y),
+                    equal(x, x), not_equal(x, y),  less(x, 0),    less(0.5, y)};
 };
 
 /// Every comparison of these two numbers.
 template<class T>
 std::array<T, 6> compared(T x, T y) {
   auto& m = processes<single>();
-  tensor<T, alone> a{m}, b{m};
-  *a.data() = x, *b.data() = y;
-  static_assert(std::same_as<decltype(less(a, b)), tensor<T, alone>> && std::same_as<decltype(logical_not(a)), tensor<T, alone>> &&
+  tensor<T, alone> a{m};
+  tensor<T, alone> b{m};
+  *a.data() = x;
+  *b.data() = y;
+  static_assert(std::same_as<decltype(less(a, b)), tensor<T, alone>> &&
+                std::same_as<decltype(logical_not(a)), tensor<T, alone>> &&
                 std::same_as<decltype(any(a)), tensor<T, alone>>);
   return {less(a, b).value(),          less_equal(a, b).value(), greater(a, b).value(),
           greater_equal(a, b).value(), equal(a, b).value(),      not_equal(a, b).value()};

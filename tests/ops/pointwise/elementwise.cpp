@@ -30,7 +30,8 @@ TEST_CASE("a tensor and a number; images of a parameter stay open") {
 TEST_CASE("functions of each element: nothing is owed") {
   check_operation<drawn{0, 2}, shape<batch, hidden>>(
       [](auto const& x) { return std::tuple{exp(x), square(x), tanh(x), sigmoid(x), relu(x), gelu(x)}; });
-  check_operation<drawn{2, 0.2}, shape<batch, hidden>>([](auto const& x) { return std::tuple{log(x), sqrt(x), rsqrt(x)}; });
+  check_operation<drawn{2, 0.2}, shape<batch, hidden>>(
+      [](auto const& x) { return std::tuple{log(x), sqrt(x), rsqrt(x)}; });
 }
 
 TEST_CASE("functions of the user's own, of one operand and of several") {
@@ -41,8 +42,10 @@ TEST_CASE("functions of the user's own, of one operand and of several") {
                              return s + v * s * (1 - s);
                            },
                            x);
-    auto const power = map([](auto v, auto w) { return std::pow(v, w); },
-                           [](auto v, auto w) { return std::array{w * std::pow(v, w - 1), std::log(v) * std::pow(v, w)}; }, x, b);
+    auto const power =
+        map([](auto v, auto w) { return std::pow(v, w); },
+            [](auto v, auto w) { return std::array{w * std::pow(v, w - 1), std::log(v) * std::pow(v, w)}; },
+            x, b);
     return std::tuple{swish, power};
   });
 }

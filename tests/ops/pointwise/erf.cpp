@@ -11,11 +11,13 @@ TEST_CASE("erf of each element: nothing is owed") {
 TEST_CASE("erf is the standard library's, also far out and of what is not a number") {
   auto& m = processes<single>();
   tensor<double, alone, batch, hidden> x{m};
-  for (extent i = 0; i < x.size; ++i) x.data()[i] = -6 + 12 * static_cast<double>(i) / static_cast<double>(x.size - 1);
+  for (extent i = 0; i < x.size; ++i)
+    x.data()[i] = -6 + 12 * static_cast<double>(i) / static_cast<double>(x.size - 1);
   x.data()[0]  = -std::numeric_limits<double>::infinity();
   x.data()[1]  = std::numeric_limits<double>::quiet_NaN();
   auto const z = erf(x);
   CHECK(z.data()[0] == -1);
   CHECK(std::isnan(z.data()[1]));
-  for (extent i = 2; i < x.size; ++i) CHECK(std::abs(z.data()[i] - std::erf(x.data()[i])) <= 1e-14);  // xsimd is right to 8e-15
+  // xsimd is right to 8e-15
+  for (extent i = 2; i < x.size; ++i) CHECK(std::abs(z.data()[i] - std::erf(x.data()[i])) <= 1e-14);
 }

@@ -23,8 +23,9 @@ void check_values(std::array<double, N> const& numbers, F const& f, auto const& 
   for (extent i = 0; i < x.size; ++i) x.data()[i] = static_cast<T>(numbers[static_cast<std::size_t>(i) % N]);
   auto const z = f(x);
   for (extent i = 0; i < x.size; ++i) {
-    double const given = static_cast<double>(x.data()[i]), got = static_cast<double>(z.data()[i]);
-    double const want = static_cast<double>(static_cast<T>(expected(given)));
+    double const given = static_cast<double>(x.data()[i]);
+    double const got   = static_cast<double>(z.data()[i]);
+    double const want  = static_cast<double>(static_cast<T>(expected(given)));
     INFO("of " << given << ": got " << got << ", expected " << want);
     if (std::isnan(want)) CHECK(std::isnan(got));
     else if (std::isinf(want) || want == 0) CHECK((got == want && std::signbit(got) == std::signbit(want)));
@@ -49,27 +50,34 @@ void check_slopes(std::array<double, N> const& numbers, F const& f, auto const& 
   backward(loss);
   auto const g = finish(gradient(x));
   for (extent i = 0; i < x.size; ++i) {
-    double const given = x.data()[i], got = std::as_const(g).data()[i], want = expected(given);
+    double const given = x.data()[i];
+    double const got   = std::as_const(g).data()[i];
+    double const want  = expected(given);
     INFO("slope at " << given << ": got " << got << ", expected " << want);
     if (std::isnan(want)) CHECK(std::isnan(got));
     else CHECK((got == want || std::abs(got - want) <= 1e-13 * std::abs(want)));
   }
 }
 
-constexpr std::array special{0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.75, -4.25, 20.0, -20.0, inf, -inf, nan};
-constexpr std::array usual{0.0, 0.001953125, -0.001953125, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.75, -4.25, 9.0, -9.0, 7.0, -7.0};
+constexpr std::array special{0.0,  -0.0, 1.0,   -1.0, 0.5,   -0.5, 1.5,  2.5,
+                             -2.5, 3.75, -4.25, 20.0, -20.0, inf,  -inf, nan};
+constexpr std::array usual{0.0, 0.001953125, -0.001953125, 1.0,   -1.0, 0.5,  -0.5, 1.5,
+                           2.5, -2.5,        3.75,         -4.25, 9.0,  -9.0, 7.0,  -7.0};
 
 }  // namespace
 
 TEST_CASE("smooth functions of each element: nothing is owed") {
   check_operation<drawn{0, 2}, shape<batch, hidden>>(
       [](auto const& x) { return std::tuple{sin(x), cos(x), expm1(x), silu(x), softplus(x), gelu_erf(x)}; });
-  check_operation<drawn{2, 0.2}, shape<batch, hidden>>([](auto const& x) { return std::tuple{log1p(x), reciprocal(x)}; });
+  check_operation<drawn{2, 0.2}, shape<batch, hidden>>(
+      [](auto const& x) { return std::tuple{log1p(x), reciprocal(x)}; });
 }
 
 TEST_CASE("functions with a bend: nothing is owed") {
-  check_operation<drawn{0, 2}, shape<batch, hidden>>(
-      [](auto const& x) { return std::tuple{abs(x), elu(x), elu(x, 0.5), selu(x), leaky_relu(x), leaky_relu(x, 0.2), clamp(x, -0.7, 0.9)}; });
+  check_operation<drawn{0, 2}, shape<batch, hidden>>([](auto const& x) {
+    return std::tuple{
+        abs(x), elu(x), elu(x, 0.5), selu(x), leaky_relu(x), leaky_relu(x, 0.2), clamp(x, -0.7, 0.9)};
+  });
 }
 
 TEST_CASE("functions with steps have no gradient") {
@@ -91,8 +99,9 @@ TEST_CASE("functions with steps have no gradient") {
 }
 
 TEST_CASE("functions of each element in single precision") {
-  check_operation_in_float<shape<batch, hidden>>(
-      [](auto const& x) { return std::tuple{sin(x), silu(x), softplus(x), gelu_erf(x), elu(x), selu(x), clamp(x, -0.5, 1)}; });
+  check_operation_in_float<shape<batch, hidden>>([](auto const& x) {
+    return std::tuple{sin(x), silu(x), softplus(x), gelu_erf(x), elu(x), selu(x), clamp(x, -0.5, 1)};
+  });
 }
 
 TEST_CASE("special values are those of the standard library") {
@@ -102,42 +111,71 @@ TEST_CASE("special values are those of the standard library") {
   check_values(special, [](auto const& x) { return log1p(x); }, [](double x) { return std::log1p(x); });
   check_values(special, [](auto const& x) { return reciprocal(x); }, [](double x) { return 1 / x; });
   check_values(special, [](auto const& x) { return abs(x); }, [](double x) { return std::abs(x); });
-  check_values(special, [](auto const& x) { return sign(x); }, [](double x) { return x == 0 || std::isnan(x) ? x : std::copysign(1, x); });
+  check_values(
+      special, [](auto const& x) { return sign(x); },
+      [](double x) { return x == 0 || std::isnan(x) ? x : std::copysign(1, x); });
   check_values(special, [](auto const& x) { return floor(x); }, [](double x) { return std::floor(x); });
   check_values(special, [](auto const& x) { return ceil(x); }, [](double x) { return std::ceil(x); });
-  check_values(special, [](auto const& x) { return round(x); }, [](double x) { return std::nearbyint(x); });  // 0.5 to 0, 1.5 and 2.5 to 2
-  check_values(special, [](auto const& x) { return is_nan(x); }, [](double x) { return std::isnan(x) ? 1 : 0; });
-  check_values(special, [](auto const& x) { return clamp(x, -1.5, 2.25); }, [](double x) { return std::isnan(x) ? x : std::clamp(x, -1.5, 2.25); });
-  check_values(special, [](auto const& x) { return leaky_relu(x, 0.25); }, [](double x) { return x > 0 ? x : 0.25 * x; });
-  check_values(special, [](auto const& x) { return elu(x, 2); }, [](double x) { return x > 0 ? x : 2 * std::expm1(x); });
+  // 0.5 to 0, 1.5 and 2.5 to 2
+  check_values(special, [](auto const& x) { return round(x); }, [](double x) { return std::nearbyint(x); });
+  check_values(
+      special, [](auto const& x) { return is_nan(x); }, [](double x) { return std::isnan(x) ? 1 : 0; });
+  check_values(
+      special, [](auto const& x) { return clamp(x, -1.5, 2.25); },
+      [](double x) { return std::isnan(x) ? x : std::clamp(x, -1.5, 2.25); });
+  check_values(
+      special, [](auto const& x) { return leaky_relu(x, 0.25); },
+      [](double x) { return x > 0 ? x : 0.25 * x; });
+  check_values(
+      special, [](auto const& x) { return elu(x, 2); },
+      [](double x) { return x > 0 ? x : 2 * std::expm1(x); });
   check_values(
       special, [](auto const& x) { return selu(x); },
-      [](double x) { return x > 0 ? 1.0507009873554805 * x : 1.0507009873554805 * 1.6732632423543772 * std::expm1(x); });
+      [](double x) {
+        return x > 0 ? 1.0507009873554805 * x : 1.0507009873554805 * 1.6732632423543772 * std::expm1(x);
+      });
   check_values(
-      special, [](auto const& x) { return softplus(x); }, [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); });
+      special, [](auto const& x) { return softplus(x); },
+      [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); });
   check_values(usual, [](auto const& x) { return silu(x); }, [](double x) { return x / (1 + std::exp(-x)); });
-  check_values<double>(usual, [](auto const& x) { return gelu_erf(x); }, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, 4e-12);
+  check_values<double>(
+      usual, [](auto const& x) { return gelu_erf(x); },
+      [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, 4e-12);
 }
 
 TEST_CASE("large arguments") {
-  constexpr std::array large{1e3, -1e3, 1e5, -1e5, 1e22, 1e300, -1e300, 745.0, -745.0, 710.0, -710.0, 88.0, -88.0, 40.0, -40.0, 1e-300};
-  check_values<double>(large, [](auto const& x) { return sin(x); }, [](double x) { return std::sin(x); }, 1e-13);
-  check_values<double>(large, [](auto const& x) { return cos(x); }, [](double x) { return std::cos(x); }, 1e-13);
+  constexpr std::array large{1e3,    -1e3,  1e5,    -1e5, 1e22,  1e300, -1e300, 745.0,
+                             -745.0, 710.0, -710.0, 88.0, -88.0, 40.0,  -40.0,  1e-300};
   check_values<double>(
-      large, [](auto const& x) { return softplus(x); }, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }, 1e-14);
-  check_values<double>(large, [](auto const& x) { return silu(x) + 0; }, [](double x) { return x < -700 ? 0.0 : x / (1 + std::exp(-x)); }, 1e-14);
+      large, [](auto const& x) { return sin(x); }, [](double x) { return std::sin(x); }, 1e-13);
+  check_values<double>(
+      large, [](auto const& x) { return cos(x); }, [](double x) { return std::cos(x); }, 1e-13);
+  check_values<double>(
+      large, [](auto const& x) { return softplus(x); },
+      [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }, 1e-14);
+  check_values<double>(
+      large, [](auto const& x) { return silu(x) + 0; },
+      [](double x) { return x < -700 ? 0.0 : x / (1 + std::exp(-x)); }, 1e-14);
   check_slopes(
       large, [](auto const& x) { return silu(x); },
       [](double x) {
         double const s = 1 / (1 + std::exp(-x));
         return x < -700 ? 0 : s + x * s * (1 / (1 + std::exp(x)));
       });
-  check_slopes(large, [](auto const& x) { return softplus(x); }, [](double x) { return x < -700 ? 0 : 1 / (1 + std::exp(-x)); });
+  check_slopes(
+      large, [](auto const& x) { return softplus(x); },
+      [](double x) { return x < -700 ? 0 : 1 / (1 + std::exp(-x)); });
 }
 
 TEST_CASE("gradients where a function bends, and at its bounds") {
-  check_slopes(special, [](auto const& x) { return abs(x); }, [](double x) { return x == 0 || std::isnan(x) ? 0 : std::copysign(1, x); });
-  check_slopes(special, [](auto const& x) { return clamp(x, -1, 2.5); }, [](double x) { return x >= -1 && x <= 2.5 ? 1 : 0; });
-  check_slopes(special, [](auto const& x) { return leaky_relu(x); }, [](double x) { return x > 0 ? 1 : 0.01; });
-  check_slopes(usual, [](auto const& x) { return elu(x, 2); }, [](double x) { return x > 0 ? 1 : 2 * std::exp(x); });
+  check_slopes(
+      special, [](auto const& x) { return abs(x); },
+      [](double x) { return x == 0 || std::isnan(x) ? 0 : std::copysign(1, x); });
+  check_slopes(
+      special, [](auto const& x) { return clamp(x, -1, 2.5); },
+      [](double x) { return x >= -1 && x <= 2.5 ? 1 : 0; });
+  check_slopes(
+      special, [](auto const& x) { return leaky_relu(x); }, [](double x) { return x > 0 ? 1 : 0.01; });
+  check_slopes(
+      usual, [](auto const& x) { return elu(x, 2); }, [](double x) { return x > 0 ? 1 : 2 * std::exp(x); });
 }

@@ -1,4 +1,5 @@
-// Functions of two operands, or of an operand and a number, under every layout and against closed formulas, also of special values.
+// Functions of two operands, or of an operand and a number, under every layout and against closed formulas,
+// also of special values.
 // test: program ops2
 #include <cmath>
 #include <limits>
@@ -20,22 +21,27 @@ bool same(double got, double want, double tolerance = 1e-14) {
 
 constexpr std::array numbers{0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 700.0, -700.0, inf, -inf, not_a_number};
 
-/// f of every pair of these numbers, of two tensors and of a tensor and a number, is the expected one; so are its gradients by both.
-void check_pairs(auto const& f, auto const& expected, auto const& by_first, auto const& by_second, double tolerance = 1e-14) {
+/// f of every pair of these numbers, of two tensors and of a tensor and a number, is the expected one; so are
+/// its gradients by both.
+void check_pairs(auto const& f, auto const& expected, auto const& by_first, auto const& by_second,
+                 double tolerance = 1e-14) {
   if (boost::mpi::communicator{}.size() != 1) return;
   auto& m = processes<single>();
   for (double const a : numbers)
     for (double const b : numbers) {
-      parameter<double, alone, hidden> x{m}, y{m};
+      parameter<double, alone, hidden> x{m};
+      parameter<double, alone, hidden> y{m};
       std::fill_n(x.data(), x.size, a);
       std::fill_n(y.data(), y.size, b);
-      auto const z = f(x, y), left = f(a, y), right = f(x, b);
+      auto const z     = f(x, y);
+      auto const left  = f(a, y);
+      auto const right = f(x, b);
       auto const total = sum(z) + sum(left) + sum(right);
       backward(total);
       auto const dx = finish(gradient(x));
       auto const dy = finish(gradient(y));
-      INFO("of " << a << " and " << b << ": " << std::as_const(z).data()[3] << ", " << std::as_const(dx).data()[3] << ", "
-                 << std::as_const(dy).data()[3]);
+      INFO("of " << a << " and " << b << ": " << std::as_const(z).data()[3] << ", "
+                 << std::as_const(dx).data()[3] << ", " << std::as_const(dy).data()[3]);
       CHECK(same(std::as_const(z).data()[3], expected(a, b), tolerance));
       CHECK(same(std::as_const(left).data()[15], expected(a, b), tolerance));
       CHECK(same(std::as_const(right).data()[0], expected(a, b), tolerance));
@@ -62,9 +68,11 @@ TEST_CASE("functions of two tensors, broadcast to one another, and of a tensor a
 }
 
 TEST_CASE("functions of two tensors that share no dimension, in double and in single precision") {
-  check_operation<drawn{0, 2}, shape<batch>, shape<hidden>>([](auto const& x, auto const& y) { return std::tuple{maximum(x, y), logaddexp(y, x)}; });
-  check_operation_in_float<shape<batch, hidden>, shape<hidden>>(
-      [](auto const& x, auto const& b) { return std::tuple{minimum(x, b), logaddexp(x, b), sigmoid_cross_entropy(x, b), pow(exp(x), b)}; });
+  check_operation<drawn{0, 2}, shape<batch>, shape<hidden>>(
+      [](auto const& x, auto const& y) { return std::tuple{maximum(x, y), logaddexp(y, x)}; });
+  check_operation_in_float<shape<batch, hidden>, shape<hidden>>([](auto const& x, auto const& b) {
+    return std::tuple{minimum(x, b), logaddexp(x, b), sigmoid_cross_entropy(x, b), pow(exp(x), b)};
+  });
 }
 
 TEST_CASE("functions with steps: integers, and what is true") {
@@ -94,9 +102,11 @@ TEST_CASE("maximum and minimum: NaN is kept, also in the gradients, and a tie is
   auto const less_part  = [&](double a, double b) { return greater_part(b, a); };
   auto const either_nan = [](double a, double b) { return std::isnan(a) || std::isnan(b); };
   check_pairs([](auto const& x, auto const& y) { return maximum(x, y); },
-              [&](double a, double b) { return either_nan(a, b) ? not_a_number : std::max(a, b); }, greater_part, less_part);
+              [&](double a, double b) { return either_nan(a, b) ? not_a_number : std::max(a, b); },
+              greater_part, less_part);
   check_pairs([](auto const& x, auto const& y) { return minimum(x, y); },
-              [&](double a, double b) { return either_nan(a, b) ? not_a_number : std::min(a, b); }, less_part, greater_part);
+              [&](double a, double b) { return either_nan(a, b) ? not_a_number : std::min(a, b); }, less_part,
+              greater_part);
 }
 
 TEST_CASE("a tie under broadcasting: each operand gets half of every element of dz") {
@@ -105,8 +115,8 @@ TEST_CASE("a tie under broadcasting: each operand gets half of every element of 
     parameter<double, L, hidden> y{m, constant{3}};
     auto const loss = sum(maximum(x, y));
     backward(loss);
-    see(finish(gradient(x)));   // 1/2
-    see(finish(gradient(y)));   // 4, from 8 rows
+    see(finish(gradient(x)));  // 1/2
+    see(finish(gradient(y)));  // 4, from 8 rows
   });
   if (boost::mpi::communicator{}.size() != 1) return;
   auto& m = processes<single>();
@@ -121,7 +131,8 @@ TEST_CASE("a tie under broadcasting: each operand gets half of every element of 
 }
 
 TEST_CASE("pow is the standard library's, of 0, infinities and negative numbers too") {
-  check_pairs([](auto const& x, auto const& y) { return pow(x, y); }, [](double a, double b) { return std::pow(a, b); },
+  check_pairs([](auto const& x, auto const& y) { return pow(x, y); },
+              [](double a, double b) { return std::pow(a, b); },
               [](double a, double b) { return b == 0 ? 0 : b * std::pow(a, b - 1); },
               [](double a, double b) { return a == 0 && b >= 0 ? 0 : std::pow(a, b) * std::log(a); });
 }
@@ -135,17 +146,23 @@ TEST_CASE("logaddexp of large numbers and infinities") {
     if (std::isnan(a) || std::isnan(b)) return not_a_number;
     return a == b ? a + std::log(2) : std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
   };
-  check_pairs([](auto const& x, auto const& y) { return logaddexp(x, y); }, sum, part, [&](double a, double b) { return part(b, a); });
+  check_pairs([](auto const& x, auto const& y) { return logaddexp(x, y); }, sum, part,
+              [&](double a, double b) { return part(b, a); });
 }
 
 TEST_CASE("sigmoid cross entropy of large logits") {
   if (boost::mpi::communicator{}.size() != 1) return;
   auto& m = processes<single>();
-  tensor<double, alone, hidden> x{m}, y{m};
-  for (extent i = 0; i < x.size; ++i) x.data()[i] = 200.0 * static_cast<double>(i - 8), y.data()[i] = i % 2 == 0 ? 1 : 0.25;
+  tensor<double, alone, hidden> x{m};
+  tensor<double, alone, hidden> y{m};
+  for (extent i = 0; i < x.size; ++i) {
+    x.data()[i] = 200.0 * static_cast<double>(i - 8);
+    y.data()[i] = i % 2 == 0 ? 1 : 0.25;
+  }
   auto const z = sigmoid_cross_entropy(x, y);
   for (extent i = 0; i < x.size; ++i) {
-    double const a = x.data()[i], b = y.data()[i];
+    double const a = x.data()[i];
+    double const b = y.data()[i];
     CHECK(same(z.data()[i], (a > 0 ? a * (1 - b) : -a * b) + std::log1p(std::exp(-std::abs(a)))));
   }
 }

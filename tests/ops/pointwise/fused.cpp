@@ -20,7 +20,8 @@ void run_under_one(F const& f) {
 /// Equal to 1e-12 of the larger of 1 and the element.
 void near(auto const& a, auto const& b) {
   REQUIRE(a.size == b.size);
-  for (extent i = 0; i < a.size; ++i) CHECK(std::abs(a.data()[i] - b.data()[i]) <= 1e-12 * std::max(1.0, std::abs(a.data()[i])));
+  for (extent i = 0; i < a.size; ++i)
+    CHECK(std::abs(a.data()[i] - b.data()[i]) <= 1e-12 * std::max(1.0, std::abs(a.data()[i])));
 }
 
 /// The gradients of sum(f(w...) * probes) for w..., finished.
@@ -36,12 +37,16 @@ auto gradients_of(F const& f, W&... w) {
 
 TEST_CASE("bias_gelu: the bias last and first") {
   check_operation<shape<batch, hidden>, shape<hidden>, shape<batch>>(
-      [](auto const& x, auto const& b, auto const& first) { return std::tuple{bias_gelu(x, b), bias_gelu(x, first)}; });
+      [](auto const& x, auto const& b, auto const& first) {
+        return std::tuple{bias_gelu(x, b), bias_gelu(x, first)};
+      });
 }
 
 TEST_CASE("bias_gelu in single precision: the bias of two dimensions, in the middle and without dimensions") {
   check_operation_in_float<shape<batch, in, hidden>, shape<in, hidden>, shape<in>, shape<>>(
-      [](auto const& x, auto const& b, auto const& c, auto const& d) { return std::tuple{bias_gelu(x, b), bias_gelu(x, c), bias_gelu(x, d)}; });
+      [](auto const& x, auto const& b, auto const& c, auto const& d) {
+        return std::tuple{bias_gelu(x, b), bias_gelu(x, c), bias_gelu(x, d)};
+      });
 }
 
 TEST_CASE("bias_gelu is gelu of the sum") {
@@ -53,14 +58,18 @@ TEST_CASE("bias_gelu is gelu of the sum") {
     near(fused(), parts());
     auto const [dx, db] = gradients_of(fused, x, b);
     auto const [ex, eb] = gradients_of(parts, x, b);
-    near(dx, ex), near(db, eb);
+    near(dx, ex);
+    near(db, eb);
   });
 }
 
-TEST_CASE("residual_layer_norm is the sum and its layer norm, and that is the composition of other operations") {
+TEST_CASE(
+    "residual_layer_norm is the sum and its layer norm, and that is the composition of other operations") {
   run_under_one([]<Layout L>(machine<L>& m) {
-    parameter<double, L, batch, hidden> x{m, normal{1, 3, 0.5}}, y{m, normal{2}};
-    parameter<double, L, hidden> scale{m, normal{3}}, bias{m, normal{4}};
+    parameter<double, L, batch, hidden> x{m, normal{1, 3, 0.5}};
+    parameter<double, L, batch, hidden> y{m, normal{2}};
+    parameter<double, L, hidden> scale{m, normal{3}};
+    parameter<double, L, hidden> bias{m, normal{4}};
     auto const fused = [&] {
       auto const [h, n] = residual_layer_norm<hidden>(x, y, scale, bias);
       return std::tuple{h, n};
@@ -80,7 +89,10 @@ TEST_CASE("residual_layer_norm is the sum and its layer norm, and that is the co
       near(std::get<0>(fused()), std::get<0>(f()));
       near(std::get<1>(fused()), std::get<1>(f()));
       auto const [ex, ey, es, eb] = gradients_of(f, x, y, scale, bias);
-      near(dx, ex), near(dy, ey), near(ds, es), near(db, eb);
+      near(dx, ex);
+      near(dy, ey);
+      near(ds, es);
+      near(db, eb);
     };
     same(parts);
     same(composed);

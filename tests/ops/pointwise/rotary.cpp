@@ -13,7 +13,8 @@ struct depth : dim<8> {};
 }  // namespace
 
 TEST_CASE("rotary of queries: split lengths, positions of a tensor, a first position") {
-  check_operation<shape<batch, length, heads, depth>>([](auto const& x) { return rotary<length, depth>(x, {.first = 2, .base = 100}); });
+  check_operation<shape<batch, length, heads, depth>>(
+      [](auto const& x) { return rotary<length, depth>(x, {.first = 2, .base = 100}); });
   check_operation<shape<depth, length, batch>>([]<class X>(X const& x) {
     auto const here = iota<int, typename X::layout_type, batch>(x.machine()) * 3;
     return rotary<depth>(x, here);
@@ -26,8 +27,9 @@ TEST_CASE("rotary rotates an element of the first half with one of the second, a
   auto const z = rotary<length, depth>(x, {.first = 5});
   for (extent p = 0; p < length::size; ++p)
     for (extent i = 0; i < 4; ++i) {
-      double const angle = static_cast<double>(p + 5) * std::pow(10000.0, -static_cast<double>(2 * i) / 8), a = x.data()[8 * p + i],
-                   b = x.data()[8 * p + i + 4];
+      double const angle = static_cast<double>(p + 5) * std::pow(10000.0, -static_cast<double>(2 * i) / 8);
+      double const a     = x.data()[8 * p + i];
+      double const b     = x.data()[8 * p + i + 4];
       CHECK(std::abs(z.data()[8 * p + i] - (a * std::cos(angle) - b * std::sin(angle))) < 1e-12);
       CHECK(std::abs(z.data()[8 * p + i + 4] - (b * std::cos(angle) + a * std::sin(angle))) < 1e-12);
     }

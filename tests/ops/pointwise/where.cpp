@@ -9,15 +9,19 @@ namespace {
 constexpr auto choices = [](auto const& x, auto const& b, auto const& s) {
   auto const positive = greater(x, 0);
   auto const wide     = less(b, 1);
-  return std::tuple{where(positive, x, b), where(positive, s, b), where(wide, b, s), where(positive, x, -3), where(positive, 4, b)};
+  return std::tuple{where(positive, x, b), where(positive, s, b), where(wide, b, s), where(positive, x, -3),
+                    where(positive, 4, b)};
 };
 
 }  // namespace
 
-TEST_CASE("where: tensors broadcast to one another, and numbers") { check_operation<shape<batch, hidden>, shape<hidden>, shape<>>(choices); }
+TEST_CASE("where: tensors broadcast to one another, and numbers") {
+  check_operation<shape<batch, hidden>, shape<hidden>, shape<>>(choices);
+}
 
 TEST_CASE("where and a comparison in single precision") {
-  check_operation_in_float<shape<batch, hidden>, shape<hidden>>([](auto const& x, auto const& b) { return where(greater(x, b), x, b); });
+  check_operation_in_float<shape<batch, hidden>, shape<hidden>>(
+      [](auto const& x, auto const& b) { return where(greater(x, b), x, b); });
 }
 
 TEST_CASE("where with a condition of integers that has dimensions of its own: a causal mask") {
@@ -36,13 +40,13 @@ TEST_CASE("where: what is not chosen may be infinite or no number, forward and i
     parameter<double, L, hidden> y{m, normal{2}};
     auto const positive = greater(x, 0);
     auto const a        = where(positive, log(x), y);
-    auto const lost     = stop_gradient(log(x));   // NaN where it is not chosen
+    auto const lost     = stop_gradient(log(x));  // NaN where it is not chosen
     auto const b        = where(positive, lost, x * y);
     auto const loss     = sum(a * b);
     backward(loss);
     see(a);
     see(b);
-    see(finish(gradient(x)));   // the comparison finds NaN
+    see(finish(gradient(x)));  // the comparison finds NaN
     see(finish(gradient(y)));
   });
 }

@@ -6,7 +6,7 @@ using namespace zoo;
 
 namespace {
 
-struct moment : dim<6> {}; // whole everywhere, as attention wants its positions
+struct moment : dim<6> {};  // whole everywhere, as attention wants its positions
 struct past : dim<6> {};
 struct source : dim<5> {};
 
@@ -29,36 +29,44 @@ constexpr auto composed(Q const& q, K const& k, V const& v, double scale) {
   }
 }
 
-constexpr double root_half = 0.70710678118654752440;   // 1 / sqrt(key::size)
+constexpr double root_half = 0.70710678118654752440;  // 1 / sqrt(key::size)
 
 }  // namespace
 
 TEST_CASE("causal self-attention: heads and batch split") {
-  check_operation<self, self, self>(
-      [](auto const& q, auto const& k, auto const& v) { return attention<moment, moment, key>(q, k, v, {.causal = true}); });
+  check_operation<self, self, self>([](auto const& q, auto const& k, auto const& v) {
+    return attention<moment, moment, key>(q, k, v, {.causal = true});
+  });
 }
 
 TEST_CASE("attention to another sequence, its dimensions in another order, with a scale of its own") {
   check_operation<self, shape<heads, source, key, batch>, shape<source, batch, heads, key>>(
-      [](auto const& q, auto const& k, auto const& v) { return attention<moment, source, key>(q, k, v, {.scale = 0.3}); });
+      [](auto const& q, auto const& k, auto const& v) {
+        return attention<moment, source, key>(q, k, v, {.scale = 0.3});
+      });
 }
 
 TEST_CASE("attention of one head, without a batch; values and gradients in single precision") {
   using one = shape<moment, key>;
-  check_operation<one, one, one>(
-      [](auto const& q, auto const& k, auto const& v) { return attention<moment, moment, key>(q, k, v, {.causal = true}); });
-  check_operation_in_float<self, self, self>([](auto const& q, auto const& k, auto const& v) { return attention<moment, moment, key>(q, k, v); });
+  check_operation<one, one, one>([](auto const& q, auto const& k, auto const& v) {
+    return attention<moment, moment, key>(q, k, v, {.causal = true});
+  });
+  check_operation_in_float<self, self, self>(
+      [](auto const& q, auto const& k, auto const& v) { return attention<moment, moment, key>(q, k, v); });
 }
 
 TEST_CASE("attention is einsum, mask, softmax and einsum: values, gradients, flops") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
-    parameter<double, L, batch, moment, heads, key> q{m, normal{1}}, k{m, normal{2}}, v{m, normal{3}};
+    parameter<double, L, batch, moment, heads, key> q{m, normal{1}};
+    parameter<double, L, batch, moment, heads, key> k{m, normal{2}};
+    parameter<double, L, batch, moment, heads, key> v{m, normal{3}};
     auto const probe = random_normal<double, L, batch, moment, heads, key>(m, {.seed = 4});
     auto const turn  = [&](auto const& f) {
       auto const z    = f();
       auto const loss = sum(z * probe);
       backward(loss);
-      auto found = std::tuple{z.without_slot(), finish(gradient(q)), finish(gradient(k)), finish(gradient(v))};
+      auto found =
+          std::tuple{z.without_slot(), finish(gradient(q)), finish(gradient(k)), finish(gradient(v))};
       zero_gradients(parameters(q, k, v));
       return found;
     };
@@ -73,7 +81,9 @@ TEST_CASE("attention is einsum, mask, softmax and einsum: values, gradients, flo
         auto const one = [&](auto const& x, auto const& y) {
           auto const apart = x - y;
           auto const far   = sum(square(apart));
-          if constexpr (!is_dry<L>) CHECK(far.value() < 1e-24 * static_cast<double>(batch::size * heads::size * moment::size * key::size));
+          if constexpr (!is_dry<L>)
+            CHECK(far.value() <
+                  1e-24 * static_cast<double>(batch::size * heads::size * moment::size * key::size));
         };
         (one(std::get<I>(a), std::get<I>(b)), ...);
       }(std::index_sequence<0, 1, 2, 3>{});
@@ -90,7 +100,9 @@ TEST_CASE("attention is einsum, mask, softmax and einsum: values, gradients, flo
 TEST_CASE("attention costs what its composition costs in flops, and sends nothing") {
   constexpr auto price = []<bool Fused>(std::bool_constant<Fused>) {
     return dry_run<mixed>([]<Layout L>(machine<L>& m) {
-      parameter<float, L, batch, moment, heads, key> q{m}, k{m}, v{m};
+      parameter<float, L, batch, moment, heads, key> q{m};
+      parameter<float, L, batch, moment, heads, key> k{m};
+      parameter<float, L, batch, moment, heads, key> v{m};
       auto const z = [&] {
         if constexpr (Fused) {
           return attention<moment, moment, key>(q, k, v, {.causal = true});
@@ -105,7 +117,8 @@ TEST_CASE("attention costs what its composition costs in flops, and sends nothin
       (void)loss;
     });
   };
-  constexpr auto fused = price(std::true_type{}), apart = price(std::false_type{});
+  constexpr auto fused = price(std::true_type{});
+  constexpr auto apart = price(std::false_type{});
   STATIC_REQUIRE(fused.flops() == apart.flops());
   STATIC_REQUIRE(fused.calls() == 0);
   STATIC_REQUIRE(fused.peak_bytes() < apart.peak_bytes());

@@ -15,14 +15,15 @@ using seen = shape<past, heads, key>;
 }  // namespace
 
 TEST_CASE("a mask of the memory, by itself and with segment ids and a bias") {
-  check_operation<shape<batch, moment, heads, key>, shape<batch, past, heads, key>, shape<batch, past, heads, key>>(
-      []<class X>(X const& q, auto const& k, auto const& v) {
-        using L            = typename X::layout_type;
-        auto const lengths = iota<int, L, batch>(q.machine());  // the first sequence has no positions
-        auto const visible = greater(broadcast<batch, past>(lengths), iota<int, L, past>(q.machine()));
-        return attention<moment, past, key>(q, k, v, with_mask(visible));
-      });
-  check_operation<many, seen, seen, shape<moment, past>>([]<class X>(X const& q, auto const& k, auto const& v, auto const& b) {
+  check_operation<shape<batch, moment, heads, key>, shape<batch, past, heads, key>,
+                  shape<batch, past, heads, key>>([]<class X>(X const& q, auto const& k, auto const& v) {
+    using L            = typename X::layout_type;
+    auto const lengths = iota<int, L, batch>(q.machine());  // the first sequence has no positions
+    auto const visible = greater(broadcast<batch, past>(lengths), iota<int, L, past>(q.machine()));
+    return attention<moment, past, key>(q, k, v, with_mask(visible));
+  });
+  check_operation<many, seen, seen, shape<moment, past>>([]<class X>(X const& q, auto const& k, auto const& v,
+                                                                     auto const& b) {
     using L            = typename X::layout_type;
     auto const here    = floor_divide(iota<int, L, moment>(q.machine()), 3);
     auto const there   = floor_divide(iota<int, L, past>(q.machine()), 2);
@@ -38,10 +39,12 @@ TEST_CASE("a mask hides as segment ids do, and NaN in what it hides") {
     auto const visible = less(iota<int, L, past>(m), 4);
     auto const ones    = tensor<int, L, moment>{m} + 1;
     auto const bad     = log(iota<double, L, past>(m) - 100.0);
-    auto const spoiled = where(broadcast<batch, past, heads, key>(visible), k, broadcast<batch, past, heads, key>(bad));
-    auto const masked  = attention<moment, past, key>(q, spoiled, spoiled, with_mask(visible));
-    auto const same    = attention<moment, past, key>(q, k, k, with_segments(ones, visible));
-    see(masked), see(same);
+    auto const spoiled =
+        where(broadcast<batch, past, heads, key>(visible), k, broadcast<batch, past, heads, key>(bad));
+    auto const masked = attention<moment, past, key>(q, spoiled, spoiled, with_mask(visible));
+    auto const same   = attention<moment, past, key>(q, k, k, with_segments(ones, visible));
+    see(masked);
+    see(same);
     auto const far = max(abs(masked - same));
     if constexpr (!is_dry<L>) CHECK(far.value() == 0);
   });

@@ -13,14 +13,18 @@ constexpr auto addend_like(partial<V, axes<A...>> const&, X const& x) {
 
 }  // namespace
 
-// The table of what each gradient owes, in the order of its rows; other operations' rows stand with these operations.
+// The table of what each gradient owes, in the order of its rows; other operations' rows stand with these
+// operations.
 
-TEST_CASE("einsum, a free dimension of the parameter split: x owes its axes, the parameter those of the batch") {
-  check_operation<shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& w) { return einsum<batch, hidden>(x, w); });
+TEST_CASE(
+    "einsum, a free dimension of the parameter split: x owes its axes, the parameter those of the batch") {
+  check_operation<shape<batch, in>, shape<in, hidden>>(
+      [](auto const& x, auto const& w) { return einsum<batch, hidden>(x, w); });
 }
 
 TEST_CASE("einsum, the summed dimension split: x owes nothing") {
-  check_operation<shape<batch, hidden>, shape<hidden, out>>([](auto const& x, auto const& w) { return einsum<batch, out>(x, w); });
+  check_operation<shape<batch, hidden>, shape<hidden, out>>(
+      [](auto const& x, auto const& w) { return einsum<batch, out>(x, w); });
 }
 
 TEST_CASE("einsum with dimensions in both operands and the result, as attention has them") {
@@ -29,13 +33,16 @@ TEST_CASE("einsum with dimensions in both operands and the result, as attention 
 }
 
 TEST_CASE("einsum over several dimensions, with the result transposed") {
-  check_operation<shape<batch, heads, key>, shape<heads, key, out>>([](auto const& x, auto const& w) { return einsum<out, batch>(x, w); });
+  check_operation<shape<batch, heads, key>, shape<heads, key, out>>(
+      [](auto const& x, auto const& w) { return einsum<out, batch>(x, w); });
 }
 
 TEST_CASE("einsum over dimensions that one operand alone has, outer products, scalar products") {
-  check_operation<shape<batch, hidden>, shape<in, batch>, shape<in>>([](auto const& x, auto const& y, auto const& a) {
-    return std::tuple{einsum<batch>(x, y), einsum<in, batch>(a, y), einsum<hidden, in>(a, einsum<hidden>(x, x)), einsum<>(x, x)};
-  });
+  check_operation<shape<batch, hidden>, shape<in, batch>, shape<in>>(
+      [](auto const& x, auto const& y, auto const& a) {
+        return std::tuple{einsum<batch>(x, y), einsum<in, batch>(a, y),
+                          einsum<hidden, in>(a, einsum<hidden>(x, x)), einsum<>(x, x)};
+      });
 }
 
 TEST_CASE("finish of a partial einsum, and of linear functions of it: nothing is owed") {
@@ -59,11 +66,12 @@ TEST_CASE("an open sum times a tensor: the tensor's gradient owes the open axes,
 }
 
 TEST_CASE("an open sum plus a tensor that counts once: nothing is owed") {
-  check_operation<shape<batch, hidden>, shape<hidden, out>, shape<batch, out>>([](auto const& x, auto const& w, auto const& r) {
-    auto const p = partial_einsum<batch, out>(x, w);
-    auto const q = addend_like(p, r);
-    return std::tuple{finish(p + q), finish(q - p), finish(q)};
-  });
+  check_operation<shape<batch, hidden>, shape<hidden, out>, shape<batch, out>>(
+      [](auto const& x, auto const& w, auto const& r) {
+        auto const p = partial_einsum<batch, out>(x, w);
+        auto const q = addend_like(p, r);
+        return std::tuple{finish(p + q), finish(q - p), finish(q)};
+      });
 }
 
 TEST_CASE("an open sum under another layout: a reduce-scatter, after an all-gather of the gradient") {
@@ -78,8 +86,9 @@ TEST_CASE("an open sum under another layout: a reduce-scatter, after an all-gath
 }
 
 TEST_CASE("einsum in single precision") {
-  check_operation_in_float<shape<batch, in>, shape<in, hidden>, shape<hidden, out>>([](auto const& x, auto const& w, auto const& v) {
-    auto const h = einsum<batch, hidden>(x, w);
-    return einsum<out, batch>(h, v);
-  });
+  check_operation_in_float<shape<batch, in>, shape<in, hidden>, shape<hidden, out>>(
+      [](auto const& x, auto const& w, auto const& v) {
+        auto const h = einsum<batch, hidden>(x, w);
+        return einsum<out, batch>(h, v);
+      });
 }

@@ -5,7 +5,9 @@ using namespace zoo;
 
 TEST_CASE("einsum of three operands: a chain, whatever its order") {
   check_operation<shape<batch, in>, shape<in, hidden>, shape<hidden, out>>(
-      [](auto const& x, auto const& w, auto const& v) { return std::tuple{einsum<batch, out>(x, w, v), einsum<out, batch>(v, x, w)}; });
+      [](auto const& x, auto const& w, auto const& v) {
+        return std::tuple{einsum<batch, out>(x, w, v), einsum<out, batch>(v, x, w)};
+      });
 }
 
 TEST_CASE("einsum of four and five operands with dimensions that several share") {
@@ -16,17 +18,22 @@ TEST_CASE("einsum of four and five operands with dimensions that several share")
 }
 
 TEST_CASE("einsum of one operand: a sum, a transpose, or both") {
-  check_operation<shape<batch, in, hidden>>(
-      [](auto const& x) { return std::tuple{einsum<hidden, batch>(x), einsum<batch>(x), einsum<hidden, in, batch>(x), einsum<>(x)}; });
+  check_operation<shape<batch, in, hidden>>([](auto const& x) {
+    return std::tuple{einsum<hidden, batch>(x), einsum<batch>(x), einsum<hidden, in, batch>(x), einsum<>(x)};
+  });
 }
 
 TEST_CASE("einsum of three operands, one of them an open sum") {
   check_operation<shape<batch, hidden>, shape<hidden, out>, shape<out, in>, shape<in>>(
-      [](auto const& x, auto const& w, auto const& v, auto const& t) { return finish(einsum<batch>(v, partial_einsum<batch, out>(x, w), t)); });
+      [](auto const& x, auto const& w, auto const& v, auto const& t) {
+        return finish(einsum<batch>(v, partial_einsum<batch, out>(x, w), t));
+      });
 }
 
 TEST_CASE("matmul and outer_product") {
-  check_operation<shape<batch, in>, shape<in, hidden>, shape<batch, hidden>>([](auto const& x, auto const& w, auto const& y) {
-    return std::tuple{matmul<in>(x, w), matmul<hidden>(y, w), matmul<batch, hidden>(y, outer_product(sum<hidden>(w), y))};
-  });
+  check_operation<shape<batch, in>, shape<in, hidden>, shape<batch, hidden>>(
+      [](auto const& x, auto const& w, auto const& y) {
+        return std::tuple{matmul<in>(x, w), matmul<hidden>(y, w),
+                          matmul<batch, hidden>(y, outer_product(sum<hidden>(w), y))};
+      });
 }

@@ -6,7 +6,8 @@ using namespace zoo;
 
 TEST_CASE("dropout: the same elements under every layout, forward and backward") {
   check_operation<shape<batch, hidden>, shape<batch, length, hidden>>([](auto const& x, auto const& y) {
-    return std::tuple{dropout(x, 0.3, {.seed = 1}), dropout(x, 0.3, {.seed = 1, .stream = 1}), dropout(y, 0.5, {.seed = 7}), dropout(x, 0, {})};
+    return std::tuple{dropout(x, 0.3, {.seed = 1}), dropout(x, 0.3, {.seed = 1, .stream = 1}),
+                      dropout(y, 0.5, {.seed = 7}), dropout(x, 0, {})};
   });
 }
 
@@ -21,7 +22,8 @@ TEST_CASE("dropout drops its share and keeps the mean") {
   m.fill(x.size, 1.0f, x.data());
   for (double const rate : {0.0, 0.1, 0.5, 0.9}) {
     auto const z   = dropout(x, rate, {.seed = 5});
-    double dropped = 0, scaled = 0;
+    double dropped = 0;
+    double scaled  = 0;
     for (extent i = 0; i < z.size; ++i) {
       if (z.data()[i] == 0) dropped += 1;
       if (z.data()[i] == static_cast<float>(1 / (1 - rate))) scaled += 1;

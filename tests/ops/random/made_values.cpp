@@ -1,4 +1,5 @@
-// Who is at work where values are made, not computed: iota and random numbers name themselves, unless another operation makes them.
+// Who is at work where values are made, not computed: iota and random numbers name themselves, unless another
+// operation makes them.
 #include <string>
 
 #include "../../zoo.hpp"
@@ -40,5 +41,5 @@ TEST_CASE("numbers that another operation makes are its own") {
   CHECK(at_work(m, "dropout", line_here() - 1));
   auto const y = tanh(one);
   parameter<float, L, batch> const w{m, normal{1}};
-  CHECK(at_work(m, "tanh", line_here() - 2));   // an initialiser has no name of its own
+  CHECK(at_work(m, "tanh", line_here() - 2));  // an initialiser has no name of its own
 }

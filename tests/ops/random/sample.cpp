@@ -31,7 +31,8 @@ tensor<T, alone, Rows, four> rows_of(std::array<double, 4> const& logits) {
 template<class X>
 std::array<double, 4> shares(X const& ids) {
   std::array<double, 4> times{};
-  for (extent i = 0; i < ids.size; ++i) times.at(static_cast<std::size_t>(ids.data()[i])) += 1.0 / static_cast<double>(ids.size);
+  for (extent i = 0; i < ids.size; ++i)
+    times.at(static_cast<std::size_t>(ids.data()[i])) += 1.0 / static_cast<double>(ids.size);
   return times;
 }
 
@@ -55,7 +56,8 @@ TEST_CASE("sample in single precision") {
   check_program_under_two(
       []<Layout L>(machine<L>& m, witness const& see) {
         auto const x = random_normal<float, L, batch, length, vocab>(m, {.seed = 3});
-        for (int step = 0; step < 4; ++step) see(sample<vocab>(x, {.seed = 1, .stream = static_cast<std::uint64_t>(step)}, 0.8));
+        for (int step = 0; step < 4; ++step)
+          see(sample<vocab>(x, {.seed = 1, .stream = static_cast<std::uint64_t>(step)}, 0.8));
       },
       0);
 }
@@ -97,8 +99,9 @@ TEST_CASE("ids come as often as the softmax says", "[1]") {
 TEST_CASE("keys draw different ids, and one key the same again", "[1]") {
   auto const x     = rows_of<double, other_draws>({0, 0, 0, 0});
   auto const alike = [&](random_key a, random_key b) {
-    auto const p = sample<four>(x, a, 1.0), q = sample<four>(x, b, 1.0);
-    int same = 0;
+    auto const p = sample<four>(x, a, 1.0);
+    auto const q = sample<four>(x, b, 1.0);
+    int same     = 0;
     for (extent i = 0; i < p.size; ++i) same += p.data()[i] == q.data()[i] ? 1 : 0;
     return same;
   };
@@ -109,30 +112,36 @@ TEST_CASE("keys draw different ids, and one key the same again", "[1]") {
 
 TEST_CASE("sample of logits that are not finite", "[1]") {
   double const infinity = std::numeric_limits<double>::infinity();
-  auto const share      = shares(sample<four>(rows_of<double, draws>({-infinity, 0, -infinity, 0}), {.seed = 1}, 0.9));
+  auto const share =
+      shares(sample<four>(rows_of<double, draws>({-infinity, 0, -infinity, 0}), {.seed = 1}, 0.9));
   CHECK((share[0] == 0 && share[2] == 0));
   CHECK(std::abs(share[1] - 0.5) < 0.01);
   CHECK(shares(sample<four>(rows_of<double, other_draws>({0, 0, infinity, 0}), {.seed = 1}, 1.5))[2] > 0.999);
   // both ends of what a uniform number can be
   for (double const u : {0.0, 0x1p-53, 1 - 0x1p-53})
-    for (double const temperature : {1e-300, 1.0, 1e308}) CHECK(std::isfinite(function::gumbel_score{temperature}(1.0, u)));
+    for (double const temperature : {1e-300, 1.0, 1e308})
+      CHECK(std::isfinite(function::gumbel_score{temperature}(1.0, u)));
 }
 
 TEST_CASE("a temperature that is none is refused on all processes") {
   auto const refused = []<Layout L>(process_mesh<typename L::mesh_type>& m, double temperature) {
     tensor<float, L, batch, vocab> const x{m};
-    CHECK_THROWS_WITH((sample<vocab>(x, {}, temperature)), "expected a temperature of 0 or more, got " + std::to_string(temperature) +
-                                                               ": 0 takes the likeliest, 1 draws with the model's own probabilities");
+    CHECK_THROWS_WITH((sample<vocab>(x, {}, temperature)),
+                      "expected a temperature of 0 or more, got " + std::to_string(temperature) +
+                          ": 0 takes the likeliest, 1 draws with the model's own probabilities");
     CHECK_THROWS_AS((sample<vocab>(x, {}, temperature)), usage_error);
   };
   double const infinity = std::numeric_limits<double>::infinity();
-  for (double const temperature : {-1.0, -1e-9, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
+  for (double const temperature :
+       {-1.0, -1e-9, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
     refused.operator()<alone>(processes<single>(), temperature);
-    if (boost::mpi::communicator{}.size() == 4) refused.operator()<mixed>(processes<two_by_two>(), temperature);
+    if (boost::mpi::communicator{}.size() == 4)
+      refused.operator()<mixed>(processes<two_by_two>(), temperature);
   }
 }
 
-TEST_CASE("at a temperature of 0 sample costs what argmax costs, else the noise and a message of double more", "[1]") {
+TEST_CASE("at a temperature of 0 sample costs what argmax costs, else the noise and a message of double more",
+          "[1]") {
   constexpr auto cost = [](double temperature) {
     return [temperature]<Layout L>(machine<L>& m) {
       tensor<float, L, batch, vocab> const x{m};
@@ -140,12 +149,15 @@ TEST_CASE("at a temperature of 0 sample costs what argmax costs, else the noise 
       else (void)sample<vocab>(x, {}, temperature);
     };
   };
-  constexpr bill largest{dry_run<model>(cost(-1))}, coldest{dry_run<model>(cost(0))}, warm{dry_run<model>(cost(1))};
+  constexpr bill largest{dry_run<model>(cost(-1))};
+  constexpr bill coldest{dry_run<model>(cost(0))};
+  constexpr bill warm{dry_run<model>(cost(1))};
   compare(coldest, largest, "a temperature of 0");
   CHECK(warm.count == 2);
   CHECK(warm.calls[0].payload == 2 * largest.calls[0].payload);
   CHECK(warm.calls[1] == largest.calls[1]);
-  // the shard in float, its scores in double, and three numbers for each of 8 rows: the largest, its copy, the id
+  // the shard in float, its scores in double, and three numbers for each of 8 rows: the largest, its copy,
+  // the id
   CHECK(warm.peak == 8 * 4 * 4 + 8 * 4 * 8 + 8 * (8 + 8 + 4));
 }
 

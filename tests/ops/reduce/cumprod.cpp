@@ -1,10 +1,12 @@
-// Running products along a dimension, whole or split, under every layout, and their gradient where elements are 0.
+// Running products along a dimension, whole or split, under every layout, and their gradient where elements
+// are 0.
 #include "../../zoo.hpp"
 
 using namespace zoo;
 
 TEST_CASE("cumprod along the first, a middle and the last dimension, whatever is split beside it") {
-  check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>([](auto const& x, auto const& y, auto const& z) {
+  check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>([](auto const& x, auto const& y,
+                                                                                 auto const& z) {
     return std::tuple{cumprod<in>(x), cumprod<in>(y, {.exclusive = true}), cumprod<in>(z, {.reverse = true}),
                       cumprod<in>(z * 2, {.exclusive = true, .reverse = true})};
   });
@@ -14,12 +16,15 @@ TEST_CASE("cumprod along the first, a middle and the last dimension, whatever is
 TEST_CASE("cumprod takes the elements that its options name") {
   tensor<std::int64_t, alone, in> x{processes<single>()};
   for (extent i = 0; i < x.size; ++i) x.data()[i] = i + 1;
-  auto const upto = cumprod<in>(x), before = cumprod<in>(x, {.exclusive = true}), from = cumprod<in>(x, {.reverse = true});
-  auto const shown = [](auto const& z) { return std::vector<std::int64_t>(z.data(), z.data() + z.size); };
+  auto const upto   = cumprod<in>(x);
+  auto const before = cumprod<in>(x, {.exclusive = true});
+  auto const from   = cumprod<in>(x, {.reverse = true});
+  auto const shown  = [](auto const& z) { return std::vector<std::int64_t>(z.data(), z.data() + z.size); };
   CHECK(shown(upto) == std::vector<std::int64_t>{1, 2, 6, 24, 120, 720});
   CHECK(shown(before) == std::vector<std::int64_t>{1, 1, 2, 6, 24, 120});
   CHECK(shown(from) == std::vector<std::int64_t>{720, 720, 360, 120, 30, 6});
-  CHECK(shown(cumprod<in>(x, {.exclusive = true, .reverse = true})) == std::vector<std::int64_t>{720, 360, 120, 30, 6, 1});
+  CHECK(shown(cumprod<in>(x, {.exclusive = true, .reverse = true})) ==
+        std::vector<std::int64_t>{720, 360, 120, 30, 6, 1});
 }
 
 namespace {
@@ -41,7 +46,8 @@ void check_zeros(std::vector<int> const& zeros, running which) {
     w.data()[i]       = here - 1;
     double const down = f().value();
     w.data()[i]       = here;
-    INFO("element " << i << " with " << zeros.size() << " zeros, exclusive " << which.exclusive << ", reverse " << which.reverse);
+    INFO("element " << i << " with " << zeros.size() << " zeros, exclusive " << which.exclusive
+                    << ", reverse " << which.reverse);
     CHECK(std::abs(g.data()[i] - (up - down) / 2) <= 1e-12);
   }
 }
@@ -61,15 +67,19 @@ TEST_CASE("the gradient of cumprod is right where elements are 0") {
 
 TEST_CASE("cumprod of bfloat16 rounds once") {
   check_program_under_two(
-      []<Layout L>(machine<L>& m, witness const& see) { see(cast<float>(cumprod<in>(random_uniform<bfloat16, L, batch, in>(m, {1}, 0.5, 1.5)))); },
+      []<Layout L>(machine<L>& m, witness const& see) {
+        see(cast<float>(cumprod<in>(random_uniform<bfloat16, L, batch, in>(m, {1}, 0.5, 1.5))));
+      },
       1e-6);
 }
 
 TEST_CASE("cumprod along a split dimension") {
-  check_operation<shape<batch, in>, shape<out, hidden>, shape<in, hidden, batch>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple{cumprod<batch>(x), cumprod<hidden>(y, {.exclusive = true}), cumprod<hidden>(z, {.reverse = true}),
-                      cumprod<batch>(z * 2, {.exclusive = true, .reverse = true})};
-  });
+  check_operation<shape<batch, in>, shape<out, hidden>, shape<in, hidden, batch>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{cumprod<batch>(x), cumprod<hidden>(y, {.exclusive = true}),
+                          cumprod<hidden>(z, {.reverse = true}),
+                          cumprod<batch>(z * 2, {.exclusive = true, .reverse = true})};
+      });
   check_operation_in_float<shape<in, hidden>>([](auto const& x) { return cumprod<hidden>(x); });
 }
 
@@ -79,7 +89,8 @@ TEST_CASE("zeros in some parts of a split dimension do no harm to the gradient")
     parameter<double, L, in, hidden> w{m};
     w                = where(greater(draw, -0.5), draw, 0.);  // about a third of them are 0
     auto const probe = random_normal<double, L, in, hidden>(m, {.seed = 4});
-    backward(sum(cumprod<hidden>(w) * probe) + sum(cumprod<hidden>(w, {.exclusive = true, .reverse = true}) * probe));
+    backward(sum(cumprod<hidden>(w) * probe) +
+             sum(cumprod<hidden>(w, {.exclusive = true, .reverse = true}) * probe));
     see(finish(gradient(w)));
   });
 }

@@ -5,18 +5,22 @@ using namespace zoo;
 
 TEST_CASE("cumsum along the first, a middle and the last dimension, whatever is split beside it") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(
-      [](auto const& x, auto const& y, auto const& z) { return std::tuple{cumsum<in>(x), cumsum<in>(y), cumsum<in>(z), cumsum<in>(z * 2)}; });
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{cumsum<in>(x), cumsum<in>(y), cumsum<in>(z), cumsum<in>(z * 2)};
+      });
   check_operation_in_float<shape<batch, in>>([](auto const& x) { return cumsum<in>(x); });
 }
 
 TEST_CASE("cumsum without the element itself, and from the last element on") {
   check_operation<shape<batch, in, out>, shape<in>>([](auto const& x, auto const& y) {
-    return std::tuple{cumsum<in>(x, {.exclusive = true}), cumsum<in>(y, {.reverse = true}), cumsum<in>(x, {.exclusive = true, .reverse = true})};
+    return std::tuple{cumsum<in>(x, {.exclusive = true}), cumsum<in>(y, {.reverse = true}),
+                      cumsum<in>(x, {.exclusive = true, .reverse = true})};
   });
   tensor<int, alone, in> x{processes<single>()};
   for (extent i = 0; i < x.size; ++i) x.data()[i] = static_cast<int>(i + 1);
-  auto const before = cumsum<in>(x, {.exclusive = true}), from = cumsum<in>(x, {.reverse = true}),
-             after = cumsum<in>(x, {.exclusive = true, .reverse = true});
+  auto const before = cumsum<in>(x, {.exclusive = true});
+  auto const from   = cumsum<in>(x, {.reverse = true});
+  auto const after  = cumsum<in>(x, {.exclusive = true, .reverse = true});
   for (extent i = 0; i < x.size; ++i) {
     CHECK(before.data()[i] == i * (i + 1) / 2);
     CHECK(from.data()[i] == 21 - i * (i + 1) / 2);
@@ -40,17 +44,20 @@ TEST_CASE("cumsum is a product with a triangle") {
 }
 
 TEST_CASE("cumsum along a split dimension") {
-  check_operation<shape<batch, in>, shape<out, hidden>, shape<in, hidden, batch>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple{cumsum<batch>(x), cumsum<hidden>(y, {.exclusive = true}), cumsum<hidden>(z, {.reverse = true}),
-                      cumsum<batch>(z * 2, {.exclusive = true, .reverse = true})};
-  });
+  check_operation<shape<batch, in>, shape<out, hidden>, shape<in, hidden, batch>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{cumsum<batch>(x), cumsum<hidden>(y, {.exclusive = true}),
+                          cumsum<hidden>(z, {.reverse = true}),
+                          cumsum<batch>(z * 2, {.exclusive = true, .reverse = true})};
+      });
   check_operation_in_float<shape<in, hidden>>([](auto const& x) { return cumsum<hidden>(x); });
 }
 
 TEST_CASE("cumsum of integers along a split dimension is exact, and doubles stay doubles from part to part") {
   check_program(
       []<Layout L>(machine<L>& m, witness const& see) {
-        see(cumsum<hidden>(iota<int, L, hidden>(m) + 16777217));  // the sums are odd numbers that no float holds
+        // the sums are odd numbers that no float holds
+        see(cumsum<hidden>(iota<int, L, hidden>(m) + 16777217));
         see(cumsum<batch>(iota<std::int64_t, L, batch>(m) + 1099511627777, {.exclusive = true}));
         see(cumsum<hidden>(random_uniform<double, L, in, hidden>(m, {1}, 0, 1), {.reverse = true}));
       },
@@ -60,7 +67,8 @@ TEST_CASE("cumsum of integers along a split dimension is exact, and doubles stay
 TEST_CASE("cumsum of bfloat16 and of an open sum along a split dimension") {
   check_program_under_two(
       []<Layout L>(machine<L>& m, witness const& see) {
-        see(cast<float>(cumsum<hidden>(floor(random_uniform<bfloat16, L, in, hidden>(m, {1}, 0, 9)))));  // integers: no sum is rounded
+        // integers: no sum is rounded
+        see(cast<float>(cumsum<hidden>(floor(random_uniform<bfloat16, L, in, hidden>(m, {1}, 0, 9)))));
         parameter<float, L, batch, hidden> w{m, normal{2}};
         auto const p = partial_einsum<hidden, out>(w, random_normal<float, L, batch, out>(m, {.seed = 3}));
         auto const z = finish(cumsum<hidden>(p, {.exclusive = true}));

@@ -1,11 +1,13 @@
-// The nth smallest and largest elements along a dimension, whole or split, under every layout: values, indices, gradients.
+// The nth smallest and largest elements along a dimension, whole or split, under every layout: values,
+// indices, gradients.
 #include "../../zoo.hpp"
 
 using namespace zoo;
 
 TEST_CASE("nth_element along whole and split dimensions") {
   check_operation<shape<in, hidden>, shape<batch, in, out>>([](auto const& x, auto const& y) {
-    return std::tuple{nth_element<in, 2>(x).value, nth_element<in, 0>(y, {.descending = true}).value, nth_element<batch, 5>(y).value,
+    return std::tuple{nth_element<in, 2>(x).value, nth_element<in, 0>(y, {.descending = true}).value,
+                      nth_element<batch, 5>(y).value,
                       nth_element<hidden, 3>(x * 2, {.descending = true}).value};
   });
 }

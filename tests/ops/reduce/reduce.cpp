@@ -1,4 +1,5 @@
-// Sums, maxima, softmax and cross entropy along dimensions that are split and that are whole, under every layout.
+// Sums, maxima, softmax and cross entropy along dimensions that are split and that are whole, under every
+// layout.
 #include "../../zoo.hpp"
 
 using namespace zoo;
@@ -14,21 +15,26 @@ constexpr auto labels(machine<L>& m, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("sum over one, several and all dimensions: nothing is owed") {
-  check_operation<shape<batch, in, hidden>>(
-      [](auto const& x) { return std::tuple{sum<hidden>(x), sum<batch>(x), sum<in>(x), sum<in, hidden>(x), sum<hidden, batch>(x), sum(x)}; });
+  check_operation<shape<batch, in, hidden>>([](auto const& x) {
+    return std::tuple{sum<hidden>(x),     sum<batch>(x),         sum<in>(x),
+                      sum<in, hidden>(x), sum<hidden, batch>(x), sum(x)};
+  });
 }
 
 TEST_CASE("mean over one, several and all dimensions") {
-  check_operation<shape<batch, hidden>>([](auto const& x) { return std::tuple{mean<hidden>(x), mean<batch>(x), mean(x)}; });
+  check_operation<shape<batch, hidden>>(
+      [](auto const& x) { return std::tuple{mean<hidden>(x), mean<batch>(x), mean(x)}; });
 }
 
 TEST_CASE("max over one and all dimensions") {
-  check_operation<shape<batch, in, hidden>>([](auto const& x) { return std::tuple{max<hidden>(x), max<batch, in>(x), max(x)}; });
+  check_operation<shape<batch, in, hidden>>(
+      [](auto const& x) { return std::tuple{max<hidden>(x), max<batch, in>(x), max(x)}; });
 }
 
 TEST_CASE("max and softmax of negative numbers, of which a process may hold none") {
-  check_operation<drawn{.mean = -100}, shape<batch, hidden>>(
-      [](auto const& x) { return std::tuple{max<hidden>(x), max<batch>(x), max(x), softmax<hidden>(x * 10)}; });
+  check_operation<drawn{.mean = -100}, shape<batch, hidden>>([](auto const& x) {
+    return std::tuple{max<hidden>(x), max<batch>(x), max(x), softmax<hidden>(x * 10)};
+  });
 }
 
 TEST_CASE("max gives its gradient to all elements that have it") {
@@ -40,28 +46,33 @@ TEST_CASE("max gives its gradient to all elements that have it") {
     auto const loss    = total + of_all;
     backward(loss);
     see(of_rows);
-    see(finish(gradient(x)));   // 1 + 1 everywhere
+    see(finish(gradient(x)));  // 1 + 1 everywhere
   });
 }
 
 TEST_CASE("softmax and log_softmax along dimensions split and whole") {
   check_operation<shape<batch, hidden>>([](auto const& x) {
-    return std::tuple{softmax<hidden>(x), softmax<batch>(x), softmax<batch, hidden>(x), log_softmax<hidden>(x), log_softmax<batch>(x)};
+    return std::tuple{softmax<hidden>(x), softmax<batch>(x), softmax<batch, hidden>(x),
+                      log_softmax<hidden>(x), log_softmax<batch>(x)};
   });
 }
 
 TEST_CASE("softmax of huge logits") {
-  auto const f = [](auto const& x) { return std::tuple{softmax<hidden>(x), log_softmax<hidden>(x), max<hidden>(x)}; };
+  auto const f = [](auto const& x) {
+    return std::tuple{softmax<hidden>(x), log_softmax<hidden>(x), max<hidden>(x)};
+  };
   check_program(operation<double, decltype(f), drawn{100, 700}, shape<batch, hidden>>{});
 }
 
 TEST_CASE("softmax cross entropy, the classes the last dimension, the first and alone") {
-  check_operation<shape<batch, vocab>, shape<vocab, length>, shape<vocab>>([](auto const& x, auto const& y, auto const& z) {
-    using L = typename std::remove_cvref_t<decltype(x)>::layout_type;
-    auto& m = x.machine();
-    return std::tuple{softmax_cross_entropy<vocab>(x, labels<vocab, L, batch>(m, 5)), softmax_cross_entropy<vocab>(y, labels<vocab, L, length>(m, 6)),
-                      softmax_cross_entropy<vocab>(z, labels<vocab, L>(m, 7))};
-  });
+  check_operation<shape<batch, vocab>, shape<vocab, length>, shape<vocab>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        using L = typename std::remove_cvref_t<decltype(x)>::layout_type;
+        auto& m = x.machine();
+        return std::tuple{softmax_cross_entropy<vocab>(x, labels<vocab, L, batch>(m, 5)),
+                          softmax_cross_entropy<vocab>(y, labels<vocab, L, length>(m, 6)),
+                          softmax_cross_entropy<vocab>(z, labels<vocab, L>(m, 7))};
+      });
 }
 
 TEST_CASE("softmax cross entropy of huge logits") {
@@ -77,7 +88,7 @@ TEST_CASE("argmax: the index in the whole, and the first of several") {
     auto const x = random_normal<double, L, batch, hidden>(m, {.seed = 3});
     see(argmax<hidden>(x));
     see(argmax<batch>(x));
-    auto const few = cast<double>(cast<int>(x));   // -2 to 2: many are equal
+    auto const few = cast<double>(cast<int>(x));  // -2 to 2: many are equal
     see(few);
     see(argmax<hidden>(few));
     see(argmax<batch>(few));

@@ -1,5 +1,5 @@
-// Products, minima, what is true, logsumexp, variance, norms, extremes with their index and softmax with an extra logit, under every layout and
-// against closed formulas.
+// Products, minima, what is true, logsumexp, variance, norms, extremes with their index and softmax with an
+// extra logit, under every layout and against closed formulas.
 // test: program ops2
 #include <cmath>
 #include <limits>
@@ -34,12 +34,14 @@ value_and_gradient of_row(auto const& f, std::array<double, 4> const& numbers) {
 }  // namespace
 
 TEST_CASE("min over one, several and all dimensions") {
-  check_operation<shape<batch, in, hidden>>([](auto const& x) { return std::tuple{min<hidden>(x), min<batch, in>(x), min(x)}; });
+  check_operation<shape<batch, in, hidden>>(
+      [](auto const& x) { return std::tuple{min<hidden>(x), min<batch, in>(x), min(x)}; });
 }
 
 TEST_CASE("product over one, several and all dimensions") {
-  check_operation<drawn{1, 0.3}, shape<batch, length, hidden>>(
-      [](auto const& x) { return std::tuple{product<hidden>(x), product<batch, length>(x), product<length>(x)}; });
+  check_operation<drawn{1, 0.3}, shape<batch, length, hidden>>([](auto const& x) {
+    return std::tuple{product<hidden>(x), product<batch, length>(x), product<length>(x)};
+  });
   check_operation<drawn{1, 0.3}, shape<hidden>>([](auto const& x) { return product(x); });
 }
 
@@ -57,7 +59,9 @@ TEST_CASE("product of elements of which some are 0: their gradient is the produc
   });
   if (!alone_here()) return;
   auto const f    = [](auto const& x) { return product(x); };
-  auto const none = of_row(f, {2, 3, -1, 5}), one = of_row(f, {2, 0, -1, 5}), two = of_row(f, {2, 0, 0, 5});
+  auto const none = of_row(f, {2, 3, -1, 5});
+  auto const one  = of_row(f, {2, 0, -1, 5});
+  auto const two  = of_row(f, {2, 0, 0, 5});
   CHECK(none.value == -30);
   CHECK(none.gradient == std::vector<double>{-15, -10, 30, -6});
   CHECK(one.value == 0);
@@ -98,14 +102,18 @@ TEST_CASE("any and all, of bools, integers and the results of comparisons") {
 
 TEST_CASE("logsumexp, variance and l2_norm over one, several and all dimensions") {
   check_operation<drawn{1, 2}, shape<batch, hidden>>([](auto const& x) {
-    return std::tuple{logsumexp<hidden>(x), logsumexp<batch>(x), logsumexp(x), variance<hidden>(x), variance<batch>(x), variance(x)};
+    return std::tuple{logsumexp<hidden>(x), logsumexp<batch>(x), logsumexp(x),
+                      variance<hidden>(x),  variance<batch>(x),  variance(x)};
   });
-  check_operation<shape<batch, in, hidden>>([](auto const& x) { return std::tuple{l2_norm<hidden>(x), l2_norm<batch, in>(x), l2_norm(x)}; });
+  check_operation<shape<batch, in, hidden>>(
+      [](auto const& x) { return std::tuple{l2_norm<hidden>(x), l2_norm<batch, in>(x), l2_norm(x)}; });
 }
 
 TEST_CASE("the same in single precision") {
-  check_operation_in_float<shape<batch, hidden>>(
-      [](auto const& x) { return std::tuple{logsumexp<hidden>(x), variance<batch>(x), l2_norm<hidden>(x), product<hidden>(x + 1), min<batch>(x)}; });
+  check_operation_in_float<shape<batch, hidden>>([](auto const& x) {
+    return std::tuple{logsumexp<hidden>(x), variance<batch>(x), l2_norm<hidden>(x), product<hidden>(x + 1),
+                      min<batch>(x)};
+  });
 }
 
 TEST_CASE("reductions of special values") {
@@ -132,15 +140,18 @@ TEST_CASE("reductions of special values") {
 
 TEST_CASE("an extreme and its index") {
   check_operation<shape<batch, hidden>>([](auto const& x) {
-    return std::tuple{max_and_argmax<hidden>(x).value, max_and_argmax<batch>(x).value, min_and_argmin<hidden>(x).value,
-                      min_and_argmin<batch>(x).value};
+    return std::tuple{max_and_argmax<hidden>(x).value, max_and_argmax<batch>(x).value,
+                      min_and_argmin<hidden>(x).value, min_and_argmin<batch>(x).value};
   });
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     auto const x                 = random_normal<double, L, batch, hidden>(m, {.seed = 3});
     auto const few               = cast<int>(x);  // -2 to 2: many are equal
     auto const [most, at_most]   = max_and_argmax<hidden>(few);
     auto const [least, at_least] = min_and_argmin<hidden>(few);
-    see(most), see(at_most), see(least), see(at_least);
+    see(most);
+    see(at_most);
+    see(least);
+    see(at_least);
     see(max_and_argmax<batch>(x).index);
     see(min_and_argmin<batch>(x).index);
     see(min_and_argmin<hidden>(cast<bfloat16>(x)).index);
@@ -148,8 +159,11 @@ TEST_CASE("an extreme and its index") {
     see(max_and_argmax<hidden>(few * 0).index);
   });
   if (!alone_here()) return;
-  CHECK(of_row([](auto const& x) { return max_and_argmax<four>(x).value; }, {2, 7, 7, 3}).gradient == std::vector<double>{0, 1, 0, 0});  // the first
-  CHECK(of_row([](auto const& x) { return min_and_argmin<four>(x).value; }, {2, 1, 1, 3}).gradient == std::vector<double>{0, 1, 0, 0});
+  // the first
+  CHECK(of_row([](auto const& x) { return max_and_argmax<four>(x).value; }, {2, 7, 7, 3}).gradient ==
+        std::vector<double>{0, 1, 0, 0});
+  CHECK(of_row([](auto const& x) { return min_and_argmin<four>(x).value; }, {2, 1, 1, 3}).gradient ==
+        std::vector<double>{0, 1, 0, 0});
   tensor<int, alone, four> x{processes<single>()};
   x.data()[2]               = std::numeric_limits<int>::min();
   auto const [value, index] = min_and_argmin<four>(x);
@@ -159,9 +173,10 @@ TEST_CASE("an extreme and its index") {
 
 TEST_CASE("of elements with NaNs the first of these is the extreme, also where the dimension is split") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
-    auto const row     = iota<double, L, batch>(m);
-    auto const place   = iota<double, L, hidden>(m);
-    auto const late    = logical_and(greater(row, 0), equal(place, 13));  // row 0 has none, row 1 one, which is no largest element, all others two
+    auto const row   = iota<double, L, batch>(m);
+    auto const place = iota<double, L, hidden>(m);
+    // row 0 has none, row 1 one, which is no largest element, all others two
+    auto const late    = logical_and(greater(row, 0), equal(place, 13));
     auto const early   = logical_and(greater(row, 1), equal(place, 5));
     auto const unknown = logical_or(late, early);
     auto const x       = where(unknown, (unknown - unknown) / (unknown - unknown), outer_product(row, place));
@@ -170,7 +185,10 @@ TEST_CASE("of elements with NaNs the first of these is the extreme, also where t
     see(argmax<hidden>(cast<bfloat16>(x)));
     auto const [most, at_most]   = max_and_argmax<hidden>(x);
     auto const [least, at_least] = min_and_argmin<hidden>(x);
-    see(where(is_nan(most), -1, most)), see(at_most), see(where(is_nan(least), -1, least)), see(at_least);
+    see(where(is_nan(most), -1, most));
+    see(at_most);
+    see(where(is_nan(least), -1, least));
+    see(at_least);
   });
   if (!alone_here()) return;
   auto const is_first_of = [](auto const& f) {
@@ -186,11 +204,13 @@ TEST_CASE("of elements with NaNs the first of these is the extreme, also where t
 
 TEST_CASE("softmax with an extra logit, a number and a tensor that gets its gradient") {
   check_operation<shape<batch, heads, length>, shape<heads>>([](auto const& x, auto const& e) {
-    return std::tuple{softmax<length>(x, e), log_softmax<length>(x, 0.5), logsumexp<length>(x, e), softmax<batch>(x, e), softmax<length>(x, -2)};
+    return std::tuple{softmax<length>(x, e), log_softmax<length>(x, 0.5), logsumexp<length>(x, e),
+                      softmax<batch>(x, e), softmax<length>(x, -2)};
   });
   if (!alone_here()) return;
   auto const rest = of_row([](auto const& x) { return sum(softmax<four>(x, 0)); }, {1, 2, 3, 4}).value;
   double const e  = std::exp(1) + std::exp(2) + std::exp(3) + std::exp(4);
   CHECK(std::abs(rest - e / (1 + e)) < 1e-14);
-  CHECK(of_row([](auto const& x) { return sum(softmax<four>(x, 0)); }, {-1000, -2000, -1000, -1000}).value == 0);
+  CHECK(of_row([](auto const& x) { return sum(softmax<four>(x, 0)); }, {-1000, -2000, -1000, -1000}).value ==
+        0);
 }

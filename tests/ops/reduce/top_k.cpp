@@ -1,4 +1,5 @@
-// The largest elements along a dimension, whole or split, under every layout: values, indices, gradients; ties and NaNs; parts with too few elements.
+// The largest elements along a dimension, whole or split, under every layout: values, indices, gradients;
+// ties and NaNs; parts with too few elements.
 #include "../../zoo.hpp"
 
 using namespace zoo;
@@ -11,16 +12,20 @@ struct most : dim<7> {};  // more than some parts have
 }  // namespace
 
 TEST_CASE("top_k along a whole dimension") {
-  check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple{top_k<in, best>(x).value, top_k<in, best>(y, {.descending = false}).value, top_k<in, best>(z * 2).value};
-  });
+  check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{top_k<in, best>(x).value, top_k<in, best>(y, {.descending = false}).value,
+                          top_k<in, best>(z * 2).value};
+      });
   check_operation_in_float<shape<batch, in>>([](auto const& x) { return top_k<in, best>(x).value; });
 }
 
 TEST_CASE("top_k along a split dimension") {
-  check_operation<shape<batch, in>, shape<out, hidden>, shape<in, hidden, batch>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple{top_k<batch, best>(x).value, top_k<hidden, best>(y).value, top_k<hidden, most>(z).value, top_k<batch, most>(z).value};
-  });
+  check_operation<shape<batch, in>, shape<out, hidden>, shape<in, hidden, batch>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{top_k<batch, best>(x).value, top_k<hidden, best>(y).value,
+                          top_k<hidden, most>(z).value, top_k<batch, most>(z).value};
+      });
 }
 
 TEST_CASE("the indices of the largest elements are the same under every layout") {
@@ -51,9 +56,12 @@ TEST_CASE("NaNs are last, also where parts have nothing else") {
 TEST_CASE("top_k of more than there is, and along ranks that are split, is a verdict") {
   struct ten : dim<10> {};
   STATIC_REQUIRE(std::same_as<top_k_verdict<data, shape<batch, in>, in, ten>, k_is_larger_than_dim<ten, in>>);
-  STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, hidden, vocab>, ranks_are_split<vocab, axes<line>>>);
-  STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, in, best>, dim_is_not_in_tensor<in>>);
+  STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, hidden, vocab>,
+                              ranks_are_split<vocab, axes<line>>>);
+  STATIC_REQUIRE(
+      std::same_as<top_k_verdict<model, shape<batch, hidden>, in, best>, dim_is_not_in_tensor<in>>);
   STATIC_REQUIRE(is_legal<top_k_verdict<model, shape<batch, hidden>, hidden, best>>);
-  STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, hidden, hidden>, sort_along_split_dim<hidden, axes<line>>>);
+  STATIC_REQUIRE(std::same_as<top_k_verdict<model, shape<batch, hidden>, hidden, hidden>,
+                              sort_along_split_dim<hidden, axes<line>>>);
   STATIC_REQUIRE(is_legal<top_k_verdict<model, shape<batch, in>, in, in>>);
 }

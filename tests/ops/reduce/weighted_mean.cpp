@@ -1,4 +1,5 @@
-// The weighted mean under every layout: over one, several and all dimensions, with weights of fewer dimensions, counts and bools.
+// The weighted mean under every layout: over one, several and all dimensions, with weights of fewer
+// dimensions, counts and bools.
 // test: program ops2
 #include <cmath>
 #include <limits>
@@ -17,15 +18,20 @@ struct four : dim<4> {};
 
 TEST_CASE("weighted_mean over one, several and all dimensions, with its gradients") {
   check_operation<shape<batch, in, hidden>, drawn{2, 0.3}, shape<batch, in, hidden>>(
-      [](auto const& x, auto const& w) { return std::tuple{weighted_mean<hidden>(x, w), weighted_mean<batch, in>(x, w), weighted_mean(x, w)}; });
+      [](auto const& x, auto const& w) {
+        return std::tuple{weighted_mean<hidden>(x, w), weighted_mean<batch, in>(x, w), weighted_mean(x, w)};
+      });
 }
 
 TEST_CASE("weights are broadcast: each counts for all elements along the dimensions that it lacks") {
   check_operation<shape<batch, hidden>, drawn{2, 0.3}, shape<batch>>([](auto const& x, auto const& w) {
-    return std::tuple{weighted_mean(x, w), weighted_mean<batch>(x, w), weighted_mean<hidden>(x, w), weighted_mean(w, w)};
+    return std::tuple{weighted_mean(x, w), weighted_mean<batch>(x, w), weighted_mean<hidden>(x, w),
+                      weighted_mean(w, w)};
   });
-  check_operation<shape<batch>, drawn{2, 0.3}, shape<batch, hidden>>([](auto const& x, auto const& w) { return weighted_mean<hidden>(x, w); });
-  check_operation_in_float<shape<batch, hidden>, shape<hidden>>([](auto const& x, auto const& w) { return weighted_mean<hidden>(x, exp(w)); });
+  check_operation<shape<batch>, drawn{2, 0.3}, shape<batch, hidden>>(
+      [](auto const& x, auto const& w) { return weighted_mean<hidden>(x, w); });
+  check_operation_in_float<shape<batch, hidden>, shape<hidden>>(
+      [](auto const& x, auto const& w) { return weighted_mean<hidden>(x, exp(w)); });
 }
 
 TEST_CASE("weights are counts, bools or numbers; bfloat16 is added up in float") {
@@ -35,7 +41,8 @@ TEST_CASE("weights are counts, bools or numbers; bfloat16 is added up in float")
     auto const mask   = less(iota<double, L, hidden>(m), 5);
     see(weighted_mean<batch>(x, counts));
     see(weighted_mean<hidden>(x, cast<bool>(mask)));
-    see(cast<double>(weighted_mean(cast<bfloat16>(random_normal<float, L, batch, hidden>(m, {.seed = 2})), mask)));
+    see(cast<double>(
+        weighted_mean(cast<bfloat16>(random_normal<float, L, batch, hidden>(m, {.seed = 2})), mask)));
     backward(weighted_mean(x, cast<bool>(mask)));
     see(finish(gradient(x)));
   });
@@ -44,15 +51,19 @@ TEST_CASE("weights are counts, bools or numbers; bfloat16 is added up in float")
 TEST_CASE("where the weights add up to 0 the mean is 0, and no gradient is NaN") {
   if (!alone_here()) return;
   auto& m = processes<single>();
-  parameter<double, alone, four> x{m, constant{3}}, w{m, zeros{}};
+  parameter<double, alone, four> x{m, constant{3}};
+  parameter<double, alone, four> w{m, zeros{}};
   auto const z = weighted_mean(x, w);
   backward(z);
   CHECK(z.value() == 0);
-  auto const dx = finish(gradient(x)), dw = finish(gradient(w));
+  auto const dx = finish(gradient(x));
+  auto const dw = finish(gradient(w));
   for (extent i = 0; i < 4; ++i) CHECK((dx.data()[i] == 0 && std::isfinite(dw.data()[i])));
   x.data()[1] = std::numeric_limits<double>::quiet_NaN();
   CHECK(std::isnan(weighted_mean(x, w).value()));
-  w.data()[0] = 2, w.data()[3] = 6;
-  x.data()[0] = 5, x.data()[3] = 1;
+  w.data()[0] = 2;
+  w.data()[3] = 6;
+  x.data()[0] = 5;
+  x.data()[3] = 1;
   CHECK(weighted_mean(where(w, x, 0), w).value() == 2);
 }

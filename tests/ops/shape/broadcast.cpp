@@ -3,7 +3,8 @@
 
 using namespace zoo;
 
-TEST_CASE("broadcast to split and whole dimensions, in any order: the gradient owes the axes of the new ones") {
+TEST_CASE(
+    "broadcast to split and whole dimensions, in any order: the gradient owes the axes of the new ones") {
   check_operation<shape<batch, in>, shape<hidden>, shape<>>([](auto const& x, auto const& b, auto const& t) {
     return std::tuple{broadcast<batch, in, hidden>(x),
                       broadcast<hidden, in, length, batch>(x),
@@ -18,16 +19,19 @@ TEST_CASE("broadcast to split and whole dimensions, in any order: the gradient o
 TEST_CASE("operands that are broadcast to one another when told so") {
   check_operation<drawn{2, 0.2}, shape<batch, in>, shape<in, hidden>>([](auto const& x, auto const& y) {
     auto const wide = broadcast<batch, in, hidden>(x);
-    return std::tuple{wide + y, y - wide, x * broadcast<hidden, batch, in>(y), broadcast<in, hidden, batch>(y) / x};
+    return std::tuple{wide + y, y - wide, x * broadcast<hidden, batch, in>(y),
+                      broadcast<in, hidden, batch>(y) / x};
   });
 }
 
 TEST_CASE("of three operands, the one that has all dimensions may stand anywhere") {
-  check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<hidden>, shape<batch>>([](auto const& x, auto const& b, auto const& s) {
-    auto const f  = [](auto u, auto v, auto w) { return u * v + w * w; };
-    auto const df = [](auto u, auto v, auto w) { return std::array{v, u, 2 * w}; };
-    return std::tuple{map(f, df, x, b, s), map(f, df, b, s, x), map(f, df, s, x, b), where(less(b, 2), s, x), where(less(x, 2), s, b)};
-  });
+  check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<hidden>, shape<batch>>(
+      [](auto const& x, auto const& b, auto const& s) {
+        auto const f  = [](auto u, auto v, auto w) { return u * v + w * w; };
+        auto const df = [](auto u, auto v, auto w) { return std::array{v, u, 2 * w}; };
+        return std::tuple{map(f, df, x, b, s), map(f, df, b, s, x), map(f, df, s, x, b),
+                          where(less(b, 2), s, x), where(less(x, 2), s, b)};
+      });
 }
 
 TEST_CASE("images of a parameter, broadcast: the gradient stays open, and is used with another") {

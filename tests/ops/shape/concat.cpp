@@ -18,7 +18,9 @@ struct five : dim<5> {};
 struct other_five : dim<5> {};
 struct ten : dim<10> {};
 
-constexpr auto joins       = [](auto const& x, auto const& y, auto const& z) { return std::tuple{concat<ten>(x, y, z), concat<five>(y, x)}; };
+constexpr auto joins = [](auto const& x, auto const& y, auto const& z) {
+  return std::tuple{concat<ten>(x, y, z), concat<five>(y, x)};
+};
 constexpr auto pair_joined = [](auto const& x, auto const& y) { return concat<five>(x, y); };
 
 }  // namespace
@@ -30,19 +32,23 @@ TEST_CASE("concat in the middle, of the last and of the first dimension; a param
 }
 
 TEST_CASE("concat of an operand with itself renamed, and of a parameter with what is none") {
-  check_operation<shape<batch, five>>([](auto const& x) { return concat<ten>(x, rename<five, other_five>(x)); });
-  check_operation<shape<batch, two>, shape<batch, three>>([](auto const& x, auto const& y) { return concat<five>(x, tanh(y)); });
+  check_operation<shape<batch, five>>(
+      [](auto const& x) { return concat<ten>(x, rename<five, other_five>(x)); });
+  check_operation<shape<batch, two>, shape<batch, three>>(
+      [](auto const& x, auto const& y) { return concat<five>(x, tanh(y)); });
 }
 
 TEST_CASE("what a join owes, each part owes") {
   check_operation<shape<two, hidden>, shape<three, hidden>>([](auto const& x, auto const& y) {
-    using L         = typename std::remove_cvref_t<decltype(x)>::layout_type;
-    auto const data = random_normal<double, L, batch, five, hidden>(x.machine(), {.seed = 5});   // batch is summed over in the gradient
+    using L = typename std::remove_cvref_t<decltype(x)>::layout_type;
+    // batch is summed over in the gradient
+    auto const data = random_normal<double, L, batch, five, hidden>(x.machine(), {.seed = 5});
     return data * concat<five>(x, y);
   });
 }
 
-TEST_CASE("the gradient of parameters that were joined stays open; of others, it is summed once for all", "[1]") {
+TEST_CASE("the gradient of parameters that were joined stays open; of others, it is summed once for all",
+          "[1]") {
   // the table lacks `batch`, which is split: its gradient is a sum over processes
   constexpr auto cost = [](operand second) {
     return [second]<Layout L>(machine<L>& m) {
@@ -53,8 +59,9 @@ TEST_CASE("the gradient of parameters that were joined stays open; of others, it
       backward(loss);
     };
   };
-  constexpr bill open{dry_run<zoo::data>(cost(operand::parameter))}, closed{dry_run<zoo::data>(cost(operand::intermediate))};
-  CHECK(open.count == 1);   // the loss
+  constexpr bill open{dry_run<zoo::data>(cost(operand::parameter))};
+  constexpr bill closed{dry_run<zoo::data>(cost(operand::intermediate))};
+  CHECK(open.count == 1);  // the loss
   REQUIRE(closed.count == 2);
   CHECK(closed.calls[1].count == 5 * 16);
   CHECK(bill{dry_run<zoo::data>(cost(operand::data))}.count == 1);
@@ -76,11 +83,17 @@ TEST_CASE("concat of int, and what a join looks like") {
 
 TEST_CASE("concat along a split dimension: each process keeps its part") {
   check_operation<shape<in, two>, shape<in, memory>, shape<in, key>>(
-      [](auto const& x, auto const& y, auto const& z) { return std::tuple{concat<left>(x, y, z), concat<vocab>(tanh(y), x, z)}; });
-  check_operation<shape<in, key>, shape<in, two>>([](auto const& x, auto const& y) { return concat<member>(y, x); });
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{concat<left>(x, y, z), concat<vocab>(tanh(y), x, z)};
+      });
+  check_operation<shape<in, key>, shape<in, two>>(
+      [](auto const& x, auto const& y) { return concat<member>(y, x); });
 }
 
-TEST_CASE("of what was joined along a split dimension, one gather brings the gradients to all parts; those of parameters stay open", "[1]") {
+TEST_CASE(
+    "of what was joined along a split dimension, one gather brings the gradients to all parts; those of "
+    "parameters stay open",
+    "[1]") {
   constexpr auto cost = [](operand kind) {
     return [kind]<Layout L>(machine<L>& m) {
       parameter<double, L, group, in> x{m, normal{1}};
@@ -90,7 +103,8 @@ TEST_CASE("of what was joined along a split dimension, one gather brings the gra
       backward(loss);
     };
   };
-  constexpr bill open{dry_run<zoo::model>(cost(operand::parameter))}, gathered{dry_run<zoo::model>(cost(operand::intermediate))};
+  constexpr bill open{dry_run<zoo::model>(cost(operand::parameter))};
+  constexpr bill gathered{dry_run<zoo::model>(cost(operand::intermediate))};
   CHECK(open.count == 1);  // the loss
   REQUIRE(gathered.count == 2);
   CHECK(gathered.calls[1].kind == collective::all_gather);
@@ -98,7 +112,8 @@ TEST_CASE("of what was joined along a split dimension, one gather brings the gra
 }
 
 TEST_CASE("concat in single precision") {
-  check_operation_in_float<shape<batch, two>, shape<batch, three>>([](auto const& x, auto const& y) { return concat<five>(x, y); });
+  check_operation_in_float<shape<batch, two>, shape<batch, three>>(
+      [](auto const& x, auto const& y) { return concat<five>(x, y); });
 }
 
 TEST_CASE("slices of a join are what was joined", "[1]") {

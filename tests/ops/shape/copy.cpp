@@ -59,6 +59,6 @@ TEST_CASE("a copy is booked to the line that asks for it") {
   auto const z = copy(x);
   CHECK(std::string{m.now().operation} == "copy");
   CHECK(m.now().at.line() == __LINE__ - 2);
-  static_cast<void>(argmax<hidden>(z));   // which copies too
+  static_cast<void>(argmax<hidden>(z));  // which copies too
   CHECK(std::string{m.now().operation} == "argmax");
 }

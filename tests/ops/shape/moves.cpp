@@ -1,4 +1,5 @@
-// Operations that only move elements: transpose, rename, split_dim, merge_dims, reshard; of parameters, whose gradients stay open, and of other values.
+// Operations that only move elements: transpose, rename, split_dim, merge_dims, reshard; of parameters, whose
+// gradients stay open, and of other values.
 #include "../../zoo.hpp"
 
 using namespace zoo;
@@ -8,7 +9,8 @@ namespace {
 template<class X>
 using targets_for = targets_of<layout_of<std::remove_cvref_t<X>>>;
 
-// The axes of mixed change dimensions, those of tall their order; those of mixed8, of unlike sizes, go through a third dimension.
+// The axes of mixed change dimensions, those of tall their order; those of mixed8, of unlike sizes, go
+// through a third dimension.
 struct crossed4 : layout<two_by_two, split<batch, cols>, split<hidden, rows>> {};
 struct turned4 : layout<two_by_two, split<hidden, rows, cols>> {};
 struct crossed8 : layout<two_by_four, split<batch, wide>, split<hidden, rows>> {};
@@ -18,24 +20,28 @@ template<> struct turned_of<tall> : std::type_identity<turned4> {};
 template<> struct turned_of<mixed8> : std::type_identity<crossed8> {};
 
 struct turned {
-  constexpr auto operator()(auto const& x) const { return reshard<typename turned_of<layout_of<std::remove_cvref_t<decltype(x)>>>::type>(x); }
+  constexpr auto operator()(auto const& x) const {
+    return reshard<typename turned_of<layout_of<std::remove_cvref_t<decltype(x)>>>::type>(x);
+  }
 };
 
 }  // namespace
 
 TEST_CASE("transpose") {
-  check_operation<shape<batch, in, hidden>>(
-      [](auto const& x) { return std::tuple{transpose<hidden, in, batch>(x), transpose<in, batch, hidden>(x)}; });
+  check_operation<shape<batch, in, hidden>>([](auto const& x) {
+    return std::tuple{transpose<hidden, in, batch>(x), transpose<in, batch, hidden>(x)};
+  });
 }
 
 TEST_CASE("rename between dimensions that are split alike, split otherwise and whole") {
-  check_operation<shape<left, in>, shape<in, right>, shape<in, out>>([](auto const& x, auto const& y, auto const& z) {
-    return std::tuple{rename<left, even>(x),  // alike
-                      rename<left, right>(x),  // from one axis to another
-                      rename<right, left>(y), rename<left, out>(x),  // to whole: an all-gather
-                      rename<out, left>(z),  // from whole: a slice
-                      rename<out, right>(z)};
-  });
+  check_operation<shape<left, in>, shape<in, right>, shape<in, out>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        return std::tuple{rename<left, even>(x),                         // alike
+                          rename<left, right>(x),                        // from one axis to another
+                          rename<right, left>(y), rename<left, out>(x),  // to whole: an all-gather
+                          rename<out, left>(z),                          // from whole: a slice
+                          rename<out, right>(z)};
+      });
 }
 
 TEST_CASE("a parameter and itself renamed, a Gram matrix: what the two uses owe is merged") {
@@ -47,19 +53,24 @@ TEST_CASE("a parameter and itself renamed, a Gram matrix: what the two uses owe 
 
 TEST_CASE("split_dim in place, and to parts that are placed otherwise") {
   check_operation<shape<batch, hidden>>([](auto const& x) {
-    return std::tuple{split_dim<hidden, heads, key>(x), split_dim<hidden, group, member>(x), split_dim<hidden, plain_group, plain_member>(x)};
+    return std::tuple{split_dim<hidden, heads, key>(x), split_dim<hidden, group, member>(x),
+                      split_dim<hidden, plain_group, plain_member>(x)};
   });
 }
 
 TEST_CASE("merge_dims in place, and of parts that are placed otherwise") {
-  check_operation<shape<batch, heads, key>, shape<group, member, in>, shape<batch, plain_group, plain_member>>(
-      [](auto const& x, auto const& y, auto const& z) {
-        return std::tuple{merge_dims<heads, key, hidden>(x), merge_dims<group, member, hidden>(y), merge_dims<plain_group, plain_member, hidden>(z)};
-      });
+  check_operation<shape<batch, heads, key>, shape<group, member, in>,
+                  shape<batch, plain_group, plain_member>>([](auto const& x, auto const& y, auto const& z) {
+    return std::tuple{merge_dims<heads, key, hidden>(x), merge_dims<group, member, hidden>(y),
+                      merge_dims<plain_group, plain_member, hidden>(z)};
+  });
 }
 
-TEST_CASE("reshard to a layout that splits nothing: the gradient is sliced where nothing is owed, and reduce-scattered where it is") {
-  check_operation<shape<batch, hidden>>([](auto const& x) { return reshard<typename targets_for<decltype(x)>::whole>(x); });
+TEST_CASE(
+    "reshard to a layout that splits nothing: the gradient is sliced where nothing is owed, and "
+    "reduce-scattered where it is") {
+  check_operation<shape<batch, hidden>>(
+      [](auto const& x) { return reshard<typename targets_for<decltype(x)>::whole>(x); });
 }
 
 TEST_CASE("reshard to a layout that splits other dimensions") {
@@ -69,8 +80,11 @@ TEST_CASE("reshard to a layout that splits other dimensions") {
   });
 }
 
-TEST_CASE("reshard to a layout that splits a whole dimension: of a parameter the gradient is padded, of an intermediate value gathered") {
-  check_operation<shape<hidden, out>>([](auto const& w) { return reshard<typename targets_for<decltype(w)>::scattered>(w); });
+TEST_CASE(
+    "reshard to a layout that splits a whole dimension: of a parameter the gradient is padded, of an "
+    "intermediate value gathered") {
+  check_operation<shape<hidden, out>>(
+      [](auto const& w) { return reshard<typename targets_for<decltype(w)>::scattered>(w); });
 }
 
 TEST_CASE("a weight is gathered at its use: its gradient is reduce-scattered over what is owed") {

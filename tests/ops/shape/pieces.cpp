@@ -15,12 +15,15 @@ struct ten : dim<10> {};
 
 }  // namespace
 
-TEST_CASE("split_into pieces whole and split, along the first, the last and the middle dimension; a parameter's gradient stays open") {
-  check_operation<shape<ten, hidden>, shape<in, ten>, shape<hidden, ten, in>>([](auto const& x, auto const& y, auto const& z) {
-    auto const a = split_into<ten, two, batch>(x);
-    auto const b = split_into<ten, five, five>(y);
-    return std::tuple_cat(a, b, split_into<ten, three, five, two>(z));
-  });
+TEST_CASE(
+    "split_into pieces whole and split, along the first, the last and the middle dimension; a parameter's "
+    "gradient stays open") {
+  check_operation<shape<ten, hidden>, shape<in, ten>, shape<hidden, ten, in>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        auto const a = split_into<ten, two, batch>(x);
+        auto const b = split_into<ten, five, five>(y);
+        return std::tuple_cat(a, b, split_into<ten, three, five, two>(z));
+      });
   check_operation<shape<batch, in>>([](auto const& x) { return std::get<0>(split_into<in, in>(x)); });
 }
 
@@ -39,7 +42,8 @@ TEST_CASE("pieces whose gradients owe different sums") {
   check_operation<shape<ten, in>>([](auto const& x) {
     using L = typename std::remove_cvref_t<decltype(x)>::layout_type;
     auto const data =
-        random_normal<double, L, batch, five, in>(x.machine(), {.seed = 5});  // batch is summed over in one gradient, hidden in the other
+        // batch is summed over in one gradient, hidden in the other
+        random_normal<double, L, batch, five, in>(x.machine(), {.seed = 5});
     auto const more   = random_normal<double, L, hidden, five, in>(x.machine(), {.seed = 6});
     auto const [a, b] = split_into<ten, five, five>(x);
     return std::tuple{data * a, more * b, tanh(a)};
@@ -47,10 +51,12 @@ TEST_CASE("pieces whose gradients owe different sums") {
 }
 
 TEST_CASE("split_into in single precision, of integers, and the inverse of concat") {
-  check_operation_in_float<shape<batch, ten>>([](auto const& x) { return split_into<ten, three, two, five>(x); });
+  check_operation_in_float<shape<batch, ten>>(
+      [](auto const& x) { return split_into<ten, three, two, five>(x); });
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     auto const [a, b] = split_into<ten, two, batch>(iota<int, L, ten>(m));
-    see(a), see(b);
+    see(a);
+    see(b);
   });
   if (boost::mpi::communicator{}.size() != 1) return;
   auto const x         = random_normal<double, alone, batch, ten, in>(processes<single>(), {.seed = 1});
@@ -64,11 +70,16 @@ TEST_CASE("pieces of an open sum are open sums") {
     parameter<double, L, hidden, ten> w{m, normal{1}};
     auto const x      = random_normal<double, L, batch, hidden>(m, {.seed = 2});
     auto const [a, b] = split_into<ten, five, five>(partial_einsum<batch, ten>(x, w));
-    auto const z = finish(a + b), turned = finish(flip<five>(a));
-    auto const wider = finish(pad<five, in>(b, 1));
-    see(z), see(turned), see(wider);
-    auto const of_z = sum(z * z), of_turned = sum(turned * turned * turned), of_wider = sum(wider * 2);
-    auto const loss = of_z + of_turned + of_wider;
+    auto const z      = finish(a + b);
+    auto const turned = finish(flip<five>(a));
+    auto const wider  = finish(pad<five, in>(b, 1));
+    see(z);
+    see(turned);
+    see(wider);
+    auto const of_z      = sum(z * z);
+    auto const of_turned = sum(turned * turned * turned);
+    auto const of_wider  = sum(wider * 2);
+    auto const loss      = of_z + of_turned + of_wider;
     backward(loss);
     see(finish(gradient(w)));
   });

@@ -6,7 +6,7 @@ using namespace zoo;
 
 namespace {
 
-struct inner : dim<6> {};  // `in` under another name
+struct inner : dim<6> {};      // `in` under another name
 struct vocab_out : dim<8> {};  // `out`
 struct wide_in : dim<16> {};
 
@@ -15,7 +15,8 @@ struct wide_in : dim<16> {};
 TEST_CASE("names that are split move to others, and names are exchanged") {
   check_operation<shape<left, in, out>, shape<batch, hidden, in>>([](auto const& x, auto const& y) {
     return std::tuple{rename<left, out, out, right>(x),  // from one dimension to another
-                      rename<left, out, out, left>(x), rename<in, inner, left, even>(x), rename<batch, out, hidden, wide_in, in, inner>(y)};
+                      rename<left, out, out, left>(x), rename<in, inner, left, even>(x),
+                      rename<batch, out, hidden, wide_in, in, inner>(y)};
   });
 }
 
@@ -70,7 +71,8 @@ TEST_CASE("what is renamed to a counted dimension is worth as much as was counte
     counted<others> const five_too{m, 5};
     return rename<few, others>(tensor<double, alone, few>{m} + 3);
   }();
-  CHECK_THROWS_WITH(sum(z), Catch::Contains("reads 8 elements of others"));  // three of them were never written
+  // three of them were never written
+  CHECK_THROWS_WITH(sum(z), Catch::Contains("reads 8 elements of others"));
   counted<others> const five{m, 5};
   CHECK(sum(z).value() == 15);
 }

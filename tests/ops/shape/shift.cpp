@@ -22,22 +22,29 @@ constexpr auto along(X const& x, F const& f) {
 
 TEST_CASE("shift and roll of whole dimensions, by any distance") {
   check_operation<shape<in, hidden>, shape<batch, in>>([](auto const& x, auto const& y) {
-    return std::tuple{shift<in>(x, 2), shift<in>(y, -5), shift<in>(y, 7), shift<in>(x, 1, 2.5), roll<in>(x, 1), roll<in>(y, -8), shift<in>(y, 0)};
+    return std::tuple{shift<in>(x, 2), shift<in>(y, -5), shift<in>(y, 7), shift<in>(x, 1, 2.5),
+                      roll<in>(x, 1),  roll<in>(y, -8),  shift<in>(y, 0)};
   });
 }
 
 TEST_CASE("shift of split dimensions: the edges go to the processes next to them") {
   check_operation<shape<in, hidden, length>, shape<batch, in>>([](auto const& x, auto const& y) {
-    return std::tuple{shift<hidden>(x, 2), shift<hidden>(x, -1, 1.5), shift<length>(x, 1), shift<batch>(y, -1), shift<batch>(y, 1, 2.0)};
+    return std::tuple{shift<hidden>(x, 2), shift<hidden>(x, -1, 1.5), shift<length>(x, 1),
+                      shift<batch>(y, -1), shift<batch>(y, 1, 2.0)};
   });
 }
 
 TEST_CASE("shift of unequal parts, by as much as they have room for", "[3][10]") {
-  constexpr auto by_hidden = [](auto const& x) { return std::tuple{shift<hidden>(x, 2), shift<hidden>(x, -2, 1.5), shift<hidden>(x, -1)}; };
-  constexpr auto by_batch  = [](auto const& x) { return std::tuple{shift<batch>(x, -3), shift<batch>(x, 3), shift<batch>(x, -2, 2)}; };
-  using over_hidden        = operation<double, std::remove_const_t<decltype(by_hidden)>, drawn{}, shape<in, hidden>>;
-  using over_batch         = operation<double, std::remove_const_t<decltype(by_batch)>, drawn{}, shape<batch, in>>;
-  if (boost::mpi::communicator{}.size() == 10) check_under<sparse_heads>(over_hidden{}, run<alone>(over_hidden{}), 1e-12);
+  constexpr auto by_hidden = [](auto const& x) {
+    return std::tuple{shift<hidden>(x, 2), shift<hidden>(x, -2, 1.5), shift<hidden>(x, -1)};
+  };
+  constexpr auto by_batch = [](auto const& x) {
+    return std::tuple{shift<batch>(x, -3), shift<batch>(x, 3), shift<batch>(x, -2, 2)};
+  };
+  using over_hidden = operation<double, std::remove_const_t<decltype(by_hidden)>, drawn{}, shape<in, hidden>>;
+  using over_batch  = operation<double, std::remove_const_t<decltype(by_batch)>, drawn{}, shape<batch, in>>;
+  if (boost::mpi::communicator{}.size() == 10)
+    check_under<sparse_heads>(over_hidden{}, run<alone>(over_hidden{}), 1e-12);
   else check_under<thirds>(over_batch{}, run<alone>(over_batch{}), 1e-12);
 }
 
@@ -45,12 +52,14 @@ TEST_CASE("shift of what is counted, over 4 processes", "[4]") {
   auto& m = processes<two_by_two>();
   for (extent there : {11, 9, 6, 5, 1}) {
     counted<some> const now{m, there};
-    auto const x = from_global<double, by_some, some>(m, xt::xarray<double>(xt::arange<double>(1, static_cast<double>(there + 1))));
+    auto const x = from_global<double, by_some, some>(
+        m, xt::xarray<double>(xt::arange<double>(1, static_cast<double>(there + 1))));
     for (extent by : {1, 3, -1, -2, -3}) {
       INFO(there << " elements by " << by);
       auto const z = to_global(shift<some>(x, by, -1));
       for (extent i = 0; i < there; ++i)
-        CHECK(z(static_cast<std::size_t>(i)) == (i - by >= 0 && i - by < there ? static_cast<double>(i - by + 1) : -1.0));
+        CHECK(z(static_cast<std::size_t>(i)) ==
+              (i - by >= 0 && i - by < there ? static_cast<double>(i - by + 1) : -1.0));
     }
   }
 }
@@ -58,10 +67,13 @@ TEST_CASE("shift of what is counted, over 4 processes", "[4]") {
 TEST_CASE("roll of split dimensions, also by whole parts, and the shorter way around") {
   check_operation<shape<in, hidden>, shape<left, in>>([](auto const& x, auto const& y) {
     auto const over_hidden = [](auto const& v) {
-      auto const forward = roll<hidden>(v, 4), back = roll<hidden>(v, 15);  // named: compilers choose which operand of * comes first
+      // named: compilers choose which operand of * comes first
+      auto const forward = roll<hidden>(v, 4);
+      auto const back    = roll<hidden>(v, 15);
       return forward * back;
     };
-    return std::tuple{along<hidden>(x, over_hidden), along<left>(tanh(y), [](auto const& v) { return roll<left>(v, -9); })};
+    return std::tuple{along<hidden>(x, over_hidden),
+                      along<left>(tanh(y), [](auto const& v) { return roll<left>(v, -9); })};
   });
 }
 

@@ -10,12 +10,15 @@ struct ten : dim<10> {};
 struct pair_of_rows : dim<2> {};
 
 constexpr auto slices = [](auto const& x, auto const& y) {
-  return std::tuple{slice<ten, out>(x, 1), slice<ten, batch>(x, 2), slice<ten, ten>(x, 0), slice<ten, pair_of_rows>(y, 8), slice<ten, left>(y, 1)};
+  return std::tuple{slice<ten, out>(x, 1), slice<ten, batch>(x, 2), slice<ten, ten>(x, 0),
+                    slice<ten, pair_of_rows>(y, 8), slice<ten, left>(y, 1)};
 };
 
 }  // namespace
 
-TEST_CASE("slice to dimensions whole and split; a parameter's gradient stays open") { check_operation<shape<ten, hidden>, shape<in, ten>>(slices); }
+TEST_CASE("slice to dimensions whole and split; a parameter's gradient stays open") {
+  check_operation<shape<ten, hidden>, shape<in, ten>>(slices);
+}
 
 TEST_CASE("slice of rows of which a process may hold none") {
   check_operation<shape<hidden, ten, in>>([](auto const& x) { return slice<ten, out>(x, 1); });
@@ -45,7 +48,9 @@ TEST_CASE("a slice that reaches outside is named") {
   auto& m = processes<single>();
   tensor<double, alone, ten> x{m};
   for (extent first : {-1, 3})
-    CHECK_THROWS_WITH((slice<ten, batch>(x, first)), "slice of " + std::string{name_of<ten>()} + " starts at " + std::to_string(first) +
-                                                         ", expected 0 to 2: " + std::string{name_of<batch>()} + " takes 8 of its 10 elements");
+    CHECK_THROWS_WITH((slice<ten, batch>(x, first)),
+                      "slice of " + std::string{name_of<ten>()} + " starts at " + std::to_string(first) +
+                          ", expected 0 to 2: " + std::string{name_of<batch>()} +
+                          " takes 8 of its 10 elements");
   CHECK_THROWS_AS((slice<ten, batch>(x, 3)), software_error);
 }

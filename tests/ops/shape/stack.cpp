@@ -21,32 +21,39 @@ constexpr auto stacks = [](auto const& x, auto const& y, auto const& z) {
 
 TEST_CASE("stack along a first, a middle and a last dimension; of parameters the gradient stays open") {
   check_operation<shape<batch, hidden>, shape<batch, hidden>, shape<batch, hidden>>(stacks);
-  check_operation_in_float<shape<batch>, shape<batch>>([](auto const& x, auto const& y) { return stack<two>(x, y); });
+  check_operation_in_float<shape<batch>, shape<batch>>(
+      [](auto const& x, auto const& y) { return stack<two>(x, y); });
 }
 
 TEST_CASE("unstack along a first, a middle and a last dimension, of which not all are used") {
-  check_operation<shape<three, hidden>, shape<batch, two, heads>, shape<in, three>>([](auto const& x, auto const& y, auto const& z) {
-    auto const [a, b, c] = unstack<three>(x);
-    auto const [d, e]    = unstack<two>(y);
-    return std::tuple{a, b * c, e * e, std::get<1>(unstack<three>(z))};
-  });
+  check_operation<shape<three, hidden>, shape<batch, two, heads>, shape<in, three>>(
+      [](auto const& x, auto const& y, auto const& z) {
+        auto const [a, b, c] = unstack<three>(x);
+        auto const [d, e]    = unstack<two>(y);
+        return std::tuple{a, b * c, e * e, std::get<1>(unstack<three>(z))};
+      });
 }
 
 TEST_CASE("a stack of what was unstacked, and of numbers") {
   check_operation<shape<batch, three>>([](auto const& x) { return stack<three>(unstack<three>(x)); });
   check_operation<shape<batch>>([](auto const& x) {
-    auto const a = sum(x), b = mean(x * x);
+    auto const a = sum(x);
+    auto const b = mean(x * x);
     return stack<two>(a, b);
   });
 }
 
 TEST_CASE("a stack along a split dimension: each process keeps its part, of open sums too") {
-  // `hidden`, `heads` and `key` are split under many layouts, over axes that split the other dimensions nowhere
-  check_operation<shape<length>, shape<length>>([](auto const& x, auto const& y) { return stack<left>(x, y, tanh(x), x * y, y, x, y, x); });
-  check_operation_in_float<shape<in>, shape<in>>([](auto const& x, auto const& y) { return stack<heads, 1>(x, y, y, x, x, y, x, exp(y)); });
+  // `hidden`, `heads` and `key` are split under many layouts, over axes that split the other dimensions
+  // nowhere
+  check_operation<shape<length>, shape<length>>(
+      [](auto const& x, auto const& y) { return stack<left>(x, y, tanh(x), x * y, y, x, y, x); });
+  check_operation_in_float<shape<in>, shape<in>>(
+      [](auto const& x, auto const& y) { return stack<heads, 1>(x, y, y, x, x, y, x, exp(y)); });
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, in> w{m, normal{1}};
-    auto const s = partial_einsum<in>(random_normal<double, L, batch>(m, {.seed = 2}), w);  // owes the axes of batch
+    // owes the axes of batch
+    auto const s = partial_einsum<in>(random_normal<double, L, batch>(m, {.seed = 2}), w);
     if constexpr (accepted<detail::open_verdict<L, shape<vocab>, detail::axes_owed_by<decltype(s)>>>) {
       auto const z = finish(stack<vocab>(s, 2.0 * s, s, s, s, s, s, 3.0 * s));
       see(z);
@@ -62,7 +69,8 @@ TEST_CASE("open sums are stacked and unstacked open") {
     auto const x         = random_normal<double, L, batch, hidden>(m, {.seed = 2});
     auto const [a, b, c] = unstack<three>(partial_einsum<batch, three>(x, w));
     auto const z         = finish(stack<two>(a, c));
-    see(z), see(finish(b));
+    see(z);
+    see(finish(b));
     auto const loss = sum(z * z);
     backward(loss);
     see(finish(gradient(w)));
@@ -76,7 +84,8 @@ TEST_CASE("a stack of a vector that a loop has made") {
     return std::tuple{stack<three>(states), stack<three, 2>(states), stack<two, 1>(std::vector{y, x})};
   });
   check_operation_in_float<shape<batch>>([](auto const& x) { return stack<two>(std::vector{x, tanh(x)}); });
-  check_operation<shape<length>, shape<length>>([](auto const& x, auto const& y) {  // `left` is split: each process keeps its part
+  // `left` is split: each process keeps its part
+  check_operation<shape<length>, shape<length>>([](auto const& x, auto const& y) {
     return stack<left>(std::vector{x, y, tanh(x), x * y, y, x, y, x});
   });
 }
@@ -85,11 +94,13 @@ TEST_CASE("a vector of parameters, and one of open sums") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     std::vector<parameter<double, L, batch, in>> weights;
     for (unsigned seed = 1; seed <= 2; ++seed) weights.emplace_back(m, normal{seed});
-    auto const x = random_normal<double, L, batch>(m, {.seed = 3});
-    auto const s = partial_einsum<in>(x, weights[0]), t = partial_einsum<in>(x, weights[1]);
+    auto const x    = random_normal<double, L, batch>(m, {.seed = 3});
+    auto const s    = partial_einsum<in>(x, weights[0]);
+    auto const t    = partial_einsum<in>(x, weights[1]);
     auto const sums = finish(stack<two>(std::vector{s, 2.0 * t}));
     auto const z    = stack<two>(weights);
-    see(sums), see(z);
+    see(sums);
+    see(z);
     auto const of_weights = sum(z * z);  // apart: g++ computes operands in another order in a dry run
     auto const of_sums    = sum(sums * sums);
     backward(of_weights + of_sums);
@@ -108,6 +119,8 @@ TEST_CASE("a vector of another number of tensors is refused") {
     }
     return std::string{};
   };
-  CHECK(refusal(2).starts_with("expected stack<three> to get 3 tensors, one for each element of three, got a vector of 2: stack as many"));
+  CHECK(refusal(2).starts_with(
+      "expected stack<three> to get 3 tensors, one for each element of three, got a vector of 2: stack as "
+      "many"));
   CHECK(refusal(0).find("got a vector of 0") != std::string::npos);
 }

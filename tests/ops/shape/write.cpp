@@ -12,14 +12,16 @@ struct one : dim<1> {};
 }  // namespace
 
 TEST_CASE("write to dimensions whole and split: each process writes what it has") {
-  check_operation<shape<batch, vocab, in>, shape<left, in>, shape<batch, three, in>, shape<three, vocab, in>, shape<one, in>>(
+  check_operation<shape<batch, vocab, in>, shape<left, in>, shape<batch, three, in>, shape<three, vocab, in>,
+                  shape<one, in>>(
       [](auto const& x, auto const& y, auto const& p, auto const& q, auto const& r) {
         return std::tuple{write<vocab>(x, p, 3), write<batch>(x, q, 4), write<left>(y, r, 7)};
       });
 }
 
 TEST_CASE("write along the last dimension; a slice of what was written is the part") {
-  check_operation<shape<in, hidden>, shape<in, three>>([](auto const& x, auto const& p) { return write<hidden>(x, p, 12); });
+  check_operation<shape<in, hidden>, shape<in, three>>(
+      [](auto const& x, auto const& p) { return write<hidden>(x, p, 12); });
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     auto const x = iota<int, L, in>(m);
     auto const y = write<in>(x, iota<int, L, three>(m) + 50, 2);
@@ -37,7 +39,8 @@ TEST_CASE("a part written into an open sum is an open sum") {
     auto const z = finish(write<out>(p, slice<out, three>(p, 0), 5));
     see(z);
     backward(sum(square(z)));
-    see(finish(gradient(x))), see(finish(gradient(y)));
+    see(finish(gradient(x)));
+    see(finish(gradient(y)));
   });
 }
 
@@ -47,8 +50,9 @@ TEST_CASE("a part that reaches outside is named") {
   tensor<double, alone, in> const x{m};
   tensor<double, alone, three> const part{m};
   for (extent first : {-1, 4})
-    CHECK_THROWS_WITH(write<in>(x, part, first), "write to " + std::string{name_of<in>()} + " starts at " + std::to_string(first) +
-                                                     ", expected 0 to 3: the part has 3 elements, and there are 6");
+    CHECK_THROWS_WITH(write<in>(x, part, first),
+                      "write to " + std::string{name_of<in>()} + " starts at " + std::to_string(first) +
+                          ", expected 0 to 3: the part has 3 elements, and there are 6");
   CHECK_THROWS_AS(write<in>(x, part, 4), software_error);
 }
 
@@ -57,7 +61,8 @@ namespace {
 struct slots : up_to<7> {};
 struct some : up_to<3> {};
 
-/// A cache under split and padded slots grows by one or several elements at a time, and its gradients are those of the parts.
+/// A cache under split and padded slots grows by one or several elements at a time, and its gradients are
+/// those of the parts.
 template<class Slots>
 struct cached : layout<by_three, padded<Slots, third>> {};
 

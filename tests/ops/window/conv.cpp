@@ -21,10 +21,11 @@ struct other_one : dim<1> {};
 
 TEST_CASE("conv over two split dimensions and one that is whole") {
   // batch is a dimension of space here, and hidden are channels
-  check_operation<shape<batch, in, length, hidden>, shape<k_h, k_w, hidden, few>>([](auto const& x, auto const& w) {
-    return std::tuple{conv<window<batch, k_h>, window<in, k_w, half_in, stride<2>>, hidden, few>(x, w),
-                      conv<window<length, k_h>, window<in, k_w, dilation<2>>, hidden, few>(x, w)};
-  });
+  check_operation<shape<batch, in, length, hidden>, shape<k_h, k_w, hidden, few>>(
+      [](auto const& x, auto const& w) {
+        return std::tuple{conv<window<batch, k_h>, window<in, k_w, half_in, stride<2>>, hidden, few>(x, w),
+                          conv<window<length, k_h>, window<in, k_w, dilation<2>>, hidden, few>(x, w)};
+      });
 }
 
 TEST_CASE("conv with channels in front, that come out split") {
@@ -40,27 +41,31 @@ TEST_CASE("conv of groups of channels, and of each channel by itself") {
 }
 
 TEST_CASE("conv of images, which is one task: space and channels split") {
-  check_operation<shape<few, batch, in, hidden>, shape<k_w, hidden, out, k_h>>([](auto const& x, auto const& w) {
-    return std::tuple{conv<window<batch, k_h>, window<in, k_w, half_in, stride<2>>, hidden, out>(x, w),
-                      conv<window<batch, k_h>, window<in, k_w, dilation<2>>, hidden, out>(x, w)};
-  });
-}
-
-TEST_CASE("conv of images with groups of channels, and of each channel by itself") {
-  check_operation<shape<length, batch, group, member>, shape<k_h, group, member, few>, shape<k_h, vocab>, shape<batch, vocab>>(
-      [](auto const& x, auto const& w, auto const& v, auto const& y) {
-        return std::tuple{conv<window<batch, k_h>, member, few>(x, w), conv<window<batch, k_h>>(y, v)};
+  check_operation<shape<few, batch, in, hidden>, shape<k_w, hidden, out, k_h>>(
+      [](auto const& x, auto const& w) {
+        return std::tuple{conv<window<batch, k_h>, window<in, k_w, half_in, stride<2>>, hidden, out>(x, w),
+                          conv<window<batch, k_h>, window<in, k_w, dilation<2>>, hidden, out>(x, w)};
       });
 }
 
-TEST_CASE("conv of images in single precision, and its way back") {
-  check_operation_in_float<shape<few, batch, length, in>, shape<k_h, k_w, in, vocab>>([](auto const& x, auto const& w) {
-    auto const z = conv<window<batch, k_h>, window<length, k_w>, in, vocab>(x, w);
-    return std::tuple{z, conv_transpose<window<batch, k_h>, window<length, k_w>, in, vocab>(z, w)};
+TEST_CASE("conv of images with groups of channels, and of each channel by itself") {
+  check_operation<shape<length, batch, group, member>, shape<k_h, group, member, few>, shape<k_h, vocab>,
+                  shape<batch, vocab>>([](auto const& x, auto const& w, auto const& v, auto const& y) {
+    return std::tuple{conv<window<batch, k_h>, member, few>(x, w), conv<window<batch, k_h>>(y, v)};
   });
+}
+
+TEST_CASE("conv of images in single precision, and its way back") {
+  check_operation_in_float<shape<few, batch, length, in>, shape<k_h, k_w, in, vocab>>(
+      [](auto const& x, auto const& w) {
+        auto const z = conv<window<batch, k_h>, window<length, k_w>, in, vocab>(x, w);
+        return std::tuple{z, conv_transpose<window<batch, k_h>, window<length, k_w>, in, vocab>(z, w)};
+      });
 }
 
 TEST_CASE("conv over three dimensions, in single precision") {
   check_operation_in_float<shape<batch, in, length, few>, shape<k_d, k_h, k_w, few, vocab>>(
-      [](auto const& x, auto const& w) { return conv<window<batch, k_d>, window<in, k_h>, window<length, k_w>, few, vocab>(x, w); });
+      [](auto const& x, auto const& w) {
+        return conv<window<batch, k_d>, window<in, k_h>, window<length, k_w>, few, vocab>(x, w);
+      });
 }

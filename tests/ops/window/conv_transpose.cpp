@@ -17,7 +17,9 @@ struct few : dim<2> {};
 
 TEST_CASE("conv_transpose over split dimensions, to channels of which a part is summed elsewhere") {
   check_operation<shape<batch, half_in, length, hidden>, shape<k_h, k_w, few, hidden>>(
-      [](auto const& z, auto const& w) { return conv_transpose<window<batch, k_h>, window<in, k_w, half_in, stride<2>>, few, hidden>(z, w); });
+      [](auto const& z, auto const& w) {
+        return conv_transpose<window<batch, k_h>, window<in, k_w, half_in, stride<2>>, few, hidden>(z, w);
+      });
 }
 
 TEST_CASE("conv_transpose is the gradient of conv", "[1]") {

@@ -1,4 +1,5 @@
-// Images of which a batch has some: convolutions, pooling and norms give what images of exactly that number give, in bfloat16 nearly.
+// Images of which a batch has some: convolutions, pooling and norms give what images of exactly that number
+// give, in bfloat16 nearly.
 // test: processes 1 3 4
 #include <cmath>
 
@@ -26,34 +27,45 @@ template<extent N>
 struct exactly : dim<N> {};
 
 struct by_image : layout<zoo::by_three, padded<images, zoo::third>> {};
-struct by_both : layout<zoo::two_by_two, split<images, zoo::rows>, split<height, zoo::cols>, padded<half_height, zoo::cols>> {};
+struct by_both : layout<zoo::two_by_two, split<images, zoo::rows>, split<height, zoo::cols>,
+                        padded<half_height, zoo::cols>> {};
 
 template<class T, class L, class Images>
 std::vector<xt::xarray<double>> run(machine<L>& m, extent n) {
-  xt::xarray<double> pattern = xt::zeros<double>({static_cast<std::size_t>(n), std::size_t{6}, std::size_t{4}, std::size_t{3}});
-  for (std::size_t i = 0; i < pattern.size(); ++i) pattern.flat(i) = std::sin(1.3 * static_cast<double>(i + 1)) + 0.5;
+  xt::xarray<double> pattern =
+      xt::zeros<double>({static_cast<std::size_t>(n), std::size_t{6}, std::size_t{4}, std::size_t{3}});
+  for (std::size_t i = 0; i < pattern.size(); ++i)
+    pattern.flat(i) = std::sin(1.3 * static_cast<double>(i + 1)) + 0.5;
   parameter<T, L, k_h, k_w, in, made> filter{m, normal{1}};
   nn::batch_norm<computed<T>, L, made> norm{m};
   tensor<computed<T>, L, width> const scale = random_normal<computed<T>, L, width>(m, {.seed = 3});
-  auto const x                              = cast<T>(from_global<double, L, Images, height, width, in>(m, pattern));
-  auto const z                              = norm(conv<window<height, k_h>, window<width, k_w>, in, made>(x, filter));
-  auto const pooled = max_pool<window<height, two, half_height, stride<2>>>(z) + avg_pool<window<height, two, half_height, stride<2>>>(z);
-  auto const y      = group_norm<half_height, made>(pooled, scale, scale);
+  auto const x      = cast<T>(from_global<double, L, Images, height, width, in>(m, pattern));
+  auto const z      = norm(conv<window<height, k_h>, window<width, k_w>, in, made>(x, filter));
+  auto const pooled = max_pool<window<height, two, half_height, stride<2>>>(z) +
+                      avg_pool<window<height, two, half_height, stride<2>>>(z);
+  auto const y = group_norm<half_height, made>(pooled, scale, scale);
   backward(mean(square(cast<double>(y) + 0.3)));
   std::vector<xt::xarray<double>> shown;
   auto const show = [&](auto const& v) { shown.push_back(to_global(cast<double>(v))); };
-  show(z), show(y), show(finish(gradient(filter))), show(finish(gradient(norm.scale))), show(norm.running_mean), show(norm.running_variance);
+  show(z);
+  show(y);
+  show(finish(gradient(filter)));
+  show(finish(gradient(norm.scale)));
+  show(norm.running_mean);
+  show(norm.running_variance);
   return shown;
 }
 
-void compare(std::vector<xt::xarray<double>> const& found, std::vector<xt::xarray<double>> const& truth, double tolerance) {
+void compare(std::vector<xt::xarray<double>> const& found, std::vector<xt::xarray<double>> const& truth,
+             double tolerance) {
   REQUIRE(found.size() == truth.size());
   for (std::size_t i = 0; i < truth.size(); ++i) {
     INFO("value number " << i);
     REQUIRE(found[i].shape() == truth[i].shape());
     double worst = 0;
     for (std::size_t e = 0; e < truth[i].size(); ++e)
-      if (double const d = std::abs(found[i].flat(e) - truth[i].flat(e)); !(d <= worst)) worst = std::isfinite(d) ? d : 1e300;
+      if (double const d = std::abs(found[i].flat(e) - truth[i].flat(e)); !(d <= worst))
+        worst = std::isfinite(d) ? d : 1e300;
     CHECK(worst <= tolerance);
   }
 }

@@ -18,9 +18,11 @@ struct wider : dim<7> {};
 
 TEST_CASE("max_pool and avg_pool of split and whole dimensions") {
   check_operation<shape<batch, in, memory>, shape<in, hidden>>([](auto const& x, auto const& y) {
-    return std::tuple{max_pool<window<batch, three>, window<in, two, half_in, stride<2>>>(x), avg_pool<window<batch, two>, window<in, three>>(x),
-                      avg_pool<window<in, also_two, wider, padding<1>>, window<hidden, three, dilation<2>>>(y),
-                      avg_pool<window<in, two, half_in, stride<2>, valid>>(y), max_pool<window<hidden, two>>(y)};
+    return std::tuple{
+        max_pool<window<batch, three>, window<in, two, half_in, stride<2>>>(x),
+        avg_pool<window<batch, two>, window<in, three>>(x),
+        avg_pool<window<in, also_two, wider, padding<1>>, window<hidden, three, dilation<2>>>(y),
+        avg_pool<window<in, two, half_in, stride<2>, valid>>(y), max_pool<window<hidden, two>>(y)};
   });
 }
 

@@ -15,8 +15,9 @@ struct four : dim<4> {};
 struct half_in : dim<3> {};
 struct wider : dim<7> {};
 
-/// What this process has of `D`, the first dimension or the last, with `Before` elements more in front and `After` behind; and the gradient of the
-/// sum of all squares: twice each element, as often as it was handed out.
+/// What this process has of `D`, the first dimension or the last, with `Before` elements more in front and
+/// `After` behind; and the gradient of the sum of all squares: twice each element, as often as it was handed
+/// out.
 template<class D, extent Before, extent After, bool First, class L, class Other>
 void check_halo() {
   auto& m       = processes<typename L::mesh_type>();
@@ -24,25 +25,33 @@ void check_halo() {
   typename parameter_of_shape<double, L, x_shape>::type x{m, normal{1}};
   auto const h = halo<D, Before, After>(x);
   backward(sum(square(tanh(h))));
-  auto const all = to_global(x), slopes = to_global(finish(gradient(x)));
-  constexpr placed d    = placed_under<L, D>;
-  constexpr extent room = d.room(), wide = Before + room + After, others = Other::size;
-  extent const part = place_in_mesh{m.coordinates(), axis_sizes<typename L::mesh_type>}.part_of(d.over);
+  auto const all          = to_global(x);
+  auto const slopes       = to_global(finish(gradient(x)));
+  constexpr placed d      = placed_under<L, D>;
+  constexpr extent room   = d.room();
+  constexpr extent wide   = Before + room + After;
+  constexpr extent others = Other::size;
+  extent const part       = place_in_mesh{m.coordinates(), axis_sizes<typename L::mesh_type>}.part_of(d.over);
   REQUIRE(shard_size<L, typename decltype(h)::shape_type> == wide * others);
-  auto const at = [&](extent of, extent i, extent other) { return static_cast<std::size_t>(First ? i * others + other : other * of + i); };
-  bool same     = true;
+  auto const at = [&](extent of, extent i, extent other) {
+    return static_cast<std::size_t>(First ? i * others + other : other * of + i);
+  };
+  bool same = true;
   for (extent i = 0; i < wide; ++i)
     for (extent other = 0; other < others; ++other) {
       extent const g = part * room + i - Before;
-      same           = same && h.data()[at(wide, i, other)] == (g >= 0 && g < D::size ? all.data()[at(D::size, g, other)] : 0.);
+      same           = same &&
+             h.data()[at(wide, i, other)] == (g >= 0 && g < D::size ? all.data()[at(D::size, g, other)] : 0.);
     }
   CHECK(same);
   double worst = 0;
   for (extent g = 0; g < D::size; ++g)
     for (extent other = 0; other < others; ++other) {
-      double const v = all.data()[at(D::size, g, other)], t = std::tanh(v);
-      int const copies = 1 + (g >= room && g % room < After ? 1 : 0) + (g / room + 1 < d.parts && g % room >= room - Before ? 1 : 0);
-      worst            = std::max(worst, std::abs(slopes.data()[at(D::size, g, other)] - 2 * copies * t * (1 - t * t)));
+      double const v   = all.data()[at(D::size, g, other)];
+      double const t   = std::tanh(v);
+      int const copies = 1 + (g >= room && g % room < After ? 1 : 0) +
+                         (g / room + 1 < d.parts && g % room >= room - Before ? 1 : 0);
+      worst = std::max(worst, std::abs(slopes.data()[at(D::size, g, other)] - 2 * copies * t * (1 - t * t)));
     }
   CHECK(worst < 1e-12);
 }
@@ -64,10 +73,12 @@ TEST_CASE("halo of whole parts, of integers and open sums", "[4]") {
   auto& m         = processes<two_by_two>();
   auto const ids  = halo<hidden, 4, 4>(iota<int, tall, hidden>(m));
   int const first = 4 * static_cast<int>(m.coordinate<cols>() * 2 + m.coordinate<rows>());
-  for (int i = 0; i < 12; ++i) CHECK(ids.data()[i] == (first + i - 4 >= 0 && first + i - 4 < 16 ? first + i - 4 : 0));
-  auto const x   = random_normal<double, mixed, batch, hidden>(m, {.seed = 1});
-  auto const y   = random_normal<double, mixed, hidden, in>(m, {.seed = 2});
-  auto const one = finish(halo<batch, 1, 1>(partial_einsum<batch, in>(x, y))), other = halo<batch, 1, 1>(einsum<batch, in>(x, y));
+  for (int i = 0; i < 12; ++i)
+    CHECK(ids.data()[i] == (first + i - 4 >= 0 && first + i - 4 < 16 ? first + i - 4 : 0));
+  auto const x     = random_normal<double, mixed, batch, hidden>(m, {.seed = 1});
+  auto const y     = random_normal<double, mixed, hidden, in>(m, {.seed = 2});
+  auto const one   = finish(halo<batch, 1, 1>(partial_einsum<batch, in>(x, y)));
+  auto const other = halo<batch, 1, 1>(einsum<batch, in>(x, y));
   CHECK(max(abs(one - other)).value() < 1e-12);
 }
 
@@ -99,7 +110,8 @@ TEST_CASE("windows of whole dimensions: same, strides, dilation, valid, padding"
 
 TEST_CASE("windows of split dimensions: halos come from the parts next to each") {
   check_operation<shape<batch, in>, shape<in, length, hidden>>([](auto const& x, auto const& y) {
-    return std::tuple{windows<window<batch, three>>(x), windows<window<batch, two>>(x), windows<window<length, two>>(y),
-                      windows<window<hidden, five>>(y), windows<window<in, two>, window<hidden, three>>(y)};
+    return std::tuple{windows<window<batch, three>>(x), windows<window<batch, two>>(x),
+                      windows<window<length, two>>(y), windows<window<hidden, five>>(y),
+                      windows<window<in, two>, window<hidden, three>>(y)};
   });
 }

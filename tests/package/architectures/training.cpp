@@ -1,4 +1,5 @@
-// Three steps of training, which multiply, add up, gather and draw. Prints the kernels that they ran with; status 1 if nothing was learned.
+// Three steps of training, which multiply, add up, gather and draw. Prints the kernels that they ran with;
+// status 1 if nothing was learned.
 #include <meshtf/meshtf.hpp>
 
 #include <iostream>
@@ -19,9 +20,11 @@ int main(int argc, char** argv) {
   meshtf::adam opt{0.01F};
   auto const x = meshtf::random_normal<float, data_parallel, batch, in>(m, {.seed = 3});
   meshtf::tensor<int, data_parallel, batch> const labels{m};
-  float first = 0, last = 0;
+  float first = 0;
+  float last  = 0;
   for (int step = 0; step < 3; ++step) {
-    auto const loss = mean(softmax_cross_entropy<out>(einsum<batch, out>(relu(einsum<batch, hidden>(x, w1)), w2), labels));
+    auto const loss =
+        mean(softmax_cross_entropy<out>(einsum<batch, out>(relu(einsum<batch, hidden>(x, w1)), w2), labels));
     backward(loss);
     opt.step(meshtf::parameters(w1, w2));
     last = loss.value();

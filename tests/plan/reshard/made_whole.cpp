@@ -1,4 +1,5 @@
-// If it compiles, it passes: the bytes that a verdict about a split dimension names are those of the cheapest reshard after which it is whole.
+// If it compiles, it passes: the bytes that a verdict about a split dimension names are those of the cheapest
+// reshard after which it is whole.
 #include <meshtf/ops/shape/reshard.hpp>
 #include <meshtf/price/dry_run.hpp>
 #include <meshtf/tensor/operation.hpp>
@@ -40,7 +41,9 @@ using says = is_split<length, axes<rows>>;
 using x    = tensor<float, by_length, batch, length>;
 
 // where another dimension takes the axes, an all-to-all sends less than an all-gather
-static_assert(std::same_as<shown<says, x>, is_split<length, reshard_for<sent<by_length, by_batch, float, batch, length>, rows>>>);
+static_assert(
+    std::same_as<shown<says, x>,
+                 is_split<length, reshard_for<sent<by_length, by_batch, float, batch, length>, rows>>>);
 static_assert(sent<by_length, by_batch, float, batch, length> == 8 * 3 * 4 * 3 / 4);
 static_assert(sent<by_length, by_batch, float, batch, length> < sent<by_length, whole, float, batch, length>);
 
@@ -51,16 +54,21 @@ static_assert(std::same_as<shown<is_split<ends, axes<rows>>, tensor<float, unequ
                            is_split<ends, reshard_for<sent<unequal, whole, float, odd, ends>, rows>>>);
 
 // one that is split already may take them too, and operands add up
-static_assert(std::same_as<shown<says, tensor<float, by_both, batch, length>, tensor<int, by_both, batch>>,
-                           is_split<length, reshard_for<sent<by_both, all_in_batch, float, batch, length>, rows>>>);
-static_assert(std::same_as<shown<says, x, x>, is_split<length, reshard_for<2 * sent<by_length, by_batch, float, batch, length>, rows>>>);
+static_assert(
+    std::same_as<shown<says, tensor<float, by_both, batch, length>, tensor<int, by_both, batch>>,
+                 is_split<length, reshard_for<sent<by_both, all_in_batch, float, batch, length>, rows>>>);
+static_assert(
+    std::same_as<shown<says, x, x>,
+                 is_split<length, reshard_for<2 * sent<by_length, by_batch, float, batch, length>, rows>>>);
 
 // what an open sum owes is added up on the way
-static_assert(std::same_as<shown<says, partial<x, axes<cols>>>, is_split<length, reshard_for<8 * 3 * 4 * 3 / 4 + 8 * 3 * 4, rows>>>);
+static_assert(std::same_as<shown<says, partial<x, axes<cols>>>,
+                           is_split<length, reshard_for<8 * 3 * 4 * 3 / 4 + 8 * 3 * 4, rows>>>);
 
 // other verdicts stay as they are
 static_assert(std::same_as<shown<legal, x>, legal>);
 static_assert(std::same_as<shown<says, tensor<float, by_length, batch>>, says>);
-static_assert(std::same_as<shown<one_axis_splits_two_dims<rows, batch, length>, x>, one_axis_splits_two_dims<rows, batch, length>>);
+static_assert(std::same_as<shown<one_axis_splits_two_dims<rows, batch, length>, x>,
+                           one_axis_splits_two_dims<rows, batch, length>>);
 
 }  // namespace

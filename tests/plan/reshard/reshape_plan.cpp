@@ -43,19 +43,25 @@ static_assert(is_legal<plan<by_heads>::verdict> && plan<by_heads>::as_whole == p
 static_assert(plan<by_heads>::as_whole[1].parts == 2 && plan<by_heads>::as_whole[2].parts == 1);
 
 // other dimensions are as the layout says
-static_assert(plan<clash>::as_parts[0].parts == 2 && is_legal<reshape_plan<clash, shape<heads, key>, model, shape<heads, key>>::verdict>);
+static_assert(plan<clash>::as_parts[0].parts == 2 &&
+              is_legal<reshape_plan<clash, shape<heads, key>, model, shape<heads, key>>::verdict>);
 
 // the layout may split the parts otherwise than the whole: then elements move
-static_assert(is_legal<plan<by_key>::verdict> && plan<by_key>::as_whole[1].parts == 2 && plan<by_key>::as_parts[1].parts == 1 &&
-              plan<by_key>::as_parts[2].parts == 2);
+static_assert(is_legal<plan<by_key>::verdict> && plan<by_key>::as_whole[1].parts == 2 &&
+              plan<by_key>::as_parts[1].parts == 1 && plan<by_key>::as_parts[2].parts == 2);
 
-// axes go to the outermost part as long as they divide it, and to the next when it is split to single elements
+// axes go to the outermost part as long as they divide it, and to the next when it is split to single
+// elements
 static_assert(is_legal<plan<deep>::verdict> && plan<deep>::as_whole == plan<deep>::as_parts);
-static_assert(plan<deep>::as_whole[1].parts == 4 && plan<deep>::as_whole[2].parts == 3 && plan<deep>::as_whole[2].over[0] == 2);
+static_assert(plan<deep>::as_whole[1].parts == 4 && plan<deep>::as_whole[2].parts == 3 &&
+              plan<deep>::as_whole[2].over[0] == 2);
 
-// four heads can't be cut in three, and three is too early for the keys as long as a head is not alone: without it the rest would fit
-static_assert(std::same_as<plan<across>::verdict, split_runs_across_parts<model, shape<heads, key>, split_only<model, axes<>>>>);
-static_assert(std::same_as<plan<too_early>::verdict, split_runs_across_parts<model, shape<heads, key>, split_only<model, axes<rows>>>>);
+// four heads can't be cut in three, and three is too early for the keys as long as a head is not alone:
+// without it the rest would fit
+static_assert(std::same_as<plan<across>::verdict,
+                           split_runs_across_parts<model, shape<heads, key>, split_only<model, axes<>>>>);
+static_assert(std::same_as<plan<too_early>::verdict,
+                           split_runs_across_parts<model, shape<heads, key>, split_only<model, axes<rows>>>>);
 static_assert(is_legal<plan<by_rows>::verdict>);
 static_assert(is_legal<reshape_plan<across, shape<six, four>, model, shape<six, four>>::verdict>);
 

@@ -1,4 +1,5 @@
-// split_dim and merge_dims: every element keeps its place in the order of all elements, from any layout to any other.
+// split_dim and merge_dims: every element keeps its place in the order of all elements, from any layout to
+// any other.
 #include "../../catch.hpp"
 
 #include <random>
@@ -13,7 +14,8 @@ namespace {
 
 using namespace simulated;
 
-// Every placement of dimensions of these sizes in which an axis splits at most one dimension; with `several`, a dimension may have more than one.
+// Every placement of dimensions of these sizes in which an axis splits at most one dimension; with `several`,
+// a dimension may have more than one.
 std::vector<placements> all_layouts(vec const& sizes, vec const& mesh, bool several) {
   placements whole;
   for (extent n : sizes) whole.push_back({.size = n});
@@ -25,7 +27,9 @@ std::vector<placements> all_layouts(vec const& sizes, vec const& mesh, bool seve
         for (std::size_t d = 0; d < sizes.size(); ++d) {
           axis_set used = 0;
           for (placed const& q : p) used |= q.over.set();
-          if ((used >> a & 1) != 0 || (!several && p[d].parts > 1) || sizes[d] % (p[d].parts * mesh[at(a)]) != 0) continue;
+          if ((used >> a & 1) != 0 || (!several && p[d].parts > 1) ||
+              sizes[d] % (p[d].parts * mesh[at(a)]) != 0)
+            continue;
           placements more = p;
           more[d].over.push_back(a);
           more[d].parts *= mesh[at(a)];
@@ -39,19 +43,23 @@ std::vector<placements> all_layouts(vec const& sizes, vec const& mesh, bool seve
 
 }  // namespace
 
-TEST_CASE("a dimension becomes its parts, and they become it, from any layout to any other: right, or no whole turns of the parts") {
+TEST_CASE(
+    "a dimension becomes its parts, and they become it, from any layout to any other: right, or no whole "
+    "turns of the parts") {
   std::mt19937 random(3);
-  int good = 0, refused = 0;
+  int good    = 0;
+  int refused = 0;
   for (vec const& mesh : {vec{2, 2}, vec{2, 3}, vec{3, 4}})
     for (placements const& whole : all_layouts(vec{24}, mesh, true))
-      for (vec const& sizes : {vec{24}, vec{4, 6}, vec{6, 4}, vec{2, 12}, vec{12, 2}, vec{2, 2, 6}, vec{3, 8}}) {
-        placements parts;   // placed as the whole is
+      for (vec const& sizes :
+           {vec{24}, vec{4, 6}, vec{6, 4}, vec{2, 12}, vec{12, 2}, vec{2, 2, 6}, vec{3, 8}}) {
+        placements parts;  // placed as the whole is
         for (extent n : sizes) parts.push_back({.size = n});
         placed cut        = whole[0];
         int const fitting = distribute(cut, parts, mesh);
         if (fitting < cut.over.count) {
           ++refused;
-          cut.over.count = fitting;   // with the axes that fit, and no others, it is no obstacle
+          cut.over.count = fitting;  // with the axes that fit, and no others, it is no obstacle
           CHECK(distribute(cut, parts, mesh) == fitting);
           continue;
         }
@@ -76,7 +84,8 @@ TEST_CASE("a split runs across the parts that it does not divide") {
   both.push_back(0);
   both.push_back(1);
   placed const split{.size = 24, .parts = 6, .over = both};
-  placements across{{.size = 4}, {.size = 6}}, along{{.size = 6}, {.size = 4}};
-  CHECK(distribute(split, across, mesh) == 1);   // 2 of the 4, and then 3 of 2
-  CHECK(distribute(split, along, mesh) == 2);    // 2 x 3 of the 6
+  placements across{{.size = 4}, {.size = 6}};
+  placements along{{.size = 6}, {.size = 4}};
+  CHECK(distribute(split, across, mesh) == 1);  // 2 of the 4, and then 3 of 2
+  CHECK(distribute(split, along, mesh) == 2);   // 2 x 3 of the 6
 }

@@ -25,10 +25,13 @@ constexpr bool peak_is_counted = [] {
     auto const z = reshard<To>(x);
   });
   using plan          = reshard_plan<From, To, shape<batch, hidden>>;
-  return cost.peak_bytes() == plan::steps.peak_bytes(4) && cost.bytes_sent() == plan::steps.sent_bytes(4) && cost.calls() == plan::steps.calls();
+  return cost.peak_bytes() == plan::steps.peak_bytes(4) && cost.bytes_sent() == plan::steps.sent_bytes(4) &&
+         cost.calls() == plan::steps.calls();
 }();
-static_assert(peak_is_counted<whole, mixed> && peak_is_counted<mixed, whole> && peak_is_counted<by_hidden, mixed>);
-static_assert(peak_is_counted<mixed, swapped> && peak_is_counted<turned, deep> && peak_is_counted<mixed, deep> && peak_is_counted<deep, by_hidden>);
+static_assert(peak_is_counted<whole, mixed> && peak_is_counted<mixed, whole> &&
+              peak_is_counted<by_hidden, mixed>);
+static_assert(peak_is_counted<mixed, swapped> && peak_is_counted<turned, deep> &&
+              peak_is_counted<mixed, deep> && peak_is_counted<deep, by_hidden>);
 
 /// The same of an open sum over all processes; its all-reduce is long enough to be made in parts.
 template<class To>
@@ -39,10 +42,12 @@ constexpr bool peak_of_sum_is_counted = [] {
     auto const z    = reshard<To>(open);
   });
   using plan          = reshard_plan<whole, To, shape<batch, hidden>, 3>;
-  extent const addend = 4 * 512 * 4096;   // x itself lives on beside its addends
-  return cost.peak_bytes() == plan::steps.peak_bytes(4) + addend && cost.bytes_sent() == plan::steps.sent_bytes(4);
+  extent const addend = 4 * 512 * 4096;  // x itself lives on beside its addends
+  return cost.peak_bytes() == plan::steps.peak_bytes(4) + addend &&
+         cost.bytes_sent() == plan::steps.sent_bytes(4);
 }();
-static_assert(peak_of_sum_is_counted<whole> && peak_of_sum_is_counted<mixed> && peak_of_sum_is_counted<by_hidden>);
+static_assert(peak_of_sum_is_counted<whole> && peak_of_sum_is_counted<mixed> &&
+              peak_of_sum_is_counted<by_hidden>);
 
 // As a program bounds it.
 static_assert(reshard_plan<mixed, swapped, shape<batch, hidden>>::steps.peak_bytes(4) <= 6 * MiB);

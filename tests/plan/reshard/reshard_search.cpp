@@ -1,4 +1,5 @@
-// Resharding: no sequence of moves is cheaper than the plan. Every pair of placements on small meshes, against a search that knows nothing of the plan's.
+// Resharding: no sequence of moves is cheaper than the plan. Every pair of placements on small meshes,
+// against a search that knows nothing of the plan's.
 #include "../../catch.hpp"
 
 #include <algorithm>
@@ -50,7 +51,8 @@ std::vector<place> all_places(vec const& mesh, vec const& sizes) {
 }
 
 struct rules {
-  vec mesh, sizes;
+  vec mesh;
+  vec sizes;
 
   extent parts(place const& p) const {
     extent n = 1;
@@ -74,23 +76,31 @@ struct rules {
     return s;
   }
 
-  // The one move that leads from p to q, how many processes it joins, and the bytes of elements of `wide` bytes that it sends; false if there is none.
-  bool move(place const& p, place const& q, transfer_kind& what, extent& bytes, extent& n, extent wide) const {
+  // The one move that leads from p to q, how many processes it joins, and the bytes of elements of `wide`
+  // bytes that it sends; false if there is none.
+  bool move(place const& p, place const& q, transfer_kind& what, extent& bytes, extent& n,
+            extent wide) const {
     if (p == q) return false;
-    bool grows = true, shrinks = true, same = true, gives_or_takes = true, as_many = true;
+    bool grows          = true;
+    bool shrinks        = true;
+    bool same           = true;
+    bool gives_or_takes = true;
+    bool as_many        = true;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
-      bool const more = begins(q.lists[d], p.lists[d]), less = begins(p.lists[d], q.lists[d]);
-      grows          = grows && more;
-      shrinks        = shrinks && less;
-      same           = same && more && less;
-      gives_or_takes = gives_or_takes && (more || less);
-      as_many        = as_many && parts(p.lists[d]) == parts(q.lists[d]);
+      bool const more = begins(q.lists[d], p.lists[d]);
+      bool const less = begins(p.lists[d], q.lists[d]);
+      grows           = grows && more;
+      shrinks         = shrinks && less;
+      same            = same && more && less;
+      gives_or_takes  = gives_or_takes && (more || less);
+      as_many         = as_many && parts(p.lists[d]) == parts(q.lists[d]);
     }
     extent const b = shard(p) * wide;
     if (p.owed == q.owed) {
       n = 1;
       if (grows) return what = transfer_kind::slice, bytes = 0, true;
-      if (shrinks) return what = transfer_kind::all_gather, n = parts(p) / parts(q), bytes = b * (n - 1), true;
+      if (shrinks)
+        return what = transfer_kind::all_gather, n = parts(p) / parts(q), bytes = b * (n - 1), true;
       if (gives_or_takes && used(p) == used(q)) {  // n: along the axes that change their dimension
         for (std::size_t d = 0; d < sizes.size(); ++d)
           if (q.lists[d].size() > p.lists[d].size()) n *= parts(q.lists[d]) / parts(p.lists[d]);
@@ -100,8 +110,10 @@ struct rules {
       return false;
     }
     if (!std::includes(p.owed.begin(), p.owed.end(), q.owed.begin(), q.owed.end())) return false;
-    std::set<int> summed, came = used(q);
-    std::set_difference(p.owed.begin(), p.owed.end(), q.owed.begin(), q.owed.end(), std::inserter(summed, summed.end()));
+    std::set<int> summed;
+    std::set<int> came = used(q);
+    std::set_difference(p.owed.begin(), p.owed.end(), q.owed.begin(), q.owed.end(),
+                        std::inserter(summed, summed.end()));
     for (int a : used(p)) came.erase(a);
     n = 1;
     for (int a : summed) n *= mesh[at(a)];
@@ -110,16 +122,20 @@ struct rules {
     return false;
   }
 
-  using price = std::tuple<extent, int, extent, extent, int>;  // bytes, calls, messages, elements held at once, moves
+  // bytes, calls, messages, elements held at once, moves
+  using price = std::tuple<extent, int, extent, extent, int>;
 
-  static price after(price const& p, transfer_kind what, extent bytes, extent along, extent source, extent held, extent result) {
+  static price after(price const& p, transfer_kind what, extent bytes, extent along, extent source,
+                     extent held, extent result) {
     auto const [sent, calls, messages, peak, moves] = p;
-    extent const lives = source + (moves == 0 ? 0 : held) + (what == transfer_kind::all_reduce && moves > 0 ? 0 : result);
-    extent waits       = along - 1;
+    extent const lives =
+        source + (moves == 0 ? 0 : held) + (what == transfer_kind::all_reduce && moves > 0 ? 0 : result);
+    extent waits = along - 1;
     if (what == transfer_kind::slice) waits = 0;
     if (what == transfer_kind::permute) waits = 1;
     if (what == transfer_kind::all_reduce) waits = 2 * (along - 1);
-    return {sent + bytes, calls + (what != transfer_kind::slice), messages + waits, std::max(peak, lives), moves + 1};
+    return {sent + bytes, calls + (what != transfer_kind::slice), messages + waits, std::max(peak, lives),
+            moves + 1};
   }
 
   // Bellman and Ford: prices from one place to all, until none falls any more.
@@ -132,10 +148,15 @@ struct rules {
       for (std::size_t p = 0; p < places.size(); ++p)
         for (std::size_t q = 0; q < places.size() && best[p] != never; ++q) {
           transfer_kind what{};
-          extent bytes = 0, along = 1;
+          extent bytes = 0;
+          extent along = 1;
           if (!move(places[p], places[q], what, bytes, along, wide)) continue;
-          price const there = after(best[p], what, bytes, along, shard(places[from]), shard(places[p]), shard(places[q]));
-          if (there < best[q]) best[q] = there, fell = true;
+          price const there =
+              after(best[p], what, bytes, along, shard(places[from]), shard(places[p]), shard(places[q]));
+          if (there < best[q]) {
+            best[q] = there;
+            fell    = true;
+          }
         }
     }
     return best;
@@ -160,12 +181,14 @@ struct rules {
   // What the plan costs, told by its moves.
   static price price_of(reshard_steps const& steps, extent wide) {
     price p{};
-    for (reshard_move const& m : steps) p = after(p, m.what, sent_by_one(m, wide), m.processes, steps.shard, m.send, m.result);
+    for (reshard_move const& m : steps)
+      p = after(p, m.what, sent_by_one(m, wide), m.processes, steps.shard, m.send, m.result);
     return p;
   }
 };
 
-// Each pair of places: the plan is the cheapest way and brings every element to its place. Every `sample`-th start only.
+// Each pair of places: the plan is the cheapest way and brings every element to its place. Every `sample`-th
+// start only.
 int all_pairs(vec const& mesh, vec const& sizes, std::size_t sample = 1) {
   rules const r{mesh, sizes};
   constexpr extent wide           = 16;  // bytes of an element: no price is rounded
@@ -175,10 +198,12 @@ int all_pairs(vec const& mesh, vec const& sizes, std::size_t sample = 1) {
     auto const best = r.prices(places, from, wide);
     for (std::size_t to = 0; to < places.size(); ++to) {
       if (!places[to].owed.empty()) continue;
-      placements const here = r.placed_as(places[from]), there = r.placed_as(places[to]);
+      placements const here     = r.placed_as(places[from]);
+      placements const there    = r.placed_as(places[to]);
       axis_set const owed       = r.owed_at(places[from]);
       reshard_steps const steps = plan_reshard(here, there, owed, mesh);
-      INFO("from " << Catch::Detail::stringify(places[from].lists) << " owed " << owed << " to " << Catch::Detail::stringify(places[to].lists));
+      INFO("from " << Catch::Detail::stringify(places[from].lists) << " owed " << owed << " to "
+                   << Catch::Detail::stringify(places[to].lists));
       REQUIRE(steps.fault.what == reshard_fault::none);
       auto const ours = rules::price_of(steps, wide);
       CHECK(std::get<0>(ours) == std::get<0>(best[to]));

@@ -15,7 +15,8 @@ using namespace simulated;
 
 struct random_case {
   vec mesh;
-  placements from, to;
+  placements from;
+  placements to;
   axis_set owed = 0;
 
   random_case(std::mt19937& random, vec const& axes) : mesh(axes), from(1 + random() % 3), to(from.size()) {
@@ -33,7 +34,8 @@ struct random_case {
         }
     }
     for (std::size_t d = 0; d < from.size(); ++d)
-      from[d].size = to[d].size = std::lcm(from[d].parts, to[d].parts) * static_cast<extent>(1 + random() % 3);
+      from[d].size = to[d].size =
+          std::lcm(from[d].parts, to[d].parts) * static_cast<extent>(1 + random() % 3);
     owed = static_cast<axis_set>(random()) & ((axis_set{1} << mesh.size()) - 1) & ~split;
   }
 };
@@ -52,7 +54,7 @@ TEST_CASE("moves bring every element to its place") {
       REQUIRE(right(c.from, c.to, c.owed, mesh, steps));
       for (reshard_move const& m : steps) ++kinds[m.what];
     }
-  CHECK(kinds.size() == 6);   // each kind of move has been seen
+  CHECK(kinds.size() == 6);  // each kind of move has been seen
 }
 
 TEST_CASE("what goes on being a sum is the same sum in its new place") {
@@ -72,7 +74,8 @@ TEST_CASE("what goes on being a sum is the same sum in its new place") {
       shards value;
       for (extent p = 0; p < product(mesh); ++p) {
         vec const who = coordinates(p, mesh);
-        value.push_back(shard_of(c.from, who, mesh, [&](extent index) { return element_of_sum(index, c.owed | rides, who); }));
+        value.push_back(shard_of(c.from, who, mesh,
+                                 [&](extent index) { return element_of_sum(index, c.owed | rides, who); }));
       }
       for (reshard_move const& m : steps) value = after(m, value, mesh);
       for (extent p = 0; p < product(mesh); ++p) {
@@ -81,8 +84,9 @@ TEST_CASE("what goes on being a sum is the same sum in its new place") {
           extent sum = 0;
           for (extent q = 0; q < product(mesh); ++q) {
             vec const other = coordinates(q, mesh);
-            bool counts     = true;   // one for each coordinate on the axes that are summed
-            for (std::size_t a = 0; a < mesh.size(); ++a) counts = counts && ((c.owed & ~rides) >> a & 1 || other[a] == who[a]);
+            bool counts     = true;  // one for each coordinate on the axes that are summed
+            for (std::size_t a = 0; a < mesh.size(); ++a)
+              counts = counts && ((c.owed & ~rides) >> a & 1 || other[a] == who[a]);
             if (counts) sum += element_of_sum(index, c.owed | rides, other);
           }
           return sum;
@@ -95,8 +99,10 @@ TEST_CASE("what goes on being a sum is the same sum in its new place") {
 }
 
 TEST_CASE("copies that need more loops than a nest has are a fault") {
-  vec const mesh(8, 2);   // every axis goes to a dimension of its own: 8 loops over processes and 12 over elements
-  placements from(12, placed{.size = 8}), to = from;
+  // every axis goes to a dimension of its own: 8 loops over processes and 12 over elements
+  vec const mesh(8, 2);
+  placements from(12, placed{.size = 8});
+  placements to = from;
   for (int a = 0; a < 8; ++a) {
     from[at(a / 2)].over.push_back(a);
     to[at(4 + a)].over.push_back(a);

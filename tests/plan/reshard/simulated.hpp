@@ -1,4 +1,5 @@
-// The processes of a mesh, simulated in one: what each holds by the definition of a placement, and what moves make of it.
+// The processes of a mesh, simulated in one: what each holds by the definition of a placement, and what moves
+// make of it.
 #pragma once
 
 #include "../../catch.hpp"
@@ -15,11 +16,13 @@ namespace simulated {
 using namespace meshtf;
 using vec        = std::vector<extent>;
 using placements = std::vector<placed>;
-using shards     = std::vector<vec>;   // one for each process
+using shards     = std::vector<vec>;  // one for each process
 
 inline std::size_t at(extent i) { return static_cast<std::size_t>(i); }
 
-inline extent product(vec const& v) { return std::accumulate(v.begin(), v.end(), extent{1}, std::multiplies<>{}); }
+inline extent product(vec const& v) {
+  return std::accumulate(v.begin(), v.end(), extent{1}, std::multiplies<>{});
+}
 
 // Row-major, as ranks and shards are.
 inline vec coordinates(extent index, vec const& sizes) {
@@ -40,7 +43,7 @@ inline extent summed(extent index, axis_set owed, vec const& mesh) {
   extent sum = 0;
   for (extent p = 0; p < product(mesh); ++p) {
     vec const who = coordinates(p, mesh);
-    bool counts   = true;   // one process for each coordinate on the owed axes
+    bool counts   = true;  // one process for each coordinate on the owed axes
     for (std::size_t a = 0; a < mesh.size(); ++a) counts = counts && ((owed >> a & 1) || who[a] == 0);
     if (counts) sum += element_of_sum(index, owed, who);
   }
@@ -50,7 +53,8 @@ inline extent summed(extent index, axis_set owed, vec const& mesh) {
 // By the definition of a placement, and by nothing that the moves know.
 template<class Value>
 vec shard_of(placements const& dims, vec const& who, vec const& mesh, Value value) {
-  vec local, start;
+  vec local;
+  vec start;
   for (placed const& d : dims) {
     extent part = 0;
     for (int a : d.over) part = part * mesh[at(a)] + who[at(a)];
@@ -71,17 +75,24 @@ inline vec walked(nest_steps const& nest, vec const& source, extent offset, exte
   vec target(at(size), -1);
   vec const sizes(nest.size.begin(), nest.size.begin() + nest.rank);
   for (extent i = 0; i < product(sizes); ++i) {
-    extent from = offset, to = 0;
+    extent from = offset;
+    extent to   = 0;
     vec const c = coordinates(i, sizes);
-    for (std::size_t l = 0; l < c.size(); ++l) from += c[l] * nest.stride[0][l], to += c[l] * nest.stride[1][l];
+    for (std::size_t l = 0; l < c.size(); ++l) {
+      from += c[l] * nest.stride[0][l];
+      to += c[l] * nest.stride[1][l];
+    }
     target.at(at(to)) = source.at(at(from));
   }
   return target;
 }
 
 inline shards after(reshard_move const& m, shards const& before, vec const& mesh) {
-  shards packed = before, arrived(before.size()), result(before.size());
-  std::map<extent, std::vector<std::size_t>> groups;   // processes that differ along `over` only, by rank in their communicator
+  shards packed = before;
+  shards arrived(before.size());
+  shards result(before.size());
+  // processes that differ along `over` only, by rank in their communicator
+  std::map<extent, std::vector<std::size_t>> groups;
   for (std::size_t p = 0; p < before.size(); ++p) {
     REQUIRE(std::ssize(before[p]) == m.send);
     vec const who = coordinates(static_cast<extent>(p), mesh);
@@ -92,7 +103,8 @@ inline shards after(reshard_move const& m, shards const& before, vec const& mesh
       continue;
     }
     extent others = 0;
-    for (std::size_t a = 0; a < mesh.size(); ++a) others = others * mesh[a] + ((m.over >> a & 1) ? 0 : who[a]);
+    for (std::size_t a = 0; a < mesh.size(); ++a)
+      others = others * mesh[a] + ((m.over >> a & 1) ? 0 : who[a]);
     groups[others].push_back(p);
     if (m.packs) packed[p] = walked(m.pack, before[p], 0, m.send);
   }
@@ -125,15 +137,19 @@ inline shards after(reshard_move const& m, shards const& before, vec const& mesh
 }
 
 /// Do the moves bring every element from where `from` has it to where `to` wants it, summed over `owed`?
-inline bool right(placements const& from, placements const& to, axis_set owed, vec const& mesh, reshard_steps const& steps) {
+inline bool right(placements const& from, placements const& to, axis_set owed, vec const& mesh,
+                  reshard_steps const& steps) {
   shards value;
   for (extent p = 0; p < product(mesh); ++p) {
     vec const who = coordinates(p, mesh);
-    value.push_back(shard_of(from, who, mesh, [&](extent index) { return element_of_sum(index, owed, who); }));
+    value.push_back(
+        shard_of(from, who, mesh, [&](extent index) { return element_of_sum(index, owed, who); }));
   }
   for (reshard_move const& m : steps) value = after(m, value, mesh);
   for (extent p = 0; p < product(mesh); ++p)
-    if (value[at(p)] != shard_of(to, coordinates(p, mesh), mesh, [&](extent index) { return summed(index, owed, mesh); })) return false;
+    if (value[at(p)] !=
+        shard_of(to, coordinates(p, mesh), mesh, [&](extent index) { return summed(index, owed, mesh); }))
+      return false;
   return true;
 }
 

@@ -20,14 +20,16 @@ constexpr Loss gone_back(Loss const& loss) {
 
 }  // namespace detail
 
-/// Calls `step(i)` for the micro-batches 0 to N - 1. It returns a loss, a tensor without dimensions, of which `backward` is called before the next:
-/// one micro-batch has intermediate values at a time. Returns the sum of the losses, as data.
+/// Calls `step(i)` for the micro-batches 0 to N - 1. It returns a loss, a tensor without dimensions, of which
+/// `backward` is called before the next: one micro-batch has intermediate values at a time. Returns the sum
+/// of the losses, as data.
 ///
 ///     auto loss = accumulate<4>([&](extent i) { return net.loss(micro_batch<batch, quarter>(x, i)) / 4; });
 ///     opt.step(net.parameters());
 ///
-/// The gradients of parameters are sums over the micro-batches. They stay open, so each is sent once, by the optimizer, whatever N is; sums over
-/// processes in the forward pass and of intermediate gradients are sent for each micro-batch. For the mean over a batch, divide each loss by N.
+/// The gradients of parameters are sums over the micro-batches. They stay open, so each is sent once, by the
+/// optimizer, whatever N is; sums over processes in the forward pass and of intermediate gradients are sent
+/// for each micro-batch. For the mean over a batch, divide each loss by N.
 template<int N, class F>
 constexpr auto accumulate(F const& step) {
   static_assert(N > 0, "meshtf: accumulate has at least one micro-batch");

@@ -9,16 +9,18 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The function that computes gradients returns one for each operand of a floating type, as a tuple if there are several: `Given` is not `Wanted`.
+/// The function that computes gradients returns one for each operand of a floating type, as a tuple if there
+/// are several: `Given` is not `Wanted`.
 template<int Given, int Wanted>
 struct not_one_gradient_each {};
 
-/// What was returned as the gradient of an operand is not a tensor, or an open sum, of the operand's element type and layout.
+/// What was returned as the gradient of an operand is not a tensor, or an open sum, of the operand's element
+/// type and layout.
 template<class Given, class Operand>
 struct not_the_gradient_of {};
 
-/// What was returned as the gradient of an operand has the dimensions `Given`, but the operand has `Wanted`: sum over those that it lacks, broadcast to
-/// those that it has.
+/// What was returned as the gradient of an operand has the dimensions `Given`, but the operand has `Wanted`:
+/// sum over those that it lacks, broadcast to those that it has.
 template<class Given, class Wanted>
 struct gradient_has_other_dims {};
 
@@ -33,12 +35,14 @@ template<class X, class Over>
 struct gradient_objection<X, partial<X, Over>> : std::type_identity<legal> {};
 template<class T, class L, class... D, class... Given>
   requires(!std::is_same_v<tensor<T, L, D...>, tensor<T, L, Given...>>)
-struct gradient_objection<tensor<T, L, D...>, tensor<T, L, Given...>> : std::type_identity<gradient_has_other_dims<shape<Given...>, shape<D...>>> {};
+struct gradient_objection<tensor<T, L, D...>, tensor<T, L, Given...>>
+    : std::type_identity<gradient_has_other_dims<shape<Given...>, shape<D...>>> {};
 
 template<class Wanted, class Given>
 struct gradients_objection;
 template<class... X, class... G>
-struct gradients_objection<std::tuple<X...>, std::tuple<G...>> : std::type_identity<not_one_gradient_each<int{sizeof...(G)}, int{sizeof...(X)}>> {};
+struct gradients_objection<std::tuple<X...>, std::tuple<G...>>
+    : std::type_identity<not_one_gradient_each<int{sizeof...(G)}, int{sizeof...(X)}>> {};
 template<class... X, class... G>
   requires(sizeof...(X) == sizeof...(G))
 struct gradients_objection<std::tuple<X...>, std::tuple<G...>>
@@ -63,8 +67,10 @@ constexpr auto differentiable(X const& x) {
 /// The objection to what `g(dz, x...)` returns, where dz has the type of `Z`.
 template<class G, class Z, class... X>
 using gradients_fit = typename gradients_objection<
-    decltype(std::tuple_cat(std::declval<std::conditional_t<FloatingElement<typename X::element_type>, std::tuple<X>, std::tuple<>>>()...)),
-    std::remove_cvref_t<decltype(as_tuple(std::declval<G const&>()(std::declval<Z const&>(), std::declval<X const&>()...)))>>::type;
+    decltype(std::tuple_cat(std::declval<std::conditional_t<FloatingElement<typename X::element_type>,
+                                                            std::tuple<X>, std::tuple<>>>()...)),
+    std::remove_cvref_t<decltype(as_tuple(
+        std::declval<G const&>()(std::declval<Z const&>(), std::declval<X const&>()...)))>>::type;
 
 /// An operand as functions of gradients see it: a parameter is a tensor.
 template<class T, class L, class... D>
@@ -82,7 +88,8 @@ constexpr void contribute_custom(G const& g, DZ const& dz, kept<X> const&... x) 
     auto const give = [&dz](auto const& to, auto const& gradient) {
       if (!to.needs_gradient()) return;
       auto const& own = entered(gradient);
-      // a gradient is cleared beyond the count, and outlives a step: it must not be the elements of a parameter
+      // a gradient is cleared beyond the count, and outlives a step: it must not be the elements of a
+      // parameter
       bool const borrowed = !own.handle().alone() && !own.handle().is(dz.handle());
       if (borrowed) contribute(to, copied(own), owed_by(gradient));
       else contribute(to, own, owed_by(gradient));
@@ -94,20 +101,23 @@ constexpr void contribute_custom(G const& g, DZ const& dz, kept<X> const&... x) 
 /// z as the result of f(x...), whose gradients `g(dz, x...)` computes.
 template<class G, class T, class L, class... Z, class... X>
 constexpr tensor<T, L, Z...> with_gradient(G const& g, tensor<T, L, Z...> z, X const&... x) {
-  if (wants_gradient(x...)) record(z, [g, ... x = keep(x)](auto const& dz) { contribute_custom(g, dz, x...); });
+  if (wants_gradient(x...))
+    record(z, [g, ... x = keep(x)](auto const& dz) { contribute_custom(g, dz, x...); });
   return z;
 }
 
 }  // namespace detail
 
-/// f(x...), whose gradients are those that `g(dz, x...)` computes: one for each operand of a floating type, in the dimensions of the operand, as a
-/// tuple if there are several. Each is a tensor, or an open sum that owes what a gradient may owe.
+/// f(x...), whose gradients are those that `g(dz, x...)` computes: one for each operand of a floating type,
+/// in the dimensions of the operand, as a tuple if there are several. Each is a tensor, or an open sum that
+/// owes what a gradient may owe.
 ///
-///     auto clipped = custom_gradient([](auto const& x) { return copy(x); }, [](auto const& dz, auto const&) { return clamp(dz, -1, 1); }, x);
+///     auto clipped = custom_gradient([](auto const& x) { return copy(x); }, [](auto const& dz, auto const&)
+///     { return clamp(dz, -1, 1); }, x);
 ///
-/// f and g are made of operations, so they are right under every layout. f runs without a tape: nothing inside it is kept, what it captures gets no
-/// gradient, and a `state` is not updated in it. dz is finished before g sees it. The operands are kept for g, and must not be written before
-/// `backward`; g is copied.
+/// f and g are made of operations, so they are right under every layout. f runs without a tape: nothing
+/// inside it is kept, what it captures gets no gradient, and a `state` is not updated in it. dz is finished
+/// before g sees it. The operands are kept for g, and must not be written before `backward`; g is copied.
 /// Errors: `not_one_gradient_each`, `gradient_has_other_dims`, `not_the_gradient_of`.
 template<class F, class G, Tensor... X>
   requires(!detail::Operand<F> && !detail::Operand<G> && sizeof...(X) > 0)
@@ -117,7 +127,8 @@ constexpr auto custom_gradient(F const& f, G const& g, X const&... x) {
     no_gradient const guard{m};
     return f(detail::argument(x)...);
   }();
-  static_assert(Tensor<decltype(z)> || detail::AnyRejected<decltype(z)>, "meshtf: the function of custom_gradient returns one finished tensor");
+  static_assert(Tensor<decltype(z)> || detail::AnyRejected<decltype(z)>,
+                "meshtf: the function of custom_gradient returns one finished tensor");
   if constexpr (Tensor<decltype(z)>) {
     using verdict = detail::gradients_fit<G, detail::operand_of<decltype(z)>, detail::operand_of<X>...>;
     static_assert(accepted<verdict>, "meshtf: custom_gradient can't use these gradients");

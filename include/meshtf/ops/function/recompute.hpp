@@ -1,4 +1,5 @@
-// recompute: a function whose intermediate values are computed again in the backward pass instead of being kept.
+// recompute: a function whose intermediate values are computed again in the backward pass instead of being
+// kept.
 #pragma once
 
 #include <concepts>
@@ -17,7 +18,10 @@ template<class Machine>
 class tape_switches {
 public:
   constexpr tape_switches(Machine& m, bool keeps, bool recomputes)
-      : machine_(m), recorded_(m.record_gradients(true)), kept_(m.keep_tape(keeps)), recomputed_(m.recompute(recomputes)) {}
+      : machine_(m),
+        recorded_(m.record_gradients(true)),
+        kept_(m.keep_tape(keeps)),
+        recomputed_(m.recompute(recomputes)) {}
   tape_switches(tape_switches const&)  = delete;
   void operator=(tape_switches const&) = delete;
   constexpr ~tape_switches() {
@@ -28,7 +32,9 @@ public:
 
 private:
   Machine& machine_;
-  bool recorded_, kept_, recomputed_;
+  bool recorded_;
+  bool kept_;
+  bool recomputed_;
 };
 
 /// A function as the tape keeps it: a copy, or, if it is a model or can't be copied, where it is.
@@ -45,12 +51,14 @@ struct referred_function {
 template<class F>
 constexpr auto kept_to_call(F&& f) {
   using function = std::remove_cvref_t<F>;
-  if constexpr (std::is_lvalue_reference_v<F> && (HasParameters<function> || !std::copy_constructible<function>))
+  if constexpr (std::is_lvalue_reference_v<F> &&
+                (HasParameters<function> || !std::copy_constructible<function>))
     return referred_function<function>{&f};
   else return kept_function<function>{std::forward<F>(f)};
 }
 
-/// On the tape: f and its arguments. When the tape comes back, f is computed again with a tape, which is then unwound like any other.
+/// On the tape: f and its arguments. When the tape comes back, f is computed again with a tape, which is then
+/// unwound like any other.
 template<class Machine, class F, class Results, class... X>
 struct recomputed_function : tape_entry {
   Machine* m;
@@ -77,7 +85,8 @@ private:
   static constexpr bool has_gradient(Value const& value) {
     return value.needs_gradient() && value.slot().sum;
   }
-  /// The gradient that `value` has collected goes on to the same value, computed again: finished or open, as it came.
+  /// The gradient that `value` has collected goes on to the same value, computed again: finished or open, as
+  /// it came.
   template<class Value>
   static constexpr void hand_on(Value const& value, Value const& again) {
     if (!has_gradient(value) || !again.needs_gradient()) return;
@@ -98,17 +107,21 @@ private:
 
 }  // namespace detail
 
-/// f(x...), whose intermediate values are not kept for the backward pass: it computes f again instead. `x` and the results are tensors or open sums;
-/// several results are a tuple, or a struct with `values()` such as `nn::residual`.
+/// f(x...), whose intermediate values are not kept for the backward pass: it computes f again instead. `x`
+/// and the results are tensors or open sums; several results are a tuple, or a struct with `values()` such as
+/// `nn::residual`.
 ///
 ///     auto h = recompute([&block](auto const& x, auto const& mask) { return block(x, mask); }, x, mask);
 ///
-/// The backward pass holds the intermediate values of one such function at a time. It calls f once more, with its flops and its messages, then goes
-/// back through what that put on the tape. Results and gradients have the same bits as those of `f(x...)`: random values depend on their keys alone.
-/// Parameters and other tensors that f captures get their gradients. f is copied, but a model, or what can't be copied, is referred to; that, and
-/// what f captures by reference, must live until `backward`, and captured values must not be written before it (that of an `x` that is a tensor is
-/// detected). Hand it local tensors as arguments, or capture them by value: they are handles. A value that leaves f in another way than as a result
-/// has no tape: a loss that is collected on the side is returned instead, or its `backward` throws `software_error`.
+/// The backward pass holds the intermediate values of one such function at a time. It calls f once more, with
+/// its flops and its messages, then goes back through what that put on the tape. Results and gradients have
+/// the same bits as those of `f(x...)`: random values depend on their keys alone. Parameters and other
+/// tensors that f captures get their gradients. f is copied, but a model, or what can't be copied, is
+/// referred to; that, and what f captures by reference, must live until `backward`, and captured values must
+/// not be written before it (that of an `x` that is a tensor is detected). Hand it local tensors as
+/// arguments, or capture them by value: they are handles. A value that leaves f in another way than as a
+/// result has no tape: a loss that is collected on the side is returned instead, or its `backward` throws
+/// `software_error`.
 /// Source: Chen et al., Training Deep Nets with Sublinear Memory Cost (2016).
 template<class F, class... X>
   requires(!detail::Operand<F> && sizeof...(X) > 0 && !detail::AnyRejected<X...>)
@@ -125,7 +138,10 @@ constexpr auto recompute(F&& f, X const&... x) {
     bool wanted    = false;
     auto const own = [&wanted](auto const& value) {
       auto fresh = value.without_slot();
-      if (value.needs_gradient()) fresh.need_gradient(value.gradient_stays_open()), wanted = true;
+      if (value.needs_gradient()) {
+        fresh.need_gradient(value.gradient_stays_open());
+        wanted = true;
+      }
       return fresh;
     };
     auto result = detail::map_values(own, z);
@@ -133,10 +149,10 @@ constexpr auto recompute(F&& f, X const&... x) {
       m.enter("recompute");
       auto kept    = detail::kept_to_call(std::forward<F>(f));
       auto holding = detail::map_values([](auto const& value) { return value.without_value(); }, result);
-      using entry =
-          detail::recomputed_function<std::remove_reference_t<decltype(m)>, decltype(kept), decltype(holding), decltype(detail::kept_argument(x))...>;
-      m.put_on_tape(
-          m.template create<entry>(tape_entry{entry::leave_this}, &m, std::move(kept), std::tuple{detail::kept_argument(x)...}, std::move(holding)));
+      using entry  = detail::recomputed_function<std::remove_reference_t<decltype(m)>, decltype(kept),
+                                                 decltype(holding), decltype(detail::kept_argument(x))...>;
+      m.put_on_tape(m.template create<entry>(tape_entry{entry::leave_this}, &m, std::move(kept),
+                                             std::tuple{detail::kept_argument(x)...}, std::move(holding)));
     }
     return result;
   }

@@ -21,7 +21,8 @@ constexpr auto indices(machine<L>& m) {
 
 }  // namespace detail
 
-/// The index of each element along `D`; where `D` is split, each process starts at the first index of its own part. Float counts exactly up to 2^24.
+/// The index of each element along `D`; where `D` is split, each process starts at the first index of its own
+/// part. Float counts exactly up to 2^24.
 ///
 ///     auto position = meshtf::iota<int, L, length>(m);
 template<Element T, Layout L, Dimension D>

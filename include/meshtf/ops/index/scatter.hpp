@@ -9,12 +9,15 @@ inline namespace v0 {
 
 namespace detail {
 
-/// `legal`, or the objection to operands that are joined by ids: a tensor, updates of the same elements and layout, ids of int.
+/// `legal`, or the objection to operands that are joined by ids: a tensor, updates of the same elements and
+/// layout, ids of int.
 template<algebra::meeting How, Operand X, Tensor I, Operand Y>
-using scatter_operands = first_objection<
-    meeting_verdict<How, X, Y>, operands_fit<X, Y>,
-    fit_verdict<tensor<std::int32_t, layout_in<X>>, tensor<typename I::element_type, typename I::layout_type>>,
-    open_verdict<layout_in<X>, united<typename I::shape_type, shape_in<X>>, union_of<layout_in<X>, axes_owed_by<X>, axes_owed_by<Y>>>>;
+using scatter_operands =
+    first_objection<meeting_verdict<How, X, Y>, operands_fit<X, Y>,
+                    fit_verdict<tensor<std::int32_t, layout_in<X>>,
+                                tensor<typename I::element_type, typename I::layout_type>>,
+                    open_verdict<layout_in<X>, united<typename I::shape_type, shape_in<X>>,
+                                 union_of<layout_in<X>, axes_owed_by<X>, axes_owed_by<Y>>>>;
 
 /// Under an undecided layout: dimensions that only the ids have must be whole.
 template<class L, class M, class... D>
@@ -31,11 +34,13 @@ constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T,
   m.run(task::set_rows<T>{}, Plan::rows, z.data(), ids.data(), updates.data());
   if constexpr (FloatingElement<T>)
     if (wants_gradient(base, updates))
-      record(z, [base = base.without_value(), ids = keep(ids), updates = updates.without_value()](auto const& dz) {
+      record(z, [base = base.without_value(), ids = keep(ids),
+                 updates = updates.without_value()](auto const& dz) {
         auto rest = copied(dz);
         auto rows = tensor<T, L, U...>::uninitialised(dz.machine());
         dz.machine().run(task::take_rows<T>{}, Plan::rows, rest.data(), ids.value().data(), rows.data());
-        if (updates.needs_gradient()) contribute(updates, rows, Plan::finished_over, &reason_to_look_up<wet<L>, typename Plan::loops>);
+        if (updates.needs_gradient())
+          contribute(updates, rows, Plan::finished_over, &reason_to_look_up<wet<L>, typename Plan::loops>);
         if (base.needs_gradient()) contribute(base, rest);
       });
   return z;
@@ -43,30 +48,37 @@ constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T,
 
 }  // namespace detail
 
-/// `base` with the rows along `V` that `ids` name replaced by `updates`: a new tensor. It writes where `gather<V>(base, ids)` reads, and the updates
-/// have the dimensions of what that gives.
+/// `base` with the rows along `V` that `ids` name replaced by `updates`: a new tensor. It writes where
+/// `gather<V>(base, ids)` reads, and the updates have the dimensions of what that gives.
 ///
-///     auto y = scatter<slot>(memory, places, rows);   // memory[batch, slot, model], places[batch, pick], rows[batch, pick, model]
+///     auto y = scatter<slot>(memory, places, rows);   // memory[batch, slot, model], places[batch, pick],
+///                                                     rows[batch, pick, model]
 ///
-/// Of several updates of one row the last counts, in the order of the ids' dimensions, under every layout. So dimensions that only the ids have must
-/// be whole. `ids` hold numbers from 0 to V::size - 1; any other number ends the program with a message that says where it stands. Local: where `V`
-/// is split, each process writes the rows that it has. Gradient: of `base` dz, with zeros in the rows that were replaced; of an update the row of dz
-/// that it wrote, which owes the axes of V, or zeros if a later update replaced it.
+/// Of several updates of one row the last counts, in the order of the ids' dimensions, under every layout. So
+/// dimensions that only the ids have must be whole. `ids` hold numbers from 0 to V::size - 1; any other
+/// number ends the program with a message that says where it stands. Local: where `V` is split, each process
+/// writes the rows that it has. Gradient: of `base` dz, with zeros in the rows that were replaced; of an
+/// update the row of dz that it wrote, which owes the axes of V, or zeros if a later update replaced it.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
-[[nodiscard]] constexpr auto scatter(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {
-  using L       = detail::layout_in<X>;
-  using plan    = scatter_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
-  using verdict = first_objection<detail::scatter_operands<algebra::meeting::alongside, X, I, Y>, typename plan::verdict>;
-  static_assert(accepted<detail::with_reshard<verdict, I, Y>>, "meshtf: scatter can't write these rows to this tensor");
+[[nodiscard]] constexpr auto scatter(X const& base, I const& ids, Y const& updates,
+                                     std::source_location at = std::source_location::current()) {
+  using L    = detail::layout_in<X>;
+  using plan = scatter_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
+  using verdict =
+      first_objection<detail::scatter_operands<algebra::meeting::alongside, X, I, Y>, typename plan::verdict>;
+  static_assert(accepted<detail::with_reshard<verdict, I, Y>>,
+                "meshtf: scatter can't write these rows to this tensor");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
     detail::entered(base).machine().enter("scatter", at);
-    detail::keep_updates_whole<L>(detail::entered(base).machine(), without<typename I::shape_type, detail::shape_in<X>>{});
+    detail::keep_updates_whole<L>(detail::entered(base).machine(),
+                                  without<typename I::shape_type, detail::shape_in<X>>{});
     if constexpr (detail::OpenSum<X>) {
       axis_set const owed = base.owed() | updates.owed();
       auto const x        = detail::addends_over(base, owed);
-      return detail::result_of<axes<>, X, Y>(detail::scattered<plan>(x, ids, detail::addends_over(updates, owed)), owed);
+      return detail::result_of<axes<>, X, Y>(
+          detail::scattered<plan>(x, ids, detail::addends_over(updates, owed)), owed);
     } else {
       return detail::scattered<plan>(detail::entered(base), ids, detail::entered(updates));
     }

@@ -8,7 +8,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// This process's part of the result of `scatter_add` of tensors, or of addends of sums over `open`. The sum of many rows is rounded once.
+/// This process's part of the result of `scatter_add` of tensors, or of addends of sums over `open`. The sum
+/// of many rows is rounded once.
 template<class Plan, class T, class L, class... B, Tensor I, class... U>
 constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T, L, U...> const& updates) {
   auto& m = base.machine();
@@ -30,22 +31,28 @@ constexpr auto rows_added(tensor<T, L, B...> const& base, I const& ids, tensor<T
 
 }  // namespace detail
 
-/// `base`, with `updates` added to its rows along `V` that `ids` name: a new tensor. The updates have the dimensions of `gather<V>(base, ids)`.
+/// `base`, with `updates` added to its rows along `V` that `ids` name: a new tensor. The updates have the
+/// dimensions of `gather<V>(base, ids)`.
 ///
-///     auto counts = scatter_add<vocab>(zeros, tokens, ones);   // zeros[vocab], tokens[batch, length], ones[batch, length] -> how often each came
+///     auto counts = scatter_add<vocab>(zeros, tokens, ones);   // zeros[vocab], tokens[batch, length],
+///     ones[batch, length] -> how often each came
 ///
-/// Several updates of one row are all added, in the order of the ids. `ids` hold numbers from 0 to V::size - 1; any other number ends the program
-/// with a message that says where it stands. Where `V` is split, or a dimension that the ids share with `base`, each process adds to the rows that it
-/// has, and sends nothing for that. Over the axes that split other dimensions of the ids the result is all-reduced. Gradient: of `base` dz; of the
-/// updates the rows of dz that the ids name, which owe the axes of V. Two open sums give an open sum, which owes the axes of the updates, too.
+/// Several updates of one row are all added, in the order of the ids. `ids` hold numbers from 0 to V::size -
+/// 1; any other number ends the program with a message that says where it stands. Where `V` is split, or a
+/// dimension that the ids share with `base`, each process adds to the rows that it has, and sends nothing for
+/// that. Over the axes that split other dimensions of the ids the result is all-reduced. Gradient: of `base`
+/// dz; of the updates the rows of dz that the ids name, which owe the axes of V. Two open sums give an open
+/// sum, which owes the axes of the updates, too.
 template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
-[[nodiscard]] constexpr auto scatter_add(X const& base, I const& ids, Y const& updates, std::source_location at = std::source_location::current()) {
-  using T       = detail::element_in<X>;
-  using L       = detail::layout_in<X>;
-  using base_t  = detail::tensor_in<X>;
-  using rows_t  = detail::tensor_in<Y>;
-  using plan    = scatter_add_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
-  using verdict = first_objection<detail::scatter_operands<algebra::meeting::plus, X, I, Y>, typename plan::verdict>;
+[[nodiscard]] constexpr auto scatter_add(X const& base, I const& ids, Y const& updates,
+                                         std::source_location at = std::source_location::current()) {
+  using T      = detail::element_in<X>;
+  using L      = detail::layout_in<X>;
+  using base_t = detail::tensor_in<X>;
+  using rows_t = detail::tensor_in<Y>;
+  using plan = scatter_add_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
+  using verdict =
+      first_objection<detail::scatter_operands<algebra::meeting::plus, X, I, Y>, typename plan::verdict>;
   static_assert(NumberElement<T>, "meshtf: bools are not added: cast<int>(x) first");
   static_assert(accepted<verdict>, "meshtf: scatter_add can't add these rows to this tensor");
   if constexpr (!accepted<verdict> || !NumberElement<T>) {
@@ -54,15 +61,19 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
     auto& m = detail::entered(base).machine();
     m.enter("scatter_add", at);
     auto const add = [&](base_t const& x, rows_t const& y) {
-      detail::open_sum<base_t> z{detail::rows_added<plan>(x, ids, y), plan::table_owes, &detail::reason_to_sum<wet<L>, typename plan::loops>};
+      detail::open_sum<base_t> z{detail::rows_added<plan>(x, ids, y), plan::table_owes,
+                                 &detail::reason_to_sum<wet<L>, typename plan::loops>};
       detail::add_up_unless_open<X>(z);
       if constexpr (FloatingElement<T>)
         if (detail::wants_gradient(x, y))
-          detail::record(z.value, [x = x.without_value(), ids = detail::keep(ids, y.needs_gradient()), y = y.without_value()](auto const& dz) {
+          detail::record(z.value, [x = x.without_value(), ids = detail::keep(ids, y.needs_gradient()),
+                                   y = y.without_value()](auto const& dz) {
             if (y.needs_gradient()) {
               auto rows = rows_t::uninitialised(dz.machine());
-              dz.machine().run(task::gather_rows<T>{}, plan::rows, dz.data(), ids.value().data(), rows.data());
-              detail::contribute(y, rows, plan::finished_over, &detail::reason_to_look_up<wet<L>, typename plan::loops>);
+              dz.machine().run(task::gather_rows<T>{}, plan::rows, dz.data(), ids.value().data(),
+                               rows.data());
+              detail::contribute(y, rows, plan::finished_over,
+                                 &detail::reason_to_look_up<wet<L>, typename plan::loops>);
             }
             if (x.needs_gradient()) detail::contribute(x, dz);
           });
@@ -72,8 +83,9 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
       axis_set const owed = base.owed() | updates.owed();
       auto const x        = detail::addends_over(base, owed);
       auto z              = add(x, detail::addends_over(updates, owed));
-      return detail::result_of<detail::axes_that_split<L, without<typename I::shape_type, detail::shape_in<X>>>, X, Y>(std::move(z.value),
-                                                                                                                       owed | z.owed);
+      return detail::result_of<
+          detail::axes_that_split<L, without<typename I::shape_type, detail::shape_in<X>>>, X, Y>(
+          std::move(z.value), owed | z.owed);
     } else {
       return add(detail::entered(base), detail::entered(updates)).value;
     }

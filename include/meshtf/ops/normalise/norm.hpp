@@ -1,4 +1,5 @@
-// layer_norm and rms_norm along a dimension that may be split, and residual_layer_norm: a residual sum and its layer norm in one pass.
+// layer_norm and rms_norm along a dimension that may be split, and residual_layer_norm: a residual sum and
+// its layer norm in one pass.
 #pragma once
 
 #include <concepts>
@@ -21,15 +22,18 @@ struct residual_norm {
 
 namespace detail {
 
-/// The element type that a vector must have to scale rows of `T`s, or be added to them: theirs, or the one that they are computed in.
+/// The element type that a vector must have to scale rows of `T`s, or be added to them: theirs, or the one
+/// that they are computed in.
 template<class T, class Vector>
-using element_beside = std::conditional_t<std::same_as<typename Vector::element_type, computed<T>>, T, typename Vector::element_type>;
+using element_beside = std::conditional_t<std::same_as<typename Vector::element_type, computed<T>>, T,
+                                          typename Vector::element_type>;
 
 /// `legal`, or the objection to a normalisation of `X` along `Along` with these vectors.
 template<Operand X, class Along, Tensor... Vector>
-using vectors_verdict =
-    first_objection<fit_verdict<tensor<element_in<X>, layout_in<X>>, tensor<element_beside<element_in<X>, Vector>, typename Vector::layout_type>>...,
-                    norm_verdict<wet<layout_in<X>>, shape_in<X>, Along, typename Vector::shape_type...>>;
+using vectors_verdict = first_objection<
+    fit_verdict<tensor<element_in<X>, layout_in<X>>,
+                tensor<element_beside<element_in<X>, Vector>, typename Vector::layout_type>>...,
+    norm_verdict<wet<layout_in<X>>, shape_in<X>, Along, typename Vector::shape_type...>>;
 
 /// A scale or a bias as the kernels read it, in the type that is computed with. Of a parameter: its tensor.
 template<class T, class L, class Along>
@@ -38,7 +42,8 @@ constexpr decltype(auto) wide_vector(tensor<T, L, Along> const& v) {
   else return (v);
 }
 
-/// Statistics and result. Where rows are split, the processes first exchange two numbers a row (RMS norm: one) in double.
+/// Statistics and result. Where rows are split, the processes first exchange two numbers a row (RMS norm:
+/// one) in double.
 template<class Plan, bool Centred, class T, class M>
 constexpr void run_norm(M& m, double epsilon, norm_arrays<T> const& arrays, bool adds) {
   m.if_joined(
@@ -48,7 +53,8 @@ constexpr void run_norm(M& m, double epsilon, norm_arrays<T> const& arrays, bool
         storage<double, M> moments{m, n};
         m.run(task::row_moments<T>{{Centred, adds}}, Plan::lines, arrays, moments.data());
         m.all_reduce(reduction::sum, moments.data(), n, Plan::finished_over);
-        m.run(task::normalise_by<T>{{Centred}, epsilon}, Plan::lines, arrays, static_cast<double const*>(moments.data()));
+        m.run(task::normalise_by<T>{{Centred}, epsilon}, Plan::lines, arrays,
+              static_cast<double const*>(moments.data()));
       },
       [&] { m.run(task::normalise<T>{{Centred, adds}, epsilon}, Plan::lines, arrays); });
 }
@@ -64,19 +70,22 @@ constexpr void run_norm_gradient(M& m, norm_wishes const& wants, norm_gradient_a
         m.run(task::norm_gradient_sums<T>{{Centred, wants}}, Plan::lines, arrays, sums.data());
         if (!wants.x) return;
         m.all_reduce(reduction::sum, sums.data(), n, Plan::finished_over);
-        m.run(task::norm_gradient_by<T>{{Centred, wants}}, Plan::lines, arrays, static_cast<computed<T> const*>(sums.data()));
+        m.run(task::norm_gradient_by<T>{{Centred, wants}}, Plan::lines, arrays,
+              static_cast<computed<T> const*>(sums.data()));
       },
       [&] { m.run(task::norm_gradient<T>{{Centred, wants}}, Plan::lines, arrays); });
 }
 
-/// Gives `x` a gradient that `compute(adds, before, dx)` writes. If `x` already has one, the same pass adds the two up.
+/// Gives `x` a gradient that `compute(adds, before, dx)` writes. If `x` already has one, the same pass adds
+/// the two up.
 template<class T, class L, class... D, class F>
 constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& compute) {
   auto& m    = x.machine();
   auto& slot = x.slot();
   expect_tape(slot.left, m.now());
   if (slot.sum) m.must_know(slot.owed);
-  // Not in one pass: if the first contribution is an open sum, since this one is whole; of counted dimensions, since what is not counted is cleared.
+  // Not in one pass: if the first contribution is an open sum, since this one is whole; of counted
+  // dimensions, since what is not counted is cleared.
   if ((CountedDimension<D> || ...) || (slot.sum && slot.owed != 0)) {
     auto dx = tensor<T, L, D...>::uninitialised(m);
     compute(false, static_cast<T const*>(nullptr), dx.data());
@@ -95,18 +104,22 @@ constexpr void contribute_in_one_pass(tensor<T, L, D...> const& x, F const& comp
   compute(true, static_cast<T const*>(before->data()), slot.sum->data());
 }
 
-/// The gradients of x (which was normalised), scale and bias; where rows are whole, in one pass over dz and x.
+/// The gradients of x (which was normalised), scale and bias; where rows are whole, in one pass over dz and
+/// x.
 template<class Plan, bool Centred, class X, class Row, class S, class B, class Z>
-constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale, B const* bias, Z const& dz) {
+constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd, kept<S> const& scale,
+                              B const* bias, Z const& dz) {
   using T = typename X::element_type;
   auto& m = dz.machine();
   m.because(&reason_to_sum<wet<typename X::layout_type>, typename X::shape_type>);
   norm_wishes wants{x.needs_gradient(), scale.needs_gradient(), bias != nullptr && bias->needs_gradient()};
-  norm_gradient_arrays<T> arrays{.x = x.value().data(), .rstd = rstd.data(), .scale = scale.value().data(), .dz = dz.data()};
+  norm_gradient_arrays<T> arrays{
+      .x = x.value().data(), .rstd = rstd.data(), .scale = scale.value().data(), .dz = dz.data()};
   if (mean != nullptr) arrays.mean = mean->data();
 
   using vector = typename S::handle_type;
-  vector dscale, dbias;
+  vector dscale;
+  vector dbias;
   if (wants.scale) {
     dscale        = vector::make(m, m, S::size);
     arrays.dscale = dscale->data();
@@ -129,13 +142,22 @@ constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd
 
 /// The layer norm of x; with `adds`, that of x + y, which is written to `of`.
 template<class Plan, class T, class L, class... X, class S>
-constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias, double epsilon, bool adds) {
+constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S const& scale, S const& bias,
+                            double epsilon, bool adds) {
   auto& m   = of.machine();
   auto mean = tensor_of<computed<T>, L, typename Plan::row>::uninitialised(m);
   auto rstd = tensor_of<computed<T>, L, typename Plan::row>::uninitialised(m);
   auto z    = tensor<T, L, X...>::uninitialised(m);
-  norm_arrays<T> arrays{.x = x, .scale = scale.data(), .bias = bias.data(), .mean = mean.data(), .rstd = rstd.data(), .z = z.data()};
-  if (adds) arrays.added = y, arrays.sum = of.data();
+  norm_arrays<T> arrays{.x     = x,
+                        .scale = scale.data(),
+                        .bias  = bias.data(),
+                        .mean  = mean.data(),
+                        .rstd  = rstd.data(),
+                        .z     = z.data()};
+  if (adds) {
+    arrays.added = y;
+    arrays.sum   = of.data();
+  }
   m.because(&reason_to_sum<wet<L>, shape<X...>>);
   run_norm<Plan, true>(m, epsilon, arrays, adds);
 
@@ -148,13 +170,16 @@ constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S co
 
 }  // namespace detail
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance along `Along` (that of all elements, not an estimate).
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance along `Along` (that of all
+/// elements, not an estimate).
 ///
-/// One pass over memory where `Along` is whole and innermost. Where it is split, two passes: in between, one all-reduce joins the sum and the sum of
-/// squares of each part of a row. It is in double, so the variance of float rows is right even where the mean is a million times the deviation (for
-/// double rows, the error is 1e-16 times the square of that ratio). The gradient sends one all-reduce of two numbers a row. The tape keeps x, and the
-/// mean and deviation of each row. The gradient of x owes nothing; those of scale and bias owe the axes that split the rows. Rows of bfloat16 are
-/// widened and rounded in the same pass; their scale and bias may be float.
+/// One pass over memory where `Along` is whole and innermost. Where it is split, two passes: in between, one
+/// all-reduce joins the sum and the sum of squares of each part of a row. It is in double, so the variance of
+/// float rows is right even where the mean is a million times the deviation (for double rows, the error is
+/// 1e-16 times the square of that ratio). The gradient sends one all-reduce of two numbers a row. The tape
+/// keeps x, and the mean and deviation of each row. The gradient of x owes nothing; those of scale and bias
+/// owe the axes that split the rows. Rows of bfloat16 are widened and rounded in the same pass; their scale
+/// and bias may be float.
 /// Source: Ba, Kiros, Hinton, Layer Normalization (2016).
 template<Dimension Along, detail::FloatingOperand X, Tensor S, Tensor B>
 constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, double epsilon = 1e-5,
@@ -174,14 +199,17 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
     auto of             = x;
     auto const& by      = detail::wide_vector(scale);
     auto const& shifted = detail::wide_vector(bias);
-    return detail::centred_norm<plan>(of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon, false);
+    return detail::centred_norm<plan>(of, x.data(), static_cast<T const*>(nullptr), by, shifted, epsilon,
+                                      false);
   }
 }
 
-/// x / sqrt(mean of squares + epsilon) * scale along `Along`. Sends the same messages as `layer_norm`, with one number a row.
+/// x / sqrt(mean of squares + epsilon) * scale along `Along`. Sends the same messages as `layer_norm`, with
+/// one number a row.
 /// Source: Zhang, Sennrich, Root Mean Square Layer Normalization (2019).
 template<Dimension Along, detail::FloatingOperand X, Tensor S>
-constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5, std::source_location at = std::source_location::current()) {
+constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
+                        std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using plan    = norm_plan<wet<L>, detail::shape_in<X>, Along>;
@@ -201,30 +229,37 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
     auto rstd      = row::uninitialised(m);
     auto z         = detail::tensor_in<X>::uninitialised(m);
     m.because(&detail::reason_to_sum<wet<L>, detail::shape_in<X>>);
-    detail::run_norm<plan, false>(m, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()}, false);
+    detail::run_norm<plan, false>(
+        m, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()},
+        false);
 
     if (detail::wants_gradient(x, by))
       detail::record(z, [x = detail::keep(x), rstd, scale = detail::keep(by)](auto const& dz) {
-        detail::pull_back_norm<plan, false>(x, static_cast<row const*>(nullptr), rstd, scale, static_cast<vector const*>(nullptr), dz);
+        detail::pull_back_norm<plan, false>(x, static_cast<row const*>(nullptr), rstd, scale,
+                                            static_cast<vector const*>(nullptr), dz);
       });
     return z;
   }
 }
 
-/// x + y and its `layer_norm`, in one pass: the same numbers and the same messages as the two operations. The gradient that the sum gets from
-/// elsewhere is also added to the norm's gradient in one pass.
+/// x + y and its `layer_norm`, in one pass: the same numbers and the same messages as the two operations. The
+/// gradient that the sum gets from elsewhere is also added to the norm's gradient in one pass.
 template<Dimension Along, detail::FloatingOperand X, Tensor Y, Tensor S, Tensor B>
-constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& scale, B const& bias, double epsilon = 1e-5,
+constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& scale, B const& bias,
+                                   double epsilon          = 1e-5,
                                    std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
   using plan    = norm_plan<wet<L>, in, Along>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
-  using added   = std::conditional_t<std::same_as<in, typename Y::shape_type>, legal, addend_has_other_dims<in, typename Y::shape_type>>;
-  using verdict = first_objection<detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>, added,
-                                  detail::vectors_verdict<X, Along, S, B>>;
-  static_assert(accepted<whole>, "meshtf: residual_layer_norm is not linear: residual_layer_norm<...>(finish(x), ...)");
+  using added   = std::conditional_t<std::same_as<in, typename Y::shape_type>, legal,
+                                     addend_has_other_dims<in, typename Y::shape_type>>;
+  using verdict = first_objection<
+      detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>, added,
+      detail::vectors_verdict<X, Along, S, B>>;
+  static_assert(accepted<whole>,
+                "meshtf: residual_layer_norm is not linear: residual_layer_norm<...>(finish(x), ...)");
   static_assert(accepted<verdict>, "meshtf: residual_layer_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return residual_norm<rejected>{};

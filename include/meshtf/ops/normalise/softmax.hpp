@@ -19,7 +19,9 @@ struct exp_of_difference : of_elements<2> {
 };
 
 struct softmax_gradient : of_elements<2> {
-  constexpr auto operator()(auto const& y, auto const& dy, auto const& inner) const { return y * (dy - inner); }
+  constexpr auto operator()(auto const& y, auto const& dy, auto const& inner) const {
+    return y * (dy - inner);
+  }
 };
 
 struct log_softmax_gradient : of_elements<3> {
@@ -45,14 +47,16 @@ MESHTF_COMPILE_MAP(2, function::log_plus)
 
 /// exp(x) / sum(exp(x)) along `Along...`, of the same shape and placement as `x`.
 ///
-/// Subtracting the maximum first keeps finite inputs from overflowing. Where a dimension in `Along...` is split, the maximum and the sum are finished
-/// over its axes: two all-reduces of one number for each remaining element. The gradient sends one: dx = y * (dy - sum(dy * y)); it owes nothing.
+/// Subtracting the maximum first keeps finite inputs from overflowing. Where a dimension in `Along...` is
+/// split, the maximum and the sum are finished over its axes: two all-reduces of one number for each
+/// remaining element. The gradient sends one: dx = y * (dy - sum(dy * y)); it owes nothing.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto softmax(X const& operand, std::source_location at = std::source_location::current()) {
   using T  = detail::element_in<X>;
   using L  = detail::layout_in<X>;
   using in = detail::shape_in<X>;
-  static_assert(sizeof...(Along) > 0, "meshtf: softmax names the dimensions it works along: softmax<vocab>(x)");
+  static_assert(sizeof...(Along) > 0,
+                "meshtf: softmax names the dimensions it works along: softmax<vocab>(x)");
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = reduce_verdict<wet<L>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: softmax is not linear: softmax<...>(finish(x))");
@@ -72,11 +76,13 @@ constexpr auto softmax(X const& operand, std::source_location at = std::source_l
     auto const peak  = detail::maximum<row>(x);
     auto y           = detail::each<T, in>(function::exp_of_difference{}, x, peak);
     auto const total = detail::finished(detail::reduced<reduction::sum, row>(function::identity{}, y));
-    detail::run_map(m, nest_plan<wet<L>, in, in, row>::local, function::over{}, y.data(), std::as_const(y).data(), total.data());
+    detail::run_map(m, nest_plan<wet<L>, in, in, row>::local, function::over{}, y.data(),
+                    std::as_const(y).data(), total.data());
 
     if (detail::wants_gradient(x))
       detail::record(y, [x = x.without_value(), y = detail::keep(y)](auto const& dy) {
-        auto const inner = detail::finished(detail::reduced<reduction::sum, row>(function::times{}, dy, y.value()));
+        auto const inner =
+            detail::finished(detail::reduced<reduction::sum, row>(function::times{}, dy, y.value()));
         detail::contribute(x, detail::each<T, in>(function::softmax_gradient{}, y.value(), dy, inner));
       });
     return y;
@@ -90,7 +96,8 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
   using T  = detail::element_in<X>;
   using L  = detail::layout_in<X>;
   using in = detail::shape_in<X>;
-  static_assert(sizeof...(Along) > 0, "meshtf: log_softmax names the dimensions it works along: log_softmax<vocab>(x)");
+  static_assert(sizeof...(Along) > 0,
+                "meshtf: log_softmax names the dimensions it works along: log_softmax<vocab>(x)");
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = reduce_verdict<wet<L>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: log_softmax is not linear: log_softmax<...>(finish(x))");
@@ -106,8 +113,9 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
     using row     = without<in, shape<Along...>>;
     x.machine().enter("log_softmax", at);
 
-    auto const peak      = detail::maximum<row>(x);
-    auto const total     = detail::finished(detail::reduced<reduction::sum, row>(function::exp_of_difference{}, x, peak));
+    auto const peak = detail::maximum<row>(x);
+    auto const total =
+        detail::finished(detail::reduced<reduction::sum, row>(function::exp_of_difference{}, x, peak));
     auto const log_total = detail::each<T, row>(function::log_plus{}, total, peak);
     auto y               = detail::each<T, in>(function::minus{}, x, log_total);
 

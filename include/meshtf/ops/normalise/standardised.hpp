@@ -1,4 +1,5 @@
-// What batch_norm and group_norm have in common: elements about the mean of their group, scaled, and the way back.
+// What batch_norm and group_norm have in common: elements about the mean of their group, scaled, and the way
+// back.
 #pragma once
 
 #include <utility>
@@ -24,12 +25,16 @@ struct inverse_deviation : of_elements<3> {
 
 /// (x - centre) * slope + start.
 struct line_about : of_elements<3> {
-  constexpr auto operator()(auto const& x, auto const& centre, auto const& slope, auto const& start) const { return (x - centre) * slope + start; }
+  constexpr auto operator()(auto const& x, auto const& centre, auto const& slope, auto const& start) const {
+    return (x - centre) * slope + start;
+  }
 };
 
 /// dz * (x - centre).
 struct times_distance : of_elements<2> {
-  constexpr auto operator()(auto const& dz, auto const& x, auto const& centre) const { return dz * (x - centre); }
+  constexpr auto operator()(auto const& dz, auto const& x, auto const& centre) const {
+    return dz * (x - centre);
+  }
 };
 
 /// dz * slope + y.
@@ -37,8 +42,8 @@ struct plus_product : of_elements<2> {
   constexpr auto operator()(auto const& dz, auto const& slope, auto const& y) const { return dz * slope + y; }
 };
 
-/// The gradient of elements of a group is a line about their mean, plus what comes to each: these are its slope and its start. `part` is 1 / the
-/// number of elements.
+/// The gradient of elements of a group is a line about their mean, plus what comes to each: these are its
+/// slope and its start. `part` is 1 / the number of elements.
 template<class T>
 struct slope_of_gradient : of_elements<4> {
   T part;
@@ -69,10 +74,12 @@ MESHTF_COMPILE_MAP_OF(2, function::start_of_gradient)
 
 namespace detail {
 
-/// `legal`, or why these vectors can't scale elements of `X`: they have its layout, and its elements or those that it is computed in.
+/// `legal`, or why these vectors can't scale elements of `X`: they have its layout, and its elements or those
+/// that it is computed in.
 template<Operand X, Tensor... Vector>
 using scales_fit = first_objection<
-    fit_verdict<tensor<computed<element_in<X>>, layout_in<X>>, tensor<computed<typename Vector::element_type>, typename Vector::layout_type>>...>;
+    fit_verdict<tensor<computed<element_in<X>>, layout_in<X>>,
+                tensor<computed<typename Vector::element_type>, typename Vector::layout_type>>...>;
 
 /// `x` where operations compute in its elements; otherwise widened.
 template<class T, class L, class... D>
@@ -83,7 +90,8 @@ constexpr decltype(auto) computed_in(tensor<T, L, D...> const& x) {
 
 /// The dimensions of `X` that a group or its scale has, in the order of the scale if it has all of them.
 template<class X, class Row, class Scale>
-using group_and_scale = std::conditional_t<without<Row, Scale>::rank == 0, Scale, without<X, without<X, united<Row, Scale>>>>;
+using group_and_scale =
+    std::conditional_t<without<Row, Scale>::rank == 0, Scale, without<X, without<X, united<Row, Scale>>>>;
 
 /// Gives `x` the sums of `g` over the dimensions that it lacks; they are open over what `g` owes, too.
 template<class T, class L, class... D, class G>
@@ -105,8 +113,8 @@ constexpr auto scaled_sums(open_sum<G> const& g, S const& scale) {
   return sums;
 }
 
-/// Finishes two open sums that nobody else reads and that owe the same axes. They travel in one message: a number for each channel or group is
-/// copied sooner than a second message is sent.
+/// Finishes two open sums that nobody else reads and that owe the same axes. They travel in one message: a
+/// number for each channel or group is copied sooner than a second message is sent.
 template<class Sum>
 constexpr void finish_together(open_sum<Sum>& x, open_sum<Sum>& y) {
   using T      = typename Sum::element_type;
@@ -129,10 +137,12 @@ constexpr void finish_together(open_sum<Sum>& x, open_sum<Sum>& y) {
   x.owed = y.owed = 0;
 }
 
-/// The way back where the statistics are those of `x`, so that each element has a part in them. `part` is 1 / the elements of a group.
+/// The way back where the statistics are those of `x`, so that each element has a part in them. `part` is 1 /
+/// the elements of a group.
 template<class Row, class X, class Mean, class Slope, class S, class B, class Z>
-constexpr void pull_back_standardised(kept<X> const& x, Mean const& mean, Mean const& rstd, Slope const& slope, kept<S> const& scale, B const& bias,
-                                      Z const& dz, typename Mean::element_type part) {
+constexpr void pull_back_standardised(kept<X> const& x, Mean const& mean, Mean const& rstd,
+                                      Slope const& slope, kept<S> const& scale, B const& bias, Z const& dz,
+                                      typename Mean::element_type part) {
   using T    = typename Mean::element_type;
   using L    = wet<typename X::layout_type>;
   using in   = typename X::shape_type;
@@ -140,8 +150,10 @@ constexpr void pull_back_standardised(kept<X> const& x, Mean const& mean, Mean c
   auto& m    = dz.machine();
   auto sums  = reduced<reduction::sum, both>(function::identity{}, dz);
   auto turns = reduced<reduction::sum, both>(function::times_distance{}, dz, x.value(), mean);
-  run_map(m, nest_plan<L, both, both, Row>::local, function::times{}, turns.value.data(), std::as_const(turns.value).data(), rstd.data());
-  if constexpr (std::is_same_v<both, Row>) {  // the gradients of scale and bias are what that of x needs: they are sent once
+  run_map(m, nest_plan<L, both, both, Row>::local, function::times{}, turns.value.data(),
+          std::as_const(turns.value).data(), rstd.data());
+  // the gradients of scale and bias are what that of x needs: they are sent once
+  if constexpr (std::is_same_v<both, Row>) {
     if (x.needs_gradient()) finish_together(sums, turns);
   }
   if (bias.needs_gradient()) contribute_sums(bias, sums);
@@ -153,17 +165,21 @@ constexpr void pull_back_standardised(kept<X> const& x, Mean const& mean, Mean c
   auto const start = each<T, Row>(function::start_of_gradient<T>{part}, by_scale.value, rstd);
   auto const bend  = each<T, Row>(function::slope_of_gradient<T>{part}, turns_by_scale.value, rstd);
   auto dx          = each<T, in>(function::line_about{}, x.value(), mean, bend, start);
-  run_map(m, nest_plan<L, in, in, both, in>::local, function::plus_product{}, dx.data(), dz.data(), slope.data(), std::as_const(dx).data());
+  run_map(m, nest_plan<L, in, in, both, in>::local, function::plus_product{}, dx.data(), dz.data(),
+          slope.data(), std::as_const(dx).data());
   contribute(x.target(), dx);
 }
 
 /// (x - mean) * rstd * scale + bias, where the statistics of each index of `Row` are those of `x`.
 template<class Row, class T, class L, class... X, class Mean, class S, class B>
-constexpr auto standardised(tensor<T, L, X...> const& x, Mean const& mean, Mean const& rstd, S const& scale, B const& bias, T part) {
-  auto const slope = each<T, group_and_scale<shape<X...>, Row, typename S::shape_type>>(function::times{}, rstd, scale);
-  auto z           = each<T, shape<X...>>(function::line_about{}, x, mean, slope, bias);
+constexpr auto standardised(tensor<T, L, X...> const& x, Mean const& mean, Mean const& rstd, S const& scale,
+                            B const& bias, T part) {
+  auto const slope =
+      each<T, group_and_scale<shape<X...>, Row, typename S::shape_type>>(function::times{}, rstd, scale);
+  auto z = each<T, shape<X...>>(function::line_about{}, x, mean, slope, bias);
   if (wants_gradient(x, scale, bias))
-    record(z, [x = keep(x), mean, rstd, slope, scale = keep(scale, x.needs_gradient()), bias = bias.without_value(), part](auto const& dz) {
+    record(z, [x = keep(x), mean, rstd, slope, scale = keep(scale, x.needs_gradient()),
+               bias = bias.without_value(), part](auto const& dz) {
       pull_back_standardised<Row>(x, mean, rstd, slope, scale, bias, dz, part);
     });
   return z;
@@ -172,7 +188,8 @@ constexpr auto standardised(tensor<T, L, X...> const& x, Mean const& mean, Mean 
 /// Mean and variance of the elements of each index of `Row`, and 1 / their number.
 template<class Tensor, class T>
 struct statistics_of {
-  Tensor mean, variance;
+  Tensor mean;
+  Tensor variance;
   T part;
 };
 template<class Row, class T, class L, class... X>

@@ -12,7 +12,8 @@ struct abs_gradient : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
     using math::select;
-    return select(x > V(0), dz, select(x < V(0), -dz, x));   // at the end it is 0 or NaN, and so is the gradient
+    // at the end it is 0 or NaN, and so is the gradient
+    return select(x > V(0), dz, select(x < V(0), -dz, x));
   }
 };
 
@@ -36,7 +37,8 @@ MESHTF_COMPILE_MAP(2, function::abs_gradient)
 /// The absolute value; the gradient at 0 is 0, and at NaN it is NaN.
 template<detail::NumberOperand X>
 constexpr auto abs(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::abs::used, X>>, "meshtf: abs is not linear: abs(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::abs::used, X>>,
+                "meshtf: abs is not linear: abs(finish(x))");
   return detail::pointwise<function::abs>(x, at);
 }
 

@@ -49,11 +49,11 @@ struct dividing : of_elements<1> {
   }
 };
 
-struct quotient_gradient : of_elements<3> {   // of x / y with respect to y, from its result z
+struct quotient_gradient : of_elements<3> {  // of x / y with respect to y, from its result z
   constexpr auto operator()(auto const& dz, auto const& z, auto const& y) const { return -(dz * z / y); }
 };
 
-struct reciprocal_gradient : of_elements<3> {   // of c / x with respect to x, from its result z
+struct reciprocal_gradient : of_elements<3> {  // of c / x with respect to x, from its result z
   constexpr auto operator()(auto const& dz, auto const& z, auto const& x) const { return -(dz * z / x); }
 };
 
@@ -68,22 +68,27 @@ MESHTF_COMPILE_MAP(3, function::reciprocal_gradient)
 
 namespace detail {
 
-/// Whether these two tensors can be joined element by element, also with operands of the shapes `More...` before them.
+/// Whether these two tensors can be joined element by element, also with operands of the shapes `More...`
+/// before them.
 template<class X, class Y, class... More>
 using operands_verdict =
-    first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, More..., typename X::shape_type, typename Y::shape_type>>;
+    first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, More...,
+                                                           typename X::shape_type, typename Y::shape_type>>;
 
-/// How two operands meet, after tensors of the shapes `More...`: the shape of the result, and whether they may meet. An open sum and a tensor, or two
-/// open sums, are objected to where the sum of the processes' results would not be the result of their sum.
+/// How two operands meet, after tensors of the shapes `More...`: the shape of the result, and whether they
+/// may meet. An open sum and a tensor, or two open sums, are objected to where the sum of the processes'
+/// results would not be the result of their sum.
 template<algebra::meeting How, class X, class Y, class... More>
 struct meeting_of {
   using out  = broadcast_shape<More..., shape_in<X>, shape_in<Y>>;
   using over = union_of<layout_in<X>, axes_owed_by<X>, axes_owed_by<Y>>;
   using verdict =
-      first_objection<meeting_verdict<How, X, Y>, operands_verdict<tensor_in<X>, tensor_in<Y>, More...>, open_verdict<layout_in<X>, out, over>>;
+      first_objection<meeting_verdict<How, X, Y>, operands_verdict<tensor_in<X>, tensor_in<Y>, More...>,
+                      open_verdict<layout_in<X>, out, over>>;
 };
 
-/// x + y or x - y, as `F` says; the gradient of y is `Sign` of dz. Of two open sums, each counts once along the axes that only the other one owes.
+/// x + y or x - y, as `F` says; the gradient of y is `Sign` of dz. Of two open sums, each counts once along
+/// the axes that only the other one owes.
 template<class F, class Sign, Operand P, Operand Q>
 constexpr auto added(char const* name, std::source_location at, P const& p, Q const& q) {
   entered(p).machine().enter(name, at);
@@ -108,11 +113,13 @@ constexpr auto added(char const* name, std::source_location at, P const& p, Q co
 
 }  // namespace detail
 
-/// Two operands are broadcast to one another by the names of their dimensions. If one has all dimensions of the other, the result has its order (the
-/// left's if both have the same dimensions). If they share none, the result has the left's dimensions, then the right's. Otherwise write
-/// broadcast<D...>(x). Nothing is sent; a gradient owes the axes of the dimensions that its operand lacks. Two open sums add up to one over the axes
-/// of both. An open sum times a tensor, or divided by one, stays open; the tensor's gradient is then computed from an open sum and owes the same axes.
-/// Source of the rules for open sums: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
+/// Two operands are broadcast to one another by the names of their dimensions. If one has all dimensions of
+/// the other, the result has its order (the left's if both have the same dimensions). If they share none, the
+/// result has the left's dimensions, then the right's. Otherwise write broadcast<D...>(x). Nothing is sent; a
+/// gradient owes the axes of the dimensions that its operand lacks. Two open sums add up to one over the axes
+/// of both. An open sum times a tensor, or divided by one, stays open; the tensor's gradient is then computed
+/// from an open sum and owes the same axes. Source of the rules for open sums: the algebra of pending values
+/// in PyTorch's DTensor and OneFlow's SBP (plan/pending.hpp).
 
 /// x + y, element by element; of open sums an open sum.
 template<detail::Operand X, detail::Operand Y>
@@ -120,9 +127,11 @@ constexpr auto operator+(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::plus, X, Y>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
   if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
-    static_assert(accepted<typename meets::verdict>, "meshtf: x would count per addend: p + as_partial<...>(x), free");
+    static_assert(accepted<typename meets::verdict>,
+                  "meshtf: x would count per addend: p + as_partial<...>(x), free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator+ can't join these operands");
-  if constexpr (accepted<typename meets::verdict>) return detail::added<function::plus, function::identity>("operator+", {}, x, y);
+  if constexpr (accepted<typename meets::verdict>)
+    return detail::added<function::plus, function::identity>("operator+", {}, x, y);
   else return detail::rejected{};
 }
 
@@ -132,9 +141,11 @@ constexpr auto operator-(X const& x, Y const& y) {
   using meets = detail::meeting_of<algebra::meeting::minus, X, Y>;
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not subtracted: cast<int>(x) first");
   if constexpr (detail::OpenSum<X> != detail::OpenSum<Y>)
-    static_assert(accepted<typename meets::verdict>, "meshtf: x would count per addend: p - as_partial<...>(x), free");
+    static_assert(accepted<typename meets::verdict>,
+                  "meshtf: x would count per addend: p - as_partial<...>(x), free");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator- can't join these operands");
-  if constexpr (accepted<typename meets::verdict>) return detail::added<function::minus, function::negated>("operator-", {}, x, y);
+  if constexpr (accepted<typename meets::verdict>)
+    return detail::added<function::minus, function::negated>("operator-", {}, x, y);
   else return detail::rejected{};
 }
 
@@ -154,8 +165,8 @@ constexpr auto operator*(X const& p, Y const& q) {
     x.machine().enter("operator*");
     auto z = detail::each<detail::element_in<X>, typename meets::out>(function::times{}, x, y);
     if (detail::wants_gradient(x, y))
-      detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient()), x_owes = detail::owed_by(p),
-                         y_owes = detail::owed_by(q)](auto const& dz) {
+      detail::record(z, [x = detail::keep(x, y.needs_gradient()), y = detail::keep(y, x.needs_gradient()),
+                         x_owes = detail::owed_by(p), y_owes = detail::owed_by(q)](auto const& dz) {
         if (x.needs_gradient()) detail::pull_back(x.target(), y_owes, function::times{}, dz, y.value());
         if (y.needs_gradient()) detail::pull_back(y.target(), x_owes, function::times{}, dz, x.value());
       });
@@ -167,8 +178,10 @@ constexpr auto operator*(X const& p, Y const& q) {
 template<detail::Operand X, detail::Operand Y>
 constexpr auto operator/(X const& p, Y const& q) {
   using meets = detail::meeting_of<algebra::meeting::over, X, Y>;
-  static_assert(detail::FloatingOperand<X>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
-  if constexpr (detail::OpenSum<Y>) static_assert(accepted<typename meets::verdict>, "meshtf: operator/ is not linear there: x / finish(p)");
+  static_assert(detail::FloatingOperand<X>,
+                "meshtf: operator/ is for floating point elements: cast<float>(x) first");
+  if constexpr (detail::OpenSum<Y>)
+    static_assert(accepted<typename meets::verdict>, "meshtf: operator/ is not linear there: x / finish(p)");
   else static_assert(accepted<typename meets::verdict>, "meshtf: operator/ can't join these operands");
   if constexpr (!accepted<typename meets::verdict>) {
     return detail::rejected{};
@@ -178,11 +191,12 @@ constexpr auto operator/(X const& p, Y const& q) {
     x.machine().enter("operator/");
     auto z = detail::each<detail::element_in<X>, typename meets::out>(function::over{}, x, y);
     if (detail::wants_gradient(x, y))
-      detail::record(
-          z, [x = x.without_value(), y = detail::keep(y), z = detail::keep(z, y.needs_gradient()), x_owes = detail::owed_by(p)](auto const& dz) {
-            if (x.needs_gradient()) detail::pull_back(x, 0, function::over{}, dz, y.value());
-            if (y.needs_gradient()) detail::pull_back(y.target(), x_owes, function::quotient_gradient{}, dz, z.value(), y.value());
-          });
+      detail::record(z, [x = x.without_value(), y = detail::keep(y), z = detail::keep(z, y.needs_gradient()),
+                         x_owes = detail::owed_by(p)](auto const& dz) {
+        if (x.needs_gradient()) detail::pull_back(x, 0, function::over{}, dz, y.value());
+        if (y.needs_gradient())
+          detail::pull_back(y.target(), x_owes, function::quotient_gradient{}, dz, z.value(), y.value());
+      });
     return detail::result_of<axes<>, X, Y>(std::move(z), detail::owed_by(p));
   }
 }
@@ -192,8 +206,9 @@ constexpr auto operator/(X const& p, Y const& q) {
 /// The negated elements; of an open sum an open sum.
 template<detail::Operand X>
 constexpr auto operator-(X const& x) {
-  return detail::linearly<algebra::use::negated>(
-      x, [](auto const& a) { return detail::linear_function("operator-", {}, function::negated{}, function::negated{}, a); });
+  return detail::linearly<algebra::use::negated>(x, [](auto const& a) {
+    return detail::linear_function("operator-", {}, function::negated{}, function::negated{}, a);
+  });
 }
 
 template<detail::Operand X, Number N>
@@ -201,7 +216,8 @@ constexpr auto operator*(X const& x, N c) {
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: cast<int>(x) first");
   using T = computed<detail::element_in<X>>;
   function::scaled<T> const f{static_cast<T>(c)};
-  return detail::linearly<algebra::use::scaled>(x, [f](auto const& a) { return detail::linear_function("operator*", {}, f, f, a); });
+  return detail::linearly<algebra::use::scaled>(
+      x, [f](auto const& a) { return detail::linear_function("operator*", {}, f, f, a); });
 }
 template<Number N, detail::Operand X>
 constexpr auto operator*(N c, X const& x) {
@@ -213,7 +229,8 @@ constexpr auto operator/(X const& x, N c) {
   using T = computed<detail::element_in<X>>;
   static_assert(FloatingElement<T>, "meshtf: operator/ is for floating point elements: cast<float>(x) first");
   function::divided_by<T> const f{static_cast<T>(c)};
-  return detail::linearly<algebra::use::scaled>(x, [f](auto const& a) { return detail::linear_function("operator/", {}, f, f, a); });
+  return detail::linearly<algebra::use::scaled>(
+      x, [f](auto const& a) { return detail::linear_function("operator/", {}, f, f, a); });
 }
 
 template<detail::Operand X, Number N>
@@ -223,7 +240,8 @@ constexpr auto operator+(X const& x, N c) {
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
   static_assert(accepted<verdict>, "meshtf: operator+ would count c per addend: finish(p) + c");
   if constexpr (accepted<verdict>)
-    return detail::linear_function("operator+", {}, function::shifted<T>{static_cast<T>(c)}, function::identity{}, detail::entered(x));
+    return detail::linear_function("operator+", {}, function::shifted<T>{static_cast<T>(c)},
+                                   function::identity{}, detail::entered(x));
   else return detail::rejected{};
 }
 template<Number N, detail::Operand X>
@@ -238,8 +256,8 @@ constexpr auto operator-(X const& x, N c) {
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not added: cast<int>(x) first");
   static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: finish(p) - c");
   if constexpr (accepted<verdict>)
-    return detail::linear_function("operator-", {}, function::shifted<T>{static_cast<T>(-static_cast<T>(c))}, function::identity{},
-                                   detail::entered(x));
+    return detail::linear_function("operator-", {}, function::shifted<T>{static_cast<T>(-static_cast<T>(c))},
+                                   function::identity{}, detail::entered(x));
   else return detail::rejected{};
 }
 template<Number N, detail::Operand X>
@@ -249,7 +267,8 @@ constexpr auto operator-(N c, X const& x) {
   static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not subtracted: cast<int>(x) first");
   static_assert(accepted<verdict>, "meshtf: operator- would count c per addend: c - finish(p)");
   if constexpr (accepted<verdict>)
-    return detail::linear_function("operator-", {}, function::subtracted_from<T>{static_cast<T>(c)}, function::negated{}, detail::entered(x));
+    return detail::linear_function("operator-", {}, function::subtracted_from<T>{static_cast<T>(c)},
+                                   function::negated{}, detail::entered(x));
   else return detail::rejected{};
 }
 
@@ -268,7 +287,8 @@ constexpr auto operator/(N c, X const& operand) {
     auto z = detail::each<T, dims>(function::dividing<computed<T>>{static_cast<computed<T>>(c)}, x);
     if (detail::wants_gradient(x))
       detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
-        detail::contribute(x.target(), detail::each<T, dims>(function::reciprocal_gradient{}, dz, z.value(), x.value()));
+        detail::contribute(x.target(),
+                           detail::each<T, dims>(function::reciprocal_gradient{}, dz, z.value(), x.value()));
       });
     return z;
   }

@@ -29,24 +29,29 @@ namespace detail {
 template<class To, class From>
 inline constexpr bool holds_all_of =
     std::is_same_v<To, From> || (std::is_same_v<To, double> && !std::is_same_v<From, std::int64_t>) ||
-    (std::is_same_v<To, float> && std::is_same_v<From, bfloat16>) || (std::is_same_v<To, std::int64_t> && std::is_same_v<From, std::int32_t>);
+    (std::is_same_v<To, float> && std::is_same_v<From, bfloat16>) ||
+    (std::is_same_v<To, std::int64_t> && std::is_same_v<From, std::int32_t>);
 
-/// What converts an element. Between a narrow type and the one that it is computed with, kernels convert by themselves.
+/// What converts an element. Between a narrow type and the one that it is computed with, kernels convert by
+/// themselves.
 template<class To, class From>
-using conversion = std::conditional_t<(NarrowElement<To> || NarrowElement<From>) && std::is_same_v<computed<To>, computed<From>>, function::identity,
-                                      function::converted<To>>;
+using conversion = std::conditional_t<(NarrowElement<To> || NarrowElement<From>) &&
+                                          std::is_same_v<computed<To>, computed<From>>,
+                                      function::identity, function::converted<To>>;
 
 /// `x` in elements of type `To`, with its gradient, in the name of the current operation.
 template<class To, class T, class L, class... D>
 constexpr auto in_elements(tensor<T, L, D...> const& x) {
   auto z = each<To, shape<D...>>(conversion<To, T>{}, x);
   if constexpr (FloatingElement<To> && FloatingElement<T>)
-    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, each<T, shape<D...>>(conversion<T, To>{}, dz), owed); });
+    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
+      contribute(to, each<T, shape<D...>>(conversion<T, To>{}, dz), owed);
+    });
   return z;
 }
 
-/// `x` as operations see it that have no kernel for narrow elements: in the type that is computed with. They round their result once, and the tape
-/// keeps what they keep in the wider type.
+/// `x` as operations see it that have no kernel for narrow elements: in the type that is computed with. They
+/// round their result once, and the tape keeps what they keep in the wider type.
 template<class T, class L, class... D>
 constexpr auto widened(tensor<T, L, D...> const& x) {
   return in_elements<computed<T>>(x);
@@ -54,13 +59,16 @@ constexpr auto widened(tensor<T, L, D...> const& x) {
 
 }  // namespace detail
 
-/// `x` in elements of type `To`: float, double, bfloat16 (each rounded to the nearest), int, std::int64_t (rounded towards zero) or bool (whether it
-/// is not 0). Local. Gradient: between floating-point types it is cast back, and that of a parameter stays open; through others there is none. An open
-/// sum stays open if `To` can represent every value of its type. Otherwise the cast does not compile, since rounded addends have another sum.
+/// `x` in elements of type `To`: float, double, bfloat16 (each rounded to the nearest), int, std::int64_t
+/// (rounded towards zero) or bool (whether it is not 0). Local. Gradient: between floating-point types it is
+/// cast back, and that of a parameter stays open; through others there is none. An open sum stays open if
+/// `To` can represent every value of its type. Otherwise the cast does not compile, since rounded addends
+/// have another sum.
 ///
-/// In mixed precision a program keeps float parameters and computes with `auto const w16 = cast<bfloat16>(w);`. The gradients of all uses of `w16`
-/// are added up in bfloat16, one rounding an addition. They are cast back to float once, and over processes they are added in float. To accumulate
-/// the uses in float too, write a cast for each: `cast<bfloat16>(w)` where it is used.
+/// In mixed precision a program keeps float parameters and computes with
+/// `auto const w16 = cast<bfloat16>(w);`. The gradients of all uses of `w16` are added up in bfloat16, one
+/// rounding an addition. They are cast back to float once, and over processes they are added in float. To
+/// accumulate the uses in float too, write a cast for each: `cast<bfloat16>(w)` where it is used.
 template<Element To, detail::Operand X>
 constexpr auto cast(X const& operand, std::source_location at = std::source_location::current()) {
   using T                     = detail::element_in<X>;

@@ -17,19 +17,21 @@ struct clamp : of_elements<2> {
   static constexpr algebra::use used = algebra::use::grown;
   using gradient                     = by_operand<clamp_gradient<T>>;
 
-  T low, high;
+  T low;
+  T high;
   constexpr clamp(T l, T h) : low(l), high(h) {}
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::max;
     using math::min;
-    return min(V(high), max(V(low), x));   // in this order a NaN passes through
+    return min(V(high), max(V(low), x));  // in this order a NaN passes through
   }
 };
 
 template<class T>
 struct clamp_gradient : of_elements<2> {
-  T low, high;
+  T low;
+  T high;
   constexpr explicit clamp_gradient(clamp<T> const& f) : low(f.low), high(f.high) {}
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
@@ -44,14 +46,16 @@ struct clamp_gradient : of_elements<2> {
 MESHTF_COMPILE_MAP_OF(1, function::clamp)
 MESHTF_COMPILE_MAP_OF(2, function::clamp_gradient)
 
-/// `low` where x is less, `high` where x is greater, else x; NaN stays NaN. `low` is at most `high`. The gradient is dz where low <= x <= high, as in
-/// PyTorch, NaN where x is NaN, else 0.
+/// `low` where x is less, `high` where x is greater, else x; NaN stays NaN. `low` is at most `high`. The
+/// gradient is dz where low <= x <= high, as in PyTorch, NaN where x is NaN, else 0.
 template<detail::NumberOperand X, Number A, Number B>
 constexpr auto clamp(X const& x, A low, B high, std::source_location at = std::source_location::current()) {
   using T = detail::element_in<X>;
   using C = computed<T>;
-  static_assert(accepted<detail::use_verdict<function::clamp<C>::used, X>>, "meshtf: clamp is not linear: clamp(finish(x), low, high)");
-  return detail::pointwise(function::clamp<C>{static_cast<C>(static_cast<T>(low)), static_cast<C>(static_cast<T>(high))}, x, at);
+  static_assert(accepted<detail::use_verdict<function::clamp<C>::used, X>>,
+                "meshtf: clamp is not linear: clamp(finish(x), low, high)");
+  return detail::pointwise(
+      function::clamp<C>{static_cast<C>(static_cast<T>(low)), static_cast<C>(static_cast<T>(high))}, x, at);
 }
 
 MESHTF_ACCEPT_REJECTED(clamp)

@@ -51,7 +51,7 @@ struct not_equal : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& x, V const& y) const {
     using math::select;
-    return select(x == y, V(0), V(1));   // not x != y: xsimd 8's != on AVX-512 finds NaN equal to everything
+    return select(x == y, V(0), V(1));  // not x != y: xsimd 8's != on AVX-512 finds NaN equal to everything
   }
 };
 
@@ -59,7 +59,8 @@ struct not_equal : of_elements<1> {
 
 namespace detail {
 
-/// F{}(x, y) in the operands' element type. Open sums are refused: a < c and b < c do not decide whether a + b < c.
+/// F{}(x, y) in the operands' element type. Open sums are refused: a < c and b < c do not decide whether a +
+/// b < c.
 template<class F, class X, class Y>
 constexpr auto compared(char const* name, std::source_location at, X const& x, Y const& y) {
   using whole = typename of_two_use<algebra::meeting::compared, algebra::use::compared, X, Y>::type;
@@ -70,9 +71,10 @@ constexpr auto compared(char const* name, std::source_location at, X const& x, Y
 
 }  // namespace detail
 
-/// Each gives 1 where it is true and 0 where it is not, in the operands' element type, so the result can be summed, multiplied and given to
-/// `where`. The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent.
-/// No gradient. With NaN only not_equal is true.
+/// Each gives 1 where it is true and 0 where it is not, in the operands' element type, so the result can be
+/// summed, multiplied and given to `where`. The operands are two tensors, broadcast to one another, or a
+/// tensor and a number, which takes its element type. Nothing is sent. No gradient. With NaN only not_equal
+/// is true.
 
 /// x < y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
@@ -98,7 +100,8 @@ constexpr auto greater(X const& x, Y const& y, std::source_location at = std::so
 /// x >= y, element by element, of tensors or of a tensor and a number.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
-constexpr auto greater_equal(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
+constexpr auto greater_equal(X const& x, Y const& y,
+                             std::source_location at = std::source_location::current()) {
   return detail::compared<function::greater_equal>("greater_equal", at, x, y);
 }
 

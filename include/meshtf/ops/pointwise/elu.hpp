@@ -13,8 +13,9 @@ struct elu_gradient;
 
 template<class T>
 struct elu : of_elements<3> {
-  static constexpr char const* name  = "elu";
-  static constexpr algebra::use used = algebra::use::bent;  // it rises if alpha is not negative, which nobody knows here
+  static constexpr char const* name = "elu";
+  // it rises if alpha is not negative, which nobody knows here
+  static constexpr algebra::use used = algebra::use::bent;
   using gradient                     = by_operand<elu_gradient<T>>;
 
   T alpha;
@@ -43,11 +44,13 @@ struct elu_gradient : of_elements<3> {
 MESHTF_COMPILE_MAP_OF(1, function::elu)
 MESHTF_COMPILE_MAP_OF(2, function::elu_gradient)
 
-/// x where x > 0, else alpha * (exp(x) - 1). Source: Clevert, Unterthiner, Hochreiter, Exponential Linear Units (2015).
+/// x where x > 0, else alpha * (exp(x) - 1). Source: Clevert, Unterthiner, Hochreiter, Exponential Linear
+/// Units (2015).
 template<detail::FloatingOperand X, Number N = double>
 constexpr auto elu(X const& x, N alpha = 1, std::source_location at = std::source_location::current()) {
   using T = computed<detail::element_in<X>>;
-  static_assert(accepted<detail::use_verdict<function::elu<T>::used, X>>, "meshtf: elu is not linear: elu(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::elu<T>::used, X>>,
+                "meshtf: elu is not linear: elu(finish(x))");
   return detail::pointwise(function::elu<T>{static_cast<T>(alpha)}, x, at);
 }
 

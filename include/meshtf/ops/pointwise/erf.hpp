@@ -37,7 +37,8 @@ MESHTF_COMPILE_MAP(2, function::erf_gradient)
 /// 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x.
 template<detail::FloatingOperand X>
 constexpr auto erf(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::erf::used, X>>, "meshtf: erf is not linear: erf(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::erf::used, X>>,
+                "meshtf: erf is not linear: erf(finish(x))");
   return detail::pointwise<function::erf>(x, at);
 }
 

@@ -24,7 +24,7 @@ struct expm1 : of_elements<2> {
   constexpr V operator()(V const& x) const {
     using math::expm1;
     using math::select;
-    return select(x == V(0), x, expm1(x));   // of -0 xsimd makes 0
+    return select(x == V(0), x, expm1(x));  // of -0 xsimd makes 0
   }
 };
 
@@ -36,7 +36,8 @@ MESHTF_COMPILE_MAP(2, function::expm1_gradient)
 /// exp(x) - 1, exact also for small x.
 template<detail::FloatingOperand X>
 constexpr auto expm1(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::expm1::used, X>>, "meshtf: expm1 is not linear: expm1(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::expm1::used, X>>,
+                "meshtf: expm1 is not linear: expm1(finish(x))");
   return detail::pointwise<function::expm1>(x, at);
 }
 

@@ -1,8 +1,10 @@
-// Pointwise functions of two operands, or of an operand and a number: what an entry defines, and how each of them is applied.
+// Pointwise functions of two operands, or of an operand and a number: what an entry defines, and how each of
+// them is applied.
 //
-// An entry is a struct in namespace `function` that computes one element from two, or a batch of them. It defines its `name`; `meets` and `used`,
-// which say how it treats two open values, and one if the other is a number (plan/pending.hpp); and, if it has one, its `gradient`,
-// `by_operands<GX, GY>`, where GX{}(dz, x, y) is the contribution to x and GY{}(dz, x, y) that to y.
+// An entry is a struct in namespace `function` that computes one element from two, or a batch of them. It
+// defines its `name`; `meets` and `used`, which say how it treats two open values, and one if the other is a
+// number (plan/pending.hpp); and, if it has one, its `gradient`, `by_operands<GX, GY>`, where GX{}(dz, x, y)
+// is the contribution to x and GY{}(dz, x, y) that to y.
 #pragma once
 
 #include <source_location>
@@ -79,7 +81,8 @@ concept NumberAndOther = OperandAndOther<X, Y> && NumberElement<element_among<X,
 template<class X, class Y>
 concept IntegerAndOther = NumberAndOther<X, Y> && !FloatingElement<element_among<X, Y>>;
 
-/// `legal`, or the objection to an open value in f(x, y): `How` if both are operands, `One` if one of them is a number.
+/// `legal`, or the objection to an open value in f(x, y): `How` if both are operands, `One` if one of them is
+/// a number.
 template<algebra::meeting How, algebra::use One, class X, class Y>
 struct of_two_use : std::type_identity<meeting_verdict<How, X, Y>> {};
 template<algebra::meeting How, algebra::use One, class X, Number N>
@@ -93,10 +96,13 @@ using of_two_verdict = typename of_two_use<F::meets, F::used, X, Y>::type;
 template<class G, class Z, class X>
 constexpr void record_beside_number(Z& z, X const& x, G const& g) {
   if (wants_gradient(x))
-    record(z, [x = keep(x), g](auto const& dz) { contribute(x.target(), each<typename X::element_type, typename X::shape_type>(g, dz, x.value())); });
+    record(z, [x = keep(x), g](auto const& dz) {
+      contribute(x.target(), each<typename X::element_type, typename X::shape_type>(g, dz, x.value()));
+    });
 }
 
-/// F{}(x, y) in the operands' element type. Two operands are broadcast to one another. Where an open value may not enter, the caller has reported it.
+/// F{}(x, y) in the operands' element type. Two operands are broadcast to one another. Where an open value
+/// may not enter, the caller has reported it.
 template<class F, class X, class Y>
 constexpr auto of_two(char const* name, std::source_location at, X const& p, Y const& q) {
   using T               = element_among<X, Y>;
@@ -107,17 +113,20 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
     auto const y  = static_cast<C>(static_cast<T>(q));
     x.machine().enter(name, at);
     auto z = each<T, shape_in<X>>(function::with_number_right<F, C>{y}, x);
-    if constexpr (sloped) record_beside_number(z, x, function::with_number_right<typename F::gradient::left, C>{y});
+    if constexpr (sloped)
+      record_beside_number(z, x, function::with_number_right<typename F::gradient::left, C>{y});
     return z;
   } else if constexpr (Number<X>) {
     auto const& y = entered(q);
     auto const x  = static_cast<C>(static_cast<T>(p));
     y.machine().enter(name, at);
     auto z = each<T, shape_in<Y>>(function::with_number_left<F, C>{x}, y);
-    if constexpr (sloped) record_beside_number(z, y, function::with_number_left<typename F::gradient::right, C>{x});
+    if constexpr (sloped)
+      record_beside_number(z, y, function::with_number_left<typename F::gradient::right, C>{x});
     return z;
   } else {
-    using verdict = first_objection<operands_fit<X, Y>, elementwise_verdict<wet<layout_in<X>>, shape_in<X>, shape_in<Y>>>;
+    using verdict =
+        first_objection<operands_fit<X, Y>, elementwise_verdict<wet<layout_in<X>>, shape_in<X>, shape_in<Y>>>;
     static_assert(accepted<verdict>, "meshtf: these operands can't be joined element by element");
     if constexpr (!accepted<verdict>) {
       return rejected{};
@@ -129,8 +138,10 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
       if constexpr (sloped)
         if (wants_gradient(x, y))
           record(z, [x = keep(x), y = keep(y)](auto const& dz) {
-            if (x.needs_gradient()) pull_back(x.target(), 0, typename F::gradient::left{}, dz, x.value(), y.value());
-            if (y.needs_gradient()) pull_back(y.target(), 0, typename F::gradient::right{}, dz, x.value(), y.value());
+            if (x.needs_gradient())
+              pull_back(x.target(), 0, typename F::gradient::left{}, dz, x.value(), y.value());
+            if (y.needs_gradient())
+              pull_back(y.target(), 0, typename F::gradient::right{}, dz, x.value(), y.value());
           });
       return z;
     }

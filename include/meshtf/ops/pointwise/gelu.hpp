@@ -10,18 +10,21 @@ namespace function {
 
 struct gelu_gradient;
 
-/// x * Phi(x), with Phi approximated with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
+/// x * Phi(x), with Phi approximated with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units
+/// (2016).
 ///
-/// (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). exp is faster than tanh, and the gradient loses fewer digits with it.
+/// (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). exp is faster than tanh, and the gradient loses fewer digits with
+/// it.
 struct gelu : of_elements<8> {
   static constexpr char const* name  = "gelu";
   static constexpr algebra::use used = algebra::use::bent;
   using gradient                     = by_operand<gelu_gradient>;
 
   template<class V>
-  static constexpr V exponential(V const& x) {   // exp(-2u)
+  static constexpr V exponential(V const& x) {  // exp(-2u)
     using math::exp;
-    return exp(x * (rounded<V>(-2 * 0.7978845608028654) - rounded<V>(2 * 0.7978845608028654 * 0.044715) * x * x));
+    return exp(x *
+               (rounded<V>(-2 * 0.7978845608028654) - rounded<V>(2 * 0.7978845608028654 * 0.044715) * x * x));
   }
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -33,10 +36,11 @@ struct gelu_gradient : of_elements<14> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x) const {
     using math::select;
-    V const e     = gelu::exponential(x);
-    V const phi   = V(1) / (V(1) + e);
-    V const rest  = select(e < V(1), e * phi, V(1) - phi);   // 1 - phi, without cancellation
-    V const slope = rounded<V>(2 * 0.7978845608028654) + rounded<V>(6 * 0.7978845608028654 * 0.044715) * x * x;
+    V const e    = gelu::exponential(x);
+    V const phi  = V(1) / (V(1) + e);
+    V const rest = select(e < V(1), e * phi, V(1) - phi);  // 1 - phi, without cancellation
+    V const slope =
+        rounded<V>(2 * 0.7978845608028654) + rounded<V>(6 * 0.7978845608028654 * 0.044715) * x * x;
     return dz * (phi + x * phi * rest * slope);
   }
 };
@@ -46,10 +50,12 @@ struct gelu_gradient : of_elements<14> {
 MESHTF_COMPILE_MAP(1, function::gelu)
 MESHTF_COMPILE_MAP(2, function::gelu_gradient)
 
-/// x times the normal cumulative distribution function, approximated with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016).
+/// x times the normal cumulative distribution function, approximated with tanh. Source: Hendrycks, Gimpel,
+/// Gaussian Error Linear Units (2016).
 template<detail::FloatingOperand X>
 constexpr auto gelu(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::gelu::used, X>>, "meshtf: gelu is not linear: gelu(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::gelu::used, X>>,
+                "meshtf: gelu is not linear: gelu(finish(x))");
   return detail::pointwise<function::gelu>(x, at);
 }
 

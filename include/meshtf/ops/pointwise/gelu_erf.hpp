@@ -14,7 +14,7 @@ struct gelu_erf_gradient : of_elements<10> {
     using math::erfc;
     using math::exp;
     V const phi     = V(0.5) * erfc(rounded<V>(-0.7071067811865476) * x);
-    V const density = rounded<V>(0.3989422804014327) * exp(V(-0.5) * x * x);   // 1 / sqrt(2 pi)
+    V const density = rounded<V>(0.3989422804014327) * exp(V(-0.5) * x * x);  // 1 / sqrt(2 pi)
     return dz * (phi + x * density);
   }
 };
@@ -27,7 +27,8 @@ struct gelu_erf : of_elements<4> {
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::erfc;
-    return V(0.5) * x * erfc(rounded<V>(-0.7071067811865476) * x);   // erfc keeps the digits that 1 + erf loses where x < 0
+    // erfc keeps the digits that 1 + erf loses where x < 0
+    return V(0.5) * x * erfc(rounded<V>(-0.7071067811865476) * x);
   }
 };
 
@@ -36,11 +37,12 @@ struct gelu_erf : of_elements<4> {
 MESHTF_COMPILE_MAP(1, function::gelu_erf)
 MESHTF_COMPILE_MAP(2, function::gelu_erf_gradient)
 
-/// x times the normal cumulative distribution function, computed with the error function; `gelu` approximates it with tanh. Source: Hendrycks,
-/// Gimpel, Gaussian Error Linear Units (2016); the name is oneDNN's.
+/// x times the normal cumulative distribution function, computed with the error function; `gelu` approximates
+/// it with tanh. Source: Hendrycks, Gimpel, Gaussian Error Linear Units (2016); the name is oneDNN's.
 template<detail::FloatingOperand X>
 constexpr auto gelu_erf(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::gelu_erf::used, X>>, "meshtf: gelu_erf is not linear: gelu_erf(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::gelu_erf::used, X>>,
+                "meshtf: gelu_erf is not linear: gelu_erf(finish(x))");
   return detail::pointwise<function::gelu_erf>(x, at);
 }
 

@@ -8,7 +8,8 @@ inline namespace v0 {
 
 namespace function {
 
-/// Neither traps, whatever the operands are: by 0 both are 0, as in NumPy, and the quotient of the smallest integer by -1 wraps around.
+/// Neither traps, whatever the operands are: by 0 both are 0, as in NumPy, and the quotient of the smallest
+/// integer by -1 wraps around.
 struct floor_divide : of_numbers<2> {
   static constexpr char const* name       = "floor_divide";
   static constexpr algebra::meeting meets = algebra::meeting::compared;
@@ -37,13 +38,14 @@ struct modulo : of_numbers<2> {
 
 }  // namespace function
 
-/// The operands are two tensors of integers, broadcast to one another, or a tensor and a number, which takes its element type. Nothing is sent. No
-/// gradient.
+/// The operands are two tensors of integers, broadcast to one another, or a tensor and a number, which takes
+/// its element type. Nothing is sent. No gradient.
 
 /// The quotient, rounded down: floor_divide(-7, 2) is -4. By 0 it is 0, as in NumPy.
 template<class X, class Y>
   requires detail::IntegerAndOther<X, Y>
-constexpr auto floor_divide(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
+constexpr auto floor_divide(X const& x, Y const& y,
+                            std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::floor_divide, X, Y>>,
                 "meshtf: integers are divided when they are finished: floor_divide(finish(x), y)");
   return detail::pointwise<function::floor_divide>(x, y, at);

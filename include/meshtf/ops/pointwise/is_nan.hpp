@@ -15,7 +15,7 @@ struct is_nan : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::select;
-    return select(x == x, V(0), V(1));   // not x != x: xsimd 8's != on AVX-512 finds NaN equal to everything
+    return select(x == x, V(0), V(1));  // not x != x: xsimd 8's != on AVX-512 finds NaN equal to everything
   }
 };
 
@@ -24,7 +24,8 @@ struct is_nan : of_elements<1> {
 /// 1 where x is NaN, else 0, in the element type, as comparisons give them. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto is_nan(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::is_nan::used, X>>, "meshtf: is_nan looks at finished values: is_nan(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::is_nan::used, X>>,
+                "meshtf: is_nan looks at finished values: is_nan(finish(x))");
   return detail::pointwise<function::is_nan>(x, at);
 }
 

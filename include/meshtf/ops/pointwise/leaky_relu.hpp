@@ -13,8 +13,9 @@ struct leaky_relu_gradient;
 
 template<class T>
 struct leaky_relu : of_elements<1> {
-  static constexpr char const* name  = "leaky_relu";
-  static constexpr algebra::use used = algebra::use::bent;  // it rises if the slope is not negative, which nobody knows here
+  static constexpr char const* name = "leaky_relu";
+  // it rises if the slope is not negative, which nobody knows here
+  static constexpr algebra::use used = algebra::use::bent;
   using gradient                     = by_operand<leaky_relu_gradient<T>>;
 
   T slope;
@@ -42,12 +43,15 @@ struct leaky_relu_gradient : of_elements<1> {
 MESHTF_COMPILE_MAP_OF(1, function::leaky_relu)
 MESHTF_COMPILE_MAP_OF(2, function::leaky_relu_gradient)
 
-/// x where x > 0, else slope * x; the gradient at 0 is `slope`, and at NaN it is NaN. The slope is 0.01 unless it is given, as in PyTorch and JAX; in Mesh TensorFlow it is
-/// 0.2. Source: Maas, Hannun, Ng, Rectifier Nonlinearities (2013).
+/// x where x > 0, else slope * x; the gradient at 0 is `slope`, and at NaN it is NaN. The slope is 0.01
+/// unless it is given, as in PyTorch and JAX; in Mesh TensorFlow it is 0.2. Source: Maas, Hannun, Ng,
+/// Rectifier Nonlinearities (2013).
 template<detail::FloatingOperand X, Number N = double>
-constexpr auto leaky_relu(X const& x, N slope = 0.01, std::source_location at = std::source_location::current()) {
+constexpr auto leaky_relu(X const& x, N slope = 0.01,
+                          std::source_location at = std::source_location::current()) {
   using T = computed<detail::element_in<X>>;
-  static_assert(accepted<detail::use_verdict<function::leaky_relu<T>::used, X>>, "meshtf: leaky_relu is not linear: leaky_relu(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::leaky_relu<T>::used, X>>,
+                "meshtf: leaky_relu is not linear: leaky_relu(finish(x))");
   return detail::pointwise(function::leaky_relu<T>{static_cast<T>(slope)}, x, at);
 }
 

@@ -31,7 +31,8 @@ MESHTF_COMPILE_MAP(2, function::log_gradient)
 /// The natural logarithm.
 template<detail::FloatingOperand X>
 constexpr auto log(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::log::used, X>>, "meshtf: log is not linear: log(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::log::used, X>>,
+                "meshtf: log is not linear: log(finish(x))");
   return detail::pointwise<function::log>(x, at);
 }
 

@@ -24,7 +24,7 @@ struct log1p : of_elements<2> {
   constexpr V operator()(V const& x) const {
     using math::log1p;
     using math::select;
-    return select(x == V(0), x, log1p(x));   // of -0 xsimd makes 0
+    return select(x == V(0), x, log1p(x));  // of -0 xsimd makes 0
   }
 };
 
@@ -36,7 +36,8 @@ MESHTF_COMPILE_MAP(2, function::log1p_gradient)
 /// log(1 + x), exact also for small x.
 template<detail::FloatingOperand X>
 constexpr auto log1p(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::log1p::used, X>>, "meshtf: log1p is not linear: log1p(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::log1p::used, X>>,
+                "meshtf: log1p is not linear: log1p(finish(x))");
   return detail::pointwise<function::log1p>(x, at);
 }
 

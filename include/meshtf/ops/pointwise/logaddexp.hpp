@@ -8,7 +8,7 @@ inline namespace v0 {
 
 namespace function {
 
-struct exp_of_first : of_elements<6> {   // dz times the part that x has in the sum
+struct exp_of_first : of_elements<6> {  // dz times the part that x has in the sum
   template<class V>
   constexpr V operator()(V const& dz, V const& x, V const& y) const {
     using math::exp;
@@ -36,7 +36,8 @@ struct logaddexp : of_elements<6> {
     using math::log1p;
     using math::select;
     V const larger = select(x > y, x, select(x == x, y, x));
-    return larger + select(x == y, rounded<V>(0.6931471805599453), log1p(exp(-abs(x - y))));   // of two infinities too
+    // of two infinities too
+    return larger + select(x == y, rounded<V>(0.6931471805599453), log1p(exp(-abs(x - y))));
   }
 };
 
@@ -46,12 +47,14 @@ MESHTF_COMPILE_MAP(2, function::logaddexp)
 MESHTF_COMPILE_MAP(3, function::exp_of_first)
 MESHTF_COMPILE_MAP(3, function::exp_of_second)
 
-/// log(exp(x) + exp(y)), which neither overflows nor loses digits. Two tensors, broadcast to one another, or a tensor and a number. Nothing is sent.
-/// The gradients owe the axes of the dimensions that their operand lacks.
+/// log(exp(x) + exp(y)), which neither overflows nor loses digits. Two tensors, broadcast to one another, or
+/// a tensor and a number. Nothing is sent. The gradients owe the axes of the dimensions that their operand
+/// lacks.
 template<class X, class Y>
   requires detail::FloatingAndOther<X, Y>
 constexpr auto logaddexp(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::of_two_verdict<function::logaddexp, X, Y>>, "meshtf: logaddexp is not linear: logaddexp(finish(x), y)");
+  static_assert(accepted<detail::of_two_verdict<function::logaddexp, X, Y>>,
+                "meshtf: logaddexp is not linear: logaddexp(finish(x), y)");
   return detail::pointwise<function::logaddexp>(x, y, at);
 }
 

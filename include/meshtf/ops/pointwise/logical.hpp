@@ -44,13 +44,15 @@ struct logical_not : of_elements<1> {
 
 }  // namespace function
 
-/// Each gives 1 where it is true and 0 where it is not, in the operands' element type, as comparisons do, so it takes their results and tensors of
-/// bool. An element is true if it is not 0; NaN is true. Two operands are broadcast to one another. Nothing is sent. No gradient.
+/// Each gives 1 where it is true and 0 where it is not, in the operands' element type, as comparisons do, so
+/// it takes their results and tensors of bool. An element is true if it is not 0; NaN is true. Two operands
+/// are broadcast to one another. Nothing is sent. No gradient.
 
 /// Whether both are true.
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
-constexpr auto logical_and(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
+constexpr auto logical_and(X const& x, Y const& y,
+                           std::source_location at = std::source_location::current()) {
   static_assert(accepted<detail::of_two_verdict<function::logical_and, X, Y>>,
                 "meshtf: logical_and takes finished values: logical_and(finish(x), y)");
   return detail::pointwise<function::logical_and>(x, y, at);
@@ -60,14 +62,16 @@ constexpr auto logical_and(X const& x, Y const& y, std::source_location at = std
 template<class X, class Y>
   requires detail::OperandAndOther<X, Y>
 constexpr auto logical_or(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::of_two_verdict<function::logical_or, X, Y>>, "meshtf: logical_or takes finished values: logical_or(finish(x), y)");
+  static_assert(accepted<detail::of_two_verdict<function::logical_or, X, Y>>,
+                "meshtf: logical_or takes finished values: logical_or(finish(x), y)");
   return detail::pointwise<function::logical_or>(x, y, at);
 }
 
 /// Whether it is not true.
 template<detail::Operand X>
 constexpr auto logical_not(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::logical_not::used, X>>, "meshtf: logical_not takes finished values: logical_not(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::logical_not::used, X>>,
+                "meshtf: logical_not takes finished values: logical_not(finish(x))");
   return detail::pointwise<function::logical_not>(x, at);
 }
 

@@ -16,7 +16,8 @@ struct too_many_operands {};
 
 namespace detail {
 
-/// The most operands a map may have. Its gradient, which is compiled even where none is wanted, needs two more.
+/// The most operands a map may have. Its gradient, which is compiled even where none is wanted, needs two
+/// more.
 inline constexpr int max_mapped = max_operands - 2;
 
 template<int Given>
@@ -49,11 +50,12 @@ constexpr void pull_back_chained(DF const& df, Z const& dz, kept<X> const&... x)
 
 }  // namespace detail
 
-/// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df` returns the derivative, or, for several
-/// operands, an array with one derivative for each. Local; a gradient owes the axes of the dimensions that its operand lacks.
+/// f(x...) for each element of at most three operands, broadcast to one another. `f` takes numbers; `df`
+/// returns the derivative, or, for several operands, an array with one derivative for each. Local; a gradient
+/// owes the axes of the dimensions that its operand lacks.
 ///
-/// A function of yours is called by one thread. If it may be called by several at once, make it a class that says so (`ParallelFunction`):
-/// `static constexpr bool parallel = true;`.
+/// A function of yours is called by one thread. If it may be called by several at once, make it a class that
+/// says so (`ParallelFunction`): `static constexpr bool parallel = true;`.
 ///
 ///     auto swish = map([](auto v) { return v / (1 + std::exp(-v)); },
 ///                      [](auto v) { auto s = 1 / (1 + std::exp(-v)); return s + v * s * (1 - s); }, x);
@@ -61,10 +63,12 @@ template<class F, class DF, detail::FloatingOperand X, detail::Operand... Rest>
   requires(!detail::Operand<F> && !detail::Operand<DF>)
 constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
   using L     = detail::layout_in<X>;
-  using whole = first_objection<detail::use_verdict<algebra::use::bent, X>, detail::use_verdict<algebra::use::bent, Rest>...>;
+  using whole = first_objection<detail::use_verdict<algebra::use::bent, X>,
+                                detail::use_verdict<algebra::use::bent, Rest>...>;
   static_assert(accepted<whole>, "meshtf: map's function need not be linear: map(f, df, finish(x))");
-  using verdict = first_objection<detail::count_verdict<1 + int{sizeof...(Rest)}>, detail::operands_fit<X, Rest>...,
-                                  elementwise_verdict<wet<L>, detail::shape_in<X>, detail::shape_in<Rest>...>>;
+  using verdict =
+      first_objection<detail::count_verdict<1 + int{sizeof...(Rest)}>, detail::operands_fit<X, Rest>...,
+                      elementwise_verdict<wet<L>, detail::shape_in<X>, detail::shape_in<Rest>...>>;
   static_assert(accepted<verdict>, "meshtf: map can't join these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
@@ -73,7 +77,9 @@ constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
     x.machine().enter("map");
     auto z = detail::each<detail::element_in<X>, out>(f, detail::entered(x), detail::entered(rest)...);
     if (detail::wants_gradient(detail::entered(x), detail::entered(rest)...))
-      detail::record(z, [df, x = detail::keep(x), ... rest = detail::keep(rest)](auto const& dz) { detail::pull_back_chained(df, dz, x, rest...); });
+      detail::record(z, [df, x = detail::keep(x), ... rest = detail::keep(rest)](auto const& dz) {
+        detail::pull_back_chained(df, dz, x, rest...);
+      });
     return z;
   }
 }

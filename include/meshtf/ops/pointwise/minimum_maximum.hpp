@@ -56,15 +56,17 @@ MESHTF_COMPILE_MAP(2, function::maximum)
 MESHTF_COMPILE_MAP_AND_SUM(3, function::where_greater)
 MESHTF_COMPILE_MAP_AND_SUM(3, function::where_less)
 
-/// The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element type. NaN if either is NaN. Nothing is
-/// sent. Gradient: dz goes to the operand that was chosen. Where both are equal each gets half of it, as in PyTorch and JAX, also where the other is a
-/// number; where one is NaN, the gradients of both are NaN. It owes the axes of the dimensions that its operand lacks.
+/// The operands are two tensors, broadcast to one another, or a tensor and a number, which takes its element
+/// type. NaN if either is NaN. Nothing is sent. Gradient: dz goes to the operand that was chosen. Where both
+/// are equal each gets half of it, as in PyTorch and JAX, also where the other is a number; where one is NaN,
+/// the gradients of both are NaN. It owes the axes of the dimensions that its operand lacks.
 
 /// The smaller of the two.
 template<class X, class Y>
   requires detail::NumberAndOther<X, Y>
 constexpr auto minimum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::of_two_verdict<function::minimum, X, Y>>, "meshtf: minimum is not linear: minimum(finish(x), y)");
+  static_assert(accepted<detail::of_two_verdict<function::minimum, X, Y>>,
+                "meshtf: minimum is not linear: minimum(finish(x), y)");
   return detail::pointwise<function::minimum>(x, y, at);
 }
 
@@ -72,7 +74,8 @@ constexpr auto minimum(X const& x, Y const& y, std::source_location at = std::so
 template<class X, class Y>
   requires detail::NumberAndOther<X, Y>
 constexpr auto maximum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::of_two_verdict<function::maximum, X, Y>>, "meshtf: maximum is not linear: maximum(finish(x), y)");
+  static_assert(accepted<detail::of_two_verdict<function::maximum, X, Y>>,
+                "meshtf: maximum is not linear: maximum(finish(x), y)");
   return detail::pointwise<function::maximum>(x, y, at);
 }
 

@@ -23,7 +23,8 @@ struct pow_gradient_of_exponent : of_numbers<4> {
   }
 };
 
-struct pow : of_numbers<2> {   // of batches, xsimd 8 has wrong powers of 0 and infinity, and up to 200 units in the last place
+// of batches, xsimd 8 has wrong powers of 0 and infinity, and up to 200 units in the last place
+struct pow : of_numbers<2> {
   static constexpr char const* name       = "pow";
   static constexpr algebra::meeting meets = algebra::meeting::bent;
   static constexpr algebra::use used      = algebra::use::bent;
@@ -37,13 +38,15 @@ struct pow : of_numbers<2> {   // of batches, xsimd 8 has wrong powers of 0 and 
 
 }  // namespace function
 
-/// x to the power of y, as the standard library defines it: a negative base has powers with whole exponents. Two tensors, broadcast to one another,
-/// or a tensor and a number. Nothing is sent. Gradients: dz * y * pow(x, y - 1), 0 where y is 0; dz * pow(x, y) * log(x), 0 where x is 0 and y is not
-/// negative, as in PyTorch. They owe the axes of the dimensions that their operand lacks.
+/// x to the power of y, as the standard library defines it: a negative base has powers with whole exponents.
+/// Two tensors, broadcast to one another, or a tensor and a number. Nothing is sent. Gradients: dz * y *
+/// pow(x, y - 1), 0 where y is 0; dz * pow(x, y) * log(x), 0 where x is 0 and y is not negative, as in
+/// PyTorch. They owe the axes of the dimensions that their operand lacks.
 template<class X, class Y>
   requires detail::FloatingAndOther<X, Y>
 constexpr auto pow(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::of_two_verdict<function::pow, X, Y>>, "meshtf: pow is not linear: pow(finish(x), y)");
+  static_assert(accepted<detail::of_two_verdict<function::pow, X, Y>>,
+                "meshtf: pow is not linear: pow(finish(x), y)");
   return detail::pointwise<function::pow>(x, y, at);
 }
 

@@ -12,7 +12,7 @@ struct relu_gradient : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& dz, V const& z) const {
     using math::select;
-    return select(z > V(0), dz, z);   // where it is not greater it is 0 or NaN, and so is the gradient
+    return select(z > V(0), dz, z);  // where it is not greater it is 0 or NaN, and so is the gradient
   }
 };
 
@@ -24,7 +24,7 @@ struct relu : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::max;
-    return max(V(0), x);   // in this order a NaN passes through
+    return max(V(0), x);  // in this order a NaN passes through
   }
 };
 
@@ -36,7 +36,8 @@ MESHTF_COMPILE_MAP(2, function::relu_gradient)
 /// max(0, x); the gradient at 0 is 0, and at NaN it is NaN.
 template<detail::FloatingOperand X>
 constexpr auto relu(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::relu::used, X>>, "meshtf: relu is not linear: relu(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::relu::used, X>>,
+                "meshtf: relu is not linear: relu(finish(x))");
   return detail::pointwise<function::relu>(x, at);
 }
 

@@ -17,7 +17,8 @@ struct rotary_options {
 namespace detail {
 
 template<class Key, class T, class L, class... X, class... P>
-constexpr auto rotated(tensor<T, L, X...> const& x, tensor<std::int32_t, L, P...> const& positions, rotary_options const& o) {
+constexpr auto rotated(tensor<T, L, X...> const& x, tensor<std::int32_t, L, P...> const& positions,
+                       rotary_options const& o) {
   using plan = rotary_plan<wet<L>, shape<X...>, Key, shape<P...>>;
   auto& m    = x.machine();
   expect_one_mesh(m, positions.machine());
@@ -25,7 +26,8 @@ constexpr auto rotated(tensor<T, L, X...> const& x, tensor<std::int32_t, L, P...
   m.run(task::rotate<T>{o.first, o.base, false}, plan::steps, x.data(), z.data(), positions.data());
   record_linear(z, x, [positions = keep(positions), o](auto const& to, auto const& dz, axis_set owed) {
     auto dx = tensor<T, L, X...>::uninitialised(dz.machine());
-    dz.machine().run(task::rotate<T>{o.first, o.base, true}, plan::steps, dz.data(), dx.data(), positions.value().data());
+    dz.machine().run(task::rotate<T>{o.first, o.base, true}, plan::steps, dz.data(), dx.data(),
+                     positions.value().data());
     contribute(to, dx, owed);
   });
   return z;
@@ -33,21 +35,26 @@ constexpr auto rotated(tensor<T, L, X...> const& x, tensor<std::int32_t, L, P...
 
 }  // namespace detail
 
-/// Rotary position embedding: pair number i of the elements along `Key` is rotated by the angle position * base^(-2 i / Key::size). The product of a
-/// query and a key then depends on the difference of their positions only.
+/// Rotary position embedding: pair number i of the elements along `Key` is rotated by the angle position *
+/// base^(-2 i / Key::size). The product of a query and a key then depends on the difference of their
+/// positions only.
 ///
-/// A pair is an element of the first half and the one at the same place in the second half, as in Llama and GPT-NeoX (the paper, and GPT-J, pair
-/// neighbours: the weights that make queries and keys are then permuted). `positions` are int and have any of x's other dimensions.
+/// A pair is an element of the first half and the one at the same place in the second half, as in Llama and
+/// GPT-NeoX (the paper, and GPT-J, pair neighbours: the weights that make queries and keys are then
+/// permuted). `positions` are int and have any of x's other dimensions.
 ///
 /// Local; `Key` must be whole. Linear: an open sum stays open. Gradient: dz is rotated back.
 /// Source: Su et al., RoFormer (2021), 3.4.2.
 template<Dimension Key, detail::FloatingOperand X, Tensor P>
-constexpr auto rotary(X const& operand, P const& positions, rotary_options options = {}, std::source_location at = std::source_location::current()) {
+constexpr auto rotary(X const& operand, P const& positions, rotary_options options = {},
+                      std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
-  using number  = std::conditional_t<std::is_same_v<typename P::element_type, std::int32_t>, legal,
-                                     operands_have_different_elements<std::int32_t, typename P::element_type>>;
-  using verdict = first_objection<detail::fit_verdict<tensor<std::int32_t, L>, tensor<std::int32_t, typename P::layout_type>>, number,
-                                  rotary_verdict<wet<L>, detail::shape_in<X>, Key, typename P::shape_type>>;
+  using number  = typename P::element_type;
+  using int32   = std::conditional_t<std::is_same_v<number, std::int32_t>, legal,
+                                     operands_have_different_elements<std::int32_t, number>>;
+  using verdict = first_objection<
+      detail::fit_verdict<tensor<std::int32_t, L>, tensor<std::int32_t, typename P::layout_type>>, int32,
+      rotary_verdict<wet<L>, detail::shape_in<X>, Key, typename P::shape_type>>;
   static_assert(accepted<verdict>, "meshtf: rotary can't rotate along this dimension by these positions");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
@@ -61,9 +68,11 @@ constexpr auto rotary(X const& operand, P const& positions, rotary_options optio
 
 /// The same by the index along `Length`:
 ///
-///     auto z = attention<length, length, key>(rotary<length, key>(q), rotary<length, key>(k), v, {.causal = true});
+///     auto z = attention<length, length, key>(rotary<length, key>(q), rotary<length, key>(k), v, {.causal =
+///     true});
 template<Dimension Length, Dimension Key, detail::FloatingOperand X>
-constexpr auto rotary(X const& operand, rotary_options options = {}, std::source_location at = std::source_location::current()) {
+constexpr auto rotary(X const& operand, rotary_options options = {},
+                      std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using verdict = rotary_verdict<wet<L>, detail::shape_in<X>, Key, shape<Length>>;
   static_assert(accepted<verdict>, "meshtf: rotary can't rotate along this dimension by these positions");

@@ -50,21 +50,24 @@ MESHTF_COMPILE_MAP(1, function::round)
 /// The largest integer that is at most x, in the element type. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto floor(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::floor::used, X>>, "meshtf: floor is not linear: floor(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::floor::used, X>>,
+                "meshtf: floor is not linear: floor(finish(x))");
   return detail::pointwise<function::floor>(x, at);
 }
 
 /// The smallest integer that is at least x, in the element type. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto ceil(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::ceil::used, X>>, "meshtf: ceil is not linear: ceil(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::ceil::used, X>>,
+                "meshtf: ceil is not linear: ceil(finish(x))");
   return detail::pointwise<function::ceil>(x, at);
 }
 
 /// The nearest integer, of two the even one, in the element type. No gradient.
 template<detail::FloatingOperand X>
 constexpr auto round(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::round::used, X>>, "meshtf: round is not linear: round(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::round::used, X>>,
+                "meshtf: round is not linear: round(finish(x))");
   return detail::pointwise<function::round>(x, at);
 }
 

@@ -31,7 +31,8 @@ MESHTF_COMPILE_MAP(2, function::rsqrt_gradient)
 /// 1 / sqrt(x)
 template<detail::FloatingOperand X>
 constexpr auto rsqrt(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::rsqrt::used, X>>, "meshtf: rsqrt is not linear: rsqrt(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::rsqrt::used, X>>,
+                "meshtf: rsqrt is not linear: rsqrt(finish(x))");
   return detail::pointwise<function::rsqrt>(x, at);
 }
 

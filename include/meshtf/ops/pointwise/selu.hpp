@@ -37,10 +37,12 @@ struct selu : of_elements<3> {
 MESHTF_COMPILE_MAP(1, function::selu)
 MESHTF_COMPILE_MAP(2, function::selu_gradient)
 
-/// 1.0507 x where x > 0, else 1.0507 * 1.6733 (exp(x) - 1). Source: Klambauer and others, Self-Normalizing Neural Networks (2017).
+/// 1.0507 x where x > 0, else 1.0507 * 1.6733 (exp(x) - 1). Source: Klambauer and others, Self-Normalizing
+/// Neural Networks (2017).
 template<detail::FloatingOperand X>
 constexpr auto selu(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::selu::used, X>>, "meshtf: selu is not linear: selu(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::selu::used, X>>,
+                "meshtf: selu is not linear: selu(finish(x))");
   return detail::pointwise<function::selu>(x, at);
 }
 

@@ -36,7 +36,8 @@ MESHTF_COMPILE_MAP(2, function::sigmoid_gradient)
 /// 1 / (1 + exp(-x))
 template<detail::FloatingOperand X>
 constexpr auto sigmoid(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::sigmoid::used, X>>, "meshtf: sigmoid is not linear: sigmoid(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::sigmoid::used, X>>,
+                "meshtf: sigmoid is not linear: sigmoid(finish(x))");
   return detail::pointwise<function::sigmoid>(x, at);
 }
 

@@ -15,7 +15,7 @@ struct sign : of_elements<2> {
   template<class V>
   constexpr V operator()(V const& x) const {
     using math::select;
-    return select(x > V(0), V(1), select(x < V(0), V(-1), x));   // in this order a NaN passes through
+    return select(x > V(0), V(1), select(x < V(0), V(-1), x));  // in this order a NaN passes through
   }
 };
 
@@ -26,7 +26,8 @@ MESHTF_COMPILE_MAP(1, function::sign)
 /// -1, 0 or 1; -0 and NaN stay what they are. No gradient.
 template<detail::NumberOperand X>
 constexpr auto sign(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::sign::used, X>>, "meshtf: sign is not linear: sign(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::sign::used, X>>,
+                "meshtf: sign is not linear: sign(finish(x))");
   return detail::pointwise<function::sign>(x, at);
 }
 

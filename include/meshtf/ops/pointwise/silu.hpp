@@ -16,7 +16,7 @@ struct silu_gradient : of_elements<7> {
     using math::select;
     V const e    = exp(-abs(x));  // at most 1: nothing overflows
     V const s    = V(1) / (V(1) + e);
-    V const rest = e * s;         // 1 - s, without cancellation
+    V const rest = e * s;  // 1 - s, without cancellation
     return select(x < V(0), dz * rest * (V(1) + x * s), dz * s * (V(1) + x * rest));
   }
 };
@@ -41,7 +41,8 @@ MESHTF_COMPILE_MAP(2, function::silu_gradient)
 /// x * sigmoid(x), also called swish. Source: Elfwing, Uchibe, Doya, Sigmoid-Weighted Linear Units (2017).
 template<detail::FloatingOperand X>
 constexpr auto silu(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::silu::used, X>>, "meshtf: silu is not linear: silu(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::silu::used, X>>,
+                "meshtf: silu is not linear: silu(finish(x))");
   return detail::pointwise<function::silu>(x, at);
 }
 

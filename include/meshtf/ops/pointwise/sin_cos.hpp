@@ -61,14 +61,16 @@ MESHTF_COMPILE_MAP(2, function::cos_gradient)
 /// The sine of an angle in radians.
 template<detail::FloatingOperand X>
 constexpr auto sin(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::sin::used, X>>, "meshtf: sin is not linear: sin(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::sin::used, X>>,
+                "meshtf: sin is not linear: sin(finish(x))");
   return detail::pointwise<function::sin>(x, at);
 }
 
 /// The cosine of an angle in radians.
 template<detail::FloatingOperand X>
 constexpr auto cos(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::cos::used, X>>, "meshtf: cos is not linear: cos(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::cos::used, X>>,
+                "meshtf: cos is not linear: cos(finish(x))");
   return detail::pointwise<function::cos>(x, at);
 }
 

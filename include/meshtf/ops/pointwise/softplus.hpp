@@ -12,7 +12,7 @@ struct softplus_gradient : of_elements<3> {
   template<class V>
   constexpr V operator()(V const& dz, V const& z) const {
     using math::expm1;
-    return -(dz * expm1(-z));   // sigmoid(x) = 1 - exp(-z)
+    return -(dz * expm1(-z));  // sigmoid(x) = 1 - exp(-z)
   }
 };
 
@@ -27,7 +27,7 @@ struct softplus : of_elements<5> {
     using math::exp;
     using math::log1p;
     using math::max;
-    return max(V(0), x) + log1p(exp(-abs(x)));   // in this order a NaN passes through
+    return max(V(0), x) + log1p(exp(-abs(x)));  // in this order a NaN passes through
   }
 };
 
@@ -39,7 +39,8 @@ MESHTF_COMPILE_MAP(2, function::softplus_gradient)
 /// log(1 + exp(x)), which neither overflows nor loses digits. Its gradient is sigmoid(x).
 template<detail::FloatingOperand X>
 constexpr auto softplus(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::softplus::used, X>>, "meshtf: softplus is not linear: softplus(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::softplus::used, X>>,
+                "meshtf: softplus is not linear: softplus(finish(x))");
   return detail::pointwise<function::softplus>(x, at);
 }
 

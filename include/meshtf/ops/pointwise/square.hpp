@@ -31,7 +31,8 @@ MESHTF_COMPILE_MAP(2, function::square_gradient)
 /// x * x
 template<detail::Operand X>
 constexpr auto square(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::square::used, X>>, "meshtf: square is not linear: square(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::square::used, X>>,
+                "meshtf: square is not linear: square(finish(x))");
   return detail::pointwise<function::square>(x, at);
 }
 

@@ -34,7 +34,8 @@ MESHTF_COMPILE_MAP(2, function::tanh_gradient)
 /// The hyperbolic tangent.
 template<detail::FloatingOperand X>
 constexpr auto tanh(X const& x, std::source_location at = std::source_location::current()) {
-  static_assert(accepted<detail::use_verdict<function::tanh::used, X>>, "meshtf: tanh is not linear: tanh(finish(x))");
+  static_assert(accepted<detail::use_verdict<function::tanh::used, X>>,
+                "meshtf: tanh is not linear: tanh(finish(x))");
   return detail::pointwise<function::tanh>(x, at);
 }
 

@@ -19,12 +19,14 @@ inline namespace v0 {
 
 /// Options of `attention`. The query number i stands at position first + i of the memory.
 struct attention_options {
-  bool causal    = false;  // a position sees itself and those before it only
-  double scale   = 0;      // of the scores; 0 means 1 / sqrt(size of Key)
-  extent window  = 0;      // if > 0, a position sees only itself and those less than `window` away: with `causal` the last `window`
-  extent first   = 0;      // where the queries stand, for instance at the end of what a cache holds
-  double dropout = 0;      // the probability with which a weight becomes 0; the others are divided by 1 - dropout
-  random_key random{};     // which weights; each use in each step wants a key of its own
+  bool causal  = false;  // a position sees itself and those before it only
+  double scale = 0;      // of the scores; 0 means 1 / sqrt(size of Key)
+  // if > 0, a position sees only itself and those less than `window` away: with `causal` the last `window`
+  extent window = 0;
+  extent first  = 0;  // where the queries stand, for instance at the end of what a cache holds
+  // the probability with which a weight becomes 0; the others are divided by 1 - dropout
+  double dropout = 0;
+  random_key random{};  // which weights; each use in each step wants a key of its own
 };
 
 namespace detail {
@@ -43,7 +45,8 @@ inline constexpr bool term_fits = true;
 template<class L, class T, class U, class K, class... D>
 inline constexpr bool term_fits<L, T, tensor<U, K, D...>> = std::is_same_v<L, K> && std::is_same_v<T, U>;
 
-/// A term that may be named and used later: a tensor is a handle. A parameter, which does not copy, is referred to.
+/// A term that may be named and used later: a tensor is a handle. A parameter, which does not copy, is
+/// referred to.
 template<class X>
 using held_term = std::conditional_t<std::is_copy_constructible_v<X>, X, X const&>;
 
@@ -75,7 +78,8 @@ struct attention_terms {
 
 /// The terms with the given types, of their values.
 template<class B, class QS, class MS, class M>
-constexpr attention_terms<B, QS, MS, M> terms_of(B const& bias, QS const& of_queries, MS const& of_memory, M const& mask) {
+constexpr attention_terms<B, QS, MS, M> terms_of(B const& bias, QS const& of_queries, MS const& of_memory,
+                                                 M const& mask) {
   return {bias, of_queries, of_memory, mask};
 }
 
@@ -93,15 +97,19 @@ constexpr typename Tensor::element_type* data_if_any(Tensor& x) {
 /// What attention is asked to do, for the sentence that says why it can't.
 struct asked_attention {
   attention_options const& options;
-  std::string_view query, memory;
-  extent queries, memories, distances;
+  std::string_view query;
+  std::string_view memory;
+  extent queries;
+  extent memories;
+  extent distances;
 };
 [[noreturn]] void throw_attention(asked_attention const& a);
 
 template<class Query, class Memory>
-constexpr void expect_in_memory(attention_options const& o, extent queries, extent memories, extent distances) {
-  if (o.first < 0 || o.window < 0 || (o.first > 0 && o.causal && o.first + queries > memories) || !(o.dropout >= 0 && o.dropout < 1) ||
-      (distances > 0 && o.first + queries + memories - 1 > distances))
+constexpr void expect_in_memory(attention_options const& o, extent queries, extent memories,
+                                extent distances) {
+  if (o.first < 0 || o.window < 0 || (o.first > 0 && o.causal && o.first + queries > memories) ||
+      !(o.dropout >= 0 && o.dropout < 1) || (distances > 0 && o.first + queries + memories - 1 > distances))
     throw_attention({o, name_of<Query>(), name_of<Memory>(), queries, memories, distances});
 }
 
@@ -111,13 +119,17 @@ constexpr void expect_in_memory(attention_options const& o, extent queries, exte
   auto const& o      = a.options;
   auto const in_text = [](auto n) { return std::to_string(n); };
   if (o.first < 0 || o.window < 0)
-    throw software_error("attention has a first position and a window of at least 0, got " + in_text(o.first) + " and " + in_text(o.window));
+    throw software_error("attention has a first position and a window of at least 0, got " +
+                         in_text(o.first) + " and " + in_text(o.window));
   if (o.first > 0 && o.causal && o.first + a.queries > a.memories)
-    throw software_error("attention of " + in_text(a.queries) + " positions of " + std::string{a.query} + " starts at " + in_text(o.first) +
-                         ", beyond the " + in_text(a.memories) + " of " + std::string{a.memory});
-  if (!(o.dropout >= 0 && o.dropout < 1)) throw software_error("attention drops a share of at least 0 and less than 1, got " + in_text(o.dropout));
-  throw software_error("the bias of attention has " + in_text(a.distances) + " distances, and queries from position " + in_text(o.first) +
-                       " on need " + in_text(o.first + a.queries + a.memories - 1));
+    throw software_error("attention of " + in_text(a.queries) + " positions of " + std::string{a.query} +
+                         " starts at " + in_text(o.first) + ", beyond the " + in_text(a.memories) + " of " +
+                         std::string{a.memory});
+  if (!(o.dropout >= 0 && o.dropout < 1))
+    throw software_error("attention drops a share of at least 0 and less than 1, got " + in_text(o.dropout));
+  throw software_error("the bias of attention has " + in_text(a.distances) +
+                       " distances, and queries from position " + in_text(o.first) + " on need " +
+                       in_text(o.first + a.queries + a.memories - 1));
 }
 
 #endif
@@ -128,7 +140,8 @@ constexpr void keep_all_whole(machine<L>& m, shape<D...>) {
   (m.keep_whole(placed_dims<L, shape<D>>[0]), ...);
 }
 
-/// The bias with all dimensions of the pairs, so that each process adds up the gradient of each pair by itself.
+/// The bias with all dimensions of the pairs, so that each process adds up the gradient of each pair by
+/// itself.
 template<class B>
 constexpr no_term const& bias_of_pairs(shape<>, B const& b, std::source_location) {
   return b;
@@ -166,23 +179,32 @@ template<class L, class T, class K, class... D>
 inline constexpr bool mask_fits<L, tensor<T, K, D...>> = std::is_same_v<L, K>;
 
 template<class Query, class Memory, class Key, class X, class K, class V, class B, class QS, class MS>
-constexpr auto attend(X const& queries, K const& keys, V const& values, attention_terms<B, QS, MS> const& terms, attention_options const& options,
+constexpr auto attend(X const& queries, K const& keys, V const& values,
+                      attention_terms<B, QS, MS> const& terms, attention_options const& options,
                       std::source_location at) {
-  using T                  = element_in<X>;
-  using L                  = layout_in<X>;
-  using Q                  = tensor_in<X>;
-  using whole              = use_verdict<algebra::use::normalised, X>;
-  using plan               = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type, typename V::shape_type,
-                                            typename B::shape_type, typename QS::shape_type, typename MS::shape_type>;
-  using of_k               = tensor<typename K::element_type, typename K::layout_type>;
-  using of_v               = tensor<typename V::element_type, typename V::layout_type>;
-  using verdict            = first_objection<fit_verdict<tensor<T, L>, of_k>, fit_verdict<tensor<T, L>, of_v>, typename plan::verdict>;
-  using grouped            = sentence<heads_share_keys, verdict>;
-  constexpr bool terms_fit = term_fits<L, T, B> && term_fits<L, std::int32_t, QS> && term_fits<L, std::int32_t, MS>;
+  using T       = element_in<X>;
+  using L       = layout_in<X>;
+  using Q       = tensor_in<X>;
+  using whole   = use_verdict<algebra::use::normalised, X>;
+  using plan    = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type,
+                                 typename V::shape_type, typename B::shape_type, typename QS::shape_type,
+                                 typename MS::shape_type>;
+  using of_k    = tensor<typename K::element_type, typename K::layout_type>;
+  using of_v    = tensor<typename V::element_type, typename V::layout_type>;
+  using verdict = first_objection<fit_verdict<tensor<T, L>, of_k>, fit_verdict<tensor<T, L>, of_v>,
+                                  typename plan::verdict>;
+  using grouped = sentence<heads_share_keys, verdict>;
+  constexpr bool terms_fit =
+      term_fits<L, T, B> && term_fits<L, std::int32_t, QS> && term_fits<L, std::int32_t, MS>;
   static_assert(accepted<whole>, "meshtf: attention is not linear: attention<...>(finish(q), ...)");
-  static_assert(accepted<typename grouped::own>, "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)");
-  static_assert(accepted<with_reshard<typename grouped::common, X, K, V>>, "meshtf: attention can't work with these operands");
-  static_assert(terms_fit, "meshtf: the bias of attention has the queries' elements and layout, segment ids are int and have their layout");
+  static_assert(accepted<typename grouped::own>,
+                "meshtf: grouped keys: attention<...>(split_dim<heads, groups, each>(q), k, v)");
+  static_assert(accepted<with_reshard<typename grouped::common, X, K, V>>,
+                "meshtf: attention can't work with these operands");
+  static_assert(
+      terms_fit,
+      "meshtf: the bias of attention has the queries' elements and layout, segment ids are int and have "
+      "their layout");
   if constexpr (!accepted<first_objection<whole, verdict>> || !terms_fit) {
     return rejected{};
   } else {
@@ -194,13 +216,20 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
     decltype(auto) b  = bias_of_pairs(typename plan::full_bias{}, terms.bias, at);
     m.enter("attention", at);
     if constexpr (!is_undecided<L>)
-      expect_in_memory<Query, Memory>(options, m.counted().template of<Query>(), m.counted().template of<Memory>(), plan::distance_count);
+      expect_in_memory<Query, Memory>(options, m.counted().template of<Query>(),
+                                      m.counted().template of<Memory>(), plan::distance_count);
     auto z         = result_type::uninitialised(m);
     auto log_total = tensor_of<computed<T>, L, typename plan::row>::uninitialised(m);
     if constexpr (is_undecided<L>) keep_all_whole<L>(m, typename plan::whole_dims{});
     attention_view const view{options.causal, options.first, options.window, options.dropout, options.random};
-    attention_arrays<T> const all{
-        q.data(), k.data(), v.data(), z.data(), log_total.data(), b.data(), terms.query_segments.data(), terms.memory_segments.data()};
+    attention_arrays<T> const all{q.data(),
+                                  k.data(),
+                                  v.data(),
+                                  z.data(),
+                                  log_total.data(),
+                                  b.data(),
+                                  terms.query_segments.data(),
+                                  terms.memory_segments.data()};
     m.run(task::attend<T>{view, options.scale}, plan::steps, all);
 
     bool const for_bias = [&] {
@@ -208,19 +237,23 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
       else return wants_gradient(q, b);
     }();
     if (wants_gradient(q, k, v) || for_bias)
-      record(z, [q = keep(q), k = keep(k), v = keep(v), z = keep(z), b = keep(b), of_queries = keep(terms.query_segments),
-                 of_memory = keep(terms.memory_segments), log_total, view, scale = options.scale](auto const& dz) {
-        using bias_type = std::conditional_t<std::is_same_v<B, no_term>, tensor<T, L>, tensor_of<T, L, typename plan::full_bias>>;
+      record(z, [q = keep(q), k = keep(k), v = keep(v), z = keep(z), b = keep(b),
+                 of_queries = keep(terms.query_segments), of_memory = keep(terms.memory_segments), log_total,
+                 view, scale                                        = options.scale](auto const& dz) {
+        using bias_type = std::conditional_t<std::is_same_v<B, no_term>, tensor<T, L>,
+                                             tensor_of<T, L, typename plan::full_bias>>;
         auto& machine   = dz.machine();
-        attention_wishes const wants{q.needs_gradient(), k.needs_gradient(), v.needs_gradient(), b.needs_gradient()};
+        attention_wishes const wants{q.needs_gradient(), k.needs_gradient(), v.needs_gradient(),
+                                     b.needs_gradient()};
         auto dq = storage_if<Q>(wants.query, machine);
         auto dk = storage_if<tensor_in<K>>(wants.key, machine);
         auto dv = storage_if<tensor_in<V>>(wants.value, machine);
         auto db = storage_if<bias_type>(wants.bias, machine);
-        attention_gradient_arrays<T> const arrays{q.value().data(),        k.value().data(), v.value().data(), z.value().data(),
-                                                  log_total.data(),        dz.data(),        data_if_any(dq),  data_if_any(dk),
-                                                  data_if_any(dv),         b.value().data(), data_if_any(db),  of_queries.value().data(),
-                                                  of_memory.value().data()};
+        attention_gradient_arrays<T> const arrays{
+            q.value().data(),        k.value().data(), v.value().data(), z.value().data(),
+            log_total.data(),        dz.data(),        data_if_any(dq),  data_if_any(dk),
+            data_if_any(dv),         b.value().data(), data_if_any(db),  of_queries.value().data(),
+            of_memory.value().data()};
         machine.run(task::attention_gradient<T>{wants, view, scale}, plan::steps, arrays);
         auto const* const why = &reason_to_sum<wet<L>, typename plan::loops>;
         if (wants.query) contribute(q.target(), dq);
@@ -235,19 +268,25 @@ constexpr auto attend(X const& queries, K const& keys, V const& values, attentio
 
 }  // namespace detail
 
-/// A bias for `attention`, which is added to the scores. It has any of the queries' batch dimensions, such as heads, and
+/// A bias for `attention`, which is added to the scores. It has any of the queries' batch dimensions, such as
+/// heads, and
 ///
-/// - `Memory`, and perhaps `Query`: an element for each score, or for each position of the memory. `nn::contextual_bias` makes such; or
-/// - one dimension that the queries do not have, `Distance`: the score of position i and position j of the memory gets the element number
-///   i - j + Memory::size - 1, so there are Query::size + Memory::size - 1 of them, or more. `nn::alibi` and `nn::relative_bias` make such.
+/// - `Memory`, and perhaps `Query`: an element for each score, or for each position of the memory.
+///   `nn::contextual_bias` makes such; or
+/// - one dimension that the queries do not have, `Distance`: the score of position i and position j of the
+///   memory gets the element number
+///   i - j + Memory::size - 1, so there are Query::size + Memory::size - 1 of them, or more. `nn::alibi` and
+///   `nn::relative_bias` make such.
 template<Tensor B>
 constexpr auto with_bias(B const& b) {
-  return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::without_term, detail::without_term};
+  return detail::attention_terms<B, detail::no_term, detail::no_term>{b, detail::without_term,
+                                                                      detail::without_term};
 }
 
-/// Segment ids for `attention`, such as the numbers of sequences that are packed into one: a query sees only positions with its own id. They are int,
-/// have the dimension of the positions and any of the batch dimensions, and are compared as elements are computed: in float they are less than 2^24.
-/// A query that sees nothing gets zeros.
+/// Segment ids for `attention`, such as the numbers of sequences that are packed into one: a query sees only
+/// positions with its own id. They are int, have the dimension of the positions and any of the batch
+/// dimensions, and are compared as elements are computed: in float they are less than 2^24. A query that sees
+/// nothing gets zeros.
 template<Tensor Q, Tensor M>
 constexpr auto with_segments(Q const& of_queries, M const& of_memory) {
   return detail::attention_terms<detail::no_term, Q, M>{detail::without_term, of_queries, of_memory};
@@ -269,63 +308,79 @@ constexpr auto with_mask(M const& visible) {
   return detail::terms_of(detail::without_term, detail::without_term, detail::without_term, visible);
 }
 
-/// Scaled dot-product attention: along `Key`, each position along `Query` of q is compared with every position along `Memory` of k. Its result is the
-/// mean of the values v along `Memory`, weighted with the softmax of scale * q k. In self-attention `Query` and `Memory` are one dimension. All other
-/// dimensions, such as batch and heads, are batch dimensions and may be split. Those that only q has share the keys and values, which are not copied:
+/// Scaled dot-product attention: along `Key`, each position along `Query` of q is compared with every
+/// position along `Memory` of k. Its result is the mean of the values v along `Memory`, weighted with the
+/// softmax of scale * q k. In self-attention `Query` and `Memory` are one dimension. All other dimensions,
+/// such as batch and heads, are batch dimensions and may be split. Those that only q has share the keys and
+/// values, which are not copied:
 ///
-///     auto z = attention<length, length, key>(split_dim<heads, groups, each>(q), k, v, {.causal = true});   // k and v have groups
+///     auto z = attention<length, length, key>(split_dim<heads, groups, each>(q), k, v, {.causal = true});
+///     // k and v have groups
 ///
 /// Values may have a dimension of their own in place of `Key`, which the result then has.
 ///
-/// Up to rounding it equals `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)` with masked scores. It works in the
-/// cache, one head of one sequence at a time, skips blocks that the mask or the window hides, and keeps one number for each query, from which the
-/// gradient recomputes the weights. Nothing is sent; the gradients of keys and values owe the axes that split what shares them. `flops()` counts the
-/// products in full, as the composition does.
+/// Up to rounding it equals `einsum<..., Key>(softmax<Memory>(scale * einsum<..., Query, Memory>(q, k)), v)`
+/// with masked scores. It works in the cache, one head of one sequence at a time, skips blocks that the mask
+/// or the window hides, and keeps one number for each query, from which the gradient recomputes the weights.
+/// Nothing is sent; the gradients of keys and values owe the axes that split what shares them. `flops()`
+/// counts the products in full, as the composition does.
 ///
-/// If `Query` is split, `Memory` is another dimension that is whole: each process has the queries of its part, which stand where they stand in the
-/// whole, and all keys and values. `rename<length, memory>(k)` gathers them.
+/// If `Query` is split, `Memory` is another dimension that is whole: each process has the queries of its
+/// part, which stand where they stand in the whole, and all keys and values. `rename<length, memory>(k)`
+/// gathers them.
 ///
-/// With `dropout`, weights are dropped as `dropout(weights, rate, random)` drops them if they have the dimensions of q without `Key`, then `Memory`:
-/// the same under every layout, and drawn again for the gradient. Errors: `attention_verdict`; `software_error` if causal queries stand beyond the
-/// memory.
-/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Dao et al., FlashAttention (2022), for the gradient from one number a row; Ainslie
-/// et al., GQA (2023), for keys that heads share; Beltagy et al., Longformer (2020), 3.1, for the window.
+/// With `dropout`, weights are dropped as `dropout(weights, rate, random)` drops them if they have the
+/// dimensions of q without `Key`, then `Memory`: the same under every layout, and drawn again for the
+/// gradient. Errors: `attention_verdict`; `software_error` if causal queries stand beyond the memory.
+/// Source: Vaswani et al., Attention Is All You Need (2017), 3.2; Dao et al., FlashAttention (2022), for the
+/// gradient from one number a row; Ainslie et al., GQA (2023), for keys that heads share; Beltagy et al.,
+/// Longformer (2020), 3.1, for the window.
 template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V>
 constexpr auto attention(X const& queries, K const& keys, V const& values, attention_options options = {},
                          std::source_location at = std::source_location::current()) {
   using terms = detail::attention_terms<detail::no_term, detail::no_term, detail::no_term>;
-  return detail::attend<Query, Memory, Key>(queries, keys, values, terms{detail::without_term, detail::without_term, detail::without_term}, options,
-                                            at);
+  return detail::attend<Query, Memory, Key>(
+      queries, keys, values, terms{detail::without_term, detail::without_term, detail::without_term}, options,
+      at);
 }
 
 /// The same with a bias, segment ids, a mask of the memory, or several of them:
 ///
-///     auto z = attention<length, length, key>(q, k, v, with_bias(slopes).and_segments(ids), {.causal = true});
+///     auto z = attention<length, length, key>(q, k, v, with_bias(slopes).and_segments(ids), {.causal =
+///     true});
 ///     auto y = attention<length, memory, key>(q, k, v, with_mask(visible));
 ///
-/// The bias becomes a copy with all batch dimensions, and with `Query`, if it has an element for each score. Its gradient is the sum over these.
-template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V, class B, class QS, class MS, class M>
-constexpr auto attention(X const& queries, K const& keys, V const& values, detail::attention_terms<B, QS, MS, M> const& terms,
-                         attention_options options = {}, std::source_location at = std::source_location::current()) {
+/// The bias becomes a copy with all batch dimensions, and with `Query`, if it has an element for each score.
+/// Its gradient is the sum over these.
+template<Dimension Query, Dimension Memory, Dimension Key, detail::FloatingOperand X, Tensor K, Tensor V,
+         class B, class QS, class MS, class M>
+constexpr auto attention(X const& queries, K const& keys, V const& values,
+                         detail::attention_terms<B, QS, MS, M> const& terms, attention_options options = {},
+                         std::source_location at = std::source_location::current()) {
   if constexpr (std::is_same_v<M, detail::no_term>) {
     return detail::attend<Query, Memory, Key>(queries, keys, values, terms, options, at);
   } else {
     constexpr bool fits = detail::mask_fits<detail::layout_in<X>, M>;
-    static_assert(fits, "meshtf: the mask of attention has the queries' layout: with_mask(reshard<...>(visible))");
+    static_assert(fits,
+                  "meshtf: the mask of attention has the queries' layout: with_mask(reshard<...>(visible))");
     if constexpr (!fits) return detail::rejected{};
-    else return detail::attend<Query, Memory, Key>(queries, keys, values, detail::mask_in_segments<Query, Memory>(terms, at), options, at);
+    else
+      return detail::attend<Query, Memory, Key>(
+          queries, keys, values, detail::mask_in_segments<Query, Memory>(terms, at), options, at);
   }
 }
 
 MESHTF_ACCEPT_REJECTED(attention)
 template<class... Named, class X, class K, class V>
   requires detail::AnyRejected<X, K, V>
-constexpr rejected attention(X const&, K const&, V const&, attention_options const&, std::source_location = {}) {
+constexpr rejected attention(X const&, K const&, V const&, attention_options const&,
+                             std::source_location = {}) {
   return {};
 }
 template<class... Named, class X, class K, class V, class Terms>
   requires detail::AnyRejected<X, K, V, Terms>
-constexpr rejected attention(X const&, K const&, V const&, Terms const&, attention_options const&, std::source_location = {}) {
+constexpr rejected attention(X const&, K const&, V const&, Terms const&, attention_options const&,
+                             std::source_location = {}) {
   return {};
 }
 MESHTF_ACCEPT_REJECTED(with_bias)

@@ -17,28 +17,32 @@ constexpr auto sum_over(shape<D...>, X const& x, std::source_location at) {
   return sum<D...>(x, at);
 }
 
-/// `legal`, or the objection to a product over `Out`. Where one operand is an open sum, the dimensions that only the tensor has and that are summed
-/// are left out of the tensor: none of the owed axes may split what the addends are multiplied with.
+/// `legal`, or the objection to a product over `Out`. Where one operand is an open sum, the dimensions that
+/// only the tensor has and that are summed are left out of the tensor: none of the owed axes may split what
+/// the addends are multiplied with.
 template<class Out, Operand X, Operand Y>
 struct product_of {
-  using L       = layout_in<X>;
-  using one     = shape_in<X>;
-  using other   = shape_in<Y>;
-  using over    = union_of<L, axes_owed_by<X>, axes_owed_by<Y>>;
-  using met     = std::conditional_t<OpenSum<X>, united<one, without<other, summed_in_x_alone<Out, other, one>>>,
-                                     united<other, without<one, summed_in_x_alone<Out, one, other>>>>;
-  using verdict = first_objection<meeting_verdict<algebra::meeting::times, X, Y>, einsum_verdict<wet<L>, Out, one, other>,
-                                  open_verdict<L, united<Out, met>, over>>;
+  using L     = layout_in<X>;
+  using one   = shape_in<X>;
+  using other = shape_in<Y>;
+  using over  = union_of<L, axes_owed_by<X>, axes_owed_by<Y>>;
+  using met = std::conditional_t<OpenSum<X>, united<one, without<other, summed_in_x_alone<Out, other, one>>>,
+                                 united<other, without<one, summed_in_x_alone<Out, one, other>>>>;
+  using verdict =
+      first_objection<meeting_verdict<algebra::meeting::times, X, Y>, einsum_verdict<wet<L>, Out, one, other>,
+                      open_verdict<L, united<Out, met>, over>>;
 };
 
-/// Contributes the product of dz and the other operand. Where it is computed from addends of a sum over `open`, it owes those axes too.
+/// Contributes the product of dz and the other operand. Where it is computed from addends of a sum over
+/// `open`, it owes those axes too.
 template<class T, class L, class... X, class DZ, class Y>
 constexpr void contribute_product(tensor<T, L, X...> const& x, axis_set open, DZ const& dz, Y const& y) {
   auto const g = contracted<shape<X...>>(dz, y);
   contribute(x, g.value, g.owed | open, g.why);
 }
 
-/// The product of p and q. With `Finishes`, the product of two tensors is finished over the axes of the summed dimensions; all other sums stay open.
+/// The product of p and q. With `Finishes`, the product of two tensors is finished over the axes of the
+/// summed dimensions; all other sums stay open.
 template<bool Finishes, class Out, Operand P, Operand Q>
 constexpr auto product(char const* name, std::source_location at, P const& p, Q const& q) {
   using L       = layout_in<P>;
@@ -48,7 +52,8 @@ constexpr auto product(char const* name, std::source_location at, P const& p, Q 
   auto z = contracted<Out>(x, y);
   if constexpr (Finishes) add_up_unless_open<P, Q>(z);
   if (wants_gradient(x, y))
-    record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()), x_owes = owed_by(p), y_owes = owed_by(q)](auto const& dz) {
+    record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()), x_owes = owed_by(p),
+                     y_owes = owed_by(q)](auto const& dz) {
       if (x.needs_gradient()) contribute_product(x.target(), y_owes, dz, y.value());
       if (y.needs_gradient()) contribute_product(y.target(), x_owes, dz, x.value());
     });
@@ -58,29 +63,35 @@ constexpr auto product(char const* name, std::source_location at, P const& p, Q 
     using loops  = typename einsum_plan<wet<L>, Out, shape_in<P>, shape_in<Q>>::loops;
     using summed = typename remaining_axes<axes_that_split<L, loops>, splitting_axes<L, Out>>::type;
     using over   = union_of<L, axes_owed_by<P>, axes_owed_by<Q>, summed>;
-    return partial<tensor_of<element_in<P>, L, Out>, over>{std::move(z.value), z.owed | owed_by(p) | owed_by(q)};
+    return partial<tensor_of<element_in<P>, L, Out>, over>{std::move(z.value),
+                                                           z.owed | owed_by(p) | owed_by(q)};
   }
 }
 
 }  // namespace detail
 
-/// z[Out...] = the sum of x * y over all dimensions but `Out...`, which are named as on the right side of the formula.
+/// z[Out...] = the sum of x * y over all dimensions but `Out...`, which are named as on the right side of the
+/// formula.
 ///
-/// Where a summed dimension is split, each process multiplies the parts it holds, and one all-reduce of z over the axes of the summed dimensions adds
-/// the products up; every other einsum is local. A summed dimension that only one operand has is summed in that operand first. If one operand is an
-/// open sum, the result is open over what it owes and over the axes of the summed dimensions, and nothing is sent.
-/// Gradients: dx = einsum<X...>(dz, y), dy = einsum<Y...>(dz, x); each owes the axes of the dimensions it sums over, and what the other operand owes.
+/// Where a summed dimension is split, each process multiplies the parts it holds, and one all-reduce of z
+/// over the axes of the summed dimensions adds the products up; every other einsum is local. A summed
+/// dimension that only one operand has is summed in that operand first. If one operand is an open sum, the
+/// result is open over what it owes and over the axes of the summed dimensions, and nothing is sent.
+/// Gradients: dx = einsum<X...>(dz, y), dy = einsum<Y...>(dz, x); each owes the axes of the dimensions it
+/// sums over, and what the other operand owes.
 /// Errors: `einsum_verdict`. Source: Shazeer et al., Mesh-TensorFlow (2018), sections 3.2 and 3.3.
 template<Dimension... Out, detail::Operand X, detail::Operand Y>
 constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
   using fit     = detail::operands_fit<X, Y>;
   using verdict = typename detail::product_of<shape<Out...>, X, Y>::verdict;
   static_assert(accepted<fit>, "meshtf: einsum can't join these operands");
-  static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: einsum<...>(cast<int>(x), ...)");
+  static_assert(NumberElement<detail::element_in<X>>,
+                "meshtf: bools are not multiplied: einsum<...>(cast<int>(x), ...)");
   if constexpr (detail::OpenSum<X> && detail::OpenSum<Y>)
     static_assert(accepted<verdict>, "meshtf: einsum of two open sums: einsum<...>(finish(p), q)");
   else if constexpr (detail::OpenSum<X> || detail::OpenSum<Y>)
-    static_assert(accepted<verdict>, "meshtf: this layout can't contract an open sum with this: einsum<...>(finish(p), y)");
+    static_assert(accepted<verdict>,
+                  "meshtf: this layout can't contract an open sum with this: einsum<...>(finish(p), y)");
   else static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
   if constexpr (!accepted<first_objection<fit, verdict>>) {
     return detail::rejected{};
@@ -99,25 +110,31 @@ constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::sou
   }
 }
 
-/// `einsum` without its all-reduce: the sum over split dimensions stays open, so that it can be finished at a better place.
+/// `einsum` without its all-reduce: the sum over split dimensions stays open, so that it can be finished at a
+/// better place.
 ///
-/// Result: `partial<tensor<T, L, Out...>, axes<...>>` over the axes of the summed dimensions. Nothing is sent. Gradients are
-/// those of einsum: the gradient of an open sum is whole, as it is for the addends of any sum. If an operand is an open sum,
-/// einsum sends nothing either, and this is the same.
+/// Result: `partial<tensor<T, L, Out...>, axes<...>>` over the axes of the summed dimensions. Nothing is
+/// sent. Gradients are those of einsum: the gradient of an open sum is whole, as it is for the addends of any
+/// sum. If an operand is an open sum, einsum sends nothing either, and this is the same.
 template<Dimension... Out, detail::Operand X, detail::Operand Y>
-constexpr auto partial_einsum(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
+constexpr auto partial_einsum(X const& x, Y const& y,
+                              std::source_location at = std::source_location::current()) {
   if constexpr (detail::OpenSum<X> || detail::OpenSum<Y>) {
     return einsum<Out...>(x, y, at);
   } else {
     using fit     = detail::operands_fit<X, Y>;
     using verdict = typename detail::product_of<shape<Out...>, X, Y>::verdict;
     static_assert(accepted<fit>, "meshtf: partial_einsum can't join these operands");
-    static_assert(NumberElement<detail::element_in<X>>, "meshtf: bools are not multiplied: partial_einsum<...>(cast<int>(x), ...)");
+    static_assert(NumberElement<detail::element_in<X>>,
+                  "meshtf: bools are not multiplied: partial_einsum<...>(cast<int>(x), ...)");
     static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
-    constexpr bool both = detail::summed_in_x_alone<shape<Out...>, detail::shape_in<X>, detail::shape_in<Y>>::rank == 0 &&
-                          detail::summed_in_x_alone<shape<Out...>, detail::shape_in<Y>, detail::shape_in<X>>::rank == 0;
-    static_assert(both, "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
-    if constexpr (both && accepted<first_objection<fit, verdict>>) return detail::product<false, shape<Out...>>("partial_einsum", at, x, y);
+    constexpr bool both =
+        detail::summed_in_x_alone<shape<Out...>, detail::shape_in<X>, detail::shape_in<Y>>::rank == 0 &&
+        detail::summed_in_x_alone<shape<Out...>, detail::shape_in<Y>, detail::shape_in<X>>::rank == 0;
+    static_assert(
+        both, "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
+    if constexpr (both && accepted<first_objection<fit, verdict>>)
+      return detail::product<false, shape<Out...>>("partial_einsum", at, x, y);
     else return detail::rejected{};
   }
 }

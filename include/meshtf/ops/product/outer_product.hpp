@@ -6,7 +6,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// An outer product has the dimensions of both operands, each once, but both have `Dim`: rename it in one of them, or multiply elementwise, `x * y`.
+/// An outer product has the dimensions of both operands, each once, but both have `Dim`: rename it in one of
+/// them, or multiply elementwise, `x * y`.
 template<class Dim, class X, class Y>
 struct dim_is_in_both {};
 
@@ -15,13 +16,16 @@ namespace detail {
 template<class Common, class X, class Y>
 struct common_objection;
 template<class... D, class X, class Y>
-struct common_objection<shape<D...>, X, Y> : std::type_identity<first_objection<legal, dim_is_in_both<D, X, Y>...>> {};
+struct common_objection<shape<D...>, X, Y>
+    : std::type_identity<first_objection<legal, dim_is_in_both<D, X, Y>...>> {};
 
 }  // namespace detail
 
-/// z[X..., Y...] = x[X...] * y[Y...], of operands that share no dimension: another spelling of `einsum`. Local.
+/// z[X..., Y...] = x[X...] * y[Y...], of operands that share no dimension: another spelling of `einsum`.
+/// Local.
 template<detail::Operand X, detail::Operand Y>
-constexpr auto outer_product(X const& x, Y const& y, std::source_location at = std::source_location::current()) {
+constexpr auto outer_product(X const& x, Y const& y,
+                             std::source_location at = std::source_location::current()) {
   using one     = detail::shape_in<X>;
   using other   = detail::shape_in<Y>;
   using verdict = typename detail::common_objection<common_dims<one, other>, one, other>::type;

@@ -9,7 +9,8 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// Uniform in [low, high). An element's value depends on the key and on its index in the whole tensor; nothing is sent.
+/// Uniform in [low, high). An element's value depends on the key and on its index in the whole tensor;
+/// nothing is sent.
 ///
 ///     auto noise = meshtf::random_uniform<float, L, batch, hidden>(m, {.seed = 1, .stream = step});
 template<FloatingElement T, Layout L, Dimension... D>

@@ -36,9 +36,10 @@ constexpr auto true_along(char const* name, std::source_location at, X const& op
 
 }  // namespace detail
 
-/// Each gives 1 where it is true and 0 where it is not, in the operand's element type, as comparisons do, so it takes their results and tensors of
-/// bool. NaN is true. Along a dimension without elements, `any` is false and `all` is true. Where one of the dimensions is split, an all-reduce of the
-/// result over its axes joins what the processes found. No gradient.
+/// Each gives 1 where it is true and 0 where it is not, in the operand's element type, as comparisons do, so
+/// it takes their results and tensors of bool. NaN is true. Along a dimension without elements, `any` is
+/// false and `all` is true. Where one of the dimensions is split, an all-reduce of the result over its axes
+/// joins what the processes found. No gradient.
 
 /// Whether at least one element over `Along...` is true; over all dimensions if none is named.
 template<Dimension... Along, detail::Operand X>

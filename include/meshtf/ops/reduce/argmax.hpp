@@ -10,10 +10,12 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// For each element of the other dimensions, the index of the largest element along `Along`, or of the first of several.
+/// For each element of the other dimensions, the index of the largest element along `Along`, or of the first
+/// of several.
 ///
-/// Result: int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: one joins the
-/// maxima, the other takes the smallest index that has the maximum. No gradient.
+/// Result: int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number
+/// for each remaining element: one joins the maxima, the other takes the smallest index that has the maximum.
+/// No gradient.
 template<Dimension Along, detail::Operand X>
 constexpr auto argmax(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
@@ -45,7 +47,8 @@ constexpr auto argmax(X const& operand, std::source_location at = std::source_lo
           [&] {
             auto peak = detail::copied(best);
             m.all_reduce(reduction::max, peak.data(), peak.size, plan::finished_over);
-            m.run(task::forget_smaller<T>{}, shard_plan<wet<L>, row>, std::as_const(best).data(), std::as_const(peak).data(), z.data());
+            m.run(task::forget_smaller<T>{}, shard_plan<wet<L>, row>, std::as_const(best).data(),
+                  std::as_const(peak).data(), z.data());
             m.because(&detail::reason_to_take_the_first);
             m.all_reduce(reduction::min, z.data(), z.size, plan::finished_over);
           },

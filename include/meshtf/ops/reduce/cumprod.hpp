@@ -11,13 +11,14 @@ namespace detail {
 
 /// The gradient of running products along a split dimension.
 template<class Along, class T, class L, class... D, class... Lines>
-constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before, tensor<T, L, D...> const& dz,
-                                         running which) {
+constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before,
+                                         tensor<T, L, D...> const& dz, running which) {
   using plan         = cumsum_plan<wet<L>, shape<D...>, Along>;
   using Machine      = machine<L>;
   auto& m            = dz.machine();
   auto const go_back = [&](auto const& later, auto& dx) {
-    m.run(task::cumprod_gradient_on<T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(), later.data(), dz.data(), dx.data());
+    m.run(task::cumprod_gradient_on<T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(),
+          later.data(), dz.data(), dx.data());
   };
   if constexpr (is_undecided<wet<L>>) {
     constexpr dim_set over = split_over<wet<L>, shape<Along>>;
@@ -29,7 +30,10 @@ constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, 
     auto dx                = tensor<T, L, D...>::uninitialised(m);
     m.if_joined(
         over, [&] { go_back(later, dx); },
-        [&] { m.run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(), dx.data()); });
+        [&] {
+          m.run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
+                dx.data());
+        });
     return dx;
   } else {
     auto const join_others = [&] {
@@ -42,7 +46,8 @@ constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, 
       m.because(&reason_to_run_on);
       m.all_gather(folded->data(), each, over);
       auto from_others = tensor<T, L, Lines...>::uninitialised(m);
-      m.run(task::pass_through_parts<T>{plan::over, which.reverse}, plan::lines, static_cast<T const*>(folded->data()), from_others.data());
+      m.run(task::pass_through_parts<T>{plan::over, which.reverse}, plan::lines,
+            static_cast<T const*>(folded->data()), from_others.data());
       return from_others;
     };
     auto const later = join_others();
@@ -54,16 +59,20 @@ constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, 
 
 }  // namespace detail
 
-/// For each element the product of all elements up to it along `Along`, itself included; of the same shape and placement as `x`.
+/// For each element the product of all elements up to it along `Along`, itself included; of the same shape
+/// and placement as `x`.
 ///
-///     auto const alive = cumprod<length>(goes_on, {.exclusive = true});   // also .reverse = true: from the last element on
+///     auto const alive = cumprod<length>(goes_on, {.exclusive = true});   // also .reverse = true: from the
+///     last element on
 ///
-/// Within a process, products of floats are kept in double; what goes from part to part is rounded to float, of bfloat16 too, while doubles and
-/// integers stay what they are. Local where `Along` is whole; where it is split, one scan over its axes, of one number for each remaining element,
-/// hands the products from part to part. Gradient: right also where elements are 0. It owes nothing; where `Along` is split, an all-gather of two
-/// numbers for each remaining element joins what the parts do to it.
+/// Within a process, products of floats are kept in double; what goes from part to part is rounded to float,
+/// of bfloat16 too, while doubles and integers stay what they are. Local where `Along` is whole; where it is
+/// split, one scan over its axes, of one number for each remaining element, hands the products from part to
+/// part. Gradient: right also where elements are 0. It owes nothing; where `Along` is split, an all-gather of
+/// two numbers for each remaining element joins what the parts do to it.
 template<Dimension Along, detail::Operand X>
-constexpr auto cumprod(X const& operand, running which = {}, std::source_location at = std::source_location::current()) {
+constexpr auto cumprod(X const& operand, running which = {},
+                       std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using plan    = cumsum_plan<wet<L>, detail::shape_in<X>, Along>;
@@ -88,7 +97,8 @@ constexpr auto cumprod(X const& operand, running which = {}, std::source_locatio
       if constexpr (FloatingElement<T>)
         if (detail::wants_gradient(x))
           detail::record(z, [x = detail::keep(x), before = detail::keep(before), which](auto const& dz) {
-            detail::contribute(x.target(), detail::cumprod_gradient_in_parts<Along>(x.value(), before.value(), dz, which));
+            detail::contribute(
+                x.target(), detail::cumprod_gradient_in_parts<Along>(x.value(), before.value(), dz, which));
           });
       return z;
     } else {
@@ -97,7 +107,8 @@ constexpr auto cumprod(X const& operand, running which = {}, std::source_locatio
         if (detail::wants_gradient(x))
           detail::record(z, [x = detail::keep(x), which](auto const& dz) {
             auto dx = tensor_of<T, L, detail::shape_in<X>>::uninitialised(dz.machine());
-            dz.machine().run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines, x.value().data(), dz.data(), dx.data());
+            dz.machine().run(task::cumprod_gradient<T>{which.reverse, which.exclusive}, plan::lines,
+                             x.value().data(), dz.data(), dx.data());
             detail::contribute(x.target(), dx);
           });
       return z;

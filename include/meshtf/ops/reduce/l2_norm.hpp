@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace function {
 
-struct l2_norm_gradient : of_elements<3> {   // 0 where all elements are 0
+struct l2_norm_gradient : of_elements<3> {  // 0 where all elements are 0
   template<class V>
   constexpr V operator()(V const& dz, V const& x, V const& z) const {
     using math::select;
@@ -25,8 +25,8 @@ MESHTF_COMPILE_MAP(3, function::l2_norm_gradient)
 
 /// The square root of the sum of squares over `Along...`; over all dimensions if none is named.
 ///
-/// Where one of them is split, an all-reduce of the result over its axes joins the processes' sums. Gradient: dz * x / z, 0 where z is 0, as in
-/// PyTorch; it sends and owes nothing.
+/// Where one of them is split, an all-reduce of the result over its axes joins the processes' sums. Gradient:
+/// dz * x / z, 0 where z is 0, as in PyTorch; it sends and owes nothing.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto l2_norm(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
@@ -49,7 +49,8 @@ constexpr auto l2_norm(X const& operand, std::source_location at = std::source_l
     auto z           = detail::each<T, row>(function::sqrt{}, total);
     if (detail::wants_gradient(x))
       detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
-        detail::contribute(x.target(), detail::each<T, in>(function::l2_norm_gradient{}, dz, x.value(), z.value()));
+        detail::contribute(x.target(),
+                           detail::each<T, in>(function::l2_norm_gradient{}, dz, x.value(), z.value()));
       });
     return z;
   }

@@ -9,7 +9,8 @@ inline namespace v0 {
 
 namespace function {
 
-/// What is subtracted before exp: the peak, or 0 if it is infinite, so that no difference of infinities is made.
+/// What is subtracted before exp: the peak, or 0 if it is infinite, so that no difference of infinities is
+/// made.
 template<class V>
 constexpr V finite_or_zero(V const& peak) {
   using math::select;
@@ -43,11 +44,12 @@ MESHTF_COMPILE_MAP_AND_SUM(2, function::exp_below_peak)
 MESHTF_COMPILE_MAP(2, function::log_above_peak)
 MESHTF_COMPILE_MAP(3, function::logsumexp_gradient)
 
-/// log(sum(exp(x))) over `Along...`; over all dimensions if none is named. It neither overflows nor loses digits: the maximum is subtracted first. Of
-/// elements that are all -inf it is -inf, and their gradient is 0.
+/// log(sum(exp(x))) over `Along...`; over all dimensions if none is named. It neither overflows nor loses
+/// digits: the maximum is subtracted first. Of elements that are all -inf it is -inf, and their gradient is
+/// 0.
 ///
-/// Where one of the dimensions is split, two all-reduces of the result over its axes join the processes' maxima and sums. Gradient: dz * exp(x - z),
-/// which sends and owes nothing.
+/// Where one of the dimensions is split, two all-reduces of the result over its axes join the processes'
+/// maxima and sums. Gradient: dz * exp(x - z), which sends and owes nothing.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto logsumexp(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
@@ -66,12 +68,14 @@ constexpr auto logsumexp(X const& operand, std::source_location at = std::source
     using row     = without<in, detail::worked_along<in, Along...>>;
     auto const& x = detail::entered(operand);
     x.machine().enter("logsumexp", at);
-    auto const peak  = detail::maximum<row>(x);
-    auto const total = detail::finished(detail::reduced<reduction::sum, row>(function::exp_below_peak{}, x, peak));
-    auto z           = detail::each<T, row>(function::log_above_peak{}, total, peak);
+    auto const peak = detail::maximum<row>(x);
+    auto const total =
+        detail::finished(detail::reduced<reduction::sum, row>(function::exp_below_peak{}, x, peak));
+    auto z = detail::each<T, row>(function::log_above_peak{}, total, peak);
     if (detail::wants_gradient(x))
       detail::record(z, [x = detail::keep(x), z = detail::keep(z)](auto const& dz) {
-        detail::contribute(x.target(), detail::each<T, in>(function::logsumexp_gradient{}, dz, x.value(), z.value()));
+        detail::contribute(x.target(),
+                           detail::each<T, in>(function::logsumexp_gradient{}, dz, x.value(), z.value()));
       });
     return z;
   }

@@ -11,7 +11,7 @@ inline namespace v0 {
 
 namespace function {
 
-struct where_equal : of_elements<1> {   // dz where x equals the maximum z; NaN if that is NaN
+struct where_equal : of_elements<1> {  // dz where x equals the maximum z; NaN if that is NaN
   template<class V>
   constexpr V operator()(V const& dz, V const& x, V const& z) const {
     using math::select;
@@ -57,9 +57,10 @@ constexpr auto extreme(char const* name, std::source_location at, tensor<T, L, X
 
 /// The largest element over `Along...`; over all dimensions if none is named. NaN if one is NaN.
 ///
-/// Where one of them is split, an all-reduce of the result over its axes joins the processes' maxima. Gradient: dz goes to every element that
-/// equals the maximum, as in Mesh TensorFlow, also to each of several (PyTorch and JAX divide it among them); of a maximum that is NaN, every
-/// element has the gradient NaN. It owes nothing.
+/// Where one of them is split, an all-reduce of the result over its axes joins the processes' maxima.
+/// Gradient: dz goes to every element that equals the maximum, as in Mesh TensorFlow, also to each of several
+/// (PyTorch and JAX divide it among them); of a maximum that is NaN, every element has the gradient NaN. It
+/// owes nothing.
 template<Dimension... Along, detail::Operand X>
 constexpr auto max(X const& operand, std::source_location at = std::source_location::current()) {
   using in      = detail::shape_in<X>;
@@ -68,7 +69,9 @@ constexpr auto max(X const& operand, std::source_location at = std::source_locat
   static_assert(accepted<whole>, "meshtf: max is not linear: max<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
-  else return detail::extreme<reduction::max, without<in, detail::worked_along<in, Along...>>>("max", at, detail::entered(operand));
+  else
+    return detail::extreme<reduction::max, without<in, detail::worked_along<in, Along...>>>(
+        "max", at, detail::entered(operand));
 }
 
 MESHTF_ACCEPT_REJECTED(max)

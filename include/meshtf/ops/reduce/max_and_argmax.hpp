@@ -15,7 +15,8 @@ inline namespace v0 {
 
 namespace function {
 
-/// Turns the order of numbers around; twice, it changes nothing. The negative of the smallest integer does not exist, its complement does.
+/// Turns the order of numbers around; twice, it changes nothing. The negative of the smallest integer does
+/// not exist, its complement does.
 struct reversed_order : of_elements<1> {
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -48,7 +49,8 @@ namespace detail {
 
 /// The extreme and its index of f(x), where f keeps or reverses the order; `value` is f of the extreme.
 template<class Along, class F, class T, class L, class... D>
-constexpr auto extreme_and_index(F const& f, char const* name, std::source_location at, tensor<T, L, D...> const& x) {
+constexpr auto extreme_and_index(F const& f, char const* name, std::source_location at,
+                                 tensor<T, L, D...> const& x) {
   using in   = shape<D...>;
   using plan = argmax_plan<wet<L>, in, Along>;
   using row  = typename plan::result;
@@ -71,7 +73,8 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
     m.if_joined(
         plan::finished_over,
         [&] {
-          m.run(task::forget_smaller<C>{}, shard_plan<wet<L>, row>, std::as_const(best).data(), std::as_const(peak).data(), index.data());
+          m.run(task::forget_smaller<C>{}, shard_plan<wet<L>, row>, std::as_const(best).data(),
+                std::as_const(peak).data(), index.data());
           m.because(&reason_to_take_the_first);
           m.all_reduce(reduction::min, index.data(), index.size, plan::finished_over);
         },
@@ -90,13 +93,15 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
 
 }  // namespace detail
 
-/// For each element of the other dimensions, an extreme along `Along` and its index, or that of the first of several; a NaN is taken for the extreme.
+/// For each element of the other dimensions, an extreme along `Along` and its index, or that of the first of
+/// several; a NaN is taken for the extreme.
 ///
 ///     auto const [value, index] = max_and_argmax<vocab>(logits);
 ///
-/// The index is an int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one number for each remaining element: one
-/// joins the extremes, the other takes the smallest index that has them. Gradient: dz of the value, NaN if the value is NaN, goes to the element at the
-/// index, and to no other that equals it; it sends and owes nothing. The index has none.
+/// The index is an int, so `Along` has at most 2^31 elements. Where `Along` is split, two all-reduces of one
+/// number for each remaining element: one joins the extremes, the other takes the smallest index that has
+/// them. Gradient: dz of the value, NaN if the value is NaN, goes to the element at the index, and to no
+/// other that equals it; it sends and owes nothing. The index has none.
 
 /// The largest element along `Along` and its index.
 template<Dimension Along, detail::NumberOperand X>
@@ -106,7 +111,8 @@ constexpr auto max_and_argmax(X const& x, std::source_location at = std::source_
   static_assert(accepted<whole>, "meshtf: addends can't be compared: max_and_argmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max_and_argmax can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
-  else return detail::extreme_and_index<Along>(function::identity{}, "max_and_argmax", at, detail::entered(x));
+  else
+    return detail::extreme_and_index<Along>(function::identity{}, "max_and_argmax", at, detail::entered(x));
 }
 
 /// The smallest element along `Along` and its index.
@@ -117,7 +123,9 @@ constexpr auto min_and_argmin(X const& x, std::source_location at = std::source_
   static_assert(accepted<whole>, "meshtf: addends can't be compared: min_and_argmin<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: min_and_argmin can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
-  else return detail::extreme_and_index<Along>(function::reversed_order{}, "min_and_argmin", at, detail::entered(x));
+  else
+    return detail::extreme_and_index<Along>(function::reversed_order{}, "min_and_argmin", at,
+                                            detail::entered(x));
 }
 
 MESHTF_ACCEPT_REJECTED_AS(detail::rejected_pair, max_and_argmax)

@@ -8,8 +8,9 @@ inline namespace v0 {
 
 /// The smallest element over `Along...`; over all dimensions if none is named. NaN if one is NaN.
 ///
-/// Where one of them is split, an all-reduce of the result over its axes joins the processes' minima. Gradient: dz goes to every element that equals
-/// the minimum, and of a NaN is NaN, as that of `max`; it owes nothing.
+/// Where one of them is split, an all-reduce of the result over its axes joins the processes' minima.
+/// Gradient: dz goes to every element that equals the minimum, and of a NaN is NaN, as that of `max`; it owes
+/// nothing.
 template<Dimension... Along, detail::Operand X>
 constexpr auto min(X const& operand, std::source_location at = std::source_location::current()) {
   using in      = detail::shape_in<X>;
@@ -18,7 +19,9 @@ constexpr auto min(X const& operand, std::source_location at = std::source_locat
   static_assert(accepted<whole>, "meshtf: min is not linear: min<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: min can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
-  else return detail::extreme<reduction::min, without<in, detail::worked_along<in, Along...>>>("min", at, detail::entered(operand));
+  else
+    return detail::extreme<reduction::min, without<in, detail::worked_along<in, Along...>>>(
+        "min", at, detail::entered(operand));
 }
 
 MESHTF_ACCEPT_REJECTED(min)

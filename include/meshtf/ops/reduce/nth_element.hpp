@@ -27,24 +27,28 @@ constexpr auto last_of(tensor<T, L, D...> const& x) {
 
 }  // namespace detail
 
-/// The element number `N` (from 0) along `Along` if they are ordered from the smallest on, and its index; with `{.descending = true}` from the
-/// largest on.
+/// The element number `N` (from 0) along `Along` if they are ordered from the smallest on, and its index;
+/// with `{.descending = true}` from the largest on.
 ///
-///     auto const [median, where] = nth_element<sample, sample::size / 2>(errors);   // [sample, task] -> [task] twice
+///     auto const [median, where] = nth_element<sample, sample::size / 2>(errors);   // [sample, task] ->
+///     [task] twice
 ///
-/// Made as `top_k` of N + 1 elements, so ties, NaNs, a split `Along` and what is sent are as there. Gradient: dz of the value goes to the element at
-/// the index; it sends and owes nothing. The index has none.
+/// Made as `top_k` of N + 1 elements, so ties, NaNs, a split `Along` and what is sent are as there. Gradient:
+/// dz of the value goes to the element at the index; it sends and owes nothing. The index has none.
 template<Dimension Along, extent N, detail::NumberOperand X>
-constexpr auto nth_element(X const& operand, ordering how = {}, std::source_location at = std::source_location::current()) {
+constexpr auto nth_element(X const& operand, ordering how = {},
+                           std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
   using out     = without<in, shape<Along>>;
-  using there   = std::conditional_t<(N >= 0 && N < Along::size), legal, dim_has_no_element_number<Along, Along::size, N>>;
+  using there   = std::conditional_t<(N >= 0 && N < Along::size), legal,
+                                     dim_has_no_element_number<Along, Along::size, N>>;
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = first_objection<reduce_verdict<wet<L>, in, Along>, there, detail::index_verdict<Along>>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: nth_element<...>(finish(x))");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: nth_element can't take this element along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: nth_element can't take this element along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected_pair{};
   } else {

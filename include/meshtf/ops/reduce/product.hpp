@@ -24,7 +24,8 @@ struct one_for_zero : of_elements<1> {
   }
 };
 
-/// dz times the product of all elements but x, if `rest` is the product of those that are not 0 and `zeros` counts the others.
+/// dz times the product of all elements but x, if `rest` is the product of those that are not 0 and `zeros`
+/// counts the others.
 struct product_gradient : of_elements<4> {
   template<class V>
   constexpr V operator()(V const& dz, V const& x, V const& rest, V const& zeros) const {
@@ -39,9 +40,10 @@ struct product_gradient : of_elements<4> {
 
 /// The product of the elements over `Along...`; over all dimensions if none is named.
 ///
-/// Where one of them is split, an all-reduce of the result over its axes joins the processes' products. Parts of long products of floats are
-/// multiplied in double. Gradient: dz times the product of the other elements, also where elements are 0. For it the product without zeros and the
-/// number of zeros are joined too, two all-reduces of as many elements; it owes nothing.
+/// Where one of them is split, an all-reduce of the result over its axes joins the processes' products. Parts
+/// of long products of floats are multiplied in double. Gradient: dz times the product of the other elements,
+/// also where elements are 0. For it the product without zeros and the number of zeros are joined too, two
+/// all-reduces of as many elements; it owes nothing.
 template<Dimension... Along, detail::Operand X>
 constexpr auto product(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
@@ -67,7 +69,8 @@ constexpr auto product(X const& operand, std::source_location at = std::source_l
         detail::record(z, [x = detail::keep(x)](auto const& dz) {
           auto const rest  = detail::joined<reduction::product, out>(function::one_for_zero{}, x.value());
           auto const zeros = detail::joined<reduction::sum, out>(function::is_zero{}, x.value());
-          detail::contribute(x.target(), detail::each<T, in>(function::product_gradient{}, dz, x.value(), rest, zeros));
+          detail::contribute(x.target(),
+                             detail::each<T, in>(function::product_gradient{}, dz, x.value(), rest, zeros));
         });
     return z;
   }

@@ -8,7 +8,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// For each line, what processes with the parts before this one's have, joined; in `reverse`, with those after it.
+/// For each line, what processes with the parts before this one's have, joined; in `reverse`, with those
+/// after it.
 template<reduction Op, class Along, class T, class L, class... D>
 constexpr auto joined_before(tensor<T, L, D...> const& x, bool reverse) {
   using plan      = cumsum_plan<wet<L>, shape<D...>, Along>;
@@ -27,20 +28,27 @@ constexpr auto joined_before(tensor<T, L, D...> const& x, bool reverse) {
 template<reduction Op, class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> run_along(tensor<T, L, D...> const& x, running which) {
   auto z = tensor<T, L, D...>::uninitialised(x.machine());
-  x.machine().run(task::run_along<Op, T>{which.reverse, which.exclusive}, cumsum_plan<wet<L>, shape<D...>, Along>::lines, x.data(), z.data());
+  x.machine().run(task::run_along<Op, T>{which.reverse, which.exclusive},
+                  cumsum_plan<wet<L>, shape<D...>, Along>::lines, x.data(), z.data());
   return z;
 }
 
-/// The same along one that is split, from `before` on. A search for a layout notes what is done if it is whole, too.
+/// The same along one that is split, from `before` on. A search for a layout notes what is done if it is
+/// whole, too.
 template<reduction Op, class Along, class T, class L, class... D, class... Lines>
-constexpr tensor<T, L, D...> run_on(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before, running which) {
+constexpr tensor<T, L, D...> run_on(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before,
+                                    running which) {
   using plan       = cumsum_plan<wet<L>, shape<D...>, Along>;
   auto& m          = x.machine();
   auto z           = tensor<T, L, D...>::uninitialised(m);
-  auto const go_on = [&] { m.run(task::run_on<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(), z.data()); };
+  auto const go_on = [&] {
+    m.run(task::run_on<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(),
+          z.data());
+  };
   if constexpr (is_undecided<wet<L>>)
-    m.if_joined(split_over<wet<L>, shape<Along>>, go_on,
-                [&] { m.run(task::run_along<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), z.data()); });
+    m.if_joined(split_over<wet<L>, shape<Along>>, go_on, [&] {
+      m.run(task::run_along<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), z.data());
+    });
   else go_on();
   return z;
 }

@@ -21,7 +21,9 @@ constexpr void contribute_unranked(Target const& x, Index const& index, tensor<T
     if constexpr (std::is_same_v<Along, K>) return tensor_of<T, L, In>::uninitialised(m);
     else return tensor_of<T, L, In>{m};
   }();
-  auto const put_back = [&] { m.run(task::unrank<T>{}, rank_plan<wet<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data()); };
+  auto const put_back = [&] {
+    m.run(task::unrank<T>{}, rank_plan<wet<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data());
+  };
   if constexpr (is_undecided<wet<L>> && !std::is_same_v<Along, K>)
     m.if_joined(split_over<wet<L>, shape<Along>>, put_back, put_back);  // whether it is split or not
   else put_back();
@@ -44,8 +46,9 @@ template<class Along, class K, class Ranked, class T, class L, class... D>
 constexpr void record_ranked(Ranked& z, tensor<T, L, D...> const& x) {
   if constexpr (FloatingElement<T>)
     if (wants_gradient(x))
-      record(z.value,
-             [x = x.without_value(), index = keep(z.index)](auto const& dz) { contribute_unranked<Along, K, L, shape<D...>>(x, index.value(), dz); });
+      record(z.value, [x = x.without_value(), index = keep(z.index)](auto const& dz) {
+        contribute_unranked<Along, K, L, shape<D...>>(x, index.value(), dz);
+      });
 }
 
 template<class Along, Operand X>
@@ -59,16 +62,19 @@ constexpr auto sorted(char const* name, std::source_location at, X const& operan
 
 }  // namespace detail
 
-/// The order is from the smallest to the largest; with `{.descending = true}` it is from the largest to the smallest.
+/// The order is from the smallest to the largest; with `{.descending = true}` it is from the largest to the
+/// smallest.
 ///
 ///     auto const [value, index] = sort_and_argsort<length>(scores, {.descending = true});
 ///
-/// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along` has at most 2^31 elements. `Along` is
-/// whole under the layout. Local. Gradient: dz goes back to where the elements came from, and owes nothing; the index has none.
+/// Equal elements stay in their order, and NaNs come last, in either order. The index is an int, so `Along`
+/// has at most 2^31 elements. `Along` is whole under the layout. Local. Gradient: dz goes back to where the
+/// elements came from, and owes nothing; the index has none.
 
 /// The elements along `Along` in order.
 template<Dimension Along, detail::NumberOperand X>
-constexpr auto sort(X const& x, ordering how = {}, std::source_location at = std::source_location::current()) {
+constexpr auto sort(X const& x, ordering how = {},
+                    std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: sort<...>(finish(x))");
@@ -79,11 +85,13 @@ constexpr auto sort(X const& x, ordering how = {}, std::source_location at = std
 
 /// The indices of the elements along `Along` in order.
 template<Dimension Along, detail::NumberOperand X>
-constexpr auto argsort(X const& x, ordering how = {}, std::source_location at = std::source_location::current()) {
+constexpr auto argsort(X const& x, ordering how = {},
+                       std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: argsort<...>(finish(x))");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: argsort can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: argsort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
@@ -95,11 +103,13 @@ constexpr auto argsort(X const& x, ordering how = {}, std::source_location at = 
 
 /// The elements along `Along` in order, and their indices: `.value` and `.index`.
 template<Dimension Along, detail::NumberOperand X>
-constexpr auto sort_and_argsort(X const& x, ordering how = {}, std::source_location at = std::source_location::current()) {
+constexpr auto sort_and_argsort(X const& x, ordering how = {},
+                                std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: sort_and_argsort<...>(finish(x))");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: sort_and_argsort can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: sort_and_argsort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
   else return detail::sorted<Along>("sort_and_argsort", at, x, how);
 }

@@ -9,8 +9,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// The first K::size elements along `Along` in order, where processes have parts: each finds the first of its own, all gather these candidates, and
-/// each finds the first among them.
+/// The first K::size elements along `Along` in order, where processes have parts: each finds the first of its
+/// own, all gather these candidates, and each finds the first among them.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto ranked_in_parts(tensor<T, L, D...> const& x, bool descending) {
   using plan    = split_rank_plan<wet<L>, shape<D...>, Along, K>;
@@ -21,7 +21,8 @@ constexpr auto ranked_in_parts(tensor<T, L, D...> const& x, bool descending) {
   auto const found      = shared<storage<T, Machine>, Machine>::make(m, m, plan::parts * part);
   auto const where      = shared<storage<std::int32_t, Machine>, Machine>::make(m, m, plan::parts * part);
   extent const mine     = m.rank_along(plan::joined_over) * part;
-  m.run(task::rank<T>{descending}, plan::ranks, x.data(), offset<L>(found->data(), mine), offset<L>(where->data(), mine));
+  m.run(task::rank<T>{descending}, plan::ranks, x.data(), offset<L>(found->data(), mine),
+        offset<L>(where->data(), mine));
   m.because(&reason_to_join_ranks);
   m.all_gather(found->data(), part, plan::joined_over);
   m.because(&reason_to_join_ranks);
@@ -29,12 +30,13 @@ constexpr auto ranked_in_parts(tensor<T, L, D...> const& x, bool descending) {
 
   auto value = tensor_of<T, L, typename plan::result>::uninitialised(m);
   auto index = tensor_of<std::int32_t, L, typename plan::result>::uninitialised(m);
-  m.run(task::merge_ranks<T>{descending}, plan::merge, static_cast<T const*>(found->data()), static_cast<std::int32_t const*>(where->data()),
-        value.data(), index.data());
+  m.run(task::merge_ranks<T>{descending}, plan::merge, static_cast<T const*>(found->data()),
+        static_cast<std::int32_t const*>(where->data()), value.data(), index.data());
   return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
 }
 
-/// The same without a layout: it notes what is done where `Along` is split, and what is done where it is whole.
+/// The same without a layout: it notes what is done where `Along` is split, and what is done where it is
+/// whole.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto ranked_either_way(tensor<T, L, D...> const& x, bool descending) {
   using plan             = rank_plan<wet<L>, shape<D...>, Along, K>;
@@ -49,37 +51,44 @@ constexpr auto ranked_either_way(tensor<T, L, D...> const& x, bool descending) {
   return value_and_index<decltype(value), decltype(index)>{std::move(value), std::move(index)};
 }
 
-/// The first K::size elements along `Along` in order, with their indices. Part of an operation that has been entered.
+/// The first K::size elements along `Along` in order, with their indices. Part of an operation that has been
+/// entered.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
   if constexpr (CountedDimension<Along>)
-    if (extent const there = x.machine().counted().template of<Along>(), wanted = x.machine().counted().template of<K>(); there < wanted)
+    if (extent const there = x.machine().counted().template of<Along>(),
+        wanted             = x.machine().counted().template of<K>();
+        there < wanted)
       throw_counted_less(x.machine().now(), name_of<Along>(), there, wanted);
   constexpr bool sorts = std::is_same_v<Along, K>;  // all of a line, which is whole
-  if constexpr (split_over<L, shape<Along>> == 0 || (is_undecided<wet<L>> && sorts)) return ranked<Along, K>(x, descending);
+  if constexpr (split_over<L, shape<Along>> == 0 || (is_undecided<wet<L>> && sorts))
+    return ranked<Along, K>(x, descending);
   else if constexpr (is_undecided<wet<L>>) return ranked_either_way<Along, K>(x, descending);
   else return ranked_in_parts<Along, K>(x, descending);
 }
 
 }  // namespace detail
 
-/// The K::size largest elements along `Along` from the largest on, and their indices, along `K` in its place; `{.descending = false}`: the smallest
-/// from the smallest on.
+/// The K::size largest elements along `Along` from the largest on, and their indices, along `K` in its place;
+/// `{.descending = false}`: the smallest from the smallest on.
 ///
 ///     struct best : meshtf::dim<5> {};
 ///     auto const [value, index] = top_k<vocab, best>(logits);   // [batch, vocab] -> [batch, best] twice
 ///
-/// Of equal elements the one with the lower index is first, and NaNs are last. The index is an int, so `Along` has at most 2^31 elements. `K` is
-/// whole under the layout. Where `Along` is split, each process finds the first K::size elements of its part (or all, if it has fewer), and two
-/// all-gathers over its axes bring these candidates and their indices together. Gradient: dz of the values goes to the elements at the indices; it
-/// sends and owes nothing. The index has none.
+/// Of equal elements the one with the lower index is first, and NaNs are last. The index is an int, so
+/// `Along` has at most 2^31 elements. `K` is whole under the layout. Where `Along` is split, each process
+/// finds the first K::size elements of its part (or all, if it has fewer), and two all-gathers over its axes
+/// bring these candidates and their indices together. Gradient: dz of the values goes to the elements at the
+/// indices; it sends and owes nothing. The index has none.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018), its operation top_k.
 template<Dimension Along, Dimension K, detail::NumberOperand X>
-constexpr auto top_k(X const& operand, ordering how = {.descending = true}, std::source_location at = std::source_location::current()) {
+constexpr auto top_k(X const& operand, ordering how = {.descending = true},
+                     std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = top_k_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along, K>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: top_k<...>(finish(x))");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: top_k can't take so many elements along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: top_k can't take so many elements along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected_pair{};
   } else {

@@ -35,11 +35,12 @@ struct variance_gradient : of_elements<4> {
 MESHTF_COMPILE_MAP_AND_SUM_OF(2, function::squared_distance)
 MESHTF_COMPILE_MAP_OF(3, function::variance_gradient)
 
-/// The mean of (x - mean(x))^2 over `Along...`; over all dimensions if none is named. It is divided by the number of elements, as in NumPy and JAX,
-/// not by one less, as in PyTorch.
+/// The mean of (x - mean(x))^2 over `Along...`; over all dimensions if none is named. It is divided by the
+/// number of elements, as in NumPy and JAX, not by one less, as in PyTorch.
 ///
-/// The mean is computed first, so that no digits are lost where it is large. Where one of the dimensions is split, two all-reduces of the result over
-/// its axes join the processes' sums. Gradient: 2 dz (x - mean(x)) / n, which sends and owes nothing.
+/// The mean is computed first, so that no digits are lost where it is large. Where one of the dimensions is
+/// split, two all-reduces of the result over its axes join the processes' sums. Gradient: 2 dz (x - mean(x))
+/// / n, which sends and owes nothing.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto variance(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
@@ -61,10 +62,12 @@ constexpr auto variance(X const& operand, std::source_location at = std::source_
     x.machine().enter("variance", at);
     T const part      = T{1} / static_cast<T>(x.machine().counted().size_of(gone{}));
     auto const centre = detail::finished(detail::reduced<reduction::sum, row>(function::scaled<T>{part}, x));
-    auto z            = detail::finished(detail::reduced<reduction::sum, row>(function::squared_distance<T>{part}, x, centre));
+    auto z            = detail::finished(
+        detail::reduced<reduction::sum, row>(function::squared_distance<T>{part}, x, centre));
     if (detail::wants_gradient(x))
       detail::record(z, [x = detail::keep(x), centre = detail::keep(centre), part](auto const& dz) {
-        detail::contribute(x.target(), detail::each<T, in>(function::variance_gradient<T>{part}, dz, x.value(), centre.value()));
+        detail::contribute(x.target(), detail::each<T, in>(function::variance_gradient<T>{part}, dz,
+                                                           x.value(), centre.value()));
       });
     return z;
   }

@@ -16,8 +16,9 @@ namespace detail {
 
 /// The sum of products divided by the sum of weights, over the dimensions `Gone`.
 template<class Gone, class T, class L, class... D, class... W>
-constexpr auto mean_by_weights(std::source_location at, tensor<T, L, D...> const& x, tensor<T, L, W...> const& weights) {
-  using repeated       = without<Gone, shape<W...>>;   // a weight counts for all elements along these
+constexpr auto mean_by_weights(std::source_location at, tensor<T, L, D...> const& x,
+                               tensor<T, L, W...> const& weights) {
+  using repeated       = without<Gone, shape<W...>>;  // a weight counts for all elements along these
   using added          = without<Gone, repeated>;
   auto const products  = x * weights;
   auto const sums      = summed<Gone>("weighted_mean", at, function::identity{}, products);
@@ -29,27 +30,35 @@ constexpr auto mean_by_weights(std::source_location at, tensor<T, L, D...> const
 
 }  // namespace detail
 
-/// The sum of w x, divided by the sum of w, over `Along...`; over all dimensions if none is named. x and w are broadcast to one another as by `x
-/// * w`. Weights are floating-point numbers, or counts or bools, which take x's element type. 0 where the weights add up to 0, such as a mean
-/// over no element: then x gets the gradient w dz = 0.
+/// The sum of w x, divided by the sum of w, over `Along...`; over all dimensions if none is named. x and w
+/// are broadcast to one another as by `x
+/// * w`. Weights are floating-point numbers, or counts or bools, which take x's element type. 0 where the
+///   weights add up to 0, such as a mean over no element: then x gets the gradient w dz = 0.
 ///
-///     auto loss = weighted_mean(softmax_cross_entropy<vocab>(logits, targets), not_padding);   // the mean over tokens that count
+///     auto loss = weighted_mean(softmax_cross_entropy<vocab>(logits, targets), not_padding);   // the mean
+///     over tokens that count
 ///
-/// Where one of the dimensions is split, an all-reduce of the result over its axes joins the processes' sums, and another those of the weights, if
-/// they have the dimension. Gradients: dz w / sum(w) of x, and dz (x - z) / sum(w) of w; they owe the axes of the dimensions that their operand
-/// lacks. A NaN with the weight 0 makes the mean NaN: `where(w, x, 0)` takes it away.
+/// Where one of the dimensions is split, an all-reduce of the result over its axes joins the processes' sums,
+/// and another those of the weights, if they have the dimension. Gradients: dz w / sum(w) of x, and dz (x -
+/// z) / sum(w) of w; they owe the axes of the dimensions that their operand lacks. A NaN with the weight 0
+/// makes the mean NaN: `where(w, x, 0)` takes it away.
 ///
-/// For the mean over micro-batches of unequally many elements, divide the sum of each by the number in all of them.
+/// For the mean over micro-batches of unequally many elements, divide the sum of each by the number in all of
+/// them.
 /// Source: `average` of NumPy and JAX, which fail or give NaN where the weights add up to 0.
 template<Dimension... Along, detail::FloatingOperand X, detail::Operand W>
-constexpr auto weighted_mean(X const& operand, W const& by, std::source_location at = std::source_location::current()) {
+constexpr auto weighted_mean(X const& operand, W const& by,
+                             std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using weights = tensor_of<T, detail::layout_in<W>, detail::shape_in<W>>;
-  using whole   = first_objection<detail::use_verdict<algebra::use::normalised, X>, detail::use_verdict<algebra::use::normalised, W>>;
+  using whole   = first_objection<detail::use_verdict<algebra::use::normalised, X>,
+                                  detail::use_verdict<algebra::use::normalised, W>>;
   using meets   = detail::meeting_of<algebra::meeting::times, detail::tensor_in<X>, weights>;
-  using verdict = first_objection<typename meets::verdict, reduce_verdict<wet<L>, typename meets::out, Along...>>;
-  static_assert(accepted<whole>, "meshtf: weighted_mean is not linear: weighted_mean<...>(finish(x), finish(w))");
+  using verdict =
+      first_objection<typename meets::verdict, reduce_verdict<wet<L>, typename meets::out, Along...>>;
+  static_assert(accepted<whole>,
+                "meshtf: weighted_mean is not linear: weighted_mean<...>(finish(x), finish(w))");
   static_assert(accepted<verdict>, "meshtf: weighted_mean can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
@@ -57,7 +66,8 @@ constexpr auto weighted_mean(X const& operand, W const& by, std::source_location
     return detail::in_elements<T>(weighted_mean<Along...>(detail::widened(detail::entered(operand)), by, at));
   } else {
     using gone = detail::worked_along<typename meets::out, Along...>;
-    if constexpr (std::is_same_v<T, detail::element_in<W>>) return detail::mean_by_weights<gone>(at, detail::entered(operand), detail::entered(by));
+    if constexpr (std::is_same_v<T, detail::element_in<W>>)
+      return detail::mean_by_weights<gone>(at, detail::entered(operand), detail::entered(by));
     else return detail::mean_by_weights<gone>(at, detail::entered(operand), cast<T>(detail::entered(by), at));
   }
 }

@@ -17,8 +17,9 @@ template<class L, class X, class Out>
 struct broadcast_check;
 template<class L, class... X, class Out>
 struct broadcast_check<L, shape<X...>, Out>
-    : std::type_identity<first_objection<std::conditional_t<Out::template has<X>, legal, broadcast_lacks_dim<X>>..., placement_verdict_of<L, Out>>> {
-};
+    : std::type_identity<
+          first_objection<std::conditional_t<Out::template has<X>, legal, broadcast_lacks_dim<X>>...,
+                          placement_verdict_of<L, Out>>> {};
 
 }  // namespace detail
 
@@ -26,15 +27,18 @@ struct broadcast_check<L, shape<X...>, Out>
 template<Layout L, class X, Dimension... D>
 using broadcast_verdict = typename detail::broadcast_check<L, X, shape<D...>>::type;
 
-/// `x` with the dimensions `D...`: all dimensions of `x`, in any order, and new ones, along which the elements repeat.
+/// `x` with the dimensions `D...`: all dimensions of `x`, in any order, and new ones, along which the
+/// elements repeat.
 ///
-/// Local; a dimension is split as the layout says. An open sum stays open if none of the axes that it owes splits a new dimension. Gradient: dz,
-/// summed over the new dimensions; it owes the axes that split them, and that of a parameter stays open.
+/// Local; a dimension is split as the layout says. An open sum stays open if none of the axes that it owes
+/// splits a new dimension. Gradient: dz, summed over the new dimensions; it owes the axes that split them,
+/// and that of a parameter stays open.
 template<Dimension... D, detail::Operand X>
 constexpr auto broadcast(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
-  using verdict = first_objection<broadcast_verdict<wet<L>, in, D...>, detail::open_verdict<L, shape<D...>, detail::axes_owed_by<X>>>;
+  using verdict = first_objection<broadcast_verdict<wet<L>, in, D...>,
+                                  detail::open_verdict<L, shape<D...>, detail::axes_owed_by<X>>>;
   static_assert(accepted<verdict>, "meshtf: broadcast can't give the tensor these dimensions");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

@@ -38,7 +38,8 @@ constexpr auto joined(tensor<T, L, X...> const& x, Rest const&... rest) {
   auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
   for_each_part<plan>(
       [&]<class Part>(Part const& part, extent first) {
-        m.run(task::put_part<T>{first}, plan::template place<typename Part::shape_type>, z.data(), part.data());
+        m.run(task::put_part<T>{first}, plan::template place<typename Part::shape_type>, z.data(),
+              part.data());
       },
       x, rest...);
   if (!wants_gradient(x, rest...)) return z;
@@ -46,7 +47,9 @@ constexpr auto joined(tensor<T, L, X...> const& x, Rest const&... rest) {
   record<incoming::open_if_open>(
       z,
       [x = x.without_value(), ... rest = rest.without_value()](auto const& dz, axis_set owed) {
-        for_each_part<plan>([&](auto const& part, extent first) { contribute_part<plan>(part, dz, first, owed); }, x, rest...);
+        for_each_part<plan>(
+            [&](auto const& part, extent first) { contribute_part<plan>(part, dz, first, owed); }, x,
+            rest...);
       },
       (may_wait(x) && ... && may_wait(rest)));
   return z;
@@ -56,29 +59,33 @@ template<class... X>
 struct concat_of_open : std::type_identity<legal> {};
 template<class First, class Second, class... Rest>
 struct concat_of_open<First, Second, Rest...>
-    : std::type_identity<
-          first_objection<meeting_verdict<algebra::meeting::alongside, First, Second>, typename concat_of_open<First, Rest...>::type>> {};
+    : std::type_identity<first_objection<meeting_verdict<algebra::meeting::alongside, First, Second>,
+                                         typename concat_of_open<First, Rest...>::type>> {};
 
 }  // namespace detail
 
 /// `x`, then `y`, then the rest, along `Along`. Each operand has one dimension that the others lack; `Along`
 /// takes its place, and has the sum of their sizes.
 ///
-///     auto all = concat<length>(prefix, rest);   // [batch, start, model], [batch, ending, model] -> [batch, length, model]
+///     auto all = concat<length>(prefix, rest);   // [batch, start, model], [batch, ending, model] -> [batch,
+///                                                length, model]
 ///
-/// The other dimensions are the same in all operands, in the same order. The dimensions that `Along` replaces are whole under the layout; where
-/// `Along` is split, each process keeps its part. Local. Gradient: each operand's part of dz; it stays open if all operands that need one are
-/// parameters, otherwise dz is gathered over the axes that split `Along`.
+/// The other dimensions are the same in all operands, in the same order. The dimensions that `Along` replaces
+/// are whole under the layout; where `Along` is split, each process keeps its part. Local. Gradient: each
+/// operand's part of dz; it stays open if all operands that need one are parameters, otherwise dz is gathered
+/// over the axes that split `Along`.
 /// If two operands have the same dimensions, rename one: `concat<length>(x, rename<half, other_half>(y))`.
 template<Dimension Along, class T, class L, class... X, Tensor Y, Tensor... Rest>
 constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... rest) {
-  using plan     = concat_plan<wet<L>, Along, shape<X...>, typename Y::shape_type, typename Rest::shape_type...>;
-  using operands = first_objection<detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>,
-                                   detail::fit_verdict<tensor<T, L>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>;
-  using verdict  = first_objection<operands, typename plan::verdict>;
-  using shared   = detail::sentence<parts_share_dim, verdict>;
-  static_assert(accepted<typename shared::own>,
-                "meshtf: concat can't tell the parts of one dim apart: concat<length>(x, rename<half, other_half>(y))");
+  using plan = concat_plan<wet<L>, Along, shape<X...>, typename Y::shape_type, typename Rest::shape_type...>;
+  using operands = first_objection<
+      detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>,
+      detail::fit_verdict<tensor<T, L>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>;
+  using verdict = first_objection<operands, typename plan::verdict>;
+  using shared  = detail::sentence<parts_share_dim, verdict>;
+  static_assert(
+      accepted<typename shared::own>,
+      "meshtf: concat can't tell the parts of one dim apart: concat<length>(x, rename<half, other_half>(y))");
   static_assert(accepted<detail::with_reshard<typename shared::common, tensor<T, L, X...>, Y, Rest...>>,
                 "meshtf: concat can't join these operands along this dimension");
   if constexpr (!accepted<verdict>) {
@@ -90,12 +97,16 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
   }
 }
 
-/// The concatenation of open sums is an open sum over the axes of all of them, none of which may split `Along`.
+/// The concatenation of open sums is an open sum over the axes of all of them, none of which may split
+/// `Along`.
 template<Dimension Along, class... X>
   requires(detail::is_partial<X> && ...)
 constexpr auto concat(X const&... x) {
-  using open = first_objection<detail::open_verdict<detail::layout_in<X>, shape<Along>, detail::axes_owed_by<X>>...>;
-  static_assert(accepted<open>, "meshtf: concat can't split an open sum over an axis that it owes: reshard or finish it first");
+  using open =
+      first_objection<detail::open_verdict<detail::layout_in<X>, shape<Along>, detail::axes_owed_by<X>>...>;
+  static_assert(
+      accepted<open>,
+      "meshtf: concat can't split an open sum over an axis that it owes: reshard or finish it first");
   axis_set const owed = (x.owed() | ...);
   (detail::keep_whole_if_open<Along>(x), ...);
   std::tuple parts{detail::addends_over(x, owed)...};  // braces: evaluated in the order of the operands
@@ -107,7 +118,8 @@ constexpr auto concat(X const&... x) {
 template<Dimension Along, class... X>
   requires((detail::is_partial<X> || ...) && !(detail::is_partial<X> && ...))
 constexpr detail::rejected concat(X const&...) {
-  static_assert(accepted<typename detail::concat_of_open<X...>::type>, "meshtf: concat would count x per addend: as_partial<...>(x), free");
+  static_assert(accepted<typename detail::concat_of_open<X...>::type>,
+                "meshtf: concat would count x per addend: as_partial<...>(x), free");
   return {};
 }
 

@@ -17,7 +17,8 @@ constexpr auto copy(X const& operand, std::source_location at = std::source_loca
   return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
     x.machine().enter("copy", at);
     auto z = detail::copied(x);
-    detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { detail::contribute(to, dz, owed); });
+    detail::record_linear(
+        z, x, [](auto const& to, auto const& dz, axis_set owed) { detail::contribute(to, dz, owed); });
     return z;
   });
 }

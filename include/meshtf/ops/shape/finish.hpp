@@ -10,16 +10,19 @@ inline namespace v0 {
 
 /// The finished sum of `p`, equal on all processes that hold the same part: one all-reduce over all owed
 /// axes together, or no message if nothing is owed.
-/// Gradient: the dual of a sum is a copy, so the gradient of each addend is that of the sum, and owes nothing.
+/// Gradient: the dual of a sum is a copy, so the gradient of each addend is that of the sum, and owes
+/// nothing.
 template<class T, class L, class... D, class Over>
-constexpr auto finish(partial<tensor<T, L, D...>, Over> p, std::source_location at = std::source_location::current()) {
+constexpr auto finish(partial<tensor<T, L, D...>, Over> p,
+                      std::source_location at = std::source_location::current()) {
   axis_set const owed = p.owed();
   auto z              = std::move(p).addend();
   z.machine().enter("finish", at);
   auto const addend = z.without_value();
   z                 = z.without_slot();
   detail::finish_in_place(z, owed);
-  if (detail::wants_gradient(addend)) detail::record(z, [addend](auto const& dz) { detail::contribute(addend, dz); });
+  if (detail::wants_gradient(addend))
+    detail::record(z, [addend](auto const& dz) { detail::contribute(addend, dz); });
   return z;
 }
 
@@ -32,15 +35,19 @@ constexpr auto finish(tensor<T, L, D...> const& x) {
 /// `x` as an addend of a sum that is open over `A...`: it counts once, on coordinate 0 of those axes.
 /// `p + as_partial<A...>(x)` adds it to an open sum.
 template<MeshAxis... A, class T, class L, class... D>
-constexpr auto as_partial(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+constexpr auto as_partial(tensor<T, L, D...> const& x,
+                          std::source_location at = std::source_location::current()) {
   static_assert((L::mesh_type::all_axes::template has<A> && ...), "meshtf: this mesh has no such axis");
-  constexpr axis_set over = axis_set_of<typename L::mesh_type, axes<A...>> & joining_axes<typename L::mesh_type>;
-  static_assert((split_over<L, shape<D...>> & over) == 0, "meshtf: an axis that splits a tensor can't be one that it is summed over");
+  constexpr axis_set over =
+      axis_set_of<typename L::mesh_type, axes<A...>> & joining_axes<typename L::mesh_type>;
+  static_assert((split_over<L, shape<D...>> & over) == 0,
+                "meshtf: an axis that splits a tensor can't be one that it is summed over");
   auto& m = x.machine();
   m.enter("as_partial", at);
   auto z = tensor<T, L, D...>::uninitialised(m);
   m.add_up(x.size, m.counts(over), false, x.data(), x.data(), z.data());
-  if (detail::wants_gradient(x)) detail::record(z, [x = x.without_value()](auto const& dz) { detail::contribute(x, dz); });
+  if (detail::wants_gradient(x))
+    detail::record(z, [x = x.without_value()](auto const& dz) { detail::contribute(x, dz); });
   return partial<tensor<T, L, D...>, axes<A...>>{std::move(z), over};
 }
 

@@ -18,7 +18,8 @@ constexpr auto flipped(tensor<T, L, D...> const& x) {
     m.keep_even(placed_dims<wet<L>, shape<Along>>[0]);
     auto z = tensor<T, L, D...>::uninitialised(m);
     m.if_joined(
-        split_over<wet<L>, shape<Along>>, [&] { m.template ask_in_parts<flipped_parts<T>>(plan::lines.loops); },
+        split_over<wet<L>, shape<Along>>,
+        [&] { m.template ask_in_parts<flipped_parts<T>>(plan::lines.loops); },
         [&] { m.run(task::displace<T>{}, plan::lines, x.data(), z.data()); });
     return z;
   } else {
@@ -39,8 +40,9 @@ constexpr auto flipped(tensor<T, L, D...> const& x) {
 
 /// The elements of `x` along `Along` from the last to the first; of the same shape and placement.
 ///
-/// Where `Along` is whole, it is local. Where it is split into equal parts, the first part goes to the last process and so on (one `permute`). An
-/// open sum stays open. Gradient: dz flipped; that of a parameter stays open.
+/// Where `Along` is whole, it is local. Where it is split into equal parts, the first part goes to the last
+/// process and so on (one `permute`). An open sum stays open. Gradient: dz flipped; that of a parameter stays
+/// open.
 template<Dimension Along, detail::Operand X>
 constexpr auto flip(X const& operand, std::source_location at = std::source_location::current()) {
   using verdict = flip_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
@@ -51,7 +53,9 @@ constexpr auto flip(X const& operand, std::source_location at = std::source_loca
     return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
       x.machine().enter("flip", at);
       auto z = detail::flipped<Along>(x);
-      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { detail::contribute(to, detail::flipped<Along>(dz), owed); });
+      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
+        detail::contribute(to, detail::flipped<Along>(dz), owed);
+      });
       return z;
     });
   }

@@ -13,9 +13,10 @@ namespace detail {
 
 template<class From, class To>
 [[noreturn]] void throw_pad_outside(extent before) {
-  throw software_error("pad of " + std::string{name_of<From>()} + " puts " + std::to_string(before) + " elements before it, expected 0 to " +
-                       std::to_string(To::size - From::size) + ": " + std::string{name_of<To>()} + " has " + std::to_string(To::size) +
-                       " elements, and " + std::to_string(From::size) + " of them are given");
+  throw software_error("pad of " + std::string{name_of<From>()} + " puts " + std::to_string(before) +
+                       " elements before it, expected 0 to " + std::to_string(To::size - From::size) + ": " +
+                       std::string{name_of<To>()} + " has " + std::to_string(To::size) + " elements, and " +
+                       std::to_string(From::size) + " of them are given");
 }
 
 template<class From, class To, class T, class L, class... D>
@@ -23,50 +24,64 @@ constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, st
   if (before < 0 || before > To::size - From::size) throw_pad_outside<From, To>(before);
   x.machine().enter("pad", at);
   constexpr bool in_step = parts_may_correspond<wet<L>, From, To>;
-  if constexpr (in_step) x.machine().keep_in_step(placed_dims<wet<L>, shape<From>>[0], placed_dims<wet<L>, shape<To>>[0]);
-  if constexpr (in_step || parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, before, value);
+  if constexpr (in_step)
+    x.machine().keep_in_step(placed_dims<wet<L>, shape<From>>[0], placed_dims<wet<L>, shape<To>>[0]);
+  if constexpr (in_step || parts_correspond<wet<L>, From, To>)
+    return moved_in_parts<From, To>(x, before, value);
   else if constexpr (stays_whole<wet<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
   else return own_part<To>(displaced<From, whole_part<To>>(x, {.offset = -before}, value));
 }
 
 }  // namespace detail
 
-/// `x` with `To` in the place of `From`: `before` zeros, the elements of `x`, and zeros up to the size of `To`.
+/// `x` with `To` in the place of `From`: `before` zeros, the elements of `x`, and zeros up to the size of
+/// `To`.
 ///
 ///     auto table = pad<words, rounded_words>(given, 0);   // 50257 rows, and zeros up to 50304
 ///
-/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local; an open sum stays open. `To` must not be split over an
-/// axis that it may owe. Gradient: the elements of dz that come from `x`; that of a parameter stays open, that of another value is gathered over the
-/// axes that split `To`. `From` may be split too if both have parts of one size over the same axes, as for `slice`. Errors: `software_error` if `To`
-/// has no room for so many elements before those of `x`.
+/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local; an open sum
+/// stays open. `To` must not be split over an axis that it may owe. Gradient: the elements of dz that come
+/// from `x`; that of a parameter stays open, that of another value is gathered over the axes that split `To`.
+/// `From` may be split too if both have parts of one size over the same axes, as for `slice`. Errors:
+/// `software_error` if `To` has no room for so many elements before those of `x`.
 template<Dimension From, Dimension To, detail::Operand X>
-constexpr auto pad(X const& operand, extent before, std::source_location at = std::source_location::current()) {
+constexpr auto pad(X const& operand, extent before,
+                   std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
   using verdict = pad_verdict<wet<L>, detail::shape_in<X>, From, To>;
-  static_assert(accepted<open>, "meshtf: pad can't split an open sum over an axis that it owes: reshard or finish it first");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: pad can't give this dimension further elements");
+  static_assert(accepted<open>,
+                "meshtf: pad can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: pad can't give this dimension further elements");
   if constexpr (!accepted<first_objection<open, verdict>>) {
     return detail::rejected{};
   } else {
     detail::keep_whole_if_open<To>(operand);
-    return detail::linearly<algebra::use::moved>(operand,
-                                                 [&](auto const& x) { return detail::padded_to<From, To>(x, before, detail::element_in<X>{}, at); });
+    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+      return detail::padded_to<From, To>(x, before, detail::element_in<X>{}, at);
+    });
   }
 }
 
-/// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements behind, is refused). It would be added up
-/// with the addends of an open sum, so `x` is finished.
+/// The same with `value` in the place of zeros, a floating number for floating elements (3, for 3 elements
+/// behind, is refused). It would be added up with the addends of an open sum, so `x` is finished.
 template<Dimension From, Dimension To, detail::Operand X, Number V>
-constexpr auto pad(X const& operand, extent before, V value, std::source_location at = std::source_location::current()) {
+constexpr auto pad(X const& operand, extent before, V value,
+                   std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
   using verdict = pad_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, From, To>;
-  static_assert(accepted<whole>, "meshtf: each addend would bring its own padding: pad<...>(finish(x), before, value)");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: pad can't give this dimension further elements");
-  static_assert(!(std::integral<V> && FloatingElement<detail::element_in<X>>),
-                "meshtf: pad's third argument is the value of further elements, 3. for 3; the sizes say how many");
+  static_assert(accepted<whole>,
+                "meshtf: each addend would bring its own padding: pad<...>(finish(x), before, value)");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: pad can't give this dimension further elements");
+  static_assert(
+      !(std::integral<V> && FloatingElement<detail::element_in<X>>),
+      "meshtf: pad's third argument is the value of further elements, 3. for 3; the sizes say how many");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
-  else return detail::padded_to<From, To>(detail::entered(operand), before, static_cast<detail::element_in<X>>(value), at);
+  else
+    return detail::padded_to<From, To>(detail::entered(operand), before,
+                                       static_cast<detail::element_in<X>>(value), at);
 }
 
 MESHTF_ACCEPT_REJECTED(pad)

@@ -16,7 +16,8 @@ namespace detail {
 template<class From, class To, class Machine>
 constexpr void expect_elements_for(Machine const& m) {
   if constexpr (CountedDimension<From>)
-    if (extent const there = m.counted().template of<From>(), wanted = m.counted().template of<To>(); there < wanted)
+    if (extent const there = m.counted().template of<From>(), wanted = m.counted().template of<To>();
+        there < wanted)
       throw_counted_less(m.now(), name_of<From>(), there, wanted);
 }
 
@@ -32,7 +33,8 @@ struct paired_names<shape<F...>, shape<T...>> {
   using to                     = shape<T...>;
 };
 template<class... F, class... T, class Old, class New, class... Names>
-struct paired_names<shape<F...>, shape<T...>, Old, New, Names...> : paired_names<shape<F..., Old>, shape<T..., New>, Names...> {};
+struct paired_names<shape<F...>, shape<T...>, Old, New, Names...>
+    : paired_names<shape<F..., Old>, shape<T..., New>, Names...> {};
 
 template<class D, class From, class To>
 struct name_after;
@@ -45,7 +47,8 @@ struct name_after<D, shape<F...>, shape<T...>> {
 template<class From, class To>
 using same_size = std::conditional_t<From::size == To::size, legal, dims_differ_in_size<From, To>>;
 
-/// A tensor of shape `S` with the names `To` in the places of `From`, all at once. `Riding`: the axes over which it is an addend.
+/// A tensor of shape `S` with the names `To` in the places of `From`, all at once. `Riding`: the axes over
+/// which it is an addend.
 template<class L, class S, class From, class To, axis_set Riding = 0>
 struct renaming;
 template<class L, class... D, class... F, class... T, axis_set Riding>
@@ -55,7 +58,8 @@ struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
 
   static constexpr auto planned() {
     if constexpr (!accepted<named>) return named{};
-    else if constexpr (is_undecided<L>) return first_objection<same_size<F, T>..., placement_verdict_of<L, result>>{};
+    else if constexpr (is_undecided<L>)
+      return first_objection<same_size<F, T>..., placement_verdict_of<L, result>>{};
     else return typename renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::verdict{};
   }
   using verdict = decltype(planned());
@@ -71,23 +75,28 @@ struct renaming<L, shape<D...>, shape<F...>, shape<T...>, Riding> {
       return renamed_either_way<renamed>(pairs, open_sum, x);
     } else {
       (expect_elements_for<F, T>(m), ...);
-      return relocate<renamed, relocation<L, shape<D...>, L, result>>(x, 0, renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::steps);
+      return relocate<renamed, relocation<L, shape<D...>, L, result>>(
+          x, 0, renaming_reshard_plan<L, shape<D...>, L, result, 0, Riding>::steps);
     }
   }
 };
 
 }  // namespace detail
 
-/// `x` with `To` in the place of `From`, which has the same size. If elements of `From` are counted at run time, there are at least as many as
-/// of `To`. Further pairs of names are renamed at the same time, so they may be exchanged:
+/// `x` with `To` in the place of `From`, which has the same size. If elements of `From` are counted at run
+/// time, there are at least as many as of `To`. Further pairs of names are renamed at the same time, so they
+/// may be exchanged:
 ///
 ///     auto here  = rename<length, memory>(x);
-///     auto there = rename<groups, all_groups, all_experts, experts>(x);   // one all-to-all, if one axis splits groups and experts
+///     auto there = rename<groups, all_groups, all_experts, experts>(x);   // one all-to-all, if one axis
+///     splits groups and experts
 ///
-/// Where the layout splits them alike, nothing is copied and the result shares the shard. Otherwise it is one reshard: from whole to split a slice
-/// (free), from split to whole an all-gather, from one axis to another what `reshard_plan` says. Gradient: the reverse; see `detail::relocate`.
+/// Where the layout splits them alike, nothing is copied and the result shares the shard. Otherwise it is one
+/// reshard: from whole to split a slice (free), from split to whole an all-gather, from one axis to another
+/// what `reshard_plan` says. Gradient: the reverse; see `detail::relocate`.
 template<Dimension From, Dimension To, Dimension... More, class T, class L, class... D>
-constexpr auto rename(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+constexpr auto rename(tensor<T, L, D...> const& x,
+                      std::source_location at = std::source_location::current()) {
   using names = detail::paired_names<shape<>, shape<>, From, To, More...>;
   static_assert(names::paired, "meshtf: rename takes pairs of names, each old and new");
   if constexpr (!names::paired) {
@@ -101,17 +110,22 @@ constexpr auto rename(tensor<T, L, D...> const& x, std::source_location at = std
   }
 }
 
-/// An open sum stays open: its addends are renamed. `To` must not be split over an axis that the sum may owe; in that case reshard first.
+/// An open sum stays open: its addends are renamed. `To` must not be split over an axis that the sum may owe;
+/// in that case reshard first.
 template<Dimension From, Dimension To, Dimension... More, class T, class L, class... D, class Over>
-constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
+constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p,
+                      std::source_location at = std::source_location::current()) {
   using names = detail::paired_names<shape<>, shape<>, From, To, More...>;
   static_assert(names::paired, "meshtf: rename takes pairs of names, each old and new");
   if constexpr (!names::paired) {
     return detail::rejected{};
   } else {
-    using renaming = detail::renaming<wet<L>, shape<D...>, typename names::from, typename names::to, detail::may_owe<L, Over>>;
+    using renaming = detail::renaming<wet<L>, shape<D...>, typename names::from, typename names::to,
+                                      detail::may_owe<L, Over>>;
     using open     = detail::open_verdict<L, typename renaming::result, Over>;
-    static_assert(accepted<open>, "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
+    static_assert(
+        accepted<open>,
+        "meshtf: rename can't split an open sum over an axis that it owes: reshard or finish it first");
     using verdict = std::conditional_t<accepted<open>, typename renaming::verdict, legal>;
     static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
     if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};

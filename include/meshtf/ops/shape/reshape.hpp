@@ -15,7 +15,8 @@ inline namespace v0 {
 template<class Parts, class S>
 struct dims_are_not_neighbours {};
 
-/// `Dim` has as many elements as are counted at run time, so it is no product of other dimensions: `rename` it, or declare it with a fixed size.
+/// `Dim` has as many elements as are counted at run time, so it is no product of other dimensions: `rename`
+/// it, or declare it with a fixed size.
 template<class Dim>
 struct counted_dim_is_reshaped {};
 
@@ -39,8 +40,10 @@ struct as_whole_of {
 /// `Riding`: the axes over which the tensor is an addend.
 template<class L, class Way, class Whole, class Parts, axis_set Riding = 0>
 struct reshape_steps {
-  static constexpr reshard_steps value = plan_reshard(Way::from, Way::to, 0, axis_sizes<typename L::mesh_type>, Riding);
-  using verdict = std::conditional_t<value.fault.what == reshard_fault::none, legal, reshape_needs_too_many_loops<Whole, Parts>>;
+  static constexpr reshard_steps value =
+      plan_reshard(Way::from, Way::to, 0, axis_sizes<typename L::mesh_type>, Riding);
+  using verdict = std::conditional_t<value.fault.what == reshard_fault::none, legal,
+                                     reshape_needs_too_many_loops<Whole, Parts>>;
 };
 
 template<class S, class Seen = shape<>>
@@ -51,7 +54,8 @@ struct but_last<shape<Last>, shape<Seen...>> {
   using last = Last;
 };
 template<class First, class Second, class... Rest, class... Seen>
-struct but_last<shape<First, Second, Rest...>, shape<Seen...>> : but_last<shape<Second, Rest...>, shape<Seen..., First>> {};
+struct but_last<shape<First, Second, Rest...>, shape<Seen...>>
+    : but_last<shape<Second, Rest...>, shape<Seen..., First>> {};
 
 template<class S, class Parts>
 struct all_in;
@@ -79,33 +83,37 @@ using counted_objection = std::conditional_t<CountedDimension<D>, counted_dim_is
 template<class Whole, class Parts>
 struct counted_among;
 template<class Whole, class... P>
-struct counted_among<Whole, shape<P...>> : std::type_identity<first_objection<counted_objection<Whole>, counted_objection<P>...>> {};
+struct counted_among<Whole, shape<P...>>
+    : std::type_identity<first_objection<counted_objection<Whole>, counted_objection<P>...>> {};
 template<class Whole, class Parts>
 using not_counted = typename counted_among<Whole, Parts>::type;
 
-/// How `From` of a tensor becomes `To`, and whether that is allowed. `Riding`: the axes over which the tensor may be an open sum.
+/// How `From` of a tensor becomes `To`, and whether that is allowed. `Riding`: the axes over which the tensor
+/// may be an open sum.
 template<axis_set Riding, class From, class To, class L, class S>
 struct splitting {
   using out     = replaced<S, From, To>;
   using plan    = reshape_plan<L, out, From, To>;
   using way     = as_parts_of<plan>;
   using steps   = reshape_steps<L, way, From, To, Riding>;
-  using verdict = first_objection<dims_are_in<S, From>, not_counted<From, To>, typename plan::verdict, typename steps::verdict>;
+  using verdict = first_objection<dims_are_in<S, From>, not_counted<From, To>, typename plan::verdict,
+                                  typename steps::verdict>;
 };
 
 template<axis_set Riding, class Names, class L, class S>
 struct merging {
-  using names   = but_last<Names>;
-  using parts   = typename names::rest;
-  using into    = typename names::last;
-  using merged  = merged_shape<S, parts, into>;
-  using out     = typename merged::type;
-  using plan    = reshape_plan<L, S, into, parts>;
-  using way     = as_whole_of<plan>;
-  using steps   = reshape_steps<L, way, into, parts, Riding>;
-  using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
-  using verdict = first_objection<all_are_in<S, parts>, stand, not_counted<into, parts>, typename plan::verdict, placement_verdict_of<L, out>,
-                                  typename steps::verdict>;
+  using names  = but_last<Names>;
+  using parts  = typename names::rest;
+  using into   = typename names::last;
+  using merged = merged_shape<S, parts, into>;
+  using out    = typename merged::type;
+  using plan   = reshape_plan<L, S, into, parts>;
+  using way    = as_whole_of<plan>;
+  using steps  = reshape_steps<L, way, into, parts, Riding>;
+  using stand  = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
+  using verdict =
+      first_objection<all_are_in<S, parts>, stand, not_counted<into, parts>, typename plan::verdict,
+                      placement_verdict_of<L, out>, typename steps::verdict>;
 };
 
 // Under an undecided layout nothing is planned and nothing moves.
@@ -122,14 +130,15 @@ struct splitting<Riding, From, To, L, S> {
 template<axis_set Riding, class Names, class L, class S>
   requires is_undecided<L>
 struct merging<Riding, Names, L, S> {
-  using names   = but_last<Names>;
-  using parts   = typename names::rest;
-  using into    = typename names::last;
-  using seen    = into;
-  using merged  = merged_shape<S, parts, into>;
-  using out     = typename merged::type;
-  using stand   = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
-  using size    = std::conditional_t<parts::size == into::size, legal, parts_do_not_multiply_to_dim<into, parts>>;
+  using names  = but_last<Names>;
+  using parts  = typename names::rest;
+  using into   = typename names::last;
+  using seen   = into;
+  using merged = merged_shape<S, parts, into>;
+  using out    = typename merged::type;
+  using stand  = std::conditional_t<merged::together, legal, dims_are_not_neighbours<parts, S>>;
+  using size =
+      std::conditional_t<parts::size == into::size, legal, parts_do_not_multiply_to_dim<into, parts>>;
   using verdict = first_objection<all_are_in<S, parts>, stand, size, placement_verdict_of<L, out>>;
 };
 
@@ -141,52 +150,71 @@ constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::sour
   } else {
     x.machine().enter(name, at);
     if constexpr (is_undecided<L>)
-      return renamed_undecided<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::seen, typename Reshaping::parts>(x);
-    else return relocate<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::way>(x, 0, Reshaping::steps::value);
+      return renamed_undecided<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::seen,
+                               typename Reshaping::parts>(x);
+    else
+      return relocate<tensor_of<T, L, typename Reshaping::out>, typename Reshaping::way>(
+          x, 0, Reshaping::steps::value);
   }
 }
 
 }  // namespace detail
 
-/// `x` with the dimensions `To...` in the place of `From`, whose size is their product; the first is outermost.
+/// `x` with the dimensions `To...` in the place of `From`, whose size is their product; the first is
+/// outermost.
 ///
-/// The elements stay in their order. Where the layout splits `To...` as it splits `From`, nothing is copied and the result shares the shard. Where
-/// `From` is whole and one of `To...` is split, it is a slice. Otherwise the elements move as by `reshard`. Gradient: the reverse.
+/// The elements stay in their order. Where the layout splits `To...` as it splits `From`, nothing is copied
+/// and the result shares the shard. Where `From` is whole and one of `To...` is split, it is a slice.
+/// Otherwise the elements move as by `reshard`. Gradient: the reverse.
 template<Dimension From, Dimension... To, class T, class L, class... D>
-constexpr auto split_dim(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+constexpr auto split_dim(tensor<T, L, D...> const& x,
+                         std::source_location at = std::source_location::current()) {
   using reshaping = detail::splitting<0, From, shape<To...>, wet<L>, shape<D...>>;
   static_assert(accepted<typename reshaping::verdict>, "meshtf: split_dim can't split this dimension so");
   return detail::reshaped<reshaping>("split_dim", x, at);
 }
 
-/// `x` with the dimension `Into` in the place of its neighbours `Parts...`, whose sizes multiply to its own. `Into` is
-/// named last: `merge_dims<heads, key, model>(x)`.
+/// `x` with the dimension `Into` in the place of its neighbours `Parts...`, whose sizes multiply to its own.
+/// `Into` is named last: `merge_dims<heads, key, model>(x)`.
 ///
 /// It moves what `split_dim` moves, the other way.
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D>
-constexpr auto merge_dims(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
-  static_assert(sizeof...(More) > 0, "meshtf: merge_dims names the dimensions to merge and then the one they become");
+constexpr auto merge_dims(tensor<T, L, D...> const& x,
+                          std::source_location at = std::source_location::current()) {
+  static_assert(sizeof...(More) > 0,
+                "meshtf: merge_dims names the dimensions to merge and then the one they become");
   using reshaping = detail::merging<0, shape<First, Second, More...>, wet<L>, shape<D...>>;
   static_assert(accepted<typename reshaping::verdict>, "meshtf: merge_dims can't merge these");
   return detail::reshaped<reshaping>("merge_dims", x, at);
 }
 
-/// An open sum stays open: its addends are reshaped. `To...` must not be split over an axis that the sum may owe; in that case reshard first.
+/// An open sum stays open: its addends are reshaped. `To...` must not be split over an axis that the sum may
+/// owe; in that case reshard first.
 template<Dimension From, Dimension... To, class T, class L, class... D, class Over>
-constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
+constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p,
+                         std::source_location at = std::source_location::current()) {
   using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, wet<L>, shape<D...>>;
   using verdict   = first_objection<detail::open_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
-  static_assert(accepted<verdict>, "meshtf: split_dim can't split this open sum so: reshard or finish it first");
+  static_assert(accepted<verdict>,
+                "meshtf: split_dim can't split this open sum so: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
+  else
+    return detail::handed_through<algebra::use::moved>(
+        p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
 }
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D, class Over>
-constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
-  using reshaping = detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, wet<L>, shape<D...>>;
-  using verdict   = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>, typename reshaping::verdict>;
-  static_assert(accepted<verdict>, "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
+constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p,
+                          std::source_location at = std::source_location::current()) {
+  using reshaping =
+      detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, wet<L>, shape<D...>>;
+  using verdict = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>,
+                                  typename reshaping::verdict>;
+  static_assert(accepted<verdict>,
+                "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::handed_through<algebra::use::moved>(p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
+  else
+    return detail::handed_through<algebra::use::moved>(
+        p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
 }
 
 MESHTF_ACCEPT_REJECTED(split_dim)

@@ -13,13 +13,16 @@ namespace detail {
 
 /// The axes that an open sum over `Over` may owe.
 template<class L, class Over>
-inline constexpr axis_set may_owe = axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
+inline constexpr axis_set may_owe =
+    axis_set_of<typename L::mesh_type, Over> & joining_axes<typename L::mesh_type>;
 
-/// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so nothing is left to search.
+/// `x` under its own layout, which is undecided. A program that names another layout has chosen it, so
+/// nothing is left to search.
 template<class L2, class T, class L, class... D>
 constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
   constexpr bool same = std::is_same_v<wet<L2>, wet<L>>;
-  static_assert(same, "meshtf: reshard can't be recorded to a layout that the program names: it has none yet");
+  static_assert(same,
+                "meshtf: reshard can't be recorded to a layout that the program names: it has none yet");
   if constexpr (!same) {
     return rejected{};
   } else {
@@ -27,8 +30,8 @@ constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
   }
 }
 
-/// `x` as a `Z`, which has `Parts` (a shape) where x has `Seen`, or the reverse, under an undecided layout: the same elements. Only layouts
-/// under which no element moves then have a price.
+/// `x` as a `Z`, which has `Parts` (a shape) where x has `Seen`, or the reverse, under an undecided layout:
+/// the same elements. Only layouts under which no element moves then have a price.
 template<class Z, class Seen, class Parts, class T, class L, class... D>
 constexpr Z renamed_undecided(tensor<T, L, D...> const& x) {
   x.machine().keep_alike(placed_dims<L, shape<Seen>>[0], placed_dims<L, Parts>);
@@ -43,10 +46,12 @@ struct relocation {
 
 }  // namespace detail
 
-/// `x` under the layout `L2` of the same mesh, by the cheapest slices (free), permutes, all-to-alls and all-gathers: `reshard_plan`. Programs write
-/// it even where nothing moves; it then costs nothing. Gradient: the reverse; see `detail::relocate`.
+/// `x` under the layout `L2` of the same mesh, by the cheapest slices (free), permutes, all-to-alls and
+/// all-gathers: `reshard_plan`. Programs write it even where nothing moves; it then costs nothing. Gradient:
+/// the reverse; see `detail::relocate`.
 template<Layout L2, class T, class L, class... D>
-constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = std::source_location::current()) {
+constexpr auto reshard(tensor<T, L, D...> const& x,
+                       std::source_location at = std::source_location::current()) {
   if constexpr (is_undecided<L>) {
     x.machine().enter("reshard", at);
     return detail::reshard_undecided<L2>(x);
@@ -59,7 +64,8 @@ constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = st
       return detail::rejected{};
     } else {
       x.machine().enter("reshard", at);
-      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(x, 0, plan::steps);
+      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(
+          x, 0, plan::steps);
     }
   }
 }
@@ -67,21 +73,26 @@ constexpr auto reshard(tensor<T, L, D...> const& x, std::source_location at = st
 /// The finished sum of `p` under `L2`: owed axes that split it there are reduce-scattered, other owed axes
 /// all-reduced, axes that it does not owe sliced.
 template<Layout L2, class T, class L, class... D, class Over>
-constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p, std::source_location at = std::source_location::current()) {
-  static_assert(!is_undecided<L>, "meshtf: reshard can't be recorded of an open sum without a layout: finish(p)");
+constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p,
+                       std::source_location at = std::source_location::current()) {
+  static_assert(!is_undecided<L>,
+                "meshtf: reshard can't be recorded of an open sum without a layout: finish(p)");
   if constexpr (is_undecided<L>) {
     return detail::rejected{};
   } else {
     constexpr axis_set over = detail::may_owe<L, Over>;
-    using plan              = reshard_plan<wet<L>, wet<L2>, shape<D...>>;  // for what owes nothing, as a gradient may
-    using result            = tensor<T, layout_beside<L, L2>, D...>;
-    using verdict           = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict, typename plan::verdict>;
+    // for what owes nothing, as a gradient may
+    using plan    = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
+    using result  = tensor<T, layout_beside<L, L2>, D...>;
+    using verdict = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict,
+                                    typename plan::verdict>;
     static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");
     if constexpr (!accepted<verdict>) {
       return detail::rejected{};
     } else {
       p.machine().enter("reshard", at);
-      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(p.addend(), p.owed(), plan::steps);
+      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(
+          p.addend(), p.owed(), plan::steps);
     }
   }
 }

@@ -13,42 +13,55 @@ inline namespace v0 {
 ///
 ///     auto before = shift<length>(x, 1);   // what stood one place earlier
 ///
-/// All processes must say the same `offset`. Where `Along` is whole, it is local. Where it is split, each process hands the `offset` rows at the edge
-/// of its part to the process next to it (one message of kind `neighbours`). Beyond the size of a part, all rows go to two processes that are next to
-/// one another (two messages, or one for whole parts). So the price depends on `offset`. An open sum stays open.
+/// All processes must say the same `offset`. Where `Along` is whole, it is local. Where it is split, each
+/// process hands the `offset` rows at the edge of its part to the process next to it (one message of kind
+/// `neighbours`). Beyond the size of a part, all rows go to two processes that are next to one another (two
+/// messages, or one for whole parts). So the price depends on `offset`. An open sum stays open.
 /// Gradient: dz shifted back, with the same messages; that of a parameter stays open.
 /// Source: Shazeer et al., Mesh-TensorFlow (2018).
 template<Dimension Along, detail::Operand X>
-constexpr auto shift(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
+constexpr auto shift(X const& operand, extent offset,
+                     std::source_location at = std::source_location::current()) {
   using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("shift", at, x, offset, false); });
+  else
+    return detail::linearly<algebra::use::moved>(
+        operand, [&](auto const& x) { return detail::shifted<Along>("shift", at, x, offset, false); });
 }
 
-/// The same with `value` in the place of zeros. It would be added up with the addends of an open sum, so `x` is finished.
+/// The same with `value` in the place of zeros. It would be added up with the addends of an open sum, so `x`
+/// is finished.
 template<Dimension Along, detail::Operand X, Number V>
-constexpr auto shift(X const& operand, extent offset, V value, std::source_location at = std::source_location::current()) {
+constexpr auto shift(X const& operand, extent offset, V value,
+                     std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
   using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
-  static_assert(accepted<whole>, "meshtf: each addend would bring its own values: shift<...>(finish(x), offset, value)");
+  static_assert(accepted<whole>,
+                "meshtf: each addend would bring its own values: shift<...>(finish(x), offset, value)");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
   static_assert(!std::same_as<V, bool> || std::same_as<detail::element_in<X>, bool>,
                 "meshtf: shift's third argument is the value that comes in: roll<...>(x, offset) goes round");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
-  else return detail::shifted<Along>("shift", at, detail::entered(operand), offset, false, static_cast<detail::element_in<X>>(value));
+  else
+    return detail::shifted<Along>("shift", at, detail::entered(operand), offset, false,
+                                  static_cast<detail::element_in<X>>(value));
 }
 
-/// z[i] = x[i - offset] along `Along`, where the last element is followed by the first; of the same shape and placement.
+/// z[i] = x[i - offset] along `Along`, where the last element is followed by the first; of the same shape and
+/// placement.
 ///
-/// It sends what `shift` sends, the shorter way around; the parts of a split dimension are equal. Gradient: dz rolled back; that of a
-/// parameter stays open.
+/// It sends what `shift` sends, the shorter way around; the parts of a split dimension are equal. Gradient:
+/// dz rolled back; that of a parameter stays open.
 template<Dimension Along, detail::Operand X>
-constexpr auto roll(X const& operand, extent offset, std::source_location at = std::source_location::current()) {
+constexpr auto roll(X const& operand, extent offset,
+                    std::source_location at = std::source_location::current()) {
   using verdict = roll_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: roll can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
-  else return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) { return detail::shifted<Along>("roll", at, x, offset, true); });
+  else
+    return detail::linearly<algebra::use::moved>(
+        operand, [&](auto const& x) { return detail::shifted<Along>("roll", at, x, offset, true); });
 }
 
 MESHTF_ACCEPT_REJECTED(shift)

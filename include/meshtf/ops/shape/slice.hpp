@@ -21,8 +21,9 @@ struct whole_part : dim<Part::size> {};
 
 template<class From, class To>
 [[noreturn]] void throw_slice_outside(extent first) {
-  throw software_error("slice of " + std::string{name_of<From>()} + " starts at " + std::to_string(first) + ", expected 0 to " +
-                       std::to_string(From::size - To::size) + ": " + std::string{name_of<To>()} + " takes " + std::to_string(To::size) + " of its " +
+  throw software_error("slice of " + std::string{name_of<From>()} + " starts at " + std::to_string(first) +
+                       ", expected 0 to " + std::to_string(From::size - To::size) + ": " +
+                       std::string{name_of<To>()} + " takes " + std::to_string(To::size) + " of its " +
                        std::to_string(From::size) + " elements");
 }
 
@@ -41,26 +42,32 @@ constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
   return z;
 }
 
-/// `x`, whose dimension `whole_part<To>` every process has whole, with `To` in its place, which is split: each process keeps its part.
+/// `x`, whose dimension `whole_part<To>` every process has whole, with `To` in its place, which is split:
+/// each process keeps its part.
 template<class To, class T, class L, class... D>
 constexpr auto own_part(tensor<T, L, D...> const& x) {
   using cut    = shape<D...>;
   using result = replaced<cut, whole_part<To>, shape<To>>;
   using kept   = tensor_of<T, L, result>;
   if constexpr (is_undecided<wet<L>>) return part_kept_if_split<kept>(split_over<wet<L>, shape<To>>, x);
-  else return relocate<kept, relocation<wet<L>, cut, wet<L>, result>>(x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
+  else
+    return relocate<kept, relocation<wet<L>, cut, wet<L>, result>>(
+        x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
 }
 
-/// The slice where a record leaves it open whether parts of `From` and `To` correspond: as a whole or, if they are split, moved to the front.
+/// The slice where a record leaves it open whether parts of `From` and `To` correspond: as a whole or, if
+/// they are split, moved to the front.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
-  using plan                               = slice_plan<wet<L>, shape<D...>, From, To>;
-  auto part                                = plan::part;
-  part.loops.dim[part.loops.along[0]].open = part.loops.dim[part.loops.along[1]].open = 0;  // both are whole where this is done
+  using plan = slice_plan<wet<L>, shape<D...>, From, To>;
+  auto part  = plan::part;
+  // both are whole where this is done
+  part.loops.dim[part.loops.along[0]].open = part.loops.dim[part.loops.along[1]].open = 0;
   auto& m                                                                             = x.machine();
   m.keep_in_step(placed_dims<wet<L>, shape<From>>[0], placed_dims<wet<L>, shape<To>>[0]);
   auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
-  move_either_way<From, To>(x, -first, false, [&] { m.run(task::take_part<T>{first}, part, x.data(), z.data()); });
+  move_either_way<From, To>(x, -first, false,
+                            [&] { m.run(task::take_part<T>{first}, part, x.data(), z.data()); });
   record_linear(z, x, [first, part](auto const& to, auto const& dz, axis_set owed) {
     auto& back = dz.machine();
     auto dx    = tensor<T, L, D...>::uninitialised(back);
@@ -73,13 +80,16 @@ constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
   return z;
 }
 
-/// A record of operands that are open sums leaves the parts `To` of results whole: when they are finished, copies would be made of copies.
+/// A record of operands that are open sums leaves the parts `To` of results whole: when they are finished,
+/// copies would be made of copies.
 template<class... To, Operand X>
 constexpr void keep_whole_if_open(X const& operand) {
-  if constexpr (OpenSum<X> && is_undecided<wet<layout_in<X>>>) operand.machine().keep_whole(split_over<wet<layout_in<X>>, shape<To...>>);
+  if constexpr (OpenSum<X> && is_undecided<wet<layout_in<X>>>)
+    operand.machine().keep_whole(split_over<wet<layout_in<X>>, shape<To...>>);
 }
 
-/// The slice where `To` may be split: it is then taken as a whole dimension first, or where `From` is split alike, moved to the front.
+/// The slice where `To` may be split: it is then taken as a whole dimension first, or where `From` is split
+/// alike, moved to the front.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
   if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, -first);
@@ -92,24 +102,31 @@ constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
 
 /// The elements `first` to `first + To::size - 1` of `x` along `From`, as the dimension `To` in its place.
 ///
-///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length, model]
+///     auto positions = slice<max_length, length>(position_table, 0);   // [max_length, model] -> [length,
+///     model]
 ///
-/// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local. Gradient: dz between zeros. That of a
-/// parameter stays open; that of another value is gathered over the axes that split `To`.
+/// `From` is whole under the layout; where `To` is split, each process keeps its part of the slice. Local.
+/// Gradient: dz between zeros. That of a parameter stays open; that of another value is gathered over the
+/// axes that split `To`.
 ///
-/// `From` may be split too if both have parts of one size over the same axes: 1024 elements and the 1023 from the second on, where the rule of the
-/// latter is `padded`. Each process then hands the `first` rows of its part to the process before it, as `shift` does, and the gradient hands them
-/// back. Errors: `software_error` if the slice would reach outside, or past what is counted. An open sum stays open: its addends are sliced. `To`
-/// must not be split over an axis that the sum may owe.
+/// `From` may be split too if both have parts of one size over the same axes: 1024 elements and the 1023 from
+/// the second on, where the rule of the latter is `padded`. Each process then hands the `first` rows of its
+/// part to the process before it, as `shift` does, and the gradient hands them back. Errors: `software_error`
+/// if the slice would reach outside, or past what is counted. An open sum stays open: its addends are sliced.
+/// `To` must not be split over an axis that the sum may owe.
 template<Dimension From, Dimension To, detail::Operand X>
-constexpr auto slice(X const& operand, extent first, std::source_location at = std::source_location::current()) {
+constexpr auto slice(X const& operand, extent first,
+                     std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
   using plan    = slice_plan<wet<L>, in, From, To>;
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
   using verdict = typename plan::verdict;
-  static_assert(accepted<open>, "meshtf: slice can't split an open sum over an axis that it owes: reshard or finish it first");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: slice can't take this part of this dimension");
+  static_assert(
+      accepted<open>,
+      "meshtf: slice can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: slice can't take this part of this dimension");
   if constexpr (!accepted<first_objection<open, verdict>>) {
     return detail::rejected{};
   } else {

@@ -34,8 +34,10 @@ constexpr extent sum_of_first(std::size_t n, std::initializer_list<extent> sizes
 template<class From, class... To, class T, class L, class... D>
 constexpr auto pieces(tensor<T, L, D...> const& x) {
   auto const cut = to_be_cut(x);
-  if constexpr (is_undecided<wet<L>>)  // such gradients would owe sums over different dimensions, which a record can't put side by side
-    if (wants_gradient(x) && x.gradient_stays_open()) x.machine().keep_whole(split_over<wet<L>, shape<To...>>);
+  // such gradients would owe sums over different dimensions, which a record can't put side by side
+  if constexpr (is_undecided<wet<L>>)
+    if (wants_gradient(x) && x.gradient_stays_open())
+      x.machine().keep_whole(split_over<wet<L>, shape<To...>>);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple{piece<From, To>(cut, sum_of_first(I, {To::size...}))...};  // braces: evaluated in order
   }(std::index_sequence_for<To...>{});
@@ -43,20 +45,25 @@ constexpr auto pieces(tensor<T, L, D...> const& x) {
 
 }  // namespace detail
 
-/// A tuple of tensors: the first `First::size` elements of `x` along `From`, as the dimension `First` in its place, then the next as the next
-/// dimension, up to the last. The inverse of `concat`. (Mesh TensorFlow's `split`; here `split` is a rule of layouts.)
+/// A tuple of tensors: the first `First::size` elements of `x` along `From`, as the dimension `First` in its
+/// place, then the next as the next dimension, up to the last. The inverse of `concat`. (Mesh TensorFlow's
+/// `split`; here `split` is a rule of layouts.)
 ///
 ///     auto const [q, k, v] = split_into<all_heads, heads, key_heads, key_heads>(projected);
 ///
-/// `From` is whole under the layout; where one of the others is split, each process keeps its part of that piece. Local; pieces of an open sum are
-/// open sums. Gradient: those of the pieces side by side, with zeros for a piece that has none; that of a parameter stays open.
+/// `From` is whole under the layout; where one of the others is split, each process keeps its part of that
+/// piece. Local; pieces of an open sum are open sums. Gradient: those of the pieces side by side, with zeros
+/// for a piece that has none; that of a parameter stays open.
 template<Dimension From, Dimension First, Dimension... Rest, detail::Operand X>
 constexpr auto split_into(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using open    = detail::open_verdict<L, shape<First, Rest...>, detail::axes_owed_by<X>>;
   using verdict = split_into_verdict<wet<L>, detail::shape_in<X>, From, First, Rest...>;
-  static_assert(accepted<open>, "meshtf: split_into can't split an open sum over an axis that it owes: reshard or finish it first");
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: split_into can't cut this dimension into these");
+  static_assert(
+      accepted<open>,
+      "meshtf: split_into can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: split_into can't cut this dimension into these");
   if constexpr (!accepted<first_objection<open, verdict>>) {
     return std::tuple{detail::rejected{}, detail::rejected_for<Rest>{}...};
   } else {

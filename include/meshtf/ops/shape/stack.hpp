@@ -30,7 +30,8 @@ constexpr tensor_in<X> joined_by(X const& p, axis_set owed) {
   return addends_over(p, owed);
 }
 
-/// Puts tensors of one type together. (Packs and no arrays: g++ 12 miscounts handles in arrays that are copied in constant evaluation.)
+/// Puts tensors of one type together. (Packs and no arrays: g++ 12 miscounts handles in arrays that are
+/// copied in constant evaluation.)
 template<class New, int At, class X, std::same_as<X>... Rest>
 constexpr auto stacked(X const& first, Rest const&... rest) {
   using T         = typename X::element_type;
@@ -42,7 +43,8 @@ constexpr auto stacked(X const& first, Rest const&... rest) {
     extent i = 0;
     (f(one, i++), ...);
   };
-  each([&](X const& one, extent i) { m.run(task::put_part<T>{i}, plan::place, z.data(), one.data()); }, first, rest...);
+  each([&](X const& one, extent i) { m.run(task::put_part<T>{i}, plan::place, z.data(), one.data()); }, first,
+       rest...);
   if (!wants_gradient(first, rest...)) return z;
   auto const may_wait = [](X const& one) { return !one.needs_gradient() || one.gradient_stays_open(); };
   record<incoming::open_if_open>(
@@ -111,34 +113,44 @@ constexpr auto stacked_and_split(std::vector<X> const& all) {
 template<class New>
 constexpr void expect_one_for_each(std::size_t given) {
   if (given != static_cast<std::size_t>(New::size))
-    throw software_error("expected stack<" + std::string{name_of<New>()} + "> to get " + std::to_string(New::size) +
-                         " tensors, one for each element of " + std::string{name_of<New>()} + ", got a vector of " + std::to_string(given) +
+    throw software_error("expected stack<" + std::string{name_of<New>()} + "> to get " +
+                         std::to_string(New::size) + " tensors, one for each element of " +
+                         std::string{name_of<New>()} + ", got a vector of " + std::to_string(given) +
                          ": stack as many, or along a dimension of that size");
 }
 
 template<class First, class Given>
-using stacks_with = std::conditional_t<std::is_same_v<First, Given>, legal, stacked_dims_differ<First, Given>>;
+using stacks_with =
+    std::conditional_t<std::is_same_v<First, Given>, legal, stacked_dims_differ<First, Given>>;
 
 }  // namespace detail
 
-/// The operands, which have the same dimensions, as one tensor with the further dimension `New`: number `At` of its dimensions, by default the first.
+/// The operands, which have the same dimensions, as one tensor with the further dimension `New`: number `At`
+/// of its dimensions, by default the first.
 ///
 ///     auto const both = stack<two>(mean, deviation);       // [batch], [batch] -> [two, batch]
 ///     auto const last = stack<two, 1>(mean, deviation);    // -> [batch, two]
 ///
-/// `New` has as many elements as there are operands; where it is split, each process keeps its part. Local; a stack of open sums is an open sum over
-/// the axes of all of them, none of which may split `New`. Gradient: dz at each index; it stays open if all operands that need one are parameters,
-/// otherwise it is gathered over the axes that split `New`.
+/// `New` has as many elements as there are operands; where it is split, each process keeps its part. Local; a
+/// stack of open sums is an open sum over the axes of all of them, none of which may split `New`. Gradient:
+/// dz at each index; it stays open if all operands that need one are parameters, otherwise it is gathered
+/// over the axes that split `New`.
 template<Dimension New, int At = 0, detail::Operand First, detail::Operand... Rest>
 constexpr auto stack(First const& first, Rest const&... rest) {
-  using S       = detail::shape_in<First>;
-  using fit     = first_objection<detail::operands_fit<First, Rest>..., detail::stacks_with<S, detail::shape_in<Rest>>...>;
-  using open    = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
-  using verdict = first_objection<fit, stack_verdict<wet<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
-  using apart   = first_objection<detail::open_verdict<detail::layout_in<First>, shape<New>, detail::axes_owed_by<First>>,
-                                  detail::open_verdict<detail::layout_in<Rest>, shape<New>, detail::axes_owed_by<Rest>>...>;
+  using S    = detail::shape_in<First>;
+  using fit  = first_objection<detail::operands_fit<First, Rest>...,
+                               detail::stacks_with<S, detail::shape_in<Rest>>...>;
+  using open = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
+  using verdict =
+      first_objection<fit,
+                      stack_verdict<wet<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
+  using apart = first_objection<
+      detail::open_verdict<detail::layout_in<First>, shape<New>, detail::axes_owed_by<First>>,
+      detail::open_verdict<detail::layout_in<Rest>, shape<New>, detail::axes_owed_by<Rest>>...>;
   static_assert(accepted<open>, "meshtf: stack would count x per addend: as_partial<...>(x), free");
-  static_assert(accepted<apart>, "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(
+      accepted<apart>,
+      "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
   static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
   if constexpr (!accepted<first_objection<open, apart, verdict>>) {
     return detail::rejected{};
@@ -146,7 +158,8 @@ constexpr auto stack(First const& first, Rest const&... rest) {
     detail::entered(first).machine().enter("stack");
     axis_set const owed = (detail::owed_by(first) | ... | detail::owed_by(rest));
     detail::keep_whole_if_open<New>(first), (detail::keep_whole_if_open<New>(rest), ...);
-    std::tuple const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};  // braces: evaluated in order
+    // braces: evaluated in order
+    std::tuple const all{detail::joined_by(first, owed), detail::joined_by(rest, owed)...};
     auto z = std::apply([](auto const&... one) { return detail::stacked_and_split<New, At>(one...); }, all);
     return detail::result_of<axes<>, First, Rest...>(std::move(z), owed);
   }
@@ -169,7 +182,9 @@ template<Dimension New, int At = 0, detail::Operand X>
 constexpr auto stack(std::vector<X> const& x, std::source_location at = std::source_location::current()) {
   using verdict = stack_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, New, At, int{New::size}>;
   using apart   = detail::open_verdict<detail::layout_in<X>, shape<New>, detail::axes_owed_by<X>>;
-  static_assert(accepted<apart>, "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(
+      accepted<apart>,
+      "meshtf: stack can't split an open sum over an axis that it owes: reshard or finish it first");
   static_assert(accepted<verdict>, "meshtf: stack can't put these operands together");
   if constexpr (!accepted<first_objection<apart, verdict>>) {
     return detail::rejected{};

@@ -12,7 +12,8 @@ inline namespace v0 {
 template<class Tiled, class Dim>
 struct tiled_dim_is_no_multiple {};
 
-/// `Dim`, which is to be repeated, is split over `Axes`, so no process has a whole copy. First reshard to a layout in which it is whole.
+/// `Dim`, which is to be repeated, is split over `Axes`, so no process has a whole copy. First reshard to a
+/// layout in which it is whole.
 template<class Dim, class Axes>
 struct tiled_dim_is_split {};
 
@@ -24,9 +25,10 @@ struct copies_in : dim<Tiled::size / Dim::size> {};
 
 template<class L, class X, class From, class To>
 struct tiling {
-  using whole    = std::conditional_t<may_be_whole<L, From>, legal, tiled_dim_is_split<From, axes_of<L, From>>>;
+  using whole = std::conditional_t<may_be_whole<L, From>, legal, tiled_dim_is_split<From, axes_of<L, From>>>;
   using multiple = std::conditional_t<To::size % From::size == 0, legal, tiled_dim_is_no_multiple<To, From>>;
-  using verdict  = first_objection<dims_are_in<X, From>, counted_objection<From>, counted_objection<To>, multiple, placement_verdict_of<L, X>, whole,
+  using verdict  = first_objection<dims_are_in<X, From>, counted_objection<From>, counted_objection<To>,
+                                   multiple, placement_verdict_of<L, X>, whole,
                                    placement_verdict_of<L, replaced<X, From, shape<To>>>>;
 };
 
@@ -44,26 +46,30 @@ constexpr auto tiled(X const& x, shape<D...>, std::source_location at) {
 template<Layout L, class X, class From, class To>
 using tile_verdict = typename detail::tiling<L, X, From, To>::verdict;
 
-/// `x` with `To` in the place of `From`: all its elements along `From`, and again, until there are as many as `To` has.
+/// `x` with `To` in the place of `From`: all its elements along `From`, and again, until there are as many as
+/// `To` has.
 ///
 ///     auto rows = tile<pattern, length>(x);   // [pattern, model] -> [length, model]
 ///
-/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local: a `broadcast`, whose dimensions are then merged. An
-/// open sum stays open; `To` must not be split over an axis that it may owe. Gradient: dz, summed over the copies; that of a parameter stays open.
+/// `From` is whole under the layout; where `To` is split, each process keeps its part. Local: a `broadcast`,
+/// whose dimensions are then merged. An open sum stays open; `To` must not be split over an axis that it may
+/// owe. Gradient: dz, summed over the copies; that of a parameter stays open.
 template<Dimension From, Dimension To, detail::Operand X>
 constexpr auto tile(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using S       = detail::shape_in<X>;
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
   using verdict = tile_verdict<wet<L>, S, From, To>;
-  static_assert(accepted<open>, "meshtf: tile can't split an open sum over an axis that it owes: reshard or finish it first");
+  static_assert(accepted<open>,
+                "meshtf: tile can't split an open sum over an axis that it owes: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: tile can't repeat this dimension so");
   if constexpr (!accepted<first_objection<open, verdict>>) {
     return detail::rejected{};
   } else {
     detail::keep_whole_if_open<To>(operand);
-    return detail::linearly<algebra::use::moved>(
-        operand, [&](auto const& x) { return detail::tiled<From, To>(x, replaced<S, From, shape<detail::copies_in<To, From>, From>>{}, at); });
+    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+      return detail::tiled<From, To>(x, replaced<S, From, shape<detail::copies_in<To, From>, From>>{}, at);
+    });
   }
 }
 

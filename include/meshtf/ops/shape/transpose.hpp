@@ -11,13 +11,14 @@ inline namespace v0 {
 template<class Given, class S>
 struct not_the_dims_of_tensor {};
 
-/// `x` with its dimensions in the order `Order...`. Local; a dimension stays split as it was, and an open sum stays open. Gradient:
-/// transposed back; that of a parameter stays open.
+/// `x` with its dimensions in the order `Order...`. Local; a dimension stays split as it was, and an open sum
+/// stays open. Gradient: transposed back; that of a parameter stays open.
 template<Dimension... Order, detail::Operand X>
 constexpr auto transpose(X const& operand, std::source_location at = std::source_location::current()) {
   using in            = detail::shape_in<X>;
-  constexpr bool same = sizeof...(Order) == in::rank && without<shape<Order...>, in>::rank == 0 && without<in, shape<Order...>>::rank == 0;
-  using verdict       = std::conditional_t<same, legal, not_the_dims_of_tensor<shape<Order...>, in>>;
+  constexpr bool same = sizeof...(Order) == in::rank && without<shape<Order...>, in>::rank == 0 &&
+                        without<in, shape<Order...>>::rank == 0;
+  using verdict = std::conditional_t<same, legal, not_the_dims_of_tensor<shape<Order...>, in>>;
   static_assert(accepted<verdict>, "meshtf: transpose can't order these dimensions");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
@@ -26,8 +27,9 @@ constexpr auto transpose(X const& operand, std::source_location at = std::source
     return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
       x.machine().enter("transpose", at);
       auto z = detail::each<T, shape<Order...>>(function::identity{}, x);
-      detail::record_linear(
-          z, x, [](auto const& to, auto const& dz, axis_set owed) { detail::contribute(to, detail::each<T, in>(function::identity{}, dz), owed); });
+      detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
+        detail::contribute(to, detail::each<T, in>(function::identity{}, dz), owed);
+      });
       return z;
     });
   }

@@ -15,14 +15,15 @@ inline namespace v0 {
 ///
 ///     auto const [mean, deviation] = unstack<two>(statistics);
 ///
-/// `Along` is whole under the layout. Local; those of an open sum are open sums. Gradient: those of the tensors stacked, with zeros for one that has
-/// none; that of a parameter stays open.
+/// `Along` is whole under the layout. Local; those of an open sum are open sums. Gradient: those of the
+/// tensors stacked, with zeros for one that has none; that of a parameter stays open.
 template<Dimension Along, detail::Operand X>
 constexpr auto unstack(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using plan    = unstack_plan<wet<L>, detail::shape_in<X>, Along>;
   using verdict = typename plan::verdict;
-  static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: unstack can't work along this dimension");
+  static_assert(accepted<detail::with_reshard<verdict, X>>,
+                "meshtf: unstack can't work along this dimension");
   if constexpr (!accepted<verdict>) {
     return std::array<detail::rejected, std::size_t{Along::size}>{};
   } else {
@@ -30,8 +31,10 @@ constexpr auto unstack(X const& operand, std::source_location at = std::source_l
     x.machine().enter("unstack", at);
     auto const cut   = detail::to_be_cut(x);
     auto const piece = [&](extent i) {
-      auto z = detail::piece_of<tensor_of<detail::element_in<X>, L, typename plan::part>>(cut, plan::place, i);
-      if constexpr (detail::OpenSum<X>) return detail::handed_through<algebra::use::moved>(operand, std::move(z));
+      auto z =
+          detail::piece_of<tensor_of<detail::element_in<X>, L, typename plan::part>>(cut, plan::place, i);
+      if constexpr (detail::OpenSum<X>)
+        return detail::handed_through<algebra::use::moved>(operand, std::move(z));
       else return z;
     };
     return [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -15,22 +15,25 @@ namespace detail {
 
 template<class D>
 [[noreturn]] void throw_write_outside(extent first, extent n, extent there) {
-  throw software_error("write to " + std::string{name_of<D>()} + " starts at " + std::to_string(first) + ", expected 0 to " +
-                       std::to_string(there - n) + ": the part has " + std::to_string(n) + " elements, and there are " + std::to_string(there));
+  throw software_error("write to " + std::string{name_of<D>()} + " starts at " + std::to_string(first) +
+                       ", expected 0 to " + std::to_string(there - n) + ": the part has " +
+                       std::to_string(n) + " elements, and there are " + std::to_string(there));
 }
 
-/// Copies `x` to `z`, which keeps what `x` holds past the present counts. If there were fewer elements of `D` when `x` was made, those that are
-/// missing must be among the `n` from `first` on, which are written; otherwise `x.data()` says what is missing.
+/// Copies `x` to `z`, which keeps what `x` holds past the present counts. If there were fewer elements of `D`
+/// when `x` was made, those that are missing must be among the `n` from `first` on, which are written;
+/// otherwise `x.data()` says what is missing.
 template<class D, class T, class L, class... X>
 constexpr void copy_to_write(tensor<T, L, X...> const& x, tensor<T, L, X...>& z, extent first, extent n) {
   auto& m       = x.machine();
   T const* from = nullptr;
   if constexpr ((CountedDimension<X> || ...)) {
-    counts const &made = m.counted(x.handle()->counted()), &now = m.counted();
-    bool const grown  = made.template of<D>() < now.template of<D>();
-    bool const others = ((std::is_same_v<X, D> || made.template of<X>() >= now.template of<X>()) && ...);
-    bool const brings = first <= made.template of<D>() && first + n >= now.template of<D>();
-    from              = grown && others && brings ? x.handle()->data() : x.data();
+    counts const& made = m.counted(x.handle()->counted());
+    counts const& now  = m.counted();
+    bool const grown   = made.template of<D>() < now.template of<D>();
+    bool const others  = ((std::is_same_v<X, D> || made.template of<X>() >= now.template of<X>()) && ...);
+    bool const brings  = first <= made.template of<D>() && first + n >= now.template of<D>();
+    from               = grown && others && brings ? x.handle()->data() : x.data();
     if (!grown) z.handle()->count_as(*x.handle());
   } else {
     from = x.data();
@@ -52,10 +55,12 @@ constexpr auto with_part(tensor<T, L, X...> const& x, tensor<T, L, P...> const& 
         auto rest = copied(dz);
         tensor<T, L, P...> taken{dz.machine()};
         dz.machine().run(task::move_part_out<T>{first}, Plan::part, rest.data(), taken.data());
-        if (part.needs_gradient()) contribute(part, taken, Plan::finished_over, &reason_to_look_up<wet<L>, typename Plan::loops>);
+        if (part.needs_gradient())
+          contribute(part, taken, Plan::finished_over, &reason_to_look_up<wet<L>, typename Plan::loops>);
         if (x.needs_gradient()) {  // past the counts, too, where the elements of x are still there
           rest.handle()->count_again(true);
-          contribute(static_cast<shard<T, machine<L>> const&>(x), static_cast<shard<T, machine<L>> const&>(rest));
+          contribute(static_cast<shard<T, machine<L>> const&>(x),
+                     static_cast<shard<T, machine<L>> const&>(rest));
         }
       });
   return z;
@@ -63,33 +68,43 @@ constexpr auto with_part(tensor<T, L, X...> const& x, tensor<T, L, P...> const& 
 
 }  // namespace detail
 
-/// `x` with its elements from `first` on along `D` replaced by `part`, which has a dimension of its own in place of `D`: a new tensor.
+/// `x` with its elements from `first` on along `D` replaced by `part`, which has a dimension of its own in
+/// place of `D`: a new tensor.
 ///
-///     auto longer = write<length>(keys, key, now);   // keys[batch, length, model], key[batch, step, model], now = 7
+///     auto longer = write<length>(keys, key, now);   // keys[batch, length, model], key[batch, step, model],
+///                                                    now = 7
 ///
-/// Local. The part is whole along its own dimension; where `D` is split, each process writes the elements that it has. All processes must say the
-/// same `first`. Gradient: of `x` dz, with zeros where the part is; of the part the elements of dz that it was written to, which owe the axes of
-/// `D`. If the elements of `D` are counted at run time, `x` may have been made when there were fewer, as long as the part brings those that are
-/// missing; what it holds past the present counts is kept. Errors: `software_error` if the part would reach outside, or past what is counted.
+/// Local. The part is whole along its own dimension; where `D` is split, each process writes the elements
+/// that it has. All processes must say the same `first`. Gradient: of `x` dz, with zeros where the part is;
+/// of the part the elements of dz that it was written to, which owe the axes of `D`. If the elements of `D`
+/// are counted at run time, `x` may have been made when there were fewer, as long as the part brings those
+/// that are missing; what it holds past the present counts is kept. Errors: `software_error` if the part
+/// would reach outside, or past what is counted.
 template<Dimension D, detail::Operand X, detail::Operand P>
-[[nodiscard]] constexpr auto write(X const& x, P const& part, extent first, std::source_location at = std::source_location::current()) {
-  using L        = detail::layout_in<X>;
-  using plan     = write_plan<wet<L>, detail::shape_in<X>, D, detail::shape_in<P>>;
-  using operands = first_objection<detail::meeting_verdict<algebra::meeting::alongside, X, P>, detail::operands_fit<X, P>>;
-  using verdict  = first_objection<operands, typename plan::verdict>;
-  using open     = detail::open_verdict<L, detail::shape_in<X>, detail::union_of<L, detail::axes_owed_by<X>, detail::axes_owed_by<P>>>;
-  static_assert(accepted<detail::with_reshard<first_objection<verdict, open>, P>>, "meshtf: write can't put this part into this dimension");
+[[nodiscard]] constexpr auto write(X const& x, P const& part, extent first,
+                                   std::source_location at = std::source_location::current()) {
+  using L    = detail::layout_in<X>;
+  using plan = write_plan<wet<L>, detail::shape_in<X>, D, detail::shape_in<P>>;
+  using operands =
+      first_objection<detail::meeting_verdict<algebra::meeting::alongside, X, P>, detail::operands_fit<X, P>>;
+  using verdict = first_objection<operands, typename plan::verdict>;
+  using open    = detail::open_verdict<L, detail::shape_in<X>,
+                                       detail::union_of<L, detail::axes_owed_by<X>, detail::axes_owed_by<P>>>;
+  static_assert(accepted<detail::with_reshard<first_objection<verdict, open>, P>>,
+                "meshtf: write can't put this part into this dimension");
   if constexpr (!accepted<first_objection<verdict, open>>) {
     return detail::rejected{};
   } else {
-    auto& m        = detail::entered(x).machine();
-    extent const n = m.counted().template of<typename plan::own>(), there = m.counted().template of<D>();
+    auto& m            = detail::entered(x).machine();
+    extent const n     = m.counted().template of<typename plan::own>();
+    extent const there = m.counted().template of<D>();
     if (first < 0 || first > there - n) detail::throw_write_outside<D>(first, n, there);
     m.enter("write", at);
     if constexpr (detail::OpenSum<X>) {
       axis_set const owed = x.owed() | part.owed();
       auto const whole    = detail::addends_over(x, owed);
-      return detail::result_of<axes<>, X, P>(detail::with_part<D, plan>(whole, detail::addends_over(part, owed), first), owed);
+      return detail::result_of<axes<>, X, P>(
+          detail::with_part<D, plan>(whole, detail::addends_over(part, owed), first), owed);
     } else {
       return detail::with_part<D, plan>(detail::entered(x), detail::entered(part), first);
     }

@@ -9,7 +9,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// The convolution. Of `x`, only what it holds is kept for the gradient, with its halos if they were sent, so that they are not sent again.
+/// The convolution. Of `x`, only what it holds is kept for the gradient, with its halos if they were sent, so
+/// that they are not sent again.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
   if constexpr (is_undecided<wet<L>> && convolves_directly<Plan, T>) {
@@ -23,7 +24,8 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
         if constexpr (Plan::exchanges) return wide;
         else return x;
       }();
-      record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()), filter = keep(filter, x.needs_gradient())](auto const& dz) {
+      record(z.value, [x = x.without_value(), seen = keep(seen, filter.needs_gradient()),
+                       filter = keep(filter, x.needs_gradient())](auto const& dz) {
         if (filter.needs_gradient()) {
           if constexpr (Plan::exchanges) contribute_filter<Plan>(filter.target(), seen.value(), dz);
           else contribute_filter<Plan>(filter.target(), seen_by<Plan>(seen.value()), dz);
@@ -37,23 +39,27 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
 
 }  // namespace detail
 
-/// The convolution of `x` with `filter` over windows; as in TensorFlow and PyTorch, the filter is not turned around.
+/// The convolution of `x` with `filter` over windows; as in TensorFlow and PyTorch, the filter is not turned
+/// around.
 ///
 ///     auto z = conv<window<height, kernel_h>, window<width, kernel_w>, in, out>(x, filter);
 ///     // [batch, height, width, in], [kernel_h, kernel_w, in, out] -> [batch, height, width, out]
 ///
-/// z[..., i, ..., o] = the sum of x[..., i * stride + k * dilation - before, ..., c] * filter[k, c, o] over all k and c, where `window` says stride,
-/// dilation, zeros at the ends, and the dimension that i is an index of. Dimensions of the filter may be in any order; `x` may have its channels in
-/// front of what windows walk along or behind it. A dimension that both have besides `In` is a group: the groups' channels are convolved separately.
-/// Without `In` and `Out`, each channel that both have is convolved by itself.
-/// Where a dimension that windows walk along is split, each process sends the rows at the edges of its part to the parts next to it (see `halo`), at
-/// most as many as a part has. Where the input's channels are split, one all-reduce of z adds up. Gradients: of `x`, the halos' parts are sent back
-/// and added, and it owes the axes that split `Out`; that of the filter owes the axes of batch and space. Errors: `conv_verdict`.
+/// z[..., i, ..., o] = the sum of x[..., i * stride + k * dilation - before, ..., c] * filter[k, c, o] over
+/// all k and c, where `window` says stride, dilation, zeros at the ends, and the dimension that i is an index
+/// of. Dimensions of the filter may be in any order; `x` may have its channels in front of what windows walk
+/// along or behind it. A dimension that both have besides `In` is a group: the groups' channels are convolved
+/// separately. Without `In` and `Out`, each channel that both have is convolved by itself.
+/// Where a dimension that windows walk along is split, each process sends the rows at the edges of its part
+/// to the parts next to it (see `halo`), at most as many as a part has. Where the input's channels are split,
+/// one all-reduce of z adds up. Gradients: of `x`, the halos' parts are sent back and added, and it owes the
+/// axes that split `Out`; that of the filter owes the axes of batch and space. Errors: `conv_verdict`.
 template<class... A, detail::FloatingOperand X, detail::FloatingOperand F>
 constexpr auto conv(X const& x, F const& filter, std::source_location at = std::source_location::current()) {
-  using L       = detail::layout_in<X>;
-  using names   = detail::names_of_conv<A...>;
-  using whole   = first_objection<detail::use_verdict<algebra::use::bent, X>, detail::use_verdict<algebra::use::bent, F>>;
+  using L     = detail::layout_in<X>;
+  using names = detail::names_of_conv<A...>;
+  using whole =
+      first_objection<detail::use_verdict<algebra::use::bent, X>, detail::use_verdict<algebra::use::bent, F>>;
   using fit     = detail::operands_fit<X, F>;
   using verdict = conv_verdict<wet<L>, detail::shape_in<X>, detail::shape_in<F>, A...>;
   static_assert(accepted<whole>, "meshtf: conv of an open sum: conv<...>(finish(x), filter)");
@@ -62,7 +68,8 @@ constexpr auto conv(X const& x, F const& filter, std::source_location at = std::
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else {
-    using plan    = conv_plan<wet<L>, detail::shape_in<X>, detail::shape_in<F>, typename names::windows, typename names::channels>;
+    using plan    = conv_plan<wet<L>, detail::shape_in<X>, detail::shape_in<F>, typename names::windows,
+                              typename names::channels>;
     auto const& t = detail::entered(x);
     t.machine().enter("conv", at);
     return detail::convolved<plan>(t, detail::entered(filter));

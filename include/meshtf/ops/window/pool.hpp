@@ -19,9 +19,12 @@ namespace function {
 template<class T>
 struct share_in_window : of_numbers<1> {
   window_rule rule{};
-  extent size = 1, taps = 1;
+  extent size = 1;
+  extent taps = 1;
 
-  constexpr T operator()(auto const& i) const { return T(1) / static_cast<T>(rule.elements(size, taps, static_cast<extent>(i))); }
+  constexpr T operator()(auto const& i) const {
+    return T(1) / static_cast<T>(rule.elements(size, taps, static_cast<extent>(i)));
+  }
 };
 
 }  // namespace function
@@ -46,7 +49,8 @@ constexpr tensor<T, L, Z...> shared_out(tensor<T, L, Z...> const& z) {
     using made       = typename First::made;
     using share      = function::share_in_window<computed<T>>;
     auto const count = indices<int, L, made>(z.machine());
-    auto const w     = each<T, shape<made>>(share{{}, First::rule, First::along::size, First::kernel::size}, count);
+    auto const w =
+        each<T, shape<made>>(share{{}, First::rule, First::along::size, First::kernel::size}, count);
     if constexpr (sizeof...(Rest) > 0) return shared_out<Rest...>(z * w);
     else return z * w;
   }
@@ -59,11 +63,14 @@ inline constexpr extent full_elements = ((windows_are_full<W> ? W::kernel::size 
 
 /// The largest element of each window; elements beyond the dimension do not count.
 ///
-///     auto z = max_pool<window<height, two, half_height, stride<2>>, window<width, also_two, half_width, stride<2>>>(x);
+///     auto z = max_pool<window<height, two, half_height, stride<2>>, window<width, also_two, half_width,
+///     stride<2>>>(x);
 ///
-/// `window` says size, stride, dilation and ends, and two windows need two dimensions of their own. Where a dimension that they walk along is split,
-/// halos are exchanged as by `halo`. Gradient: dz goes to every element that equals the maximum of its window, as `max` has it. The maximum over all
-/// of a dimension is `max<height, width>(x)`. Errors: `pool_verdict`. Source: Mesh TensorFlow has windows without overlap, of whole dimensions.
+/// `window` says size, stride, dilation and ends, and two windows need two dimensions of their own. Where a
+/// dimension that they walk along is split, halos are exchanged as by `halo`. Gradient: dz goes to every
+/// element that equals the maximum of its window, as `max` has it. The maximum over all of a dimension is
+/// `max<height, width>(x)`. Errors: `pool_verdict`. Source: Mesh TensorFlow has windows without overlap, of
+/// whole dimensions.
 template<class... W, detail::Operand X>
   requires(detail::is_window<W> && ...)
 constexpr auto max_pool(X const& operand, std::source_location at = std::source_location::current()) {
@@ -74,16 +81,20 @@ constexpr auto max_pool(X const& operand, std::source_location at = std::source_
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    using T            = detail::element_in<X>;
-    auto const windows = detail::recorded_windows<W...>("max_pool", at, detail::entered(operand), detail::least_of<T>());
-    using seen         = typename std::remove_cvref_t<decltype(windows)>::shape_type;
-    return detail::extreme<reduction::max, without<seen, shape<typename W::kernel...>>>("max_pool", at, windows);
+    using T = detail::element_in<X>;
+    auto const windows =
+        detail::recorded_windows<W...>("max_pool", at, detail::entered(operand), detail::least_of<T>());
+    using seen = typename std::remove_cvref_t<decltype(windows)>::shape_type;
+    return detail::extreme<reduction::max, without<seen, shape<typename W::kernel...>>>("max_pool", at,
+                                                                                        windows);
   }
 }
 
-/// The mean of each window; elements beyond the dimension do not count, as in TensorFlow (in PyTorch, unless told otherwise, they count as zeros).
+/// The mean of each window; elements beyond the dimension do not count, as in TensorFlow (in PyTorch, unless
+/// told otherwise, they count as zeros).
 ///
-/// Windows and messages as of `max_pool`. Linear; of an open sum, finish it first. The mean over all of a dimension is `mean<height, width>(x)`.
+/// Windows and messages as of `max_pool`. Linear; of an open sum, finish it first. The mean over all of a
+/// dimension is `mean<height, width>(x)`.
 /// Errors: `pool_verdict`.
 template<class... W, detail::FloatingOperand X>
   requires(detail::is_window<W> && ...)
@@ -95,9 +106,10 @@ constexpr auto avg_pool(X const& operand, std::source_location at = std::source_
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};
   } else {
-    using T            = computed<detail::element_in<X>>;
-    auto const windows = detail::recorded_windows<W...>("avg_pool", at, detail::entered(operand), detail::element_in<X>{});
-    using taken        = shape<typename W::kernel...>;
+    using T = computed<detail::element_in<X>>;
+    auto const windows =
+        detail::recorded_windows<W...>("avg_pool", at, detail::entered(operand), detail::element_in<X>{});
+    using taken = shape<typename W::kernel...>;
     function::scaled<T> const share{T{1} / static_cast<T>(detail::full_elements<W...>)};
     auto const sums = detail::summed<taken>("avg_pool", at, share, windows);
     return detail::shared_out<W...>(sums);

@@ -11,25 +11,31 @@ namespace detail {
 
 /// The windows of `x`, with their gradient; `beyond` where the dimension has no elements.
 template<class... W, class T, class L, class... X>
-constexpr auto recorded_windows(char const* name, std::source_location at, tensor<T, L, X...> const& x, T beyond) {
+constexpr auto recorded_windows(char const* name, std::source_location at, tensor<T, L, X...> const& x,
+                                T beyond) {
   using plan = window_plan<wet<L>, shape<X...>, W...>;
   x.machine().enter(name, at);
   auto z = all_windows<plan>(x, beyond);
   if constexpr (FloatingElement<T>)  // others have no gradient, and no kernel that adds them
-    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) { contribute(to, joined_windows<plan>(dz), owed); });
+    record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {
+      contribute(to, joined_windows<plan>(dz), owed);
+    });
   return z;
 }
 
 }  // namespace detail
 
-/// All windows of `x`, for functions of the user's own: the dimensions that windows make stand in the place of those that they walk along, and those
-/// of a window behind the last of them (before the first, if nothing is behind it).
+/// All windows of `x`, for functions of the user's own: the dimensions that windows make stand in the place
+/// of those that they walk along, and those of a window behind the last of them (before the first, if nothing
+/// is behind it).
 ///
-///     auto const near = windows<window<length, five>>(x);   // [batch, length, model] -> [batch, length, five, model]
+///     auto const near = windows<window<length, five>>(x);   // [batch, length, model] -> [batch, length,
+///                                                           five, model]
 ///
-/// Where a dimension that windows walk along is split, halos are exchanged as by `halo`, and each process makes its own windows. Elements beyond the
-/// dimension are zeros. An open sum stays open. Gradient: windows of dz are added where they came from; halos are sent back. That of a parameter
-/// stays open. Errors: `windows_verdict`.
+/// Where a dimension that windows walk along is split, halos are exchanged as by `halo`, and each process
+/// makes its own windows. Elements beyond the dimension are zeros. An open sum stays open. Gradient: windows
+/// of dz are added where they came from; halos are sent back. That of a parameter stays open. Errors:
+/// `windows_verdict`.
 template<class... W, detail::Operand X>
   requires(detail::is_window<W> && ...)
 constexpr auto windows(X const& operand, std::source_location at = std::source_location::current()) {
@@ -37,8 +43,9 @@ constexpr auto windows(X const& operand, std::source_location at = std::source_l
   static_assert(accepted<verdict>, "meshtf: these windows can't be taken");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
-    return detail::linearly<algebra::use::moved>(
-        operand, [&](auto const& x) { return detail::recorded_windows<W...>("windows", at, x, detail::element_in<X>{}); });
+    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+      return detail::recorded_windows<W...>("windows", at, x, detail::element_in<X>{});
+    });
 }
 
 MESHTF_ACCEPT_REJECTED(windows)

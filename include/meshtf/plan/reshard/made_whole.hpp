@@ -8,14 +8,15 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// In a verdict: the axes that split a dimension, and the bytes that one process would send for the cheapest reshard after which it is whole.
-/// Assertions show it; programs that ask for a verdict get the axes alone.
+/// In a verdict: the axes that split a dimension, and the bytes that one process would send for the cheapest
+/// reshard after which it is whole. Assertions show it; programs that ask for a verdict get the axes alone.
 template<extent Bytes, class... Axes>
 struct reshard_for;
 
-/// Bytes that one process sends to have dimension number `dim` whole: for an all-gather of it, or, where that is cheaper, for an all-to-all after
-/// which its axes split another dimension. `owed` is added up on the way.
-constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_set owed, std::span<extent const> axes, extent element_bytes) {
+/// Bytes that one process sends to have dimension number `dim` whole: for an all-gather of it, or, where that
+/// is cheaper, for an all-to-all after which its axes split another dimension. `owed` is added up on the way.
+constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_set owed,
+                                    std::span<extent const> axes, extent element_bytes) {
   int const rank = static_cast<int>(dims.size());
   placed whole   = dims[static_cast<std::size_t>(dim)];
   whole.parts    = 1;

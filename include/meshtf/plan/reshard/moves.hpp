@@ -11,13 +11,22 @@ namespace meshtf {
 inline namespace v0 {
 
 /// What a move does: it keeps a part of the shard, or calls the collective of that name.
-enum class transfer_kind : std::uint8_t { slice, reduce_scatter, all_to_all, all_reduce, all_gather, permute };
+enum class transfer_kind : std::uint8_t {
+  slice,
+  reduce_scatter,
+  all_to_all,
+  all_reduce,
+  all_gather,
+  permute
+};
 
-/// One step of a reshard: what a process does with its row-major shard, described without dimensions. Counts are elements.
+/// One step of a reshard: what a process does with its row-major shard, described without dimensions. Counts
+/// are elements.
 ///
-/// A collective is one call on the joint communicator of the axes `over`, whose ranks are row-major in the mesh's order of axes, whatever the order
-/// in which they split a dimension. Its buffers are [one block for each rank][block]. `pack` copies the shard to the send buffer, `unpack` the
-/// receive buffer to the shard; both walk over the two arrays from their starts. Without them the shard itself is the buffer.
+/// A collective is one call on the joint communicator of the axes `over`, whose ranks are row-major in the
+/// mesh's order of axes, whatever the order in which they split a dimension. Its buffers are [one block for
+/// each rank][block]. `pack` copies the shard to the send buffer, `unpack` the receive buffer to the shard;
+/// both walk over the two arrays from their starts. Without them the shard itself is the buffer.
 ///
 /// A permute sends whole shards to other processes, which `partners_of` names. It needs no copies.
 struct reshard_move {
@@ -29,18 +38,22 @@ struct reshard_move {
   extent send        = 0;  // held before
   extent result      = 0;  // held after
   extent block       = 0;  // of one message
-  nest_steps pack{};  // of a slice: the copy, from the offset below to the result
+  nest_steps pack{};       // of a slice: the copy, from the offset below to the result
   nest_steps unpack{};
-  small_array<extent, max_axes> offset{};  // of a slice: the part starts at the sum, over all axes, of this times the coordinate of the process
+  // of a slice: the part starts at the sum, over all axes, of this times the coordinate of the process
+  small_array<extent, max_axes> offset{};
   small_array<extent, max_axes> holds{},
-      wants{};  // of a permute, as `offset`: the sums are the numbers of the shard that the process has and of the one that it gets
+      // of a permute, as `offset`: the sums are the numbers of the shard that the process has and of the one
+      // that it gets
+      wants{};
   extent wants_first = 0;  // of a permute: added to the latter
 };
 
 /// Why there are no moves. The dimension is its position in the tensor, the axis its number in the mesh.
 struct reshard_fault {
   enum kind { none, sizes_differ, owed_axis_splits, too_many_loops } what = none;
-  int dim = 0, axis = 0;
+  int dim                                                                 = 0;
+  int axis                                                                = 0;
 };
 
 /// A reshard has at most this many moves; longer ways are not searched for.
@@ -60,29 +73,37 @@ constexpr collective collective_of(reshard_move const& m) { return collective_of
 
 /// Bytes of the send buffer that a process hands to MPI; a slice hands over none.
 constexpr extent payload_of(reshard_move const& m, extent element_bytes) {
-  return m.what == transfer_kind::slice ? 0 : payload_of(collective_of(m), m.send * element_bytes, m.processes);
+  return m.what == transfer_kind::slice ? 0
+                                        : payload_of(collective_of(m), m.send * element_bytes, m.processes);
 }
 
 constexpr extent sent_by_one(reshard_move const& m, extent element_bytes) {
-  return m.what == transfer_kind::slice ? 0 : sent_by_one(collective_of(m), m.send * element_bytes, m.processes);
+  return m.what == transfer_kind::slice ? 0
+                                        : sent_by_one(collective_of(m), m.send * element_bytes, m.processes);
 }
 
-/// Elements of the buffers that a move needs besides its source and its result: the packed shard if it packs, the received messages if it unpacks,
-/// and one incoming piece for a pairwise reduce-scatter. A slice copies straight into the result; an all-reduce works in place. (This holds over axes
-/// within a node: an all-reduce that `reduces_by_nodes` may need one more piece.)
+/// Elements of the buffers that a move needs besides its source and its result: the packed shard if it packs,
+/// the received messages if it unpacks, and one incoming piece for a pairwise reduce-scatter. A slice copies
+/// straight into the result; an all-reduce works in place. (This holds over axes within a node: an all-reduce
+/// that `reduces_by_nodes` may need one more piece.)
 constexpr extent scratch_of(reshard_move const& m, extent element_bytes) {
   switch (m.what) {
     case transfer_kind::slice:
     case transfer_kind::permute: return 0;
     case transfer_kind::all_reduce:
-      return reduces_in_parts(m.send, element_bytes, m.processes) ? exchange_piece(m.send / m.processes, element_bytes) : 0;
+      return reduces_in_parts(m.send, element_bytes, m.processes)
+                 ? exchange_piece(m.send / m.processes, element_bytes)
+                 : 0;
     default: break;
   }
-  return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) + (m.what == transfer_kind::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
+  return (m.packs ? m.send : 0) + (m.unpacks ? m.result : 0) +
+         (m.what == transfer_kind::reduce_scatter ? exchange_piece(m.block, element_bytes) : 0);
 }
 /// The same for elements of a type; one of narrow elements keeps a sum in a wider type.
 constexpr extent scratch_of(reshard_move const& m, element type) {
-  extent const more = m.what == transfer_kind::reduce_scatter ? exchange_scratch(m.block, type) - exchange_piece(m.block, bytes_of(type)) : 0;
+  extent const more = m.what == transfer_kind::reduce_scatter
+                          ? exchange_scratch(m.block, type) - exchange_piece(m.block, bytes_of(type))
+                          : 0;
   return scratch_of(m, bytes_of(type)) + more;
 }
 
@@ -110,30 +131,35 @@ struct reshard_steps {
     return bytes;
   }
 
-  /// The most bytes that a process holds during the moves: the original value, which lives on, the shard before and after a move, and buffers.
+  /// The most bytes that a process holds during the moves: the original value, which lives on, the shard
+  /// before and after a move, and buffers.
   constexpr extent peak_bytes(extent element_bytes) const {
     extent most = shard;
     for (int i = 0; i < count; ++i) {
       reshard_move const& m = moves[i];
       bool const in_place   = m.what == transfer_kind::all_reduce && i > 0;
-      extent const held     = shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
+      extent const held =
+          shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
       if (held > most) most = held;
     }
     return most * element_bytes;
   }
 };
 
-/// The ranks along `over` to which a process sends its shard in a permute, and from which it gets one. A process that keeps its shard is its own
-/// partner.
+/// The ranks along `over` to which a process sends its shard in a permute, and from which it gets one. A
+/// process that keeps its shard is its own partner.
 struct permute_partners {
-  extent to = 0, from = 0;
+  extent to   = 0;
+  extent from = 0;
 };
 
-/// The processes that have shard k but need another are as many as those that need k but have another: the first that has it gives it to
-/// the first that needs it, and so on. A process keeps its shard wherever it can.
+/// The processes that have shard k but need another are as many as those that need k but have another: the
+/// first that has it gives it to the first that needs it, and so on. A process keeps its shard wherever it
+/// can.
 constexpr permute_partners partners_of(reshard_move const& m, std::span<extent const> axes, extent rank) {
   struct numbers {
-    extent holds = 0, wants = 0;
+    extent holds = 0;
+    extent wants = 0;
   };
   auto const of = [&](extent q) {
     numbers n{.wants = m.wants_first};
@@ -147,7 +173,9 @@ constexpr permute_partners partners_of(reshard_move const& m, std::span<extent c
   };
   numbers const mine = of(rank);
   if (mine.holds == mine.wants) return {rank, rank};
-  extent givers = 0, takers = 0;  // ranks before this one
+  // ranks before this one
+  extent givers = 0;
+  extent takers = 0;
   for (extent q = 0; q < rank; ++q) {
     numbers const n = of(q);
     if (n.holds == n.wants) continue;

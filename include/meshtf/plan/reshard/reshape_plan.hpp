@@ -49,24 +49,28 @@ struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
     constexpr std::array<bool, sizeof...(D)> is_part{shape<P...>::template has<D>...};
     std::size_t next = 0;
     for (std::size_t i = 0; i < out.dims.size(); ++i)
-      if (is_part[i] && next < parts.size()) out.dims[i] = parts[next++];  // a shape that names a part twice has a verdict of its own
+      // a shape that names a part twice has a verdict of its own
+      if (is_part[i] && next < parts.size()) out.dims[i] = parts[next++];
     return out;
   }();
 };
 
 }  // namespace detail
 
-/// Both directions between a tensor that has `Whole` and one of shape `S` that has `Parts` instead. The elements stay in place in memory. If the
-/// layout places the parts differently from the whole, they move as by `reshard`, in terms of the parts.
+/// Both directions between a tensor that has `Whole` and one of shape `S` that has `Parts` instead. The
+/// elements stay in place in memory. If the layout places the parts differently from the whole, they move as
+/// by `reshard`, in terms of the parts.
 template<Layout L, class S, class Whole, class Parts>
 struct reshape_plan {
   using view    = detail::dims_by_parts<wet<L>, S, Whole, Parts>;
   using over    = axes_of<wet<L>, Whole>;
   using fitting = typename detail::first_axes<over, view::value.fitting>::type;
 
-  using verdict =
-      first_objection<std::conditional_t<Parts::size == Whole::size, legal, parts_do_not_multiply_to_dim<Whole, Parts>>, placement_verdict_of<L, S>,
-                      std::conditional_t<std::is_same_v<fitting, over>, legal, split_runs_across_parts<Whole, Parts, split_only<Whole, fitting>>>>;
+  using verdict = first_objection<
+      std::conditional_t<Parts::size == Whole::size, legal, parts_do_not_multiply_to_dim<Whole, Parts>>,
+      placement_verdict_of<L, S>,
+      std::conditional_t<std::is_same_v<fitting, over>, legal,
+                         split_runs_across_parts<Whole, Parts, split_only<Whole, fitting>>>>;
 
   /// The parts placed as `Whole` is, and as `L` places them.
   static constexpr auto as_whole = view::value.dims;

@@ -17,7 +17,8 @@ struct block_strides {
   small_array<extent, max_rank> along_dim{};
 };
 
-/// Makes a move from the standings before and after it. Every shard on the way is a rectangle, so the earlier moves do not matter.
+/// Makes a move from the standings before and after it. Every shard on the way is a rectangle, so the earlier
+/// moves do not matter.
 class move_maker {
 public:
   constexpr explicit move_maker(reshard_problem const& problem) : problem_{problem} {}
@@ -26,10 +27,13 @@ public:
 
   constexpr reshard_move between(standing before, transfer_kind what, standing after) {
     reshard_move m{.what = what, .send = problem_.shard(before), .result = problem_.shard(after)};
-    standing_lists const now = problem_.lists_of(before), next = problem_.lists_of(after);
+    standing_lists const now  = problem_.lists_of(before);
+    standing_lists const next = problem_.lists_of(after);
     if (what == transfer_kind::permute) return permutation(m, now, next);
 
-    small_array<axis_list, max_rank> out{}, in{};  // the axes that leave and enter the inner end of each dimension
+    // the axes that leave and enter the inner end of each dimension
+    small_array<axis_list, max_rank> out{};
+    small_array<axis_list, max_rank> in{};
     small_array<extent, max_rank> block{};
     for (int d = 0; d < problem_.rank; ++d) {
       out[d]   = tail(now.over[d], next.over[d].count);
@@ -73,15 +77,18 @@ private:
     return n;
   }
 
-  /// Shards are numbered dimension by dimension, the parts of each dimension in order. The numbers do not change, since each dimension keeps as many
-  /// parts.
-  constexpr reshard_move permutation(reshard_move& m, standing_lists const& now, standing_lists const& next) const {
+  /// Shards are numbered dimension by dimension, the parts of each dimension in order. The numbers do not
+  /// change, since each dimension keeps as many parts.
+  constexpr reshard_move permutation(reshard_move& m, standing_lists const& now,
+                                     standing_lists const& next) const {
     extent run = 1;
     for (int d = problem_.rank; d-- > 0;) {
       extent parts = run;
-      for (int i = now.over[d].count; i-- > 0; parts *= problem_.along(now.over[d][i])) m.holds[now.over[d][i]] = parts;
+      for (int i = now.over[d].count; i-- > 0; parts *= problem_.along(now.over[d][i]))
+        m.holds[now.over[d][i]] = parts;
       parts = run;
-      for (int i = next.over[d].count; i-- > 0; parts *= problem_.along(next.over[d][i])) m.wants[next.over[d][i]] = parts;
+      for (int i = next.over[d].count; i-- > 0; parts *= problem_.along(next.over[d][i]))
+        m.wants[next.over[d][i]] = parts;
       run = parts;
     }
     for (std::size_t a = 0; a < max_axes; ++a)
@@ -93,8 +100,10 @@ private:
     return m;
   }
 
-  /// The strides of a row-major shard in which the axes `cuts` of a dimension count blocks of it, outermost first.
-  constexpr block_strides strides_of_shard(small_array<axis_list, max_rank> const& cuts, small_array<extent, max_rank> const& block) const {
+  /// The strides of a row-major shard in which the axes `cuts` of a dimension count blocks of it, outermost
+  /// first.
+  constexpr block_strides strides_of_shard(small_array<axis_list, max_rank> const& cuts,
+                                           small_array<extent, max_rank> const& block) const {
     block_strides s;
     extent run = 1;
     for (int d = problem_.rank; d-- > 0;) {
@@ -109,7 +118,8 @@ private:
   }
 
   /// The strides of a message buffer: one block for each process along `set`, in rank order.
-  constexpr block_strides strides_of_messages(axis_set set, small_array<extent, max_rank> const& block) const {
+  constexpr block_strides strides_of_messages(axis_set set,
+                                              small_array<extent, max_rank> const& block) const {
     block_strides s = strides_of_shard({}, block);
     extent run      = elements_of(block);
     for (int a = problem_.axis_count; a-- > 0;)
@@ -120,7 +130,8 @@ private:
     return s;
   }
 
-  constexpr nest_steps copy(axis_set set, small_array<extent, max_rank> const& block, block_strides const& from, block_strides const& to) {
+  constexpr nest_steps copy(axis_set set, small_array<extent, max_rank> const& block,
+                            block_strides const& from, block_strides const& to) {
     nest_steps nest{.operands = 2};
     auto const loop = [&](extent size, extent source, extent target) {
       if (size == 1) return;
@@ -151,20 +162,25 @@ private:
 /// Elements of a dimension in all parts together, padding included. In these terms every cut is even.
 constexpr extent stored_in_all(placed const& d) { return d.parts * d.room(); }
 
-/// Whether both cut a dimension, and into blocks of different sizes that padding can't make equal: on the way the dimension is whole.
-constexpr bool cuts_clash(placed const& from, placed const& to) { return from.parts > 1 && to.parts > 1 && stored_in_all(from) != stored_in_all(to); }
+/// Whether both cut a dimension, and into blocks of different sizes that padding can't make equal: on the way
+/// the dimension is whole.
+constexpr bool cuts_clash(placed const& from, placed const& to) {
+  return from.parts > 1 && to.parts > 1 && stored_in_all(from) != stored_in_all(to);
+}
 
-/// A copy from a shard that has room for `before` of each dimension to one that has room for `after`: of the elements for which both have room. What
-/// lies past them in the result is padding.
+/// A copy from a shard that has room for `before` of each dimension to one that has room for `after`: of the
+/// elements for which both have room. What lies past them in the result is padding.
 constexpr reshard_move refitted(std::span<extent const> before, std::span<extent const> after) {
   reshard_move m{.what = transfer_kind::slice, .packs = true, .send = 1, .result = 1};
   small_array<extent, max_rank> both{};
   small_array<dim_list, max_operands> all{};
   small_array<std::span<extent const>, max_operands> rooms{};
-  rooms[0] = before, rooms[1] = after;
+  rooms[0] = before;
+  rooms[1] = after;
   for (std::size_t d = 0; d < before.size(); ++d) {
     both[d] = before[d] < after[d] ? before[d] : after[d];
-    m.send *= before[d], m.result *= after[d];
+    m.send *= before[d];
+    m.result *= after[d];
     all[0].push_back(static_cast<int>(d));
   }
   all[1] = all[0];
@@ -172,8 +188,8 @@ constexpr reshard_move refitted(std::span<extent const> before, std::span<extent
   return m;
 }
 
-/// The rooms that shards have on the way between two placements whose cuts do not clash: as it is, as the first move wants it, as the last move leaves
-/// it, and as it shall be.
+/// The rooms that shards have on the way between two placements whose cuts do not clash: as it is, as the
+/// first move wants it, as the last move leaves it, and as it shall be.
 struct rooms_on_the_way {
   small_array<small_array<extent, max_rank>, 4> of{};
   int rank = 0;
@@ -188,26 +204,33 @@ struct rooms_on_the_way {
 
 }  // namespace detail
 
-/// The cheapest moves from one placement to another of the same dimensions. `from` is also still a sum over the axes `owed`, which split none of its
-/// dimensions; the result is finished over them. Over the axes `riding` the value remains a sum, and no move touches them; they split nothing. The
-/// gradient of the result goes back by a plan of its own: `to` and `from` exchanged, with what the gradient owes.
+/// The cheapest moves from one placement to another of the same dimensions. `from` is also still a sum over
+/// the axes `owed`, which split none of its dimensions; the result is finished over them. Over the axes
+/// `riding` the value remains a sum, and no move touches them; they split nothing. The gradient of the result
+/// goes back by a plan of its own: `to` and `from` exchanged, with what the gradient owes.
 ///
-/// Cheapest means that no other sequence of slices, reduce-scatters, permutes, all-to-alls, all-reduces and all-gathers sends fewer bytes by
-/// `sent_by_one`, or as many bytes in fewer calls, or in as many calls with fewer consecutive messages, or then with fewer shards held at once. Each
-/// is one call on joint axes: a slice, a reduce-scatter or an all-to-all adds axes at the inner ends of dimensions, an all-gather or an all-to-all
-/// removes them there, and a permute replaces axes by any that make as many parts. An axis that splits neither placement may help: processes that
-/// hold the same elements share the work. If there are thousands of standings (from four axes on, in many dimensions), the plan is the cheapest way
-/// found among the first of them.
+/// Cheapest means that no other sequence of slices, reduce-scatters, permutes, all-to-alls, all-reduces and
+/// all-gathers sends fewer bytes by `sent_by_one`, or as many bytes in fewer calls, or in as many calls with
+/// fewer consecutive messages, or then with fewer shards held at once. Each is one call on joint axes: a
+/// slice, a reduce-scatter or an all-to-all adds axes at the inner ends of dimensions, an all-gather or an
+/// all-to-all removes them there, and a permute replaces axes by any that make as many parts. An axis that
+/// splits neither placement may help: processes that hold the same elements share the work. If there are
+/// thousands of standings (from four axes on, in many dimensions), the plan is the cheapest way found among
+/// the first of them.
 ///
 /// Axes of one process are ignored.
 ///
-/// Where the parts of a dimension are uneven, whole blocks move, padding included; a copy within the process adds or removes padding before and after.
-/// If a dimension is cut into blocks of one size and shall be cut into blocks of another (10 over 2 and 10 over 4), it is whole in between.
-/// Source: the states and the decision table of DTensor and Shardy's resharding, with ordered axes; prices as in plan/collective.hpp.
-constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<placed const> to, axis_set owed, std::span<extent const> axes,
-                                     axis_set riding = 0) {
+/// Where the parts of a dimension are uneven, whole blocks move, padding included; a copy within the process
+/// adds or removes padding before and after. If a dimension is cut into blocks of one size and shall be cut
+/// into blocks of another (10 over 2 and 10 over 4), it is whole in between.
+/// Source: the states and the decision table of DTensor and Shardy's resharding, with ordered axes; prices as
+/// in plan/collective.hpp.
+constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<placed const> to, axis_set owed,
+                                     std::span<extent const> axes, axis_set riding = 0) {
   using fault = reshard_fault;
-  if (from.size() != to.size()) return {.fault = {fault::sizes_differ, static_cast<int>(from.size() < to.size() ? from.size() : to.size())}};
+  if (from.size() != to.size())
+    return {
+        .fault = {fault::sizes_differ, static_cast<int>(from.size() < to.size() ? from.size() : to.size())}};
 
   small_array<placed, max_rank> middle{};
   bool clash = false;
@@ -227,19 +250,23 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
     return steps;
   }
 
-  detail::reshard_problem problem{.axis_count = static_cast<int>(axes.size()), .rank = static_cast<int>(from.size())};
+  detail::reshard_problem problem{.axis_count = static_cast<int>(axes.size()),
+                                  .rank       = static_cast<int>(from.size())};
   for (std::size_t a = 0; a < axes.size(); ++a) {
     problem.axes[a] = detail::among(riding, static_cast<int>(a)) ? 1 : axes[a];
     problem.processes *= problem.axes[a];
   }
-  detail::standing_lists before, after;
+  detail::standing_lists before;
+  detail::standing_lists after;
   detail::rooms_on_the_way room{.rank = problem.rank};
   for (std::size_t d = 0; d < from.size(); ++d) {
     int const dim = static_cast<int>(d);
     if (from[d].size != to[d].size) return {.fault = {fault::sizes_differ, dim}};
     problem.size[d] = detail::stored_in_all(to[d].parts > 1 ? to[d] : from[d]);
-    room.of[0][d] = from[d].room(), room.of[1][d] = problem.size[d] / from[d].parts;
-    room.of[2][d] = problem.size[d] / to[d].parts, room.of[3][d] = to[d].room();
+    room.of[0][d]   = from[d].room();
+    room.of[1][d]   = problem.size[d] / from[d].parts;
+    room.of[2][d]   = problem.size[d] / to[d].parts;
+    room.of[3][d]   = to[d].room();
     for (int axis : from[d].over)
       if (problem.along(axis) > 1) {
         if (detail::among(owed, axis)) return {.fault = {fault::owed_axis_splits, dim, axis}};
@@ -254,7 +281,8 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   problem.goal  = problem.standing_of(after);
 
   detail::reshard_way const way = detail::cheapest_way(problem);
-  bool const widens = room.differ(0, 1), narrows = room.differ(2, 3);
+  bool const widens             = room.differ(0, 1);
+  bool const narrows            = room.differ(2, 3);
   if (way.price.moves + int{widens} + int{narrows} > max_moves) return {.fault = {fault::too_many_loops}};
   reshard_steps steps{.shard = 1};
   for (int d = 0; d < problem.rank; ++d) steps.shard *= room.of[0][d];

@@ -36,17 +36,21 @@ struct resharding_if {
 template<class From, class... D1, class To, class... D2, axis_set Owed, axis_set Riding>
 struct resharding_if<From, shape<D1...>, To, shape<D2...>, Owed, Riding, legal> {
   static constexpr reshard_steps steps =
-      plan_reshard(placed_shape<From, shape<D1...>>::dims, placed_shape<To, shape<D2...>>::dims, Owed, axis_sizes<typename From::mesh_type>, Riding);
+      plan_reshard(placed_shape<From, shape<D1...>>::dims, placed_shape<To, shape<D2...>>::dims, Owed,
+                   axis_sizes<typename From::mesh_type>, Riding);
   static constexpr reshard_fault fault = steps.fault;
 
   template<class... Axis>
   static auto axis(axes<Axis...>) -> pick<fault.axis, Axis...>;
 
   static constexpr auto verdict() {
-    if constexpr (fault.what == reshard_fault::sizes_differ) return dims_differ_in_size<pick<fault.dim, D1...>, pick<fault.dim, D2...>>{};
+    if constexpr (fault.what == reshard_fault::sizes_differ)
+      return dims_differ_in_size<pick<fault.dim, D1...>, pick<fault.dim, D2...>>{};
     else if constexpr (fault.what == reshard_fault::owed_axis_splits)
-      return owed_axis_splits_dim<decltype(axis(typename From::mesh_type::all_axes{})), pick<fault.dim, D1...>>{};
-    else if constexpr (fault.what == reshard_fault::too_many_loops) return reshard_needs_too_many_loops<shape<D1...>>{};
+      return owed_axis_splits_dim<decltype(axis(typename From::mesh_type::all_axes{})),
+                                  pick<fault.dim, D1...>>{};
+    else if constexpr (fault.what == reshard_fault::too_many_loops)
+      return reshard_needs_too_many_loops<shape<D1...>>{};
     else return legal{};
   }
 };
@@ -58,18 +62,22 @@ template<class S1, class S2>
 using one_rank = std::conditional_t<S1::rank == S2::rank, legal, shapes_differ_in_rank<S1, S2>>;
 
 template<class From, class S1, class To, class S2, axis_set Owed, axis_set Riding>
-struct resharding_between : resharding_if<From, S1, To, S2, Owed, Riding,
-                                          first_objection<one_mesh<typename From::mesh_type, typename To::mesh_type>, one_rank<S1, S2>,
-                                                          placement_verdict_of<From, S1>, placement_verdict_of<To, S2>>> {};
+struct resharding_between
+    : resharding_if<
+          From, S1, To, S2, Owed, Riding,
+          first_objection<one_mesh<typename From::mesh_type, typename To::mesh_type>, one_rank<S1, S2>,
+                          placement_verdict_of<From, S1>, placement_verdict_of<To, S2>>> {};
 
 }  // namespace detail
 
-/// How a value of shape `S1` under `From`, still a sum over the axes `Owed`, becomes one of shape `S2` under `To`. It remains a sum over `Riding`.
-/// The dimensions of `S2` replace those of `S1` in the same order in memory. Without a legal verdict there are no steps.
+/// How a value of shape `S1` under `From`, still a sum over the axes `Owed`, becomes one of shape `S2` under
+/// `To`. It remains a sum over `Riding`. The dimensions of `S2` replace those of `S1` in the same order in
+/// memory. Without a legal verdict there are no steps.
 template<Layout From, class S1, Layout To, class S2, axis_set Owed = 0, axis_set Riding = 0>
 struct renaming_reshard_plan {
-  using verdict                               = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::verdict());
-  static constexpr reshard_steps const& steps = detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::steps;
+  using verdict = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::verdict());
+  static constexpr reshard_steps const& steps =
+      detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::steps;
 };
 
 /// How a value of shape `S`, still a sum over the axes `Owed`, gets from layout `From` to layout `To`.

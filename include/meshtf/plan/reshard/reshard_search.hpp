@@ -9,12 +9,15 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A* over standings. The bound never falls by more than the price of a move, so a standing is settled when it is first expanded.
+/// A* over standings. The bound never falls by more than the price of a move, so a standing is settled when
+/// it is first expanded.
 class reshard_search {
 public:
-  constexpr explicit reshard_search(reshard_problem const& problem) : problem_{problem}, source_{problem.shard(problem.start)} {}
+  constexpr explicit reshard_search(reshard_problem const& problem)
+      : problem_{problem}, source_{problem.shard(problem.start)} {}
 
-  /// The cheapest way that is cheaper than `known`, or `known`. If there are too many standings to expand, it is the cheapest way found.
+  /// The cheapest way that is cheaper than `known`, or `known`. If there are too many standings to expand, it
+  /// is the cheapest way found.
   constexpr reshard_way find(reshard_way const& known) {
     limit_ = known.price;
     nodes_.push_back({.at = problem_.start, .left = problem_.least(problem_.start)});
@@ -47,13 +50,17 @@ private:
     return p;
   }
 
-  /// The most promising standing that is not expanded yet; none if no way through one can be cheaper than the best known.
+  /// The most promising standing that is not expanded yet; none if no way through one can be cheaper than the
+  /// best known.
   constexpr index next() const {
     index found     = -1;
     way_price least = limit_;
     for (index i = 0; i < static_cast<index>(nodes_.size()); ++i) {
       node const& n = at(i);
-      if (way_price const p = whole_price(n); !n.settled && p < least) found = i, least = p;
+      if (way_price const p = whole_price(n); !n.settled && p < least) {
+        found = i;
+        least = p;
+      }
     }
     return found;
   }
@@ -72,7 +79,8 @@ private:
     return table_[slot_of(s)];
   }
   constexpr std::size_t slot_of(standing s) const {
-    std::size_t slot = static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20) % table_.size();
+    std::size_t slot =
+        static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20) % table_.size();
     while (table_[slot] >= 0 && at(table_[slot]).at != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
     return slot;
   }
@@ -92,9 +100,14 @@ private:
     } else {
       node& n = at(i);
       if (n.settled || !(price < n.price)) return;
-      n.what = what, n.before = from_, n.price = price;
+      n.what   = what;
+      n.before = from_;
+      n.price  = price;
     }
-    if (to == problem_.goal) best_ = i, limit_ = price;
+    if (to == problem_.goal) {
+      best_  = i;
+      limit_ = price;
+    }
   }
 
   constexpr void leave(index now) {
@@ -124,8 +137,10 @@ private:
     stand_anew(s, bare, rest, 0, 0, problem_.rank > 0 ? problem_.whole(0) / local_[0] : 1);
   }
 
-  /// Adds axes of `rest` at the inner ends of the dimensions from `dim` on, except the `closed` ones; if `all`, every axis of `rest`.
-  constexpr void come(transfer_kind what, standing s, axis_set rest, bool all, axis_set closed, int dim, extent along) {
+  /// Adds axes of `rest` at the inner ends of the dimensions from `dim` on, except the `closed` ones; if
+  /// `all`, every axis of `rest`.
+  constexpr void come(transfer_kind what, standing s, axis_set rest, bool all, axis_set closed, int dim,
+                      extent along) {
     for (int d = dim; d < problem_.rank; ++d) {
       if (among(closed, d)) continue;
       for (int a = 0; a < problem_.axis_count; ++a) {
@@ -145,7 +160,8 @@ private:
     }
   }
 
-  /// Removes axes from the inner ends of the dimensions from `dim` on. An all-gather drops them, an all-to-all adds them to other dimensions.
+  /// Removes axes from the inner ends of the dimensions from `dim` on. An all-gather drops them, an
+  /// all-to-all adds them to other dimensions.
   constexpr void go(standing s, int dim, axis_set gone, axis_set closed, extent along) {
     if (dim == problem_.rank) {
       if (gone == 0) return;
@@ -163,14 +179,16 @@ private:
     }
   }
 
-  /// Gives the dimensions from `dim` on axes of `rest` that make as many parts as they have at `s`. `parts` of these are left to `dim`.
+  /// Gives the dimensions from `dim` on axes of `rest` that make as many parts as they have at `s`. `parts`
+  /// of these are left to `dim`.
   constexpr void stand_anew(standing s, standing to, axis_set rest, int dim, int position, extent parts) {
     if (dim == problem_.rank) {
       if (to != s) reach(transfer_kind::permute, to, 1);
       return;
     }
     if (parts == 1) {
-      stand_anew(s, to, rest, dim + 1, 0, dim + 1 < problem_.rank ? problem_.whole(dim + 1) / local_[dim + 1] : 1);
+      stand_anew(s, to, rest, dim + 1, 0,
+                 dim + 1 < problem_.rank ? problem_.whole(dim + 1) / local_[dim + 1] : 1);
       return;
     }
     for (int a = 0; a < problem_.axis_count; ++a)
@@ -186,7 +204,7 @@ private:
   unchecked_vector<node> nodes_;
   unchecked_vector<index> table_;
   way_price limit_{};  // of the best way known
-  index best_ = -1;  // its last node, if the search found it
+  index best_ = -1;    // its last node, if the search found it
   // the node being expanded
   index from_ = 0;
   way_price from_price_{};
@@ -201,18 +219,23 @@ constexpr reshard_way cheapest_way(reshard_problem const& problem) {
   reshard_way straight;
   bool const found = straight_way{problem}.find(straight);
   if (!found) {  // all-reduce, gather and slice everything: a way of at most three moves
-    straight           = {};
-    standing_lists now = problem.lists_of(problem.start), goal = problem.lists_of(problem.goal);
-    standing at   = problem.start;
-    auto const go = [&](transfer_kind what, axis_set set, standing to) {
+    straight            = {};
+    standing_lists now  = problem.lists_of(problem.start);
+    standing_lists goal = problem.lists_of(problem.goal);
+    standing at         = problem.start;
+    auto const go       = [&](transfer_kind what, axis_set set, standing to) {
       if (set == 0) return;
-      straight.price =
-          and_then(straight.price, problem, what, problem.shard(problem.start), problem.shard(at), problem.shard(to), problem.along(set));
+      straight.price = and_then(straight.price, problem, what, problem.shard(problem.start),
+                                      problem.shard(at), problem.shard(to), problem.along(set));
       straight.legs[straight.price.moves - 1] = {what, to};
       at                                      = to;
     };
-    axis_set leaving = 0, coming = 0;
-    for (int d = 0; d < problem.rank; ++d) leaving |= now.over[d].set(), coming |= goal.over[d].set();
+    axis_set leaving = 0;
+    axis_set coming  = 0;
+    for (int d = 0; d < problem.rank; ++d) {
+      leaving |= now.over[d].set();
+      coming |= goal.over[d].set();
+    }
     axis_set const owed = now.owed;
     now.owed            = 0;
     go(transfer_kind::all_reduce, owed, problem.standing_of(now));

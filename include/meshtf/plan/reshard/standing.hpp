@@ -1,4 +1,5 @@
-// Standing: where the axes of a mesh are while a value moves from one placement to another, and a lower bound of what is still to be sent.
+// Standing: where the axes of a mesh are while a value moves from one placement to another, and a lower bound
+// of what is still to be sent.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,12 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two values of one shape are placed alike if
-/// their standings are equal.
+/// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two
+/// values of one shape are placed alike if their standings are equal.
 struct standing {
-  static constexpr int unused = 0, owed = 1, first = 2;
+  static constexpr int unused = 0;
+  static constexpr int owed   = 1;
+  static constexpr int first  = 2;
   static_assert(first + max_rank * max_axes < 256 && max_axes <= 8);
 
   std::uint64_t places = 0;
@@ -34,7 +37,8 @@ struct standing {
 
 /// A standing as lists, which are easier to walk through.
 struct standing_lists {
-  axis_set owed = 0, unused = 0;
+  axis_set owed   = 0;
+  axis_set unused = 0;
   small_array<axis_list, max_rank> over{};
 };
 
@@ -45,7 +49,8 @@ struct reshard_problem {
   int rank         = 0;
   extent processes = 1;
   small_array<extent, max_rank> size{};
-  standing start{}, goal{};
+  standing start{};
+  standing goal{};
 
   constexpr extent along(int axis) const { return axes[axis]; }
   constexpr extent along(axis_set set) const { return processes_along(axes, set); }
@@ -90,7 +95,8 @@ struct reshard_problem {
     return n;
   }
 
-  /// What one process sends in a move of a shard of `held` elements, times `processes`, which makes it a whole number whatever the sizes.
+  /// What one process sends in a move of a shard of `held` elements, times `processes`, which makes it a
+  /// whole number whatever the sizes.
   constexpr extent price(transfer_kind what, extent held, extent n) const {
     switch (what) {
       case transfer_kind::slice: return 0;
@@ -105,9 +111,10 @@ struct reshard_problem {
 
   /// A lower bound of what any way from `s` to the goal sends (times `processes`, as prices are).
   ///
-  /// A process must receive the elements that it shall hold but does not: on average, the goal's shard less what the two standings have in common. If
-  /// n addends of each element are on different processes, n-1 messages must arrive before one process has the sum, and one more at each other
-  /// process that shall have it. With each move, both bounds fall by no more than the price of the move, as the search needs it.
+  /// A process must receive the elements that it shall hold but does not: on average, the goal's shard less
+  /// what the two standings have in common. If n addends of each element are on different processes, n-1
+  /// messages must arrive before one process has the sum, and one more at each other process that shall have
+  /// it. With each move, both bounds fall by no more than the price of the move, as the search needs it.
   constexpr extent least(standing s) const {
     extent const wanted = shard(goal) * processes;
     extent bound        = wanted - in_common(s);
@@ -123,10 +130,14 @@ private:
   /// Elements of the goal's shards that processes already hold at `s`, of all processes together.
   constexpr extent in_common(standing s) const {
     struct walk {
-      extent from = 0, to = 0;  // elements along a dimension from one coordinate to the next
-      int from_dim = 0, to_dim = 0;
+      // elements along a dimension from one coordinate to the next
+      extent from  = 0;
+      extent to    = 0;
+      int from_dim = 0;
+      int to_dim   = 0;
     };
-    small_array<extent, max_rank> from{}, to{};
+    small_array<extent, max_rank> from{};
+    small_array<extent, max_rank> to{};
     for (int d = 0; d < rank; ++d) from[d] = to[d] = whole(d);
     small_array<int, max_axes> turning{};
     small_array<extent, max_axes> sizes{};
@@ -136,7 +147,8 @@ private:
     auto const strides = [&](standing in, small_array<extent, max_rank>& local, bool goes_to) {
       for (int position = 0; position < axis_count; ++position)
         for (int i = 0; i < turns; ++i) {
-          int const a = turning[i], place = in.of(a);
+          int const a     = turning[i];
+          int const place = in.of(a);
           if (place < standing::first || standing::position_of(place) != position) continue;
           int const d = standing::dim_of(place);
           extent& n   = local[d];
@@ -162,18 +174,21 @@ private:
     }
 
     small_array<extent, max_axes> coordinate{};
-    small_array<extent, max_rank> from_start{}, to_start{};
+    small_array<extent, max_rank> from_start{};
+    small_array<extent, max_rank> to_start{};
     extent sum = 0;
     do {
       extent common = 1;
       for (int d = 0; d < rank && common > 0; ++d) {
         extent const first = from_start[d] > to_start[d] ? from_start[d] : to_start[d];
-        extent const a = from_start[d] + from[d], b = to_start[d] + to[d];
-        extent const last = a < b ? a : b;
+        extent const a     = from_start[d] + from[d];
+        extent const b     = to_start[d] + to[d];
+        extent const last  = a < b ? a : b;
         common *= last > first ? last - first : 0;
       }
       sum += common;
-      // not `for_each_index`: a coordinate moves two of the starts only, and to add 0 to all others would cost the compiler most of a search's time
+      // not `for_each_index`: a coordinate moves two of the starts only, and to add 0 to all others would
+      // cost the compiler most of a search's time
     } while (count_up(static_cast<std::size_t>(turns), coordinate, sizes, [&](std::size_t i, extent by) {
       walk const& w = walks[i];
       from_start[w.from_dim] += by * w.from;

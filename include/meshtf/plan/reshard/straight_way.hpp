@@ -8,7 +8,8 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// What a way minimises: bytes sent; if these are equal calls, then messages, then shards held at once, then moves.
+/// What a way minimises: bytes sent; if these are equal calls, then messages, then shards held at once, then
+/// moves.
 struct way_price {
   extent sent     = 0;  // times the number of processes
   int calls       = 0;
@@ -41,9 +42,10 @@ struct reshard_way {
   small_array<leg, max_moves> legs{};
 };
 
-/// The price of a way with one more move. `source` elements live throughout, besides the shard before the move and its result.
-constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer_kind what, extent source, extent held, extent result,
-                             extent along) {
+/// The price of a way with one more move. `source` elements live throughout, besides the shard before the
+/// move and its result.
+constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer_kind what,
+                             extent source, extent held, extent result, extent along) {
   bool const first    = before.moves == 0;
   bool const in_place = what == transfer_kind::all_reduce && !first;
   extent const lives  = source + (first ? 0 : held) + (in_place ? 0 : result);
@@ -54,10 +56,11 @@ constexpr way_price and_then(way_price before, reshard_problem const& problem, t
           .moves    = before.moves + 1};
 }
 
-/// A way straight to the goal. A dimension keeps the axes that both its lists start with. The other axes of the list leave, innermost first, before
-/// the other axes of the goal come, outermost first. Slices come first, then reduce-scatters and all-to-alls, and all-gathers last, each as soon as
-/// the order of axes allows: the bytes scale with the shard, which slices and reduce-scatters shrink and all-gathers grow. Axes that fit no such
-/// order are gathered and sliced.
+/// A way straight to the goal. A dimension keeps the axes that both its lists start with. The other axes of
+/// the list leave, innermost first, before the other axes of the goal come, outermost first. Slices come
+/// first, then reduce-scatters and all-to-alls, and all-gathers last, each as soon as the order of axes
+/// allows: the bytes scale with the shard, which slices and reduce-scatters shrink and all-gathers grow. Axes
+/// that fit no such order are gathered and sliced.
 class straight_way {
 public:
   constexpr explicit straight_way(reshard_problem const& problem)
@@ -74,18 +77,31 @@ public:
     int count             = 0;
     small_array<step, max_moves + 1> steps{};
     for (;;) {
-      axis_set const leaving = all_leaving(), coming = all_coming();
+      axis_set const leaving = all_leaving();
+      axis_set const coming  = all_coming();
       if ((leaving | coming) == 0) break;
       transfer_kind what = transfer_kind::slice;
       axis_set set       = ready(coming & now_.unused);
-      if (set == 0) what = transfer_kind::reduce_scatter, set = ready(coming & now_.owed);
-      if (set == 0) what = transfer_kind::all_to_all, set = ready(coming & leaving);
-      if (set == 0) what = transfer_kind::all_gather, set = gathered_next();
+      if (set == 0) {
+        what = transfer_kind::reduce_scatter;
+        set  = ready(coming & now_.owed);
+      }
+      if (set == 0) {
+        what = transfer_kind::all_to_all;
+        set  = ready(coming & leaving);
+      }
+      if (set == 0) {
+        what = transfer_kind::all_gather;
+        set  = gathered_next();
+      }
       if (set == 0) set = ready(leaving);
       if (count == max_moves - (summed != 0)) return false;
       steps[count++] = {what, set};
       take(what, set);
-      if (extent const held = problem_.shard(problem_.standing_of(now_)); held <= least) smallest = count, least = held;
+      if (extent const held = problem_.shard(problem_.standing_of(now_)); held <= least) {
+        smallest = count;
+        least    = held;
+      }
     }
     if (summed != 0) {  // the all-reduce goes where the shard is smallest
       for (int i = count++; i > smallest; --i) steps[i] = steps[i - 1];
@@ -98,8 +114,9 @@ public:
       extent const held = problem_.shard(problem_.standing_of(now_));
       take(s.what, s.set);
       standing const after = problem_.standing_of(now_);
-      way.price            = and_then(way.price, problem_, s.what, source_, held, problem_.shard(after), problem_.along(s.set));
-      way.legs[i]          = {s.what, after};
+      way.price =
+          and_then(way.price, problem_, s.what, source_, held, problem_.shard(after), problem_.along(s.set));
+      way.legs[i] = {s.what, after};
     }
     return true;
   }
@@ -133,8 +150,9 @@ private:
     return set;
   }
 
-  /// The largest subset of `set` that one move can take: no axis in it waits for one outside it. Inner axes leave before outer ones, outer axes come
-  /// before inner ones, and none comes to a dimension that others still have to leave.
+  /// The largest subset of `set` that one move can take: no axis in it waits for one outside it. Inner axes
+  /// leave before outer ones, outer axes come before inner ones, and none comes to a dimension that others
+  /// still have to leave.
   constexpr axis_set ready(axis_set set) const {
     for (axis_set before = 0; before != set;) {
       before = set;
@@ -155,8 +173,8 @@ private:
     return set;
   }
 
-  /// The axes of the next all-gather. Axes that make room in their dimension go alone, since the next moves may shrink the shard; the others go
-  /// together.
+  /// The axes of the next all-gather. Axes that make room in their dimension go alone, since the next moves
+  /// may shrink the shard; the others go together.
   constexpr axis_set gathered_next() const {
     axis_set const all = ready(all_leaving() & ~all_coming());
     for (int d = 0; d < problem_.rank; ++d) {
@@ -167,21 +185,27 @@ private:
   }
 
   constexpr void take(transfer_kind what, axis_set set) {
-    bool const comes = what == transfer_kind::slice || what == transfer_kind::reduce_scatter || what == transfer_kind::all_to_all;
+    bool const comes = what == transfer_kind::slice || what == transfer_kind::reduce_scatter ||
+                       what == transfer_kind::all_to_all;
     for (int d = 0; d < problem_.rank; ++d) {
       axis_list& list = now_.over[d];
       int const from  = kept(d);
       bool left       = false;
-      while (list.count > from && among(set, list[list.count - 1])) --list.count, left = true;
+      while (list.count > from && among(set, list[list.count - 1])) {
+        --list.count;
+        left = true;
+      }
       if (comes && !left)
-        for (int i = from; i < goal_.over[d].count && among(set, goal_.over[d][i]); ++i) list.push_back(goal_.over[d][i]);
+        for (int i = from; i < goal_.over[d].count && among(set, goal_.over[d][i]); ++i)
+          list.push_back(goal_.over[d][i]);
     }
     now_.owed &= ~set;
     now_.unused = comes ? now_.unused & ~set : now_.unused | set;
   }
 
   reshard_problem const& problem_;
-  standing_lists now_, goal_;
+  standing_lists now_;
+  standing_lists goal_;
   extent source_ = 0;
 };
 
