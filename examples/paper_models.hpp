@@ -92,15 +92,15 @@ using meshtf::named;
 using meshtf::shape;
 
 template<Layout L>
-using heads_of = typename meshtf::wet<L>::heads_dim;
+using heads_of = typename meshtf::actual<L>::heads_dim;
 template<Layout L>
-using key_of = typename meshtf::wet<L>::key_dim;
+using key_of = typename meshtf::actual<L>::key_dim;
 template<Layout L>
-using hidden_of = typename meshtf::wet<L>::hidden_dim;
+using hidden_of = typename meshtf::actual<L>::hidden_dim;
 template<Layout L>
-using batch_of = typename meshtf::wet<L>::batch_dim;
+using batch_of = typename meshtf::actual<L>::batch_dim;
 template<Layout L>
-using model_of = typename meshtf::wet<L>::model_dim;
+using model_of = typename meshtf::actual<L>::model_dim;
 
 /// The four products of an attention, without biases.
 template<Layout L>
@@ -322,7 +322,7 @@ struct t5_model {
   meshtf::tensor<int, L, batch_of<L>, gaps> ids;
   meshtf::tensor<int, L, batch_of<L>, gaps> targets;
 
-  constexpr explicit t5_model(machine<L>& m, int layers = meshtf::wet<L>::layers)
+  constexpr explicit t5_model(machine<L>& m, int layers = meshtf::actual<L>::layers)
       : tokens{m, meshtf::zeros{}}, far{m}, near{m}, encoded{m}, last{m}, source{m}, ids{m}, targets{m} {
     encoder.reserve(static_cast<std::size_t>(layers));
     decoder.reserve(static_cast<std::size_t>(layers));

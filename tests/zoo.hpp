@@ -171,7 +171,7 @@ template<> struct targets_of<batch_by_five> : targets<whole5, out5, out5> {};
 
 /// The layout of a tensor, without its dryness.
 template<class X>
-using layout_of = wet<typename X::layout_type>;
+using layout_of = actual<typename X::layout_type>;
 
 // ---- what a program shows
 

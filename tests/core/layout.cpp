@@ -81,7 +81,7 @@ static_assert(Layout<stray> && std::same_as<axes_of<stray, hidden>, axes<>>);
 
 // a dry layout has the rules of the layout, and plans can't tell them apart
 static_assert(Layout<dry<mixed>> && is_dry<dry<mixed>> && !is_dry<mixed>);
-static_assert(std::same_as<wet<dry<mixed>>, mixed> && std::same_as<wet<mixed>, mixed>);
+static_assert(std::same_as<actual<dry<mixed>>, mixed> && std::same_as<actual<mixed>, mixed>);
 static_assert(std::same_as<axes_of<dry<mixed>, batch>, axes<pods, rows>>);
 static_assert(std::same_as<layout_beside<mixed, rules>, rules> &&
               std::same_as<layout_beside<dry<mixed>, rules>, dry<rules>>);

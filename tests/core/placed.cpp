@@ -61,7 +61,7 @@ static_assert(stored_extents<mixed, shape<batch, hidden, out>> == std::array<ext
 static_assert(shard_size<mixed, shape<batch, hidden, out>> == 4 * 4 * 5);
 static_assert(shard_size<mixed, shape<>> == 1 && stored_extents<mixed, shape<>>.empty());
 
-// a layout and its dry twin place alike
+// a layout and its dry form place alike
 static_assert(placed_under<dry<mixed>, batch> == placed_under<mixed, batch>);
 static_assert(shard_size<dry<mixed>, shape<batch>> == 4 &&
               stored_extents<dry<mixed>, shape<batch>> == stored_extents<mixed, shape<batch>>);

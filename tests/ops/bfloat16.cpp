@@ -194,7 +194,7 @@ template<class T>
 struct moves {
   template<Layout L, class See>
   constexpr void operator()(machine<L>& m, See const& see) const {
-    using to = targets_of<wet<L>>;
+    using to = targets_of<actual<L>>;
     std::type_identity<L> const l;
     auto x = drawn_as<T, batch, hidden>(m, l, 1);
     auto y = drawn_as<T, batch, two, hidden>(m, l, 2);

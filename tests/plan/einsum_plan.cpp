@@ -86,7 +86,7 @@ static_assert(std::same_as<einsum_verdict<uneven, shape<batch>, shape<batch, rag
                            parts_do_not_divide_dim<ragged, 6, 4>>);
 static_assert(std::same_as<einsum_verdict<twice, y, x, w>, two_rules_for_dim<batch>>);
 
-// a layout and its dry twin plan alike
+// a layout and its dry form plan alike
 static_assert(einsum_plan<dry<mixed>, x, y, w>::finished_over == over_cols &&
               std::same_as<einsum_verdict<dry<clash>, y, x, w>, einsum_verdict<clash, y, x, w>>);
 

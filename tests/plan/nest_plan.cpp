@@ -58,7 +58,7 @@ static_assert(std::same_as<reduce_verdict<mixed, shape<>, batch>, dim_is_not_in_
 static_assert(
     std::same_as<reduce_verdict<mixed, shape<ragged>, ragged>, parts_do_not_divide_dim<ragged, 7, 2>>);
 
-// a layout and its dry twin plan alike
+// a layout and its dry form plan alike
 static_assert(reduce_plan<dry<mixed>, x, hidden>::finished_over == over_cols);
 
 }  // namespace

@@ -165,10 +165,14 @@ struct axes_lookup : std::type_identity<typename decltype(find_axes<L, D>())::ty
 
 }  // namespace detail
 
-/// `L` without `dry`. Plans and kernels are keyed by the rules alone, so a layout and its dry twin share
+/// `L` without `dry`. Plans and kernels are keyed by the rules alone, so a layout and its dry form share
 /// their instantiations.
 template<class L>
-using wet = typename detail::rules_of<L>::type;
+using actual = typename detail::rules_of<L>::type;
+
+/// The former name of `actual`.
+template<class L>
+using wet [[deprecated("use actual")]] = actual<L>;
 
 /// The layout `Other` for tensors that a program under `L` makes: `Other` itself, or `dry<Other>` if `L` is
 /// dry, as it is in a dry run. Both have one mesh. (`reshard<Other>(x)` does so by itself.)
@@ -176,11 +180,11 @@ using wet = typename detail::rules_of<L>::type;
 ///     tensor<float, layout_beside<L, by_length>, batch, length> mask{m};   // in a program whose other
 ///     tensors are under `L`
 template<Layout L, Layout Other>
-using layout_beside = std::conditional_t<is_dry<L>, dry<wet<Other>>, wet<Other>>;
+using layout_beside = std::conditional_t<is_dry<L>, dry<actual<Other>>, actual<Other>>;
 
 /// The axes over which `L` splits `D`, outermost first.
 template<class L, class D>
-using axes_of = typename detail::axes_lookup<wet<L>, D>::type;
+using axes_of = typename detail::axes_lookup<actual<L>, D>::type;
 
 }  // namespace v0
 }  // namespace meshtf

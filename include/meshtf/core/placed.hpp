@@ -170,23 +170,23 @@ inline constexpr std::array<extent, max_axes> sizes_of_axes = []<class... A>(axe
 
 /// `D` as the rules see it under `L`.
 template<Layout L, Dimension D>
-inline constexpr placed placed_under = detail::placing<wet<L>, D>;
+inline constexpr placed placed_under = detail::placing<actual<L>, D>;
 
 /// The dimensions of shape `S` as the rules see them.
 template<Layout L, class S>
-inline constexpr auto placed_dims = detail::placed_shape<wet<L>, S>::dims;
+inline constexpr auto placed_dims = detail::placed_shape<actual<L>, S>::dims;
 
 /// How many elements of each dimension of shape `S` one process has room for.
 template<Layout L, class S>
-inline constexpr auto stored_extents = detail::placed_shape<wet<L>, S>::extents;
+inline constexpr auto stored_extents = detail::placed_shape<actual<L>, S>::extents;
 
 /// How many elements of a tensor of shape `S` one process has room for.
 template<Layout L, class S>
-inline constexpr auto shard_size = detail::placed_shape<wet<L>, S>::size;
+inline constexpr auto shard_size = detail::placed_shape<actual<L>, S>::size;
 
 /// Whether processes hold unequally much of a tensor of shape `S`.
 template<Layout L, class S>
-inline constexpr bool is_uneven = detail::placed_shape<wet<L>, S>::uneven;
+inline constexpr bool is_uneven = detail::placed_shape<actual<L>, S>::uneven;
 
 /// The axes of `M` that join more than one process. No plan contains an axis of size 1: nothing is sent along
 /// it.
@@ -195,7 +195,7 @@ inline constexpr axis_set joining_axes = detail::joining<M>;
 
 /// The axes over which a tensor of shape `S` is split.
 template<Layout L, class S>
-inline constexpr axis_set split_over = detail::placed_shape<wet<L>, S>::over;
+inline constexpr axis_set split_over = detail::placed_shape<actual<L>, S>::over;
 
 /// The set of the axes `Axes` in mesh `M`.
 template<Mesh M, class Axes>

@@ -130,7 +130,7 @@ struct shown<L, parts_do_not_divide_dim<D, Size, Parts>>
 
 /// `legal`, or the first objection to a tensor of shape `S` under layout `L`, in the user's own names.
 template<Layout L, class S>
-using placement_verdict_of = typename detail::objection<wet<L>, S>::type;
+using placement_verdict_of = typename detail::objection<actual<L>, S>::type;
 
 /// `legal`, or the first objection to a tensor of these dimensions under layout `L`.
 template<Layout L, Dimension... D>
@@ -140,7 +140,7 @@ namespace detail {
 
 /// The placement verdict as assertions show it.
 template<class L, class... D>
-using shown_placement = typename shown<wet<L>, placement_verdict<L, D...>>::type;
+using shown_placement = typename shown<actual<L>, placement_verdict<L, D...>>::type;
 
 }  // namespace detail
 

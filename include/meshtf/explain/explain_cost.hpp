@@ -182,7 +182,7 @@ struct layout_without<L, Without, std::tuple<R...>, std::index_sequence<I...>> {
 
 /// `L` without its rule number `I`.
 template<class L, std::size_t I>
-using without_rule = typename layout_without<wet<L>, I, rule_list<L>,
+using without_rule = typename layout_without<actual<L>, I, rule_list<L>,
                                              std::make_index_sequence<std::tuple_size_v<rule_list<L>>>>::type;
 
 /// "12.5 KiB at the peak (25 %)", for each figure that is less (`sign` 1) or more (-1) than in `without`.
@@ -265,7 +265,7 @@ constexpr auto const& explain() {
   struct page_of_step {
     static constexpr void write(page& out) {
       using ruled = typename detail::ruled_dims<detail::rule_list<L>>::type;
-      detail::put_head_of_step<wet<L>>(out);
+      detail::put_head_of_step<actual<L>>(out);
       detail::put_cost(out, dry_run<Program, L>(), named_mesh_of<typename L::mesh_type>,
                        named_dims_of<L, ruled>, {});
     }
@@ -281,7 +281,7 @@ constexpr auto const& explain_rules() {
     static constexpr void write(page& out) {
       using ruled         = typename detail::ruled_dims<detail::rule_list<L>>::type;
       constexpr auto with = dry_run<Program, L>();
-      detail::put_head_of_rules<wet<L>>(out);
+      detail::put_head_of_rules<actual<L>>(out);
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (detail::put_rule(out, named_dims_of<L, ruled>, int{I}, with,
                           dry_run<Program, detail::without_rule<L, I>>()),

@@ -16,7 +16,7 @@ consteval auto list_of_rules(layout<M, R...> const*) {
 
 /// The rules of `L`, in the order in which it lists them.
 template<class L>
-using rule_list = typename decltype(list_of_rules(static_cast<wet<L> const*>(nullptr)))::type;
+using rule_list = typename decltype(list_of_rules(static_cast<actual<L> const*>(nullptr)))::type;
 
 template<class Rules>
 struct ruled_dims;
@@ -192,21 +192,21 @@ concept TensorType = requires {
 template<Layout L>
   requires(!TensorType<L>)  // g++ 12 takes any type for a Layout in some units, after a dry run
 constexpr auto const& explain() {
-  return detail::kept_text<detail::page_of_layout<wet<L>>>;
+  return detail::kept_text<detail::page_of_layout<actual<L>>>;
 }
 
 /// Where a tensor of shape `D...` is under `L`, or why it can't be placed: parts, bytes, and a picture of the
 /// processes that hold different parts. A constant.
 template<Layout L, Dimension... D>
 constexpr auto const& explain_placement() {
-  return detail::kept_text<detail::page_of_placement<float, wet<L>, shape<D...>>>;
+  return detail::kept_text<detail::page_of_placement<float, actual<L>, shape<D...>>>;
 }
 
 /// The same for a tensor type: `explain<tensor<float, mixed, batch, hidden>>()`.
 template<TensorType X>
 constexpr auto const& explain() {
-  return detail::kept_text<detail::page_of_placement<typename X::element_type, wet<typename X::layout_type>,
-                                                     typename X::shape_type>>;
+  return detail::kept_text<detail::page_of_placement<
+      typename X::element_type, actual<typename X::layout_type>, typename X::shape_type>>;
 }
 
 }  // namespace v0

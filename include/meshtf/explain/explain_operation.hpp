@@ -281,25 +281,25 @@ struct page_of_reshard {
 ///     explain_einsum<mixed, shape<batch, out>, shape<batch, hidden>, shape<hidden, out>>()
 template<Layout L, class Out, class X, class Y, Element T = float>
 constexpr auto const& explain_einsum() {
-  return detail::kept_text<detail::page_of_einsum<wet<L>, Out, X, Y, T>>;
+  return detail::kept_text<detail::page_of_einsum<actual<L>, Out, X, Y, T>>;
 }
 
 /// The same for `sum<Along...>(x)`, where `Along` is a shape.
 template<Layout L, class X, class Along, Element T = float>
 constexpr auto const& explain_reduce() {
-  return detail::kept_text<detail::page_of_reduce<wet<L>, X, Along, T>>;
+  return detail::kept_text<detail::page_of_reduce<actual<L>, X, Along, T>>;
 }
 
 /// The same for `attention<Query, Memory, Key>` of queries, keys and values of shapes `Q`, `K` and `V`.
 template<Layout L, class Query, class Memory, class Key, class Q, class K, class V>
 constexpr auto const& explain_attention() {
-  return detail::kept_text<detail::page_of_attention<wet<L>, Query, Memory, Key, Q, K, V>>;
+  return detail::kept_text<detail::page_of_attention<actual<L>, Query, Memory, Key, Q, K, V>>;
 }
 
 /// The same for `gather<V>(table, ids)`.
 template<Layout L, class Table, class V, class Ids, Element T = float>
 constexpr auto const& explain_gather() {
-  return detail::kept_text<detail::page_of_gather<wet<L>, Table, V, Ids, T>>;
+  return detail::kept_text<detail::page_of_gather<actual<L>, Table, V, Ids, T>>;
 }
 
 /// The moves by which a tensor of shape `S` gets from one layout to another, with their bytes; `Owed` are the
@@ -307,7 +307,7 @@ constexpr auto const& explain_gather() {
 template<Layout From, Layout To, class S, Element T = float, class Owed = axes<>>
 constexpr auto const& explain_reshard() {
   return detail::kept_text<
-      detail::page_of_reshard<wet<From>, wet<To>, S, T, axis_set_of<typename From::mesh_type, Owed>>>;
+      detail::page_of_reshard<actual<From>, actual<To>, S, T, axis_set_of<typename From::mesh_type, Owed>>>;
 }
 
 }  // namespace v0

@@ -367,7 +367,7 @@ constexpr Text drawn(std::string_view title, Draw const& draw, std::string_view 
 ///     constexpr auto picture = meshtf::explain_svg<mixed>();
 template<Layout L>
 constexpr svg_text explain_svg() {
-  return detail::drawn(detail::name<wet<L>>, [](auto& s) { detail::draw_layout_of<wet<L>>(s); });
+  return detail::drawn(detail::name<actual<L>>, [](auto& s) { detail::draw_layout_of<actual<L>>(s); });
 }
 
 /// A cost as an SVG picture: the messages of one process by axis and call site, its memory over the step, and
@@ -383,8 +383,8 @@ constexpr svg_text explain_svg(cost<M, Capacity> const& c) {
 /// `L` on its mesh, and below it the cost of a step, as one SVG picture.
 template<Layout L, std::size_t Capacity>
 constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& c) {
-  return detail::drawn(detail::name<wet<L>>, [&](auto& s) {
-    detail::draw_layout_of<wet<L>>(s);
+  return detail::drawn(detail::name<actual<L>>, [&](auto& s) {
+    detail::draw_layout_of<actual<L>>(s);
     detail::draw_messages(s, c, named_mesh_of<typename L::mesh_type>);
     detail::draw_memory(s, c);
   });
@@ -411,12 +411,12 @@ template<Layout L, Layout Other, std::size_t Capacity>
   requires std::same_as<typename L::mesh_type, typename Other::mesh_type>
 constexpr svg_text explain_svg(cost<typename L::mesh_type, Capacity> const& a,
                                cost<typename L::mesh_type, Capacity> const& b) {
-  constexpr std::string_view first  = detail::name<wet<L>>;
-  constexpr std::string_view second = detail::name<wet<Other>>;
+  constexpr std::string_view first  = detail::name<actual<L>>;
+  constexpr std::string_view second = detail::name<actual<Other>>;
   fixed_text<511> title;
   detail::put(title, first, " beside ", second);
   return detail::drawn(
-      title, [&](auto& s) { detail::draw_beside<wet<L>, wet<Other>>(s, a, b); },
+      title, [&](auto& s) { detail::draw_beside<actual<L>, actual<Other>>(s, a, b); },
       " class=\"columns\" preserveAspectRatio=\"xMinYMin\"");
 }
 

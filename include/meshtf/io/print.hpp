@@ -45,7 +45,7 @@ std::string placement_of_dim() {
 template<class T, class L, class... D>
 std::string placement_text(tensor<T, L, D...> const&) {
   std::string text;
-  ((text += (text.empty() ? "" : ", ") + detail::placement_of_dim<wet<L>, D>()), ...);
+  ((text += (text.empty() ? "" : ", ") + detail::placement_of_dim<actual<L>, D>()), ...);
   return std::string{to_string(element_of<T>)} + " [" + text + "]";
 }
 
@@ -55,7 +55,7 @@ namespace detail {
 template<class T, class L, class... D>
 std::string type_text(tensor<T, L, D...> const&) {
   std::string text = "tensor<" + std::string{to_string(element_of<T>)} + ", ";
-  text += is_dry<L> ? "dry<" + std::string{name_of<wet<L>>()} + ">" : std::string{name_of<L>()};
+  text += is_dry<L> ? "dry<" + std::string{name_of<actual<L>>()} + ">" : std::string{name_of<L>()};
   ((text += ", " + std::string{name_of<D>()}), ...);
   return text + ">";
 }
@@ -66,7 +66,7 @@ template<class T, class L, class... D>
 std::string place_text(tensor<T, L, D...> const& x) {
   std::string text;
   if constexpr (is_dry<L>) {
-    ((text += (text.empty() ? "" : ", ") + placement_of_dim<wet<L>, D>()), ...);
+    ((text += (text.empty() ? "" : ", ") + placement_of_dim<actual<L>, D>()), ...);
   } else {
     constexpr auto const& dims = placed_dims<L, shape<D...>>;
     auto const first           = first_indices(dims, x.machine().place());

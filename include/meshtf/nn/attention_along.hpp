@@ -19,7 +19,7 @@ namespace detail {
 template<class L, class Length>
 constexpr bool gathers_memory() {
   if constexpr (is_undecided<L> || CountedDimension<Length>) return false;
-  else return split_over<wet<L>, shape<Length>> != 0;
+  else return split_over<actual<L>, shape<Length>> != 0;
 }
 
 /// The name under which each process has all positions along `Memory`.

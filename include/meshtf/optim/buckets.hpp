@@ -25,7 +25,7 @@ constexpr void clear_padding_of_gradient(parameter<T, L, D...>& w) {
   if constexpr (is_uneven<L, shape<D...>>) {
     // what is not counted now is no padding: earlier passes may have counted it
     all_counted const all{w.machine()};
-    w.machine().run(task::clear_padding<T>{}, shard_plan<wet<L>, shape<D...>>, w.slot().sum->data());
+    w.machine().run(task::clear_padding<T>{}, shard_plan<actual<L>, shape<D...>>, w.slot().sum->data());
   }
 }
 

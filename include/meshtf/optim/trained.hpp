@@ -33,7 +33,7 @@ struct trained {
 
 template<class T, class L, class S>
 constexpr void clear_padding_of(machine<L>& m, T* shard) {
-  m.run(task::clear_padding<T>{}, shard_plan<wet<L>, S>, shard);
+  m.run(task::clear_padding<T>{}, shard_plan<actual<L>, S>, shard);
 }
 
 /// `shares`: whether the processes that hold the same weights share the update.

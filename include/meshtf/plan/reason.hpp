@@ -69,7 +69,7 @@ inline constexpr collective_reason reason_to_move{.loops = names_in<From, S1>::v
 
 /// The dimensions of shape `S` under `L`, with their names.
 template<Layout L, class S>
-inline constexpr named_dims const& named_dims_of = detail::names_in<wet<L>, S>::value;
+inline constexpr named_dims const& named_dims_of = detail::names_in<actual<L>, S>::value;
 
 }  // namespace v0
 }  // namespace meshtf

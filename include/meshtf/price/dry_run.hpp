@@ -52,7 +52,7 @@ consteval auto dry_run(F f, threads t = {}) {
   constexpr bool is_template = !detail::FixedProgram<F>;  // not the lambda itself, whose name is a path
   static_assert(is_template, "meshtf: dry_run takes []<meshtf::Layout L>(meshtf::machine<L>& m) { ... }");
   ledger<typename L::mesh_type> m{t};
-  if constexpr (is_template) f.template operator()<dry<wet<L>>>(m);
+  if constexpr (is_template) f.template operator()<dry<actual<L>>>(m);
   m.unwind_tape(false);
   // some value is kept in a place that outlives f
   if (m.live_bytes() != 0) detail::values_outlive_the_dry_run();
@@ -72,7 +72,7 @@ struct priced_step {
 /// whether those are constants.
 template<template<Layout> class Program, Layout L, class... A>
 consteval auto price_step(threads t, A... arguments) {
-  using layout = dry<wet<L>>;
+  using layout = dry<actual<L>>;
   ledger<typename L::mesh_type> m{t};
   priced_step<typename L::mesh_type> priced{};
   {

@@ -273,9 +273,9 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
 
 /// `legal`, or the first dimension that `L` splits and the record does not leave open.
 template<class Record, Layout L>
-using record_verdict =
-    typename detail::splits_undecided_dims<decltype(detail::rules_of_layout(std::declval<wet<L> const&>())),
-                                           typename Record::undecided_dims>::type;
+using record_verdict = typename detail::splits_undecided_dims<decltype(detail::rules_of_layout(
+                                                                  std::declval<actual<L> const&>())),
+                                                              typename Record::undecided_dims>::type;
 
 /// What the recorded step costs under the layout `l` of mesh `M`. The `cost` has the same flops, bytes, peak
 /// and collectives as that of the dry run, except for the order of the collectives. Throws a text if some
@@ -323,7 +323,7 @@ template<Layout L, Dimension... D>
 constexpr cost<typename L::mesh_type> price(step_record<D...> const& record) {
   static_assert(accepted<record_verdict<step_record<D...>, L>>,
                 "meshtf: this record does not tell what the layout costs");
-  return price<typename L::mesh_type>(record, detail::numbers_under<wet<L>, shape<D...>>::value);
+  return price<typename L::mesh_type>(record, detail::numbers_under<actual<L>, shape<D...>>::value);
 }
 
 }  // namespace v0

@@ -193,7 +193,7 @@ struct search_over<shape<D...>, candidates<L...>, true> {
 
   static constexpr dim_set searched = [] {
     dim_set set = 0;
-    for (layout_numbers const& l : {numbers_under<wet<L>, shape<D...>>::value...})
+    for (layout_numbers const& l : {numbers_under<actual<L>, shape<D...>>::value...})
       for (std::size_t d = 0; d < max_axes; ++d)
         if (l.over[d] != 0) set |= dim_set{1} << d;
     return set;
@@ -207,7 +207,7 @@ struct search_over<shape<D...>, candidates<L...>, true> {
     static_assert((std::same_as<typename L::mesh_type, M> && ...),
                   "meshtf: these layouts are for another mesh");
     int number = 0;
-    for (layout_numbers const& l : {numbers_under<wet<L>, shape<D...>>::value...}) {
+    for (layout_numbers const& l : {numbers_under<actual<L>, shape<D...>>::value...}) {
       if (can_be_placed(record, l)) f(l, packed(l.over), 1, number);
       ++number;
     }

@@ -43,13 +43,13 @@ constexpr auto seen_by(X const& x) {
 /// z = x * filter, where `seen` is what `seen_by` makes of x.
 template<class Plan, class T, class L, class... S, class... F>
 constexpr auto filtered(tensor<T, L, S...> const& seen, tensor<T, L, F...> const& filter) {
-  using product = einsum_plan<wet<L>, typename Plan::result, typename Plan::windows, shape<F...>>;
+  using product = einsum_plan<actual<L>, typename Plan::result, typename Plan::windows, shape<F...>>;
   if constexpr (convolves_directly<Plan, T>) {
     auto z = tensor_of<T, L, typename Plan::result>::uninitialised(seen.machine());
     seen.machine().run(task::convolve<task::convolved, T, typename Plan::convolution>{}, Plan::direct,
                        seen.data(), filter.data(), z.data());
     return open_sum<decltype(z)>{std::move(z), product::finished_over,
-                                 &reason_to_sum<wet<L>, typename product::loops>};
+                                 &reason_to_sum<actual<L>, typename product::loops>};
   } else {
     return contracted<typename Plan::result>(windows_of<Plan>(seen), filter);
   }
@@ -58,13 +58,13 @@ constexpr auto filtered(tensor<T, L, S...> const& seen, tensor<T, L, F...> const
 /// What z gives back to an x of shape `X`.
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto filtered_back(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
-  using product = einsum_plan<wet<L>, typename Plan::windows, shape<Z...>, shape<F...>>;
+  using product = einsum_plan<actual<L>, typename Plan::windows, shape<Z...>, shape<F...>>;
   if constexpr (convolves_directly<Plan, T>) {
     auto x = tensor_of<T, L, typename Plan::seen>::uninitialised(z.machine());
     z.machine().run(task::convolve<task::convolved_to_input, T, typename Plan::convolution>{}, Plan::direct,
                     z.data(), filter.data(), x.data());
     return open_sum<tensor_of<T, L, X>>{without_sent_halos<Plan>(x), product::finished_over,
-                                        &reason_to_sum<wet<L>, typename product::loops>};
+                                        &reason_to_sum<actual<L>, typename product::loops>};
   } else {
     auto const parts = contracted<typename Plan::windows>(z, filter);
     return open_sum<tensor_of<T, L, X>>{joined_windows<Plan>(parts.value), parts.owed, parts.why};
@@ -75,12 +75,12 @@ constexpr auto filtered_back(tensor<T, L, Z...> const& z, tensor<T, L, F...> con
 template<class Plan, class T, class L, class... S, class... Z, class... F>
 constexpr void contribute_filter(tensor<T, L, F...> const& filter, tensor<T, L, S...> const& seen,
                                  tensor<T, L, Z...> const& z) {
-  using product = einsum_plan<wet<L>, shape<F...>, shape<Z...>, typename Plan::windows>;
+  using product = einsum_plan<actual<L>, shape<F...>, shape<Z...>, typename Plan::windows>;
   if constexpr (convolves_directly<Plan, T>) {
     auto g = tensor<T, L, F...>::uninitialised(z.machine());
     z.machine().run(task::convolve<task::convolved_to_filter, T, typename Plan::convolution>{}, Plan::direct,
                     seen.data(), z.data(), g.data());
-    contribute(filter, g, product::finished_over, &reason_to_sum<wet<L>, typename product::loops>);
+    contribute(filter, g, product::finished_over, &reason_to_sum<actual<L>, typename product::loops>);
   } else {
     auto const g = contracted<shape<F...>>(z, windows_of<Plan>(seen));
     contribute(filter, g);

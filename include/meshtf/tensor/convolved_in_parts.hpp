@@ -120,14 +120,14 @@ struct wide_along_dims {
 /// The sums that z, x and the filter of a convolution owe.
 template<class Plan, class L, class F>
 struct convolution_sums {
-  using to_z      = einsum_plan<wet<L>, typename Plan::result, typename Plan::windows, F>;
-  using to_x      = einsum_plan<wet<L>, typename Plan::windows, typename Plan::result, F>;
-  using to_filter = einsum_plan<wet<L>, F, typename Plan::result, typename Plan::windows>;
+  using to_z      = einsum_plan<actual<L>, typename Plan::result, typename Plan::windows, F>;
+  using to_x      = einsum_plan<actual<L>, typename Plan::windows, typename Plan::result, F>;
+  using to_filter = einsum_plan<actual<L>, F, typename Plan::result, typename Plan::windows>;
 };
 /// `value`, as it owes the sum of `Product`.
 template<class Product, class L, class Value>
 constexpr open_sum<Value> owing(Value value) {
-  return {std::move(value), Product::finished_over, &reason_to_sum<wet<L>, typename Product::loops>};
+  return {std::move(value), Product::finished_over, &reason_to_sum<actual<L>, typename Product::loops>};
 }
 
 /// Notes for the convolution of `Plan` what depends on how its dimensions are split.
@@ -140,7 +140,8 @@ struct convolution_recorder {
   undecided_loops loops = opened_by_windows(Plan::direct.loops, Plan::dims);
 
   template<int I>
-  static constexpr undecided_dim along = placed_dims<wet<L>, shape<typename Plan::template at<I>::along>>[0];
+  static constexpr undecided_dim along =
+      placed_dims<actual<L>, shape<typename Plan::template at<I>::along>>[0];
   /// The dimension `I`, if its halo is sent where a layout splits it.
   template<int I>
   static constexpr dim_set sent =
@@ -216,7 +217,7 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   auto& m        = x.machine();
   recorder r{m};
   typename recorder::wide wide;
-  keep_for_windows<wet<L>, Plan>(m);
+  keep_for_windows<actual<L>, Plan>(m);
   m.keep_in_turn(recorder::all_sent);
   bool const keeps  = wants_gradient(x, filter) && filter.needs_gradient(),
              serves = x.handle()->may_serve_unless(undecided_condition{recorder::all_sent});
@@ -224,7 +225,7 @@ constexpr auto convolved_in_parts(tensor<T, L, X...> const& x, tensor<T, L, F...
   r.widen(wide);
   auto z = tensor_of<T, L, typename Plan::result>::uninitialised(m);
   r.template convolve<task::convolved>();
-  finish_in_place(z, sums::to_z::finished_over, &reason_to_sum<wet<L>, typename sums::to_z::loops>);
+  finish_in_place(z, sums::to_z::finished_over, &reason_to_sum<actual<L>, typename sums::to_z::loops>);
   if (!wants_gradient(x, filter)) return z;
   bool const in_parts = keeps && serves && recorder::all_sent != 0;
   if (in_parts) m.if_joined(recorder::all_sent, [] {}, [&] { x.handle()->serve_as(*wide.any()); });
@@ -260,7 +261,7 @@ constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L
   using sums     = convolution_sums<Plan, L, shape<F...>>;
   auto& m        = z.machine();
   recorder r{m};
-  keep_for_windows<wet<L>, Plan>(m);
+  keep_for_windows<actual<L>, Plan>(m);
   m.keep_in_turn(recorder::all_sent);
   auto x = tensor_of<T, L, X>::uninitialised(m);
   {
@@ -269,7 +270,7 @@ constexpr auto conv_transposed_in_parts(tensor<T, L, Z...> const& z, tensor<T, L
     r.template convolve<task::convolved_to_input>();
     r.narrow(given);
   }
-  finish_in_place(x, sums::to_x::finished_over, &reason_to_sum<wet<L>, typename sums::to_x::loops>);
+  finish_in_place(x, sums::to_x::finished_over, &reason_to_sum<actual<L>, typename sums::to_x::loops>);
   if (wants_gradient(z, filter))
     record(x, [z = keep(z, filter.needs_gradient()), filter = keep(filter, z.needs_gradient())](auto const&) {
       auto& m_back = filter.target().machine();

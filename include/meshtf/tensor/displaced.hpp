@@ -10,7 +10,7 @@ namespace detail {
 
 template<class From, class To, class T, class L, class... D>
 constexpr auto moved_along(tensor<T, L, D...> const& x, displacement const& way, T beyond) {
-  using plan = displace_plan<wet<L>, shape<D...>, From, To>;
+  using plan = displace_plan<actual<L>, shape<D...>, From, To>;
   auto z     = tensor_of<T, L, typename plan::result>::uninitialised(x.machine());
   x.machine().run(task::displace<T>{way, beyond}, plan::lines, x.data(), z.data());
   return z;

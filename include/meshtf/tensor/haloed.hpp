@@ -59,7 +59,7 @@ constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, ex
 /// rows and in those that they hand on.
 template<class D, extent Before, extent After, class T, class L, class... X>
 constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
-  using plan = halo_plan<wet<L>, shape<X...>, D, Before, After>;
+  using plan = halo_plan<actual<L>, shape<X...>, D, Before, After>;
   auto& m    = x.machine();
   auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
   if constexpr (!plan::exchanges) {
@@ -75,9 +75,9 @@ constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
 /// The way back: what each process has in its halo is added to the elements that it came from.
 template<class D, extent Before, extent After, class T, class L, class... Z>
 constexpr auto without_halo(tensor<T, L, Z...> const& z) {
-  using wide = haloed<D, Before, After, parts_with_halo<wet<L>, D>()>;
+  using wide = haloed<D, Before, After, parts_with_halo<actual<L>, D>()>;
   using from = replaced<shape<Z...>, wide, shape<D>>;
-  using plan = halo_plan<wet<L>, from, D, Before, After>;
+  using plan = halo_plan<actual<L>, from, D, Before, After>;
   auto& m    = z.machine();
   auto x     = tensor_of<T, L, from>::uninitialised(m);
   if constexpr (!plan::exchanges) {

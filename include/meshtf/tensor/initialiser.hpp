@@ -38,7 +38,7 @@ constexpr double root(double x) {
 
 template<class T, class L, class... D, class Distribution>
 constexpr void draw_into(tensor<T, L, D...>& w, Distribution const& distribution) {
-  w.machine().run(task::draw<T, Distribution>{distribution}, shard_plan<wet<L>, shape<D...>>, w.data());
+  w.machine().run(task::draw<T, Distribution>{distribution}, shard_plan<actual<L>, shape<D...>>, w.data());
 }
 
 }  // namespace detail

@@ -43,13 +43,13 @@ struct layouts_differ<tensor<T, L, X...>, tensor<U, R, Y...>> {
   static constexpr auto verdict() {
     if constexpr (sizeof...(X) > 0 && sizeof...(Y) > 0 &&
                   std::is_same_v<typename L::mesh_type, typename R::mesh_type>) {
-      constexpr extent first  = price_of_reshard<wet<L>, wet<R>, shape<X...>, extent{sizeof(T)}>();
-      constexpr extent second = price_of_reshard<wet<R>, wet<L>, shape<Y...>, extent{sizeof(U)}>();
+      constexpr extent first  = price_of_reshard<actual<L>, actual<R>, shape<X...>, extent{sizeof(T)}>();
+      constexpr extent second = price_of_reshard<actual<R>, actual<L>, shape<Y...>, extent{sizeof(U)}>();
       if constexpr (first >= 0 && second >= 0)
-        return operands_have_different_layouts<wet<L>, wet<R>, reshard_sends<first, second>>{};
-      else return operands_have_different_layouts<wet<L>, wet<R>>{};
+        return operands_have_different_layouts<actual<L>, actual<R>, reshard_sends<first, second>>{};
+      else return operands_have_different_layouts<actual<L>, actual<R>>{};
     } else {
-      return operands_have_different_layouts<wet<L>, wet<R>>{};
+      return operands_have_different_layouts<actual<L>, actual<R>>{};
     }
   }
 };
@@ -80,7 +80,7 @@ constexpr void run_reduce(Machine& m, Steps const& nest, F const& f, R* z, T con
 /// f(x...) for each element of `Out`, with the operands broadcast to it.
 template<class R, class Out, class F, class T0, class L, class... D0, class... Rest>
 constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... rest) {
-  using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
+  using plan = nest_plan<actual<L>, Out, shape<D0...>, typename Rest::shape_type...>;
   static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(x.machine(), rest.machine()...);
   auto z = tensor_of<R, L, Out>::uninitialised(x.machine());
@@ -91,24 +91,24 @@ constexpr auto each(F const& f, tensor<T0, L, D0...> const& x, Rest const&... re
 /// This process's part of the sum (or maximum) of f(x...) over the dimensions that `Out` lacks.
 template<reduction Op, class Out, class F, class T, class L, class... D0, class... Rest>
 constexpr auto reduced(F const& f, tensor<T, L, D0...> const& x, Rest const&... rest) {
-  using plan = nest_plan<wet<L>, Out, shape<D0...>, typename Rest::shape_type...>;
+  using plan = nest_plan<actual<L>, Out, shape<D0...>, typename Rest::shape_type...>;
   static_assert(accepted<typename plan::verdict>, "meshtf: these operands do not fit on the mesh together");
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(x.machine(), rest.machine()...);
   auto z = tensor_of<T, L, Out>::uninitialised(x.machine());
   run_reduce<Op>(x.machine(), plan::local, f, z.data(), x.data(), rest.data()...);
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
-                                        &reason_to_sum<wet<L>, typename plan::loops>};
+                                        &reason_to_sum<actual<L>, typename plan::loops>};
 }
 
 /// This process's part of the product of x and y, summed over the dimensions that `Out` lacks.
 template<class Out, class T, class L, class... X, class... Y>
 constexpr auto contracted(tensor<T, L, X...> const& x, tensor<T, L, Y...> const& y) {
   expect_one_mesh(x.machine(), y.machine());
-  using plan = einsum_plan<wet<L>, Out, shape<X...>, shape<Y...>>;
+  using plan = einsum_plan<actual<L>, Out, shape<X...>, shape<Y...>>;
   auto z     = tensor_of<T, L, Out>::uninitialised(x.machine());
   x.machine().run(task::contract<T>{}, plan::local, x.data(), y.data(), z.data());
   return open_sum<tensor_of<T, L, Out>>{std::move(z), plan::finished_over,
-                                        &reason_to_sum<wet<L>, typename plan::loops>};
+                                        &reason_to_sum<actual<L>, typename plan::loops>};
 }
 
 }  // namespace detail

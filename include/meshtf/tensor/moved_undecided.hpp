@@ -81,7 +81,7 @@ constexpr Z moved_if(undecided_condition const& c, tensor<T, L, D...> const& x, 
   auto& m  = x.machine();
   auto own = m.when(c, [&] {
     auto after = Z::handle_type::make(m, m, Z::size);
-    m.template ask_to_move<Ask>(loops_of_move<wet<L>, shape<D...>, typename Z::shape_type>, owed, riding);
+    m.template ask_to_move<Ask>(loops_of_move<actual<L>, shape<D...>, typename Z::shape_type>, owed, riding);
     return after;
   });
   m.if_holds(c, [] {}, [&] { x.handle()->serve_as(*own); });
@@ -141,7 +141,7 @@ constexpr Z renamed_either_way(dim_pairs const& pairs, bool open_sum, tensor<T, 
   if (!wants_gradient(x)) return z;
   record<incoming::as_it_is>(z, [x = x.without_value(), c](auto const& dz, axis_set owed) {
     using operand           = tensor<T, L, D...>;
-    constexpr dim_set split = split_over<wet<L>, shape<D...>>;
+    constexpr dim_set split = split_over<actual<L>, shape<D...>>;
     auto& back              = dz.machine();
     // others see these elements, or they are a copy
     if (!dz.handle().alone() || !dz.handle()->may_serve_unless(c)) {

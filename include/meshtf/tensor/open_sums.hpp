@@ -31,7 +31,7 @@ struct open_placement<L, shape<D...>, Over>
 /// `legal`, or the objection to an open sum over `Over` whose addends are made in a nest of shape `S`: if an
 /// owed axis split a dimension, its parts would be on processes that hold different addends.
 template<class L, class S, class Over>
-using open_verdict = typename open_placement<wet<L>, S, Over>::type;
+using open_verdict = typename open_placement<actual<L>, S, Over>::type;
 
 /// An open sum again: its addends `z` were made by an operation from those of `p`, which it uses as `How`
 /// says.

@@ -91,7 +91,7 @@ inline constexpr extent sent_until_whole = 0;
 template<Operand X, class D>
   requires(shape_in<X>::template has<D>)
 inline constexpr extent sent_until_whole<X, D> = [] {
-  using L = wet<layout_in<X>>;
+  using L = actual<layout_in<X>>;
   using M = typename L::mesh_type;
   return sent_to_make_whole(placed_dims<L, shape_in<X>>, dims_within<shape_in<X>, shape<D>>[0],
                             axis_set_of<M, axes_owed_by<X>> & joining_axes<M>, axis_sizes<M>,

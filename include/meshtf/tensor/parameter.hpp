@@ -15,7 +15,7 @@ template<class T, class L, class... D>
 constexpr void copy_values(tensor<T, L, D...> const& x, tensor<T, L, D...>& to) {
   to.handle()->written();
   if constexpr ((CountedDimension<D> || ...)) {  // what is not counted keeps its values
-    using nest = nest_plan<wet<L>, shape<D...>, shape<D...>>;
+    using nest = nest_plan<actual<L>, shape<D...>, shape<D...>>;
     to.machine().run(task::map<function::identity, T, T>{}, nest::local, to.data(), x.data());
   } else {
     to.machine().copy(to.size, x.data(), to.data());

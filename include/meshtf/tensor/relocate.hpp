@@ -150,8 +150,8 @@ constexpr Result relocated_open(tensor<T, L, D...> const& x, axis_set owed, resh
 template<class Result, class Plan, class T, class L, class... D>
 constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_steps const& steps) {
   using mesh_type = typename L::mesh_type;
-  x.machine().because(
-      &reason_to_move<wet<L>, shape<D...>, wet<typename Result::layout_type>, typename Result::shape_type>);
+  x.machine().because(&reason_to_move<actual<L>, shape<D...>, actual<typename Result::layout_type>,
+                                      typename Result::shape_type>);
   Result z = relocated_open<Result, Plan>(x, owed, steps);
   if (!wants_gradient(x)) return z;
 
@@ -164,8 +164,8 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
           contribute(x, unsliced<operand>(dz, *way), dz_owes | axes_of_moves(*way));
           return;
         }
-        dz.machine().because(&reason_to_move<wet<typename Result::layout_type>, typename Result::shape_type,
-                                             wet<L>, shape<D...>>);
+        dz.machine().because(&reason_to_move<actual<typename Result::layout_type>,
+                                             typename Result::shape_type, actual<L>, shape<D...>>);
         constexpr axis_set split = split_over<L, shape<D...>>;
         bool fits                = false;
         with_moves<Plan::to, Plan::from, mesh_type>(

@@ -65,10 +65,10 @@ template<class Along, class To, class T, class L, class... D, class F>
 constexpr void move_either_way(tensor<T, L, D...> const& x, extent offset, bool wraps, F const& alone) {
   auto& m = x.machine();
   m.if_joined(
-      split_over<wet<L>, shape<Along>>,
+      split_over<actual<L>, shape<Along>>,
       [&] {
         m.template ask_in_parts<shifted_parts<T>>(
-            opened_by_first(shift_plan<wet<L>, shape<D...>, Along, To>::lines.loops),
+            opened_by_first(shift_plan<actual<L>, shape<D...>, Along, To>::lines.loops),
             {offset, wraps ? 1 : 0});
       },
       alone);
@@ -81,10 +81,10 @@ constexpr void move_either_way(tensor<T, L, D...> const& x, extent offset, bool 
 /// rows and in those that they hand on.
 template<class Along, class To = Along, class T, class L, class... D>
 constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, T beyond) {
-  using plan = shift_plan<wet<L>, shape<D...>, Along, To>;
+  using plan = shift_plan<actual<L>, shape<D...>, Along, To>;
   auto& m    = x.machine();
-  if constexpr (is_undecided<wet<L>>) {
-    if (wraps) m.keep_even(placed_dims<wet<L>, shape<Along>>[0]);
+  if constexpr (is_undecided<actual<L>>) {
+    if (wraps) m.keep_even(placed_dims<actual<L>, shape<Along>>[0]);
     auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
     undecided_steps<displace_steps> const lines{opened_by_first(plan::lines.loops)};
     move_either_way<Along, To>(x, offset, wraps,
@@ -93,7 +93,7 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
   } else if constexpr (!plan::exchanges) {
     return moved_along<Along, To>(x, {.offset = -offset, .wraps = wraps}, beyond);
   } else {
-    constexpr placed along = placed_under<wet<L>, Along>;
+    constexpr placed along = placed_under<actual<L>, Along>;
     auto z                 = tensor_of<T, L, typename plan::result>::uninitialised(m);
     move_rows<T>(m, plan::lines, {along.room(), plan::row, along.parts, plan::over}, offset, wraps, beyond,
                  x.data(), z.data());
@@ -116,7 +116,7 @@ constexpr tensor<T, L, D...> shifted(char const* name, std::source_location at, 
                                      extent offset, bool wraps, T beyond = {}) {
   auto& m = x.machine();
   m.enter(name, at);
-  if constexpr (shift_plan<wet<L>, shape<D...>, Along>::exchanges)
+  if constexpr (shift_plan<actual<L>, shape<D...>, Along>::exchanges)
     if (wraps) offset = shortest_roll(offset, Along::size);
   auto z = moved_by<Along>(x, offset, wraps, beyond);
   record_linear(z, x, [offset, wraps](auto const& to, auto const& dz, axis_set owed) {

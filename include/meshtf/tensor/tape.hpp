@@ -112,7 +112,7 @@ template<class T, class Machine, class L, class... D>
 constexpr void contribute(shard<T, Machine> const& x, tensor<T, L, D...> const& g, axis_set owed = 0,
                           collective_reason const* why = nullptr) {
   auto& m = x.machine();
-  m.run(task::clear_padding<T>{}, shard_plan<wet<L>, shape<D...>>, g.handle()->data());
+  m.run(task::clear_padding<T>{}, shard_plan<actual<L>, shape<D...>>, g.handle()->data());
   contribute(x, static_cast<shard<T, Machine> const&>(g), owed, why);
   x.slot().sum->count_again(true);
 }

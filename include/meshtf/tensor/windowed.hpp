@@ -47,7 +47,7 @@ constexpr auto windows_of(tensor<T, L, X...> const& x) {
 /// The windows of `x`; `beyond` where the dimension has no elements.
 template<class Plan, class T, class L, class... X>
 constexpr auto all_windows(tensor<T, L, X...> const& x, T beyond) {
-  if constexpr (is_undecided<wet<L>>)
+  if constexpr (is_undecided<actual<L>>)
     return windows_in_parts<Plan, windows_taken_in_parts, typename Plan::windows>(x);
   else return windows_of<Plan>(with_halos<Plan>(x, beyond));
 }
@@ -55,7 +55,7 @@ constexpr auto all_windows(tensor<T, L, X...> const& x, T beyond) {
 /// Windows added to the elements that they came from, and the halos sent back.
 template<class Plan, class T, class L, class... Z>
 constexpr auto joined_windows(tensor<T, L, Z...> const& windows) {
-  if constexpr (is_undecided<wet<L>>) {
+  if constexpr (is_undecided<actual<L>>) {
     return windows_in_parts<Plan, windows_joined_in_parts, typename Plan::array>(windows);
   } else {
     tensor_of<T, L, typename Plan::wide> x{windows.machine()};

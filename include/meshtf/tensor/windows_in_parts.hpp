@@ -164,7 +164,7 @@ struct windows_joined_in_parts {
 template<class Plan, template<class, class> class Ask, class Z, class T, class L, class... X>
 constexpr auto windows_in_parts(tensor<T, L, X...> const& x) {
   auto& m = x.machine();
-  keep_for_windows<wet<L>, Plan>(m);
+  keep_for_windows<actual<L>, Plan>(m);
   m.template ask_in_parts<Ask<T, Plan>>(opened_by_windows(Plan::copies.loops, Plan::dims));
   return tensor_of<T, L, Z>::uninitialised(m);
 }

@@ -226,7 +226,7 @@ static_assert(std::same_as<verdict<by_batch, on_a_line>, layouts_are_of_differen
 static_assert(std::same_as<verdict<whole, ragged>, parts_do_not_divide_dim<batch, 8, 3>>);
 static_assert(std::same_as<verdict<by_batch, whole, over_rows>, owed_axis_splits_dim<rows, batch>>);
 
-// A layout and its dry twin have one plan, and a scalar has one too.
+// A layout and its dry form have one plan, and a scalar has one too.
 static_assert(&reshard_plan<dry<by_batch>, dry<whole>, S>::steps == &steps<by_batch, whole>);
 static_assert(is(reshard_plan<whole, by_batch, shape<>, over_rows>::steps.moves[0], transfer_kind::all_reduce,
                  over_rows, 1, 1, 1));

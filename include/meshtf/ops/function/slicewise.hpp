@@ -34,7 +34,7 @@ constexpr void call_on_slices(F const& f, tensor<T, L, D...>& z, X const&... x) 
 template<class Out, class Split, class T, class F, Tensor X, Tensor... Rest>
 constexpr auto on_slices_of(F const& f, X const& x, Rest const&... rest) {
   using L    = layout_in<X>;
-  using plan = slicewise_plan<wet<L>, Out, Split, shape_in<X>, shape_in<Rest>...>;
+  using plan = slicewise_plan<actual<L>, Out, Split, shape_in<X>, shape_in<Rest>...>;
   auto& m    = x.machine();
   if constexpr (sizeof...(rest) > 0) expect_one_mesh(m, rest.machine()...);
   m.enter("slicewise");
@@ -46,13 +46,14 @@ constexpr auto on_slices_of(F const& f, X const& x, Rest const&... rest) {
 
 /// The objection to operands under different layouts. Their element types may differ.
 template<class X, class Y>
-using one_layout = std::conditional_t<std::same_as<layout_in<X>, layout_in<Y>>, legal,
-                                      operands_have_different_layouts<wet<layout_in<X>>, wet<layout_in<Y>>>>;
+using one_layout =
+    std::conditional_t<std::same_as<layout_in<X>, layout_in<Y>>, legal,
+                       operands_have_different_layouts<actual<layout_in<X>>, actual<layout_in<Y>>>>;
 
 template<class Out, class Split, class X, class... Rest>
 using slices_fit =
     first_objection<one_layout<X, Rest>...,
-                    slicewise_verdict<wet<layout_in<X>>, Out, Split, shape_in<X>, shape_in<Rest>...>>;
+                    slicewise_verdict<actual<layout_in<X>>, Out, Split, shape_in<X>, shape_in<Rest>...>>;
 
 template<class T, class X>
 using element_or = std::conditional_t<std::is_void_v<T>, element_in<X>, T>;

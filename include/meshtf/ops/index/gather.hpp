@@ -28,7 +28,7 @@ constexpr auto gather(X const& operand, I const& ids,
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using U       = typename I::element_type;
-  using plan    = gather_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type>;
+  using plan    = gather_plan<actual<L>, detail::shape_in<X>, V, typename I::shape_type>;
   using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal,
                                      operands_have_different_elements<std::int32_t, U>>;
   using verdict = first_objection<detail::fit_verdict<tensor<U, L>, tensor<U, typename I::layout_type>>,
@@ -45,7 +45,7 @@ constexpr auto gather(X const& operand, I const& ids,
     detail::expect_one_mesh(m, ids.machine());
     detail::open_sum<tensor_of<T, L, typename plan::result>> z{
         tensor_of<T, L, typename plan::result>::uninitialised(m), plan::finished_over,
-        &detail::reason_to_look_up<wet<L>, typename plan::loops>};
+        &detail::reason_to_look_up<actual<L>, typename plan::loops>};
     m.run(task::gather_rows<T>{}, plan::rows, table.data(), ids.data(), z.value.data());
     detail::add_up_unless_open<X>(z);
 

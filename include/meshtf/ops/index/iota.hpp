@@ -15,7 +15,7 @@ namespace detail {
 template<class T, class L, class D>
 constexpr auto indices(machine<L>& m) {
   auto z = tensor<T, L, D>::uninitialised(m);
-  m.run(task::iota<T>{}, iota_plan<wet<L>, D>, z.data());
+  m.run(task::iota<T>{}, iota_plan<actual<L>, D>, z.data());
   return z;
 }
 

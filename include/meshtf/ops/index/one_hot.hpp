@@ -31,7 +31,7 @@ constexpr auto one_hot(tensor<U, L, I...> const& ids,
                        std::source_location at = std::source_location::current()) {
   using number  = std::conditional_t<std::is_same_v<U, std::int32_t>, legal,
                                      operands_have_different_elements<std::int32_t, U>>;
-  using verdict = first_objection<number, placement_verdict<wet<L>, I..., V>, detail::index_verdict<V>>;
+  using verdict = first_objection<number, placement_verdict<actual<L>, I..., V>, detail::index_verdict<V>>;
   static_assert(accepted<verdict>, "meshtf: one_hot can't give these numbers rows along this dimension");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

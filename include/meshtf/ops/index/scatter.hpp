@@ -40,7 +40,7 @@ constexpr auto scattered(tensor<T, L, B...> const& base, I const& ids, tensor<T,
         auto rows = tensor<T, L, U...>::uninitialised(dz.machine());
         dz.machine().run(task::take_rows<T>{}, Plan::rows, rest.data(), ids.value().data(), rows.data());
         if (updates.needs_gradient())
-          contribute(updates, rows, Plan::finished_over, &reason_to_look_up<wet<L>, typename Plan::loops>);
+          contribute(updates, rows, Plan::finished_over, &reason_to_look_up<actual<L>, typename Plan::loops>);
         if (base.needs_gradient()) contribute(base, rest);
       });
   return z;
@@ -63,7 +63,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
 [[nodiscard]] constexpr auto scatter(X const& base, I const& ids, Y const& updates,
                                      std::source_location at = std::source_location::current()) {
   using L    = detail::layout_in<X>;
-  using plan = scatter_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
+  using plan = scatter_plan<actual<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
   using verdict =
       first_objection<detail::scatter_operands<algebra::meeting::alongside, X, I, Y>, typename plan::verdict>;
   static_assert(accepted<detail::with_reshard<verdict, I, Y>>,

@@ -50,7 +50,8 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
   using L      = detail::layout_in<X>;
   using base_t = detail::tensor_in<X>;
   using rows_t = detail::tensor_in<Y>;
-  using plan = scatter_add_plan<wet<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
+  using plan =
+      scatter_add_plan<actual<L>, detail::shape_in<X>, V, typename I::shape_type, detail::shape_in<Y>>;
   using verdict =
       first_objection<detail::scatter_operands<algebra::meeting::plus, X, I, Y>, typename plan::verdict>;
   static_assert(NumberElement<T>, "meshtf: bools are not added: cast<int>(x) first");
@@ -62,7 +63,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
     m.enter("scatter_add", at);
     auto const add = [&](base_t const& x, rows_t const& y) {
       detail::open_sum<base_t> z{detail::rows_added<plan>(x, ids, y), plan::table_owes,
-                                 &detail::reason_to_sum<wet<L>, typename plan::loops>};
+                                 &detail::reason_to_sum<actual<L>, typename plan::loops>};
       detail::add_up_unless_open<X>(z);
       if constexpr (FloatingElement<T>)
         if (detail::wants_gradient(x, y))
@@ -73,7 +74,7 @@ template<Dimension V, detail::Operand X, Tensor I, detail::Operand Y>
               dz.machine().run(task::gather_rows<T>{}, plan::rows, dz.data(), ids.value().data(),
                                rows.data());
               detail::contribute(y, rows, plan::finished_over,
-                                 &detail::reason_to_look_up<wet<L>, typename plan::loops>);
+                                 &detail::reason_to_look_up<actual<L>, typename plan::loops>);
             }
             if (x.needs_gradient()) detail::contribute(x, dz);
           });

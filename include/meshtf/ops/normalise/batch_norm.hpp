@@ -37,7 +37,7 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, doubl
   using whole = detail::use_verdict<algebra::use::normalised, X>;
   using fit   = detail::scales_fit<X, S, B>;
   using verdict =
-      batch_norm_verdict<wet<L>, detail::shape_in<X>, row, typename S::shape_type, typename B::shape_type>;
+      batch_norm_verdict<actual<L>, detail::shape_in<X>, row, typename S::shape_type, typename B::shape_type>;
   static_assert(accepted<whole>, "meshtf: batch_norm is not linear: batch_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>, "meshtf: batch_norm can't work with these operands");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
@@ -73,7 +73,7 @@ constexpr auto batch_norm(X const& operand, S const& scale, B const& bias, Mean 
   using whole = detail::use_verdict<algebra::use::normalised, X>;
   using fit   = detail::scales_fit<X, S, B, Mean, Variance>;
   using verdict =
-      batch_norm_verdict<wet<L>, detail::shape_in<X>, row, typename S::shape_type, typename B::shape_type,
+      batch_norm_verdict<actual<L>, detail::shape_in<X>, row, typename S::shape_type, typename B::shape_type,
                          typename Mean::shape_type, typename Variance::shape_type>;
   static_assert(accepted<whole>, "meshtf: batch_norm is not linear: batch_norm<...>(finish(x), ...)");
   static_assert(accepted<first_objection<fit, verdict>>, "meshtf: batch_norm can't work with these operands");

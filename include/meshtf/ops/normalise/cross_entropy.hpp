@@ -98,7 +98,7 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
   using U       = typename Y::element_type;
-  using plan    = cross_entropy_plan<wet<L>, in, Class, typename Y::shape_type>;
+  using plan    = cross_entropy_plan<actual<L>, in, Class, typename Y::shape_type>;
   using row     = typename plan::result;
   using C       = computed<T>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
@@ -118,7 +118,7 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
 
     auto const peak     = detail::maximum<row>(logits);
     constexpr auto n    = tensor_of<C, L, row>::size;
-    constexpr auto sums = nest_plan<wet<L>, row, in, row>::local;
+    constexpr auto sums = nest_plan<actual<L>, row, in, row>::local;
     // one message carries the sum, the target's logit and, for smoothing, the sum of the logits
     auto const numbers = extent{options.label_smoothing == 0 ? 2 : 3} * n;
     detail::storage<C, machine<L>> both{m, numbers};
@@ -128,19 +128,19 @@ constexpr auto softmax_cross_entropy(X const& operand, Y const& targets, cross_e
     m.run(task::pick<T>{}, plan::lines, logits.data(), targets.data(), picked);
     C* const total = options.label_smoothing == 0 ? picked : detail::offset<L>(both.data(), 2 * n);
     if (options.label_smoothing != 0)
-      detail::run_reduce<reduction::sum>(m, nest_plan<wet<L>, row, in>::local, function::identity{}, total,
+      detail::run_reduce<reduction::sum>(m, nest_plan<actual<L>, row, in>::local, function::identity{}, total,
                                          logits.data());
-    m.because(&detail::reason_to_sum<wet<L>, in>);
+    m.because(&detail::reason_to_sum<actual<L>, in>);
     m.all_reduce(reduction::sum, both.data(), numbers, plan::finished_over);
 
     auto log_total      = tensor_of<C, L, row>::uninitialised(m);
     auto z              = tensor_of<C, L, row>::uninitialised(m);
-    constexpr auto rows = nest_plan<wet<L>, row, row, row>::local;
+    constexpr auto rows = nest_plan<actual<L>, row, row, row>::local;
     detail::run_map(m, rows, function::log_plus{}, log_total.data(), std::as_const(both).data(), peak.data());
     if (options.plain()) {
       detail::run_map(m, rows, function::minus{}, z.data(), std::as_const(log_total).data(), picked);
     } else {
-      constexpr auto all = nest_plan<wet<L>, row, row, row, row>::local;
+      constexpr auto all = nest_plan<actual<L>, row, row, row, row>::local;
       function::smoothed_cross_entropy<C> const loss{
           options.smoothing_of_each<C>(m.counted().template of<Class>()), static_cast<C>(options.z_loss),
           static_cast<C>(1 - options.label_smoothing)};

@@ -27,7 +27,7 @@ constexpr auto group_norm(X const& operand, S const& scale, B const& bias, doubl
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using fit     = detail::scales_fit<X, S, B>;
-  using verdict = group_norm_verdict<wet<detail::layout_in<X>>, in, typename S::shape_type,
+  using verdict = group_norm_verdict<actual<detail::layout_in<X>>, in, typename S::shape_type,
                                      typename B::shape_type, Along...>;
   static_assert(
       sizeof...(Along) > 0,

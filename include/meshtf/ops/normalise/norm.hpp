@@ -33,7 +33,7 @@ template<Operand X, class Along, Tensor... Vector>
 using vectors_verdict = first_objection<
     fit_verdict<tensor<element_in<X>, layout_in<X>>,
                 tensor<element_beside<element_in<X>, Vector>, typename Vector::layout_type>>...,
-    norm_verdict<wet<layout_in<X>>, shape_in<X>, Along, typename Vector::shape_type...>>;
+    norm_verdict<actual<layout_in<X>>, shape_in<X>, Along, typename Vector::shape_type...>>;
 
 /// A scale or a bias as the kernels read it, in the type that is computed with. Of a parameter: its tensor.
 template<class T, class L, class Along>
@@ -111,7 +111,7 @@ constexpr void pull_back_norm(kept<X> const& x, Row const* mean, Row const& rstd
                               B const* bias, Z const& dz) {
   using T = typename X::element_type;
   auto& m = dz.machine();
-  m.because(&reason_to_sum<wet<typename X::layout_type>, typename X::shape_type>);
+  m.because(&reason_to_sum<actual<typename X::layout_type>, typename X::shape_type>);
   norm_wishes wants{x.needs_gradient(), scale.needs_gradient(), bias != nullptr && bias->needs_gradient()};
   norm_gradient_arrays<T> arrays{
       .x = x.value().data(), .rstd = rstd.data(), .scale = scale.value().data(), .dz = dz.data()};
@@ -158,7 +158,7 @@ constexpr auto centred_norm(tensor<T, L, X...>& of, T const* x, T const* y, S co
     arrays.added = y;
     arrays.sum   = of.data();
   }
-  m.because(&reason_to_sum<wet<L>, shape<X...>>);
+  m.because(&reason_to_sum<actual<L>, shape<X...>>);
   run_norm<Plan, true>(m, epsilon, arrays, adds);
 
   if (wants_gradient(of, scale, bias))
@@ -186,7 +186,7 @@ constexpr auto layer_norm(X const& operand, S const& scale, B const& bias, doubl
                           std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
-  using plan    = norm_plan<wet<L>, detail::shape_in<X>, Along>;
+  using plan    = norm_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = detail::vectors_verdict<X, Along, S, B>;
   static_assert(accepted<whole>, "meshtf: layer_norm is not linear: layer_norm<...>(finish(x), ...)");
@@ -212,7 +212,7 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
                         std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
-  using plan    = norm_plan<wet<L>, detail::shape_in<X>, Along>;
+  using plan    = norm_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using verdict = detail::vectors_verdict<X, Along, S>;
   static_assert(accepted<whole>, "meshtf: rms_norm is not linear: rms_norm<...>(finish(x), ...)");
@@ -228,7 +228,7 @@ constexpr auto rms_norm(X const& operand, S const& scale, double epsilon = 1e-5,
     auto const& by = detail::wide_vector(scale);
     auto rstd      = row::uninitialised(m);
     auto z         = detail::tensor_in<X>::uninitialised(m);
-    m.because(&detail::reason_to_sum<wet<L>, detail::shape_in<X>>);
+    m.because(&detail::reason_to_sum<actual<L>, detail::shape_in<X>>);
     detail::run_norm<plan, false>(
         m, epsilon, norm_arrays<T>{.x = x.data(), .scale = by.data(), .rstd = rstd.data(), .z = z.data()},
         false);
@@ -251,7 +251,7 @@ constexpr auto residual_layer_norm(X const& operand, Y const& addend, S const& s
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
-  using plan    = norm_plan<wet<L>, in, Along>;
+  using plan    = norm_plan<actual<L>, in, Along>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
   using added   = std::conditional_t<std::same_as<in, typename Y::shape_type>, legal,
                                      addend_has_other_dims<in, typename Y::shape_type>>;

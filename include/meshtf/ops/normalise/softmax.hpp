@@ -58,7 +58,7 @@ constexpr auto softmax(X const& operand, std::source_location at = std::source_l
   static_assert(sizeof...(Along) > 0,
                 "meshtf: softmax names the dimensions it works along: softmax<vocab>(x)");
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
-  using verdict = reduce_verdict<wet<L>, in, Along...>;
+  using verdict = reduce_verdict<actual<L>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: softmax is not linear: softmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: softmax can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
@@ -76,7 +76,7 @@ constexpr auto softmax(X const& operand, std::source_location at = std::source_l
     auto const peak  = detail::maximum<row>(x);
     auto y           = detail::each<T, in>(function::exp_of_difference{}, x, peak);
     auto const total = detail::finished(detail::reduced<reduction::sum, row>(function::identity{}, y));
-    detail::run_map(m, nest_plan<wet<L>, in, in, row>::local, function::over{}, y.data(),
+    detail::run_map(m, nest_plan<actual<L>, in, in, row>::local, function::over{}, y.data(),
                     std::as_const(y).data(), total.data());
 
     if (detail::wants_gradient(x))
@@ -99,7 +99,7 @@ constexpr auto log_softmax(X const& operand, std::source_location at = std::sour
   static_assert(sizeof...(Along) > 0,
                 "meshtf: log_softmax names the dimensions it works along: log_softmax<vocab>(x)");
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
-  using verdict = reduce_verdict<wet<L>, in, Along...>;
+  using verdict = reduce_verdict<actual<L>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: log_softmax is not linear: log_softmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: log_softmax can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {

@@ -144,7 +144,7 @@ constexpr void pull_back_standardised(kept<X> const& x, Mean const& mean, Mean c
                                       Slope const& slope, kept<S> const& scale, B const& bias, Z const& dz,
                                       typename Mean::element_type part) {
   using T    = typename Mean::element_type;
-  using L    = wet<typename X::layout_type>;
+  using L    = actual<typename X::layout_type>;
   using in   = typename X::shape_type;
   using both = typename Slope::shape_type;
   auto& m    = dz.machine();

@@ -72,7 +72,7 @@ namespace detail {
 /// before them.
 template<class X, class Y, class... More>
 using operands_verdict =
-    first_objection<fit_verdict<X, Y>, elementwise_verdict<wet<typename X::layout_type>, More...,
+    first_objection<fit_verdict<X, Y>, elementwise_verdict<actual<typename X::layout_type>, More...,
                                                            typename X::shape_type, typename Y::shape_type>>;
 
 /// How two operands meet, after tensors of the shapes `More...`: the shape of the result, and whether they

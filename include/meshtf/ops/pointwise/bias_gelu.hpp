@@ -42,7 +42,7 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias,
   using L       = detail::layout_in<XOperand>;
   using X       = detail::shape_in<XOperand>;
   using whole   = detail::use_verdict<algebra::use::bent, XOperand>;
-  using plan    = bias_plan<wet<L>, X, typename B::shape_type>;
+  using plan    = bias_plan<actual<L>, X, typename B::shape_type>;
   using verdict = first_objection<
       detail::fit_verdict<tensor<T, L>, tensor<typename B::element_type, typename B::layout_type>>,
       typename plan::verdict>;

@@ -125,8 +125,8 @@ constexpr auto of_two(char const* name, std::source_location at, X const& p, Y c
       record_beside_number(z, y, function::with_number_left<typename F::gradient::right, C>{x});
     return z;
   } else {
-    using verdict =
-        first_objection<operands_fit<X, Y>, elementwise_verdict<wet<layout_in<X>>, shape_in<X>, shape_in<Y>>>;
+    using verdict = first_objection<operands_fit<X, Y>,
+                                    elementwise_verdict<actual<layout_in<X>>, shape_in<X>, shape_in<Y>>>;
     static_assert(accepted<verdict>, "meshtf: these operands can't be joined element by element");
     if constexpr (!accepted<verdict>) {
       return rejected{};

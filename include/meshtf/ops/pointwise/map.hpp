@@ -68,7 +68,7 @@ constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
   static_assert(accepted<whole>, "meshtf: map's function need not be linear: map(f, df, finish(x))");
   using verdict =
       first_objection<detail::count_verdict<1 + int{sizeof...(Rest)}>, detail::operands_fit<X, Rest>...,
-                      elementwise_verdict<wet<L>, detail::shape_in<X>, detail::shape_in<Rest>...>>;
+                      elementwise_verdict<actual<L>, detail::shape_in<X>, detail::shape_in<Rest>...>>;
   static_assert(accepted<verdict>, "meshtf: map can't join these operands");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
     return detail::rejected{};

@@ -19,7 +19,7 @@ namespace detail {
 template<class Key, class T, class L, class... X, class... P>
 constexpr auto rotated(tensor<T, L, X...> const& x, tensor<std::int32_t, L, P...> const& positions,
                        rotary_options const& o) {
-  using plan = rotary_plan<wet<L>, shape<X...>, Key, shape<P...>>;
+  using plan = rotary_plan<actual<L>, shape<X...>, Key, shape<P...>>;
   auto& m    = x.machine();
   expect_one_mesh(m, positions.machine());
   auto z = tensor<T, L, X...>::uninitialised(m);
@@ -54,7 +54,7 @@ constexpr auto rotary(X const& operand, P const& positions, rotary_options optio
                                      operands_have_different_elements<std::int32_t, number>>;
   using verdict = first_objection<
       detail::fit_verdict<tensor<std::int32_t, L>, tensor<std::int32_t, typename P::layout_type>>, int32,
-      rotary_verdict<wet<L>, detail::shape_in<X>, Key, typename P::shape_type>>;
+      rotary_verdict<actual<L>, detail::shape_in<X>, Key, typename P::shape_type>>;
   static_assert(accepted<verdict>, "meshtf: rotary can't rotate along this dimension by these positions");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
@@ -74,7 +74,7 @@ template<Dimension Length, Dimension Key, detail::FloatingOperand X>
 constexpr auto rotary(X const& operand, rotary_options options = {},
                       std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
-  using verdict = rotary_verdict<wet<L>, detail::shape_in<X>, Key, shape<Length>>;
+  using verdict = rotary_verdict<actual<L>, detail::shape_in<X>, Key, shape<Length>>;
   static_assert(accepted<verdict>, "meshtf: rotary can't rotate along this dimension by these positions");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

@@ -66,7 +66,7 @@ namespace detail {
 /// operands' shapes are `X...`.
 template<class K, class L, class... X>
 using choice_verdict =
-    first_objection<fit_verdict<tensor<int, L>, tensor<int, K>>, elementwise_verdict<wet<L>, X...>>;
+    first_objection<fit_verdict<tensor<int, L>, tensor<int, K>>, elementwise_verdict<actual<L>, X...>>;
 
 /// The number that the addends on this process use for `c`: where `c` is chosen it counts once.
 template<Number N, Operand X>

@@ -182,15 +182,15 @@ template<class Query, class Memory, class Key, class X, class K, class V, class 
 constexpr auto attend(X const& queries, K const& keys, V const& values,
                       attention_terms<B, QS, MS> const& terms, attention_options const& options,
                       std::source_location at) {
-  using T       = element_in<X>;
-  using L       = layout_in<X>;
-  using Q       = tensor_in<X>;
-  using whole   = use_verdict<algebra::use::normalised, X>;
-  using plan    = attention_plan<wet<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type,
-                                 typename V::shape_type, typename B::shape_type, typename QS::shape_type,
-                                 typename MS::shape_type>;
-  using of_k    = tensor<typename K::element_type, typename K::layout_type>;
-  using of_v    = tensor<typename V::element_type, typename V::layout_type>;
+  using T     = element_in<X>;
+  using L     = layout_in<X>;
+  using Q     = tensor_in<X>;
+  using whole = use_verdict<algebra::use::normalised, X>;
+  using plan  = attention_plan<actual<L>, Query, Memory, Key, typename Q::shape_type, typename K::shape_type,
+                               typename V::shape_type, typename B::shape_type, typename QS::shape_type,
+                               typename MS::shape_type>;
+  using of_k  = tensor<typename K::element_type, typename K::layout_type>;
+  using of_v  = tensor<typename V::element_type, typename V::layout_type>;
   using verdict = first_objection<fit_verdict<tensor<T, L>, of_k>, fit_verdict<tensor<T, L>, of_v>,
                                   typename plan::verdict>;
   using grouped = sentence<heads_share_keys, verdict>;
@@ -255,7 +255,7 @@ constexpr auto attend(X const& queries, K const& keys, V const& values,
             data_if_any(dv),         b.value().data(), data_if_any(db),  of_queries.value().data(),
             of_memory.value().data()};
         machine.run(task::attention_gradient<T>{wants, view, scale}, plan::steps, arrays);
-        auto const* const why = &reason_to_sum<wet<L>, typename plan::loops>;
+        auto const* const why = &reason_to_sum<actual<L>, typename plan::loops>;
         if (wants.query) contribute(q.target(), dq);
         if (wants.key) contribute(k.target(), dk, plan::memory_owes, why);
         if (wants.value) contribute(v.target(), dv, plan::memory_owes, why);

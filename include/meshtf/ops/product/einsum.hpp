@@ -29,8 +29,8 @@ struct product_of {
   using met = std::conditional_t<OpenSum<X>, united<one, without<other, summed_in_x_alone<Out, other, one>>>,
                                  united<other, without<one, summed_in_x_alone<Out, one, other>>>>;
   using verdict =
-      first_objection<meeting_verdict<algebra::meeting::times, X, Y>, einsum_verdict<wet<L>, Out, one, other>,
-                      open_verdict<L, united<Out, met>, over>>;
+      first_objection<meeting_verdict<algebra::meeting::times, X, Y>,
+                      einsum_verdict<actual<L>, Out, one, other>, open_verdict<L, united<Out, met>, over>>;
 };
 
 /// Contributes the product of dz and the other operand. Where it is computed from addends of a sum over
@@ -60,7 +60,7 @@ constexpr auto product(char const* name, std::source_location at, P const& p, Q 
   if constexpr (Finishes && !OpenSum<P> && !OpenSum<Q>) {
     return std::move(z.value);
   } else {
-    using loops  = typename einsum_plan<wet<L>, Out, shape_in<P>, shape_in<Q>>::loops;
+    using loops  = typename einsum_plan<actual<L>, Out, shape_in<P>, shape_in<Q>>::loops;
     using summed = typename remaining_axes<axes_that_split<L, loops>, splitting_axes<L, Out>>::type;
     using over   = union_of<L, axes_owed_by<P>, axes_owed_by<Q>, summed>;
     return partial<tensor_of<element_in<P>, L, Out>, over>{std::move(z.value),

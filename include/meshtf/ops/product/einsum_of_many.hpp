@@ -65,8 +65,8 @@ constexpr auto product_of_pair(std::source_location at, std::tuple<X const*...> 
 template<class Out, Operand X, Operand Y, Operand Z, Operand... More>
 constexpr auto product_of_all(std::source_location at, X const& x, Y const& y, Z const& z,
                               More const&... more) {
-  constexpr auto order = einsum_order_under<wet<layout_in<X>>, element_in<X>, Out, factor_in<X>, factor_in<Y>,
-                                            factor_in<Z>, factor_in<More>...>;
+  constexpr auto order        = einsum_order_under<actual<layout_in<X>>, element_in<X>, Out, factor_in<X>,
+                                                   factor_in<Y>, factor_in<Z>, factor_in<More>...>;
   constexpr std::size_t one   = order.one;
   constexpr std::size_t other = order.other;
   return product_of_pair<Out, one, other>(at, std::tuple{&x, &y, &z, &more...},
@@ -89,7 +89,7 @@ template<Dimension... Out, detail::Operand X>
 constexpr auto einsum(X const& x, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
-  using verdict = einsum_verdict<wet<L>, shape<Out...>, in, in>;
+  using verdict = einsum_verdict<actual<L>, shape<Out...>, in, in>;
   static_assert(accepted<verdict>, "meshtf: this layout can't sum this operand");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

@@ -15,7 +15,7 @@ namespace detail {
 template<class T, class L, class... X>
 constexpr auto dropped(tensor<T, L, X...> const& x, double rate, random_key key) {
   auto z = tensor<T, L, X...>::uninitialised(x.machine());
-  x.machine().run(task::drop<T>{key, rate}, shard_plan<wet<L>, shape<X...>>, x.data(), z.data());
+  x.machine().run(task::drop<T>{key, rate}, shard_plan<actual<L>, shape<X...>>, x.data(), z.data());
   return z;
 }
 

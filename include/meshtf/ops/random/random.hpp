@@ -18,7 +18,7 @@ constexpr auto random_uniform(machine<L>& m, random_key key, double low = 0, dou
                               std::source_location at = std::source_location::current()) {
   m.enter("random_uniform", at);
   auto z = tensor<T, L, D...>::uninitialised(m);
-  m.run(task::draw<T, uniform_distribution>{{key, low, high}}, shard_plan<wet<L>, shape<D...>>, z.data());
+  m.run(task::draw<T, uniform_distribution>{{key, low, high}}, shard_plan<actual<L>, shape<D...>>, z.data());
   return z;
 }
 
@@ -28,7 +28,8 @@ constexpr auto random_normal(machine<L>& m, random_key key, double mean = 0, dou
                              std::source_location at = std::source_location::current()) {
   m.enter("random_normal", at);
   auto z = tensor<T, L, D...>::uninitialised(m);
-  m.run(task::draw<T, normal_distribution>{{key, mean, stddev}}, shard_plan<wet<L>, shape<D...>>, z.data());
+  m.run(task::draw<T, normal_distribution>{{key, mean, stddev}}, shard_plan<actual<L>, shape<D...>>,
+        z.data());
   return z;
 }
 

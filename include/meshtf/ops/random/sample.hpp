@@ -61,7 +61,7 @@ constexpr auto sample(X const& operand, random_key key, double temperature,
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = first_objection<reduce_verdict<wet<L>, in, Along>, detail::index_verdict<Along>>;
+  using verdict = first_objection<reduce_verdict<actual<L>, in, Along>, detail::index_verdict<Along>>;
   static_assert(accepted<whole>, "meshtf: sample is not linear: sample<...>(finish(logits), ...)");
   static_assert(accepted<verdict>, "meshtf: sample can't draw along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
@@ -75,8 +75,8 @@ constexpr auto sample(X const& operand, random_key key, double temperature,
     auto& m = logits.machine();
     m.enter("sample", at);
     auto score = tensor_of<double, L, in>::uninitialised(m);
-    m.run(task::draw<double, uniform_distribution>{{key, 0, 1}}, shard_plan<wet<L>, in>, score.data());
-    detail::run_map(m, nest_plan<wet<L>, in, in, in>::local, function::gumbel_score{temperature},
+    m.run(task::draw<double, uniform_distribution>{{key, 0, 1}}, shard_plan<actual<L>, in>, score.data());
+    detail::run_map(m, nest_plan<actual<L>, in, in, in>::local, function::gumbel_score{temperature},
                     score.data(), logits.data(), std::as_const(score).data());
     return argmax<Along>(score, at);
   }

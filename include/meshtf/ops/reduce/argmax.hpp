@@ -20,7 +20,7 @@ template<Dimension Along, detail::Operand X>
 constexpr auto argmax(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
-  using plan    = argmax_plan<wet<L>, detail::shape_in<X>, Along>;
+  using plan    = argmax_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::compared, X>;
   using verdict = typename plan::verdict;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: argmax<...>(finish(x))");
@@ -40,14 +40,14 @@ constexpr auto argmax(X const& operand, std::source_location at = std::source_lo
     auto z    = tensor_of<std::int32_t, L, row>::uninitialised(m);
     auto best = tensor_of<T, L, row>::uninitialised(m);
     m.run(task::argmax<T>{}, plan::lines, x.data(), best.data(), z.data());
-    m.because(&detail::reason_to_sum<wet<L>, detail::shape_in<X>>);
+    m.because(&detail::reason_to_sum<actual<L>, detail::shape_in<X>>);
     if constexpr (plan::finished_over != 0)
       m.if_joined(
           plan::finished_over,
           [&] {
             auto peak = detail::copied(best);
             m.all_reduce(reduction::max, peak.data(), peak.size, plan::finished_over);
-            m.run(task::forget_smaller<T>{}, shard_plan<wet<L>, row>, std::as_const(best).data(),
+            m.run(task::forget_smaller<T>{}, shard_plan<actual<L>, row>, std::as_const(best).data(),
                   std::as_const(peak).data(), z.data());
             m.because(&detail::reason_to_take_the_first);
             m.all_reduce(reduction::min, z.data(), z.size, plan::finished_over);

@@ -13,15 +13,15 @@ namespace detail {
 template<class Along, class T, class L, class... D, class... Lines>
 constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before,
                                          tensor<T, L, D...> const& dz, running which) {
-  using plan         = cumsum_plan<wet<L>, shape<D...>, Along>;
+  using plan         = cumsum_plan<actual<L>, shape<D...>, Along>;
   using Machine      = machine<L>;
   auto& m            = dz.machine();
   auto const go_back = [&](auto const& later, auto& dx) {
     m.run(task::cumprod_gradient_on<T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(),
           later.data(), dz.data(), dx.data());
   };
-  if constexpr (is_undecided<wet<L>>) {
-    constexpr dim_set over = split_over<wet<L>, shape<Along>>;
+  if constexpr (is_undecided<actual<L>>) {
+    constexpr dim_set over = split_over<actual<L>, shape<Along>>;
     auto const later       = m.when_joined(over, [&] {
       auto from_others = tensor<T, L, Lines...>::uninitialised(m);
       m.template ask_in_parts<join_products<T>>(plan::lines.loops);
@@ -38,7 +38,7 @@ constexpr auto cumprod_gradient_in_parts(tensor<T, L, D...> const& x, tensor<T, 
   } else {
     auto const join_others = [&] {
       constexpr axis_set over = plan::over.set();
-      constexpr extent each   = 2 * shard_size<wet<L>, typename plan::each_line>;
+      constexpr extent each   = 2 * shard_size<actual<L>, typename plan::each_line>;
       constexpr extent parts  = processes_along(axis_sizes<typename L::mesh_type>, over);
       auto const folded       = shared<storage<T, Machine>, Machine>::make(m, m, parts * each);
       m.run(task::fold_products<T>{which.reverse, which.exclusive}, plan::lines, x.data(), dz.data(),
@@ -75,7 +75,7 @@ constexpr auto cumprod(X const& operand, running which = {},
                        std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
-  using plan    = cumsum_plan<wet<L>, detail::shape_in<X>, Along>;
+  using plan    = cumsum_plan<actual<L>, detail::shape_in<X>, Along>;
   using whole   = detail::use_verdict<algebra::use::bent, X>;
   using verdict = typename plan::verdict;
   static_assert(accepted<whole>, "meshtf: cumprod is not linear: cumprod<...>(finish(x))");

@@ -12,11 +12,11 @@ namespace detail {
 /// their sums narrowed again.
 template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> narrow_sums_either_way(tensor<T, L, D...> const& x, running which) {
-  using plan             = cumsum_plan<wet<L>, shape<D...>, Along>;
+  using plan             = cumsum_plan<actual<L>, shape<D...>, Along>;
   using wide             = tensor<computed<T>, L, D...>;
   using result           = tensor<T, L, D...>;
   using handle           = typename result::handle_type;
-  constexpr dim_set over = split_over<wet<L>, shape<Along>>;
+  constexpr dim_set over = split_over<actual<L>, shape<Along>>;
   auto& m                = x.machine();
   if (m.may_be_split(over) == 0) return run_along<reduction::sum, Along>(x, which);
   handle own = m.when_joined(over, [&] {
@@ -37,9 +37,10 @@ constexpr tensor<T, L, D...> narrow_sums_either_way(tensor<T, L, D...> const& x,
 
 template<class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> running_sums(tensor<T, L, D...> const& x, running which) {
-  if constexpr (!cumsum_plan<wet<L>, shape<D...>, Along>::in_parts)
+  if constexpr (!cumsum_plan<actual<L>, shape<D...>, Along>::in_parts)
     return run_along<reduction::sum, Along>(x, which);
-  else if constexpr (NarrowElement<T> && is_undecided<wet<L>>) return narrow_sums_either_way<Along>(x, which);
+  else if constexpr (NarrowElement<T> && is_undecided<actual<L>>)
+    return narrow_sums_either_way<Along>(x, which);
   else if constexpr (NarrowElement<T>)  // the sums of parts are not rounded
     return each<T, shape<D...>>(
         function::identity{},
@@ -65,7 +66,7 @@ template<Dimension Along, detail::Operand X>
 constexpr auto cumsum(X const& operand, running which = {},
                       std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
-  using verdict = cumsum_verdict<wet<L>, detail::shape_in<X>, Along>;
+  using verdict = cumsum_verdict<actual<L>, detail::shape_in<X>, Along>;
   static_assert(accepted<verdict>, "meshtf: cumsum can't work along this dimension");
   static_assert(NumberElement<detail::element_in<X>>,
                 "meshtf: bools are not added: cumsum<...>(cast<int>(x)) counts them");
@@ -75,9 +76,9 @@ constexpr auto cumsum(X const& operand, running which = {},
     return detail::linearly<algebra::use::summed>(operand, [&](auto const& x) {
       x.machine().enter("cumsum", at);
       // the sums may be copies, which nothing that is open can be
-      if constexpr (is_undecided<wet<L>> && NarrowElement<detail::element_in<X>>)
+      if constexpr (is_undecided<actual<L>> && NarrowElement<detail::element_in<X>>)
         if (detail::OpenSum<X> || (detail::wants_gradient(x) && x.gradient_stays_open()))
-          x.machine().keep_whole(split_over<wet<L>, shape<Along>>);
+          x.machine().keep_whole(split_over<actual<L>, shape<Along>>);
       auto z = detail::running_sums<Along>(x, which);
       detail::record_linear(z, x, [which](auto const& to, auto const& dz, axis_set owed) {
         detail::contribute(to, detail::running_sums<Along>(dz, {which.exclusive, !which.reverse}), owed);

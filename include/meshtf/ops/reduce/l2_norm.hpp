@@ -32,7 +32,7 @@ constexpr auto l2_norm(X const& operand, std::source_location at = std::source_l
   using T       = detail::element_in<X>;
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
-  using verdict = reduce_verdict<wet<detail::layout_in<X>>, in, Along...>;
+  using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: l2_norm is not linear: l2_norm<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: l2_norm can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {

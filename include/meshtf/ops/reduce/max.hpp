@@ -65,7 +65,7 @@ template<Dimension... Along, detail::Operand X>
 constexpr auto max(X const& operand, std::source_location at = std::source_location::current()) {
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::maximum, X>;
-  using verdict = reduce_verdict<wet<detail::layout_in<X>>, in, Along...>;
+  using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: max is not linear: max<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};

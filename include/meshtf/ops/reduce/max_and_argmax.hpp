@@ -52,7 +52,7 @@ template<class Along, class F, class T, class L, class... D>
 constexpr auto extreme_and_index(F const& f, char const* name, std::source_location at,
                                  tensor<T, L, D...> const& x) {
   using in   = shape<D...>;
-  using plan = argmax_plan<wet<L>, in, Along>;
+  using plan = argmax_plan<actual<L>, in, Along>;
   using row  = typename plan::result;
   using C    = computed<T>;
   auto& m    = x.machine();
@@ -68,12 +68,12 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
   }
   auto peak = copied(best);
   if constexpr (plan::finished_over != 0) {
-    m.because(&reason_to_sum<wet<L>, in>);
+    m.because(&reason_to_sum<actual<L>, in>);
     m.all_reduce(reduction::max, peak.data(), peak.size, plan::finished_over);
     m.if_joined(
         plan::finished_over,
         [&] {
-          m.run(task::forget_smaller<C>{}, shard_plan<wet<L>, row>, std::as_const(best).data(),
+          m.run(task::forget_smaller<C>{}, shard_plan<actual<L>, row>, std::as_const(best).data(),
                 std::as_const(peak).data(), index.data());
           m.because(&reason_to_take_the_first);
           m.all_reduce(reduction::min, index.data(), index.size, plan::finished_over);
@@ -107,7 +107,7 @@ constexpr auto extreme_and_index(F const& f, char const* name, std::source_locat
 template<Dimension Along, detail::NumberOperand X>
 constexpr auto max_and_argmax(X const& x, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = typename argmax_plan<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
+  using verdict = typename argmax_plan<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: max_and_argmax<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max_and_argmax can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};
@@ -119,7 +119,7 @@ constexpr auto max_and_argmax(X const& x, std::source_location at = std::source_
 template<Dimension Along, detail::NumberOperand X>
 constexpr auto min_and_argmin(X const& x, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = typename argmax_plan<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
+  using verdict = typename argmax_plan<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>::verdict;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: min_and_argmin<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: min_and_argmin can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected_pair{};

@@ -15,7 +15,7 @@ template<Dimension... Along, detail::Operand X>
 constexpr auto min(X const& operand, std::source_location at = std::source_location::current()) {
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::minimum, X>;
-  using verdict = reduce_verdict<wet<detail::layout_in<X>>, in, Along...>;
+  using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: min is not linear: min<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: min can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};

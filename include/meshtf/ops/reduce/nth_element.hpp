@@ -18,7 +18,7 @@ struct last_one : dim<1> {};
 /// The last of the elements along `Ranks`.
 template<class Ranks, class Out, class T, class L, class... D>
 constexpr auto last_of(tensor<T, L, D...> const& x) {
-  using plan = slice_plan<wet<L>, shape<D...>, Ranks, last_one>;
+  using plan = slice_plan<actual<L>, shape<D...>, Ranks, last_one>;
   auto& m    = x.machine();
   auto last  = tensor_of<T, L, typename plan::result>::uninitialised(m);
   m.run(task::take_part<T>{Ranks::size - 1}, plan::part, x.data(), last.data());
@@ -45,7 +45,7 @@ constexpr auto nth_element(X const& operand, ordering how = {},
   using there   = std::conditional_t<(N >= 0 && N < Along::size), legal,
                                      dim_has_no_element_number<Along, Along::size, N>>;
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = first_objection<reduce_verdict<wet<L>, in, Along>, there, detail::index_verdict<Along>>;
+  using verdict = first_objection<reduce_verdict<actual<L>, in, Along>, there, detail::index_verdict<Along>>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: nth_element<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: nth_element can't take this element along this dimension");

@@ -12,7 +12,7 @@ namespace detail {
 /// after it.
 template<reduction Op, class Along, class T, class L, class... D>
 constexpr auto joined_before(tensor<T, L, D...> const& x, bool reverse) {
-  using plan      = cumsum_plan<wet<L>, shape<D...>, Along>;
+  using plan      = cumsum_plan<actual<L>, shape<D...>, Along>;
   auto& m         = x.machine();
   auto const join = [&] {
     auto before = reduced<Op, typename plan::each_line>(function::identity{}, x).value;
@@ -20,7 +20,7 @@ constexpr auto joined_before(tensor<T, L, D...> const& x, bool reverse) {
     m.exclusive_scan(Op, Op == reduction::sum ? T{} : T{1}, before.data(), before.size, plan::over, reverse);
     return before;
   };
-  if constexpr (is_undecided<wet<L>>) return m.when_joined(split_over<wet<L>, shape<Along>>, join);
+  if constexpr (is_undecided<actual<L>>) return m.when_joined(split_over<actual<L>, shape<Along>>, join);
   else return join();
 }
 
@@ -29,7 +29,7 @@ template<reduction Op, class Along, class T, class L, class... D>
 constexpr tensor<T, L, D...> run_along(tensor<T, L, D...> const& x, running which) {
   auto z = tensor<T, L, D...>::uninitialised(x.machine());
   x.machine().run(task::run_along<Op, T>{which.reverse, which.exclusive},
-                  cumsum_plan<wet<L>, shape<D...>, Along>::lines, x.data(), z.data());
+                  cumsum_plan<actual<L>, shape<D...>, Along>::lines, x.data(), z.data());
   return z;
 }
 
@@ -38,15 +38,15 @@ constexpr tensor<T, L, D...> run_along(tensor<T, L, D...> const& x, running whic
 template<reduction Op, class Along, class T, class L, class... D, class... Lines>
 constexpr tensor<T, L, D...> run_on(tensor<T, L, D...> const& x, tensor<T, L, Lines...> const& before,
                                     running which) {
-  using plan       = cumsum_plan<wet<L>, shape<D...>, Along>;
+  using plan       = cumsum_plan<actual<L>, shape<D...>, Along>;
   auto& m          = x.machine();
   auto z           = tensor<T, L, D...>::uninitialised(m);
   auto const go_on = [&] {
     m.run(task::run_on<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), before.data(),
           z.data());
   };
-  if constexpr (is_undecided<wet<L>>)
-    m.if_joined(split_over<wet<L>, shape<Along>>, go_on, [&] {
+  if constexpr (is_undecided<actual<L>>)
+    m.if_joined(split_over<actual<L>, shape<Along>>, go_on, [&] {
       m.run(task::run_along<Op, T>{which.reverse, which.exclusive}, plan::lines, x.data(), z.data());
     });
   else go_on();

@@ -22,10 +22,10 @@ constexpr void contribute_unranked(Target const& x, Index const& index, tensor<T
     else return tensor_of<T, L, In>{m};
   }();
   auto const put_back = [&] {
-    m.run(task::unrank<T>{}, rank_plan<wet<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data());
+    m.run(task::unrank<T>{}, rank_plan<actual<L>, In, Along, K>::ranks, dz.data(), index.data(), dx.data());
   };
-  if constexpr (is_undecided<wet<L>> && !std::is_same_v<Along, K>)
-    m.if_joined(split_over<wet<L>, shape<Along>>, put_back, put_back);  // whether it is split or not
+  if constexpr (is_undecided<actual<L>> && !std::is_same_v<Along, K>)
+    m.if_joined(split_over<actual<L>, shape<Along>>, put_back, put_back);  // whether it is split or not
   else put_back();
   contribute(x, dx);
 }
@@ -33,7 +33,7 @@ constexpr void contribute_unranked(Target const& x, Index const& index, tensor<T
 /// The first K::size elements along `Along` in order, with their indices, where a process has all of them.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto ranked(tensor<T, L, D...> const& x, bool descending) {
-  using plan = rank_plan<wet<L>, shape<D...>, Along, K>;
+  using plan = rank_plan<actual<L>, shape<D...>, Along, K>;
   auto& m    = x.machine();
   auto value = tensor_of<T, L, typename plan::result>::uninitialised(m);
   auto index = tensor_of<std::int32_t, L, typename plan::result>::uninitialised(m);
@@ -76,7 +76,7 @@ template<Dimension Along, detail::NumberOperand X>
 constexpr auto sort(X const& x, ordering how = {},
                     std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: sort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: sort can't work along this dimension");
   if constexpr (!accepted<first_objection<whole, verdict>>) return detail::rejected{};
@@ -88,7 +88,7 @@ template<Dimension Along, detail::NumberOperand X>
 constexpr auto argsort(X const& x, ordering how = {},
                        std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: argsort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: argsort can't work along this dimension");
@@ -106,7 +106,7 @@ template<Dimension Along, detail::NumberOperand X>
 constexpr auto sort_and_argsort(X const& x, ordering how = {},
                                 std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = sort_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = sort_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: sort_and_argsort<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: sort_and_argsort can't work along this dimension");

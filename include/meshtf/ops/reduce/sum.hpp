@@ -45,7 +45,7 @@ constexpr auto summed(char const* name, std::source_location at, F const& f, X c
 /// nothing.
 template<Dimension... Along, detail::Operand X>
 constexpr auto sum(X const& x, std::source_location at = std::source_location::current()) {
-  using verdict = reduce_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
+  using verdict = reduce_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
   static_assert(accepted<verdict>, "meshtf: sum can't work along these dimensions");
   static_assert(NumberElement<detail::element_in<X>>,
                 "meshtf: bools are not added: sum(cast<int>(x)) counts them");
@@ -58,7 +58,7 @@ constexpr auto sum(X const& x, std::source_location at = std::source_location::c
 /// The mean over `Along...`; over all dimensions if none is named. Sends the same messages as `sum`.
 template<Dimension... Along, detail::FloatingOperand X>
 constexpr auto mean(X const& x, std::source_location at = std::source_location::current()) {
-  using verdict = reduce_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
+  using verdict = reduce_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along...>;
   static_assert(accepted<verdict>, "meshtf: mean can't work along these dimensions");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

@@ -13,11 +13,11 @@ namespace detail {
 /// own, all gather these candidates, and each finds the first among them.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto ranked_in_parts(tensor<T, L, D...> const& x, bool descending) {
-  using plan    = split_rank_plan<wet<L>, shape<D...>, Along, K>;
+  using plan    = split_rank_plan<actual<L>, shape<D...>, Along, K>;
   using Machine = machine<L>;
   auto& m       = x.machine();
 
-  constexpr extent part = shard_size<wet<L>, typename plan::part>;
+  constexpr extent part = shard_size<actual<L>, typename plan::part>;
   auto const found      = shared<storage<T, Machine>, Machine>::make(m, m, plan::parts * part);
   auto const where      = shared<storage<std::int32_t, Machine>, Machine>::make(m, m, plan::parts * part);
   extent const mine     = m.rank_along(plan::joined_over) * part;
@@ -39,8 +39,8 @@ constexpr auto ranked_in_parts(tensor<T, L, D...> const& x, bool descending) {
 /// whole.
 template<class Along, class K, class T, class L, class... D>
 constexpr auto ranked_either_way(tensor<T, L, D...> const& x, bool descending) {
-  using plan             = rank_plan<wet<L>, shape<D...>, Along, K>;
-  constexpr dim_set over = split_over<wet<L>, shape<Along>>;
+  using plan             = rank_plan<actual<L>, shape<D...>, Along, K>;
+  constexpr dim_set over = split_over<actual<L>, shape<Along>>;
   auto& m                = x.machine();
   m.if_joined(over, [&] { m.template ask_in_parts<ranks_of_parts<T>>(plan::ranks.loops); }, [] {});
   auto value = tensor_of<T, L, typename plan::result>::uninitialised(m);
@@ -61,9 +61,9 @@ constexpr auto first_ranks(tensor<T, L, D...> const& x, bool descending) {
         there < wanted)
       throw_counted_less(x.machine().now(), name_of<Along>(), there, wanted);
   constexpr bool sorts = std::is_same_v<Along, K>;  // all of a line, which is whole
-  if constexpr (split_over<L, shape<Along>> == 0 || (is_undecided<wet<L>> && sorts))
+  if constexpr (split_over<L, shape<Along>> == 0 || (is_undecided<actual<L>> && sorts))
     return ranked<Along, K>(x, descending);
-  else if constexpr (is_undecided<wet<L>>) return ranked_either_way<Along, K>(x, descending);
+  else if constexpr (is_undecided<actual<L>>) return ranked_either_way<Along, K>(x, descending);
   else return ranked_in_parts<Along, K>(x, descending);
 }
 
@@ -85,7 +85,7 @@ template<Dimension Along, Dimension K, detail::NumberOperand X>
 constexpr auto top_k(X const& operand, ordering how = {.descending = true},
                      std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::compared, X>;
-  using verdict = top_k_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along, K>;
+  using verdict = top_k_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along, K>;
   static_assert(accepted<whole>, "meshtf: addends can't be compared: top_k<...>(finish(x))");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: top_k can't take so many elements along this dimension");

@@ -46,7 +46,7 @@ constexpr auto variance(X const& operand, std::source_location at = std::source_
   using T       = detail::element_in<X>;
   using in      = detail::shape_in<X>;
   using whole   = detail::use_verdict<algebra::use::normalised, X>;
-  using verdict = reduce_verdict<wet<detail::layout_in<X>>, in, Along...>;
+  using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: variance is not linear: variance<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: variance can't work along these dimensions");
   if constexpr (!accepted<first_objection<whole, verdict>>) {

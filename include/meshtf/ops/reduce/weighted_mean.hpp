@@ -56,7 +56,7 @@ constexpr auto weighted_mean(X const& operand, W const& by,
                                   detail::use_verdict<algebra::use::normalised, W>>;
   using meets   = detail::meeting_of<algebra::meeting::times, detail::tensor_in<X>, weights>;
   using verdict =
-      first_objection<typename meets::verdict, reduce_verdict<wet<L>, typename meets::out, Along...>>;
+      first_objection<typename meets::verdict, reduce_verdict<actual<L>, typename meets::out, Along...>>;
   static_assert(accepted<whole>,
                 "meshtf: weighted_mean is not linear: weighted_mean<...>(finish(x), finish(w))");
   static_assert(accepted<verdict>, "meshtf: weighted_mean can't work along these dimensions");

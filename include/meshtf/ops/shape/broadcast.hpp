@@ -37,7 +37,7 @@ template<Dimension... D, detail::Operand X>
 constexpr auto broadcast(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
-  using verdict = first_objection<broadcast_verdict<wet<L>, in, D...>,
+  using verdict = first_objection<broadcast_verdict<actual<L>, in, D...>,
                                   detail::open_verdict<L, shape<D...>, detail::axes_owed_by<X>>>;
   static_assert(accepted<verdict>, "meshtf: broadcast can't give the tensor these dimensions");
   if constexpr (!accepted<verdict>) {

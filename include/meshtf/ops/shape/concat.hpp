@@ -33,7 +33,7 @@ constexpr void contribute_part(tensor<T, L, X...> const& part, DZ const& dz, ext
 /// The operands in one, along a dimension that is whole.
 template<class Along, class T, class L, class... X, class... Rest>
 constexpr auto joined(tensor<T, L, X...> const& x, Rest const&... rest) {
-  using plan = concat_plan<wet<L>, Along, shape<X...>, typename Rest::shape_type...>;
+  using plan = concat_plan<actual<L>, Along, shape<X...>, typename Rest::shape_type...>;
   auto& m    = x.machine();
   auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
   for_each_part<plan>(
@@ -77,7 +77,8 @@ struct concat_of_open<First, Second, Rest...>
 /// If two operands have the same dimensions, rename one: `concat<length>(x, rename<half, other_half>(y))`.
 template<Dimension Along, class T, class L, class... X, Tensor Y, Tensor... Rest>
 constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... rest) {
-  using plan = concat_plan<wet<L>, Along, shape<X...>, typename Y::shape_type, typename Rest::shape_type...>;
+  using plan =
+      concat_plan<actual<L>, Along, shape<X...>, typename Y::shape_type, typename Rest::shape_type...>;
   using operands = first_objection<
       detail::fit_verdict<tensor<T, L>, tensor<typename Y::element_type, typename Y::layout_type>>,
       detail::fit_verdict<tensor<T, L>, tensor<typename Rest::element_type, typename Rest::layout_type>>...>;
@@ -92,7 +93,7 @@ constexpr auto concat(tensor<T, L, X...> const& x, Y const& y, Rest const&... re
     return detail::rejected{};
   } else {
     x.machine().enter("concat");
-    if constexpr (detail::stays_whole<wet<L>, Along>) return detail::joined<Along>(x, y, rest...);
+    if constexpr (detail::stays_whole<actual<L>, Along>) return detail::joined<Along>(x, y, rest...);
     else return detail::own_part<Along>(detail::joined<detail::whole_part<Along>>(x, y, rest...));
   }
 }

@@ -12,13 +12,13 @@ namespace detail {
 
 template<class Along, class T, class L, class... D>
 constexpr auto flipped(tensor<T, L, D...> const& x) {
-  using plan = flip_plan<wet<L>, shape<D...>, Along>;
+  using plan = flip_plan<actual<L>, shape<D...>, Along>;
   auto& m    = x.machine();
-  if constexpr (is_undecided<wet<L>>) {
-    m.keep_even(placed_dims<wet<L>, shape<Along>>[0]);
+  if constexpr (is_undecided<actual<L>>) {
+    m.keep_even(placed_dims<actual<L>, shape<Along>>[0]);
     auto z = tensor<T, L, D...>::uninitialised(m);
     m.if_joined(
-        split_over<wet<L>, shape<Along>>,
+        split_over<actual<L>, shape<Along>>,
         [&] { m.template ask_in_parts<flipped_parts<T>>(plan::lines.loops); },
         [&] { m.run(task::displace<T>{}, plan::lines, x.data(), z.data()); });
     return z;
@@ -45,7 +45,7 @@ constexpr auto flipped(tensor<T, L, D...> const& x) {
 /// open.
 template<Dimension Along, detail::Operand X>
 constexpr auto flip(X const& operand, std::source_location at = std::source_location::current()) {
-  using verdict = flip_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = flip_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: flip can't work along this dimension");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};

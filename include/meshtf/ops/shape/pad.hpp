@@ -23,12 +23,12 @@ template<class From, class To, class T, class L, class... D>
 constexpr auto padded_to(tensor<T, L, D...> const& x, extent before, T value, std::source_location at) {
   if (before < 0 || before > To::size - From::size) throw_pad_outside<From, To>(before);
   x.machine().enter("pad", at);
-  constexpr bool in_step = parts_may_correspond<wet<L>, From, To>;
+  constexpr bool in_step = parts_may_correspond<actual<L>, From, To>;
   if constexpr (in_step)
-    x.machine().keep_in_step(placed_dims<wet<L>, shape<From>>[0], placed_dims<wet<L>, shape<To>>[0]);
-  if constexpr (in_step || parts_correspond<wet<L>, From, To>)
+    x.machine().keep_in_step(placed_dims<actual<L>, shape<From>>[0], placed_dims<actual<L>, shape<To>>[0]);
+  if constexpr (in_step || parts_correspond<actual<L>, From, To>)
     return moved_in_parts<From, To>(x, before, value);
-  else if constexpr (stays_whole<wet<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
+  else if constexpr (stays_whole<actual<L>, To>) return displaced<From, To>(x, {.offset = -before}, value);
   else return own_part<To>(displaced<From, whole_part<To>>(x, {.offset = -before}, value));
 }
 
@@ -49,7 +49,7 @@ constexpr auto pad(X const& operand, extent before,
                    std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
-  using verdict = pad_verdict<wet<L>, detail::shape_in<X>, From, To>;
+  using verdict = pad_verdict<actual<L>, detail::shape_in<X>, From, To>;
   static_assert(accepted<open>,
                 "meshtf: pad can't split an open sum over an axis that it owes: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>,
@@ -70,7 +70,7 @@ template<Dimension From, Dimension To, detail::Operand X, Number V>
 constexpr auto pad(X const& operand, extent before, V value,
                    std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
-  using verdict = pad_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, From, To>;
+  using verdict = pad_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, From, To>;
   static_assert(accepted<whole>,
                 "meshtf: each addend would bring its own padding: pad<...>(finish(x), before, value)");
   static_assert(accepted<detail::with_reshard<verdict, X>>,

@@ -102,7 +102,7 @@ constexpr auto rename(tensor<T, L, D...> const& x,
   if constexpr (!names::paired) {
     return detail::rejected{};
   } else {
-    using renaming = detail::renaming<wet<L>, shape<D...>, typename names::from, typename names::to>;
+    using renaming = detail::renaming<actual<L>, shape<D...>, typename names::from, typename names::to>;
     using verdict  = typename renaming::verdict;
     static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
     if constexpr (!accepted<verdict>) return detail::rejected{};
@@ -120,7 +120,7 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p,
   if constexpr (!names::paired) {
     return detail::rejected{};
   } else {
-    using renaming = detail::renaming<wet<L>, shape<D...>, typename names::from, typename names::to,
+    using renaming = detail::renaming<actual<L>, shape<D...>, typename names::from, typename names::to,
                                       detail::may_owe<L, Over>>;
     using open     = detail::open_verdict<L, typename renaming::result, Over>;
     static_assert(

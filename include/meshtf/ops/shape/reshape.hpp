@@ -169,7 +169,7 @@ constexpr auto reshaped(char const* name, tensor<T, L, D...> const& x, std::sour
 template<Dimension From, Dimension... To, class T, class L, class... D>
 constexpr auto split_dim(tensor<T, L, D...> const& x,
                          std::source_location at = std::source_location::current()) {
-  using reshaping = detail::splitting<0, From, shape<To...>, wet<L>, shape<D...>>;
+  using reshaping = detail::splitting<0, From, shape<To...>, actual<L>, shape<D...>>;
   static_assert(accepted<typename reshaping::verdict>, "meshtf: split_dim can't split this dimension so");
   return detail::reshaped<reshaping>("split_dim", x, at);
 }
@@ -183,7 +183,7 @@ constexpr auto merge_dims(tensor<T, L, D...> const& x,
                           std::source_location at = std::source_location::current()) {
   static_assert(sizeof...(More) > 0,
                 "meshtf: merge_dims names the dimensions to merge and then the one they become");
-  using reshaping = detail::merging<0, shape<First, Second, More...>, wet<L>, shape<D...>>;
+  using reshaping = detail::merging<0, shape<First, Second, More...>, actual<L>, shape<D...>>;
   static_assert(accepted<typename reshaping::verdict>, "meshtf: merge_dims can't merge these");
   return detail::reshaped<reshaping>("merge_dims", x, at);
 }
@@ -193,7 +193,7 @@ constexpr auto merge_dims(tensor<T, L, D...> const& x,
 template<Dimension From, Dimension... To, class T, class L, class... D, class Over>
 constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p,
                          std::source_location at = std::source_location::current()) {
-  using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, wet<L>, shape<D...>>;
+  using reshaping = detail::splitting<detail::may_owe<L, Over>, From, shape<To...>, actual<L>, shape<D...>>;
   using verdict   = first_objection<detail::open_verdict<L, shape<To...>, Over>, typename reshaping::verdict>;
   static_assert(accepted<verdict>,
                 "meshtf: split_dim can't split this open sum so: reshard or finish it first");
@@ -206,7 +206,7 @@ template<Dimension First, Dimension Second, Dimension... More, class T, class L,
 constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p,
                           std::source_location at = std::source_location::current()) {
   using reshaping =
-      detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, wet<L>, shape<D...>>;
+      detail::merging<detail::may_owe<L, Over>, shape<First, Second, More...>, actual<L>, shape<D...>>;
   using verdict = first_objection<detail::open_verdict<L, shape<typename reshaping::into>, Over>,
                                   typename reshaping::verdict>;
   static_assert(accepted<verdict>,

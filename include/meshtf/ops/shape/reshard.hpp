@@ -20,7 +20,7 @@ inline constexpr axis_set may_owe =
 /// nothing is left to search.
 template<class L2, class T, class L, class... D>
 constexpr auto reshard_undecided(tensor<T, L, D...> const& x) {
-  constexpr bool same = std::is_same_v<wet<L2>, wet<L>>;
+  constexpr bool same = std::is_same_v<actual<L2>, actual<L>>;
   static_assert(same,
                 "meshtf: reshard can't be recorded to a layout that the program names: it has none yet");
   if constexpr (!same) {
@@ -56,7 +56,7 @@ constexpr auto reshard(tensor<T, L, D...> const& x,
     x.machine().enter("reshard", at);
     return detail::reshard_undecided<L2>(x);
   } else {
-    using plan    = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
+    using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
     using result  = tensor<T, layout_beside<L, L2>, D...>;
     using verdict = typename plan::verdict;
     static_assert(accepted<verdict>, "meshtf: reshard can't bring this tensor to that layout");
@@ -64,7 +64,7 @@ constexpr auto reshard(tensor<T, L, D...> const& x,
       return detail::rejected{};
     } else {
       x.machine().enter("reshard", at);
-      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(
+      return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
           x, 0, plan::steps);
     }
   }
@@ -82,16 +82,16 @@ constexpr auto reshard(partial<tensor<T, L, D...>, Over> const& p,
   } else {
     constexpr axis_set over = detail::may_owe<L, Over>;
     // for what owes nothing, as a gradient may
-    using plan    = reshard_plan<wet<L>, wet<L2>, shape<D...>>;
+    using plan    = reshard_plan<actual<L>, actual<L2>, shape<D...>>;
     using result  = tensor<T, layout_beside<L, L2>, D...>;
-    using verdict = first_objection<typename reshard_plan<wet<L>, wet<L2>, shape<D...>, over>::verdict,
+    using verdict = first_objection<typename reshard_plan<actual<L>, actual<L2>, shape<D...>, over>::verdict,
                                     typename plan::verdict>;
     static_assert(accepted<verdict>, "meshtf: reshard can't bring this open sum to that layout");
     if constexpr (!accepted<verdict>) {
       return detail::rejected{};
     } else {
       p.machine().enter("reshard", at);
-      return detail::relocate<result, detail::relocation<wet<L>, shape<D...>, wet<L2>, shape<D...>>>(
+      return detail::relocate<result, detail::relocation<actual<L>, shape<D...>, actual<L2>, shape<D...>>>(
           p.addend(), p.owed(), plan::steps);
     }
   }

@@ -22,7 +22,7 @@ inline namespace v0 {
 template<Dimension Along, detail::Operand X>
 constexpr auto shift(X const& operand, extent offset,
                      std::source_location at = std::source_location::current()) {
-  using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = shift_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
@@ -36,7 +36,7 @@ template<Dimension Along, detail::Operand X, Number V>
 constexpr auto shift(X const& operand, extent offset, V value,
                      std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::shifted, X>;
-  using verdict = shift_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = shift_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<whole>,
                 "meshtf: each addend would bring its own values: shift<...>(finish(x), offset, value)");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
@@ -56,7 +56,7 @@ constexpr auto shift(X const& operand, extent offset, V value,
 template<Dimension Along, detail::Operand X>
 constexpr auto roll(X const& operand, extent offset,
                     std::source_location at = std::source_location::current()) {
-  using verdict = roll_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, Along>;
+  using verdict = roll_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, Along>;
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: roll can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else

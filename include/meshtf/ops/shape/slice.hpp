@@ -30,7 +30,7 @@ template<class From, class To>
 /// The slice where `To` is whole. The gradient is dz between zeros; that of a parameter stays open.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced(tensor<T, L, D...> const& x, extent first) {
-  using plan = slice_plan<wet<L>, shape<D...>, From, To>;
+  using plan = slice_plan<actual<L>, shape<D...>, From, To>;
   auto& m    = x.machine();
   auto z     = tensor_of<T, L, typename plan::result>::uninitialised(m);
   m.run(task::take_part<T>{first}, plan::part, x.data(), z.data());
@@ -49,22 +49,22 @@ constexpr auto own_part(tensor<T, L, D...> const& x) {
   using cut    = shape<D...>;
   using result = replaced<cut, whole_part<To>, shape<To>>;
   using kept   = tensor_of<T, L, result>;
-  if constexpr (is_undecided<wet<L>>) return part_kept_if_split<kept>(split_over<wet<L>, shape<To>>, x);
+  if constexpr (is_undecided<actual<L>>) return part_kept_if_split<kept>(split_over<actual<L>, shape<To>>, x);
   else
-    return relocate<kept, relocation<wet<L>, cut, wet<L>, result>>(
-        x, 0, renaming_reshard_plan<wet<L>, cut, wet<L>, result>::steps);
+    return relocate<kept, relocation<actual<L>, cut, actual<L>, result>>(
+        x, 0, renaming_reshard_plan<actual<L>, cut, actual<L>, result>::steps);
 }
 
 /// The slice where a record leaves it open whether parts of `From` and `To` correspond: as a whole or, if
 /// they are split, moved to the front.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
-  using plan = slice_plan<wet<L>, shape<D...>, From, To>;
+  using plan = slice_plan<actual<L>, shape<D...>, From, To>;
   auto part  = plan::part;
   // both are whole where this is done
   part.loops.dim[part.loops.along[0]].open = part.loops.dim[part.loops.along[1]].open = 0;
   auto& m                                                                             = x.machine();
-  m.keep_in_step(placed_dims<wet<L>, shape<From>>[0], placed_dims<wet<L>, shape<To>>[0]);
+  m.keep_in_step(placed_dims<actual<L>, shape<From>>[0], placed_dims<actual<L>, shape<To>>[0]);
   auto z = tensor_of<T, L, typename plan::result>::uninitialised(m);
   move_either_way<From, To>(x, -first, false,
                             [&] { m.run(task::take_part<T>{first}, part, x.data(), z.data()); });
@@ -84,17 +84,17 @@ constexpr auto sliced_either_way(tensor<T, L, D...> const& x, extent first) {
 /// copies would be made of copies.
 template<class... To, Operand X>
 constexpr void keep_whole_if_open(X const& operand) {
-  if constexpr (OpenSum<X> && is_undecided<wet<layout_in<X>>>)
-    operand.machine().keep_whole(split_over<wet<layout_in<X>>, shape<To...>>);
+  if constexpr (OpenSum<X> && is_undecided<actual<layout_in<X>>>)
+    operand.machine().keep_whole(split_over<actual<layout_in<X>>, shape<To...>>);
 }
 
 /// The slice where `To` may be split: it is then taken as a whole dimension first, or where `From` is split
 /// alike, moved to the front.
 template<class From, class To, class T, class L, class... D>
 constexpr auto sliced_and_split(tensor<T, L, D...> const& x, extent first) {
-  if constexpr (parts_correspond<wet<L>, From, To>) return moved_in_parts<From, To>(x, -first);
-  else if constexpr (parts_may_correspond<wet<L>, From, To>) return sliced_either_way<From, To>(x, first);
-  else if constexpr (stays_whole<wet<L>, To>) return sliced<From, To>(x, first);
+  if constexpr (parts_correspond<actual<L>, From, To>) return moved_in_parts<From, To>(x, -first);
+  else if constexpr (parts_may_correspond<actual<L>, From, To>) return sliced_either_way<From, To>(x, first);
+  else if constexpr (stays_whole<actual<L>, To>) return sliced<From, To>(x, first);
   else return own_part<To>(sliced<From, whole_part<To>>(x, first));
 }
 
@@ -119,7 +119,7 @@ constexpr auto slice(X const& operand, extent first,
                      std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using in      = detail::shape_in<X>;
-  using plan    = slice_plan<wet<L>, in, From, To>;
+  using plan    = slice_plan<actual<L>, in, From, To>;
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
   using verdict = typename plan::verdict;
   static_assert(

@@ -17,8 +17,8 @@ namespace detail {
 
 template<class From, class To, class T, class L, class... D>
 constexpr auto piece(tensor<T, L, D...> const& x, extent first) {
-  if constexpr (stays_whole<wet<L>, To>) {
-    using plan = slice_plan<wet<L>, shape<D...>, From, To>;
+  if constexpr (stays_whole<actual<L>, To>) {
+    using plan = slice_plan<actual<L>, shape<D...>, From, To>;
     return piece_of<tensor_of<T, L, typename plan::result>>(x, plan::part, first);
   } else {
     return own_part<To>(piece<From, whole_part<To>>(x, first));
@@ -35,9 +35,9 @@ template<class From, class... To, class T, class L, class... D>
 constexpr auto pieces(tensor<T, L, D...> const& x) {
   auto const cut = to_be_cut(x);
   // such gradients would owe sums over different dimensions, which a record can't put side by side
-  if constexpr (is_undecided<wet<L>>)
+  if constexpr (is_undecided<actual<L>>)
     if (wants_gradient(x) && x.gradient_stays_open())
-      x.machine().keep_whole(split_over<wet<L>, shape<To...>>);
+      x.machine().keep_whole(split_over<actual<L>, shape<To...>>);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::tuple{piece<From, To>(cut, sum_of_first(I, {To::size...}))...};  // braces: evaluated in order
   }(std::index_sequence_for<To...>{});
@@ -58,7 +58,7 @@ template<Dimension From, Dimension First, Dimension... Rest, detail::Operand X>
 constexpr auto split_into(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
   using open    = detail::open_verdict<L, shape<First, Rest...>, detail::axes_owed_by<X>>;
-  using verdict = split_into_verdict<wet<L>, detail::shape_in<X>, From, First, Rest...>;
+  using verdict = split_into_verdict<actual<L>, detail::shape_in<X>, From, First, Rest...>;
   static_assert(
       accepted<open>,
       "meshtf: split_into can't split an open sum over an axis that it owes: reshard or finish it first");

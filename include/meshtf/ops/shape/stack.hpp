@@ -36,7 +36,7 @@ template<class New, int At, class X, std::same_as<X>... Rest>
 constexpr auto stacked(X const& first, Rest const&... rest) {
   using T         = typename X::element_type;
   using L         = typename X::layout_type;
-  using plan      = stack_plan<wet<L>, typename X::shape_type, New, At, int{1 + sizeof...(Rest)}>;
+  using plan      = stack_plan<actual<L>, typename X::shape_type, New, At, int{1 + sizeof...(Rest)}>;
   auto& m         = first.machine();
   auto z          = tensor_of<T, L, typename plan::result>::uninitialised(m);
   auto const each = [](auto const& f, auto const&... one) {
@@ -65,7 +65,7 @@ constexpr auto stacked(X const& first, Rest const&... rest) {
 /// The same where `New` may be split: the stack is then made along a whole dimension first.
 template<class New, int At, class X, std::same_as<X>... Rest>
 constexpr auto stacked_and_split(X const& first, Rest const&... rest) {
-  if constexpr (stays_whole<wet<typename X::layout_type>, New>) return stacked<New, At>(first, rest...);
+  if constexpr (stays_whole<actual<typename X::layout_type>, New>) return stacked<New, At>(first, rest...);
   else return own_part<New>(stacked<whole_part<New>, At>(first, rest...));
 }
 
@@ -74,7 +74,7 @@ template<class New, int At, Tensor X>
 constexpr auto stacked_list(std::vector<X> const& all) {
   using T      = typename X::element_type;
   using L      = typename X::layout_type;
-  using plan   = stack_plan<wet<L>, typename X::shape_type, New, At, int{New::size}>;
+  using plan   = stack_plan<actual<L>, typename X::shape_type, New, At, int{New::size}>;
   auto& m      = all.front().machine();
   auto z       = tensor_of<T, L, typename plan::result>::uninitialised(m);
   bool wants   = false;  // a gradient
@@ -105,7 +105,7 @@ constexpr auto stacked_list(std::vector<X> const& all) {
 
 template<class New, int At, Tensor X>
 constexpr auto stacked_and_split(std::vector<X> const& all) {
-  if constexpr (stays_whole<wet<typename X::layout_type>, New>) return stacked_list<New, At>(all);
+  if constexpr (stays_whole<actual<typename X::layout_type>, New>) return stacked_list<New, At>(all);
   else return own_part<New>(stacked_list<whole_part<New>, At>(all));
 }
 
@@ -143,7 +143,7 @@ constexpr auto stack(First const& first, Rest const&... rest) {
   using open = first_objection<detail::meeting_verdict<algebra::meeting::alongside, First, Rest>...>;
   using verdict =
       first_objection<fit,
-                      stack_verdict<wet<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
+                      stack_verdict<actual<detail::layout_in<First>>, S, New, At, int{1 + sizeof...(Rest)}>>;
   using apart = first_objection<
       detail::open_verdict<detail::layout_in<First>, shape<New>, detail::axes_owed_by<First>>,
       detail::open_verdict<detail::layout_in<Rest>, shape<New>, detail::axes_owed_by<Rest>>...>;
@@ -180,7 +180,7 @@ constexpr auto stack(std::array<X, N> const& x) {
 /// Errors: `software_error` if the vector has not as many operands as `New` has elements.
 template<Dimension New, int At = 0, detail::Operand X>
 constexpr auto stack(std::vector<X> const& x, std::source_location at = std::source_location::current()) {
-  using verdict = stack_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, New, At, int{New::size}>;
+  using verdict = stack_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, New, At, int{New::size}>;
   using apart   = detail::open_verdict<detail::layout_in<X>, shape<New>, detail::axes_owed_by<X>>;
   static_assert(
       accepted<apart>,

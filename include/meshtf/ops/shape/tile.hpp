@@ -36,7 +36,7 @@ template<class From, class To, class X, class... D>
 constexpr auto tiled(X const& x, shape<D...>, std::source_location at) {
   using copies     = copies_in<To, From>;
   auto const apart = broadcast<D...>(x, at);
-  if constexpr (stays_whole<wet<layout_in<X>>, To>) return merge_dims<copies, From, To>(apart, at);
+  if constexpr (stays_whole<actual<layout_in<X>>, To>) return merge_dims<copies, From, To>(apart, at);
   else return own_part<To>(merge_dims<copies, From, whole_part<To>>(apart, at));
 }
 
@@ -59,7 +59,7 @@ constexpr auto tile(X const& operand, std::source_location at = std::source_loca
   using L       = detail::layout_in<X>;
   using S       = detail::shape_in<X>;
   using open    = detail::open_verdict<L, shape<To>, detail::axes_owed_by<X>>;
-  using verdict = tile_verdict<wet<L>, S, From, To>;
+  using verdict = tile_verdict<actual<L>, S, From, To>;
   static_assert(accepted<open>,
                 "meshtf: tile can't split an open sum over an axis that it owes: reshard or finish it first");
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: tile can't repeat this dimension so");

@@ -20,7 +20,7 @@ inline namespace v0 {
 template<Dimension Along, detail::Operand X>
 constexpr auto unstack(X const& operand, std::source_location at = std::source_location::current()) {
   using L       = detail::layout_in<X>;
-  using plan    = unstack_plan<wet<L>, detail::shape_in<X>, Along>;
+  using plan    = unstack_plan<actual<L>, detail::shape_in<X>, Along>;
   using verdict = typename plan::verdict;
   static_assert(accepted<detail::with_reshard<verdict, X>>,
                 "meshtf: unstack can't work along this dimension");

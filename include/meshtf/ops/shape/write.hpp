@@ -56,7 +56,7 @@ constexpr auto with_part(tensor<T, L, X...> const& x, tensor<T, L, P...> const& 
         tensor<T, L, P...> taken{dz.machine()};
         dz.machine().run(task::move_part_out<T>{first}, Plan::part, rest.data(), taken.data());
         if (part.needs_gradient())
-          contribute(part, taken, Plan::finished_over, &reason_to_look_up<wet<L>, typename Plan::loops>);
+          contribute(part, taken, Plan::finished_over, &reason_to_look_up<actual<L>, typename Plan::loops>);
         if (x.needs_gradient()) {  // past the counts, too, where the elements of x are still there
           rest.handle()->count_again(true);
           contribute(static_cast<shard<T, machine<L>> const&>(x),
@@ -84,7 +84,7 @@ template<Dimension D, detail::Operand X, detail::Operand P>
 [[nodiscard]] constexpr auto write(X const& x, P const& part, extent first,
                                    std::source_location at = std::source_location::current()) {
   using L    = detail::layout_in<X>;
-  using plan = write_plan<wet<L>, detail::shape_in<X>, D, detail::shape_in<P>>;
+  using plan = write_plan<actual<L>, detail::shape_in<X>, D, detail::shape_in<P>>;
   using operands =
       first_objection<detail::meeting_verdict<algebra::meeting::alongside, X, P>, detail::operands_fit<X, P>>;
   using verdict = first_objection<operands, typename plan::verdict>;

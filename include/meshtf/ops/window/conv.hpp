@@ -13,7 +13,7 @@ namespace detail {
 /// that they are not sent again.
 template<class Plan, class T, class L, class... X, class... F>
 constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& filter) {
-  if constexpr (is_undecided<wet<L>> && convolves_directly<Plan, T>) {
+  if constexpr (is_undecided<actual<L>> && convolves_directly<Plan, T>) {
     return convolved_in_parts<Plan>(x, filter);
   } else {
     auto const wide = seen_by<Plan>(x);
@@ -61,14 +61,14 @@ constexpr auto conv(X const& x, F const& filter, std::source_location at = std::
   using whole =
       first_objection<detail::use_verdict<algebra::use::bent, X>, detail::use_verdict<algebra::use::bent, F>>;
   using fit     = detail::operands_fit<X, F>;
-  using verdict = conv_verdict<wet<L>, detail::shape_in<X>, detail::shape_in<F>, A...>;
+  using verdict = conv_verdict<actual<L>, detail::shape_in<X>, detail::shape_in<F>, A...>;
   static_assert(accepted<whole>, "meshtf: conv of an open sum: conv<...>(finish(x), filter)");
   static_assert(accepted<fit>, "meshtf: conv can't join these operands");
   static_assert(accepted<verdict>, "meshtf: this layout can't convolve these operands");
   if constexpr (!accepted<first_objection<whole, fit, verdict>>) {
     return detail::rejected{};
   } else {
-    using plan    = conv_plan<wet<L>, detail::shape_in<X>, detail::shape_in<F>, typename names::windows,
+    using plan    = conv_plan<actual<L>, detail::shape_in<X>, detail::shape_in<F>, typename names::windows,
                               typename names::channels>;
     auto const& t = detail::entered(x);
     t.machine().enter("conv", at);

@@ -11,10 +11,10 @@ namespace detail {
 
 template<class Plan, class X, class T, class L, class... Z, class... F>
 constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> const& filter) {
-  if constexpr (is_undecided<wet<L>> && convolves_directly<Plan, T>) {
+  if constexpr (is_undecided<actual<L>> && convolves_directly<Plan, T>) {
     return conv_transposed_in_parts<Plan, X>(z, filter);
   } else {
-    if constexpr (is_undecided<wet<L>>) keep_for_windows<wet<L>, Plan, false>(z.machine());
+    if constexpr (is_undecided<actual<L>>) keep_for_windows<actual<L>, Plan, false>(z.machine());
     auto x = filtered_back<Plan, X>(z, filter);
     finish_in_place(x.value, x.owed, x.why);
     if (wants_gradient(z, filter))
@@ -50,7 +50,7 @@ constexpr auto conv_transpose(Z const& z, F const& filter,
       first_objection<detail::use_verdict<algebra::use::bent, Z>, detail::use_verdict<algebra::use::bent, F>>;
   using fit     = detail::operands_fit<Z, F>;
   using verdict = first_objection<typename detail::before_conv<names, detail::shape_in<Z>>::verdict,
-                                  conv_verdict<wet<L>, from, detail::shape_in<F>, A...>>;
+                                  conv_verdict<actual<L>, from, detail::shape_in<F>, A...>>;
   static_assert(accepted<whole>,
                 "meshtf: conv_transpose of an open sum: conv_transpose<...>(finish(z), filter)");
   static_assert(accepted<fit>, "meshtf: conv_transpose can't join these operands");
@@ -59,7 +59,7 @@ constexpr auto conv_transpose(Z const& z, F const& filter,
     return detail::rejected{};
   } else {
     using plan =
-        conv_plan<wet<L>, from, detail::shape_in<F>, typename names::windows, typename names::channels>;
+        conv_plan<actual<L>, from, detail::shape_in<F>, typename names::windows, typename names::channels>;
     auto const& t = detail::entered(z);
     t.machine().enter("conv_transpose", at);
     return detail::conv_transposed<plan, from>(t, detail::entered(filter));

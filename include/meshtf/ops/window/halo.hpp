@@ -25,7 +25,7 @@ inline namespace v0 {
 template<Dimension D, extent Before, extent After, detail::Operand X>
   requires(Before >= 0 && After >= 0)
 constexpr auto halo(X const& operand, std::source_location at = std::source_location::current()) {
-  using verdict = halo_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, D, Before, After>;
+  using verdict = halo_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, D, Before, After>;
   static_assert(accepted<verdict>, "meshtf: halo can't widen the parts of this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else

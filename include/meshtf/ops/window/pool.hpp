@@ -75,7 +75,7 @@ template<class... W, detail::Operand X>
   requires(detail::is_window<W> && ...)
 constexpr auto max_pool(X const& operand, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::maximum, X>;
-  using verdict = pool_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, W...>;
+  using verdict = pool_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, W...>;
   static_assert(accepted<whole>, "meshtf: max_pool is not linear: max_pool<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: max_pool can't take these windows");
   if constexpr (!accepted<first_objection<whole, verdict>>) {
@@ -100,7 +100,7 @@ template<class... W, detail::FloatingOperand X>
   requires(detail::is_window<W> && ...)
 constexpr auto avg_pool(X const& operand, std::source_location at = std::source_location::current()) {
   using whole   = detail::use_verdict<algebra::use::bent, X>;
-  using verdict = pool_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, W...>;
+  using verdict = pool_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, W...>;
   static_assert(accepted<whole>, "meshtf: avg_pool of an open sum: avg_pool<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: avg_pool can't take these windows");
   if constexpr (!accepted<first_objection<whole, verdict>>) {

@@ -13,7 +13,7 @@ namespace detail {
 template<class... W, class T, class L, class... X>
 constexpr auto recorded_windows(char const* name, std::source_location at, tensor<T, L, X...> const& x,
                                 T beyond) {
-  using plan = window_plan<wet<L>, shape<X...>, W...>;
+  using plan = window_plan<actual<L>, shape<X...>, W...>;
   x.machine().enter(name, at);
   auto z = all_windows<plan>(x, beyond);
   if constexpr (FloatingElement<T>)  // others have no gradient, and no kernel that adds them
@@ -39,7 +39,7 @@ constexpr auto recorded_windows(char const* name, std::source_location at, tenso
 template<class... W, detail::Operand X>
   requires(detail::is_window<W> && ...)
 constexpr auto windows(X const& operand, std::source_location at = std::source_location::current()) {
-  using verdict = windows_verdict<wet<detail::layout_in<X>>, detail::shape_in<X>, W...>;
+  using verdict = windows_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, W...>;
   static_assert(accepted<verdict>, "meshtf: these windows can't be taken");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else

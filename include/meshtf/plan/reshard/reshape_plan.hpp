@@ -62,8 +62,8 @@ struct dims_by_parts<L, shape<D...>, Whole, shape<P...>> {
 /// by `reshard`, in terms of the parts.
 template<Layout L, class S, class Whole, class Parts>
 struct reshape_plan {
-  using view    = detail::dims_by_parts<wet<L>, S, Whole, Parts>;
-  using over    = axes_of<wet<L>, Whole>;
+  using view    = detail::dims_by_parts<actual<L>, S, Whole, Parts>;
+  using over    = axes_of<actual<L>, Whole>;
   using fitting = typename detail::first_axes<over, view::value.fitting>::type;
 
   using verdict = first_objection<

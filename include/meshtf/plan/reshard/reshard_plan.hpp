@@ -75,9 +75,10 @@ struct resharding_between
 /// memory. Without a legal verdict there are no steps.
 template<Layout From, class S1, Layout To, class S2, axis_set Owed = 0, axis_set Riding = 0>
 struct renaming_reshard_plan {
-  using verdict = decltype(detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::verdict());
+  using verdict =
+      decltype(detail::resharding_between<actual<From>, S1, actual<To>, S2, Owed, Riding>::verdict());
   static constexpr reshard_steps const& steps =
-      detail::resharding_between<wet<From>, S1, wet<To>, S2, Owed, Riding>::steps;
+      detail::resharding_between<actual<From>, S1, actual<To>, S2, Owed, Riding>::steps;
 };
 
 /// How a value of shape `S`, still a sum over the axes `Owed`, gets from layout `From` to layout `To`.
