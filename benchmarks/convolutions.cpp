@@ -59,8 +59,8 @@ meshtf::convolution_steps steps_of(shape const& a) {
   s.filter_in    = a.out;
   s.filter_group = a.in * a.out;
   s.filter_tap   = {1, a.taps * a.groups * a.in * a.out, a.groups * a.in * a.out};
-  s.x.turns = s.x_room = a.batch * a.size * a.size * a.groups * a.in;
-  s.z.turns            = a.batch * to * to * a.groups * a.out;
+  s.x.turns = s.x_allocated = a.batch * a.size * a.size * a.groups * a.in;
+  s.z.turns                 = a.batch * to * to * a.groups * a.out;
   return s;
 }
 

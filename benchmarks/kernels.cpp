@@ -760,7 +760,7 @@ void along_lines(table& t, machine& m, extent rows, extent n) {
       },
       1.5 * w);
   m.give(near, rows * n);
-  meshtf::displace_steps const row{.outer = rows, .from = n, .from_room = n, .to = n, .to_room = n};
+  meshtf::displace_steps const row{.outer = rows, .from = n, .from_allocated = n, .to = n, .to_allocated = n};
   t.row(
       "flip, " + size, rows * n, z, [=] { plain::flip(rows, n, z, x); },
       [=, &m] {
@@ -774,7 +774,7 @@ void along_lines(table& t, machine& m, extent rows, extent n) {
   auto* const where = m.take<std::int32_t>(rows * n);
   for (extent k : {1, 8, 40}) {
     meshtf::rank_steps steps{
-        .lines = meshtf::contiguous_lines(rows, n, 1), .kept = k, .stored_kept = k, .step = 1};
+        .lines = meshtf::contiguous_lines(rows, n, 1), .kept = k, .allocated_kept = k, .step = 1};
     steps.lines.line_stride = k;
     if (k < n)
       t.row(
@@ -786,7 +786,7 @@ void along_lines(table& t, machine& m, extent rows, extent n) {
           w / 2);
   }
   meshtf::rank_steps steps{
-      .lines = meshtf::contiguous_lines(rows, n, 1), .kept = n, .stored_kept = n, .step = 1};
+      .lines = meshtf::contiguous_lines(rows, n, 1), .kept = n, .allocated_kept = n, .step = 1};
   steps.lines.line_stride = n;
   t.row(
       "sort, " + size, rows * n, where, [=] { plain::sort(rows, n, x, z, where); },
@@ -817,7 +817,7 @@ void parts(table& t, machine& m, extent outer, extent n, extent inner) {
   copy.stride[1][0] = half * inner;
   copy.stride[1][1] = inner;
   copy.stride[1][2] = 1;
-  meshtf::write_steps const place{.copy = copy, .own = 1, .held = n, .room = n};
+  meshtf::write_steps const place{.copy = copy, .own = 1, .local = n, .allocated = n};
   t.row(
       "write of a half, " + size, outer * n * inner, z,
       [=] { plain::write(outer, n, half, inner, at, z, x); },

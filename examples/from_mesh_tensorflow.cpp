@@ -79,7 +79,7 @@ static_assert(split_over<mixed, shape<batch>> == axis_set_of<grid, axes<rows>> &
 
 //= mtf.tensor_dim_to_mesh_dim_size(layout, mesh_shape, batch), mtf.tensor_dim_to_size_per_split(layout,
 // mesh_shape, batch)
-static_assert(placed_under<mixed, batch>.parts == 2 && placed_under<mixed, batch>.room() == 4);
+static_assert(placed_under<mixed, batch>.parts == 2 && placed_under<mixed, batch>.allocated_extent() == 4);
 
 //= mesh_impl.slice_shape(shape)
 static_assert(tensor<float, mixed, batch, hidden>::size == 4 * 8);
@@ -690,7 +690,7 @@ constexpr auto moved = dry_run<mixed>([]<Layout L>(machine<L>& m) {
   //= mesh_impl.shift_by_n_processors(x, rows, 1, wrap=True), mesh_impl.receive(x, rows, source_pcoord) ||
   //= dist.batch_isend_irecv ||
   //= lax.ppermute(x, "rows", [(0, 1), (1, 0)])
-  auto const from_the_process_before = roll<batch>(x, placed_under<mixed, batch>.room());
+  auto const from_the_process_before = roll<batch>(x, placed_under<mixed, batch>.allocated_extent());
 });
 static_assert(moved.calls<collective::all_to_all>() == 1 && moved.calls<collective::all_gather>() == 1);
 static_assert(moved.calls<collective::all_reduce>() == 2 && moved.calls<collective::neighbours>() == 1 &&

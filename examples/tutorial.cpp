@@ -39,7 +39,7 @@ static_assert(meshtf::tensor<float, mixed, in, out>::size == 4 * 2);  // all of 
 
 struct people : meshtf::dim<10> {};
 struct uneven : meshtf::layout<grid, meshtf::padded<people, rows, cols>> {};
-static_assert(meshtf::tensor<float, uneven, people>::size == 3);  // room for 3 elements, on every process
+static_assert(meshtf::tensor<float, uneven, people>::size == 3);  // 3 allocated elements on every process
 
 struct clash : meshtf::layout<grid, meshtf::split<batch, rows>, meshtf::split<hidden, rows>> {};
 static_assert(std::same_as<meshtf::placement_verdict<clash, batch, hidden>,
@@ -67,7 +67,7 @@ void tensors(meshtf::process_mesh<grid>& m) {
   auto const ages  = meshtf::iota<float, uneven, people>(m);
   auto const total = sum(ages).value();  // adds up no padding
   // ranks are in the order of the parts
-  auto const mine_of_ten = meshtf::placed_under<uneven, people>.held(m.rank());
+  auto const mine_of_ten = meshtf::placed_under<uneven, people>.local_extent(m.rank());
 
   std::vector<meshtf::extent> held;
   boost::mpi::gather(m.world(), mine_of_ten, held, 0);

@@ -18,12 +18,13 @@ struct padded_over_cols : layout<grid, padded<batch, cols>, padded<few, cols>, p
 struct over_both : layout<grid, padded<batch, rows, cols>, padded<few, lone>> {};
 struct equal : layout<grid, split<even, cols>> {};
 
-// all processes have room for the same, and hold the first elements of it, or none
-static_assert(placed_under<padded_over_cols, batch>.room() == 3 &&
-              placed_under<padded_over_cols, batch>.held(3) == 1);
-static_assert(placed_under<over_both, batch>.room() == 2 && placed_under<over_both, batch>.held(4) == 2 &&
-              placed_under<over_both, batch>.held(5) == 0);
-static_assert(stored_extents<padded_over_cols, shape<batch, few, even>> == std::array<extent, 3>{3, 1, 3});
+// all processes have the same allocated extent, and the first elements of it are local, or none
+static_assert(placed_under<padded_over_cols, batch>.allocated_extent() == 3 &&
+              placed_under<padded_over_cols, batch>.local_extent(3) == 1);
+static_assert(placed_under<over_both, batch>.allocated_extent() == 2 &&
+              placed_under<over_both, batch>.local_extent(4) == 2 &&
+              placed_under<over_both, batch>.local_extent(5) == 0);
+static_assert(allocated_extents<padded_over_cols, shape<batch, few, even>> == std::array<extent, 3>{3, 1, 3});
 static_assert(shard_size<padded_over_cols, shape<few, batch>> == 3);
 
 // processes differ only where the parts do not divide the size

@@ -31,8 +31,9 @@ constexpr bool are(dim_list const& list, std::initializer_list<int> numbers) {
 
 // a dimension under a layout: its size, its parts, and its axes by number, outermost first
 static_assert(placed_under<mixed, batch> == placed{.size = 24, .parts = 6, .over = listed({1, 0})});
-static_assert(placed_under<mixed, batch>.room() == 4 && placed_under<mixed, batch>.held(0) == 4 &&
-              placed_under<mixed, batch>.held(5) == 4);
+static_assert(placed_under<mixed, batch>.allocated_extent() == 4 &&
+              placed_under<mixed, batch>.local_extent(0) == 4 &&
+              placed_under<mixed, batch>.local_extent(5) == 4);
 static_assert(placed_under<mixed, hidden> == placed{.size = 16, .parts = 4, .over = listed({2})});
 static_assert(placed_under<mixed, out> == placed{.size = 5});
 
@@ -40,11 +41,12 @@ static_assert(placed_under<mixed, out> == placed{.size = 5});
 static_assert(!(listed({1, 0}) == listed({0, 1})) && listed({1, 0}).set() == listed({0, 1}).set());
 static_assert(!(listed({1}) == listed({1, 0})) && listed({}).set() == 0 && listed({0, 2}).set() == 0b101);
 
-// blocks of the ceiling: all have the same room, the last ones hold less, or nothing
+// blocks of the ceiling: all have the same allocated extent, the last ones a smaller local extent, or none
 constexpr placed ten{.size = 10, .parts = 4};
 constexpr placed three{.size = 3, .parts = 4};
-static_assert(ten.room() == 3 && ten.held(0) == 3 && ten.held(2) == 3 && ten.held(3) == 1);
-static_assert(three.room() == 1 && three.held(2) == 1 && three.held(3) == 0);
+static_assert(ten.allocated_extent() == 3 && ten.local_extent(0) == 3 && ten.local_extent(2) == 3 &&
+              ten.local_extent(3) == 1);
+static_assert(three.allocated_extent() == 1 && three.local_extent(2) == 1 && three.local_extent(3) == 0);
 
 // who holds a part: ranks follow the mesh's order of axes, parts that of the list
 constexpr auto rank_holding = [](std::initializer_list<int> over, extent part) {
@@ -57,14 +59,14 @@ static_assert(rank_holding({1, 0}, 0) == 0 && rank_holding({1, 0}, 1) == 3 && ra
 // a shape under a layout: what one process holds of it
 static_assert(placed_dims<mixed, shape<out, batch>> ==
               std::array{placed_under<mixed, out>, placed_under<mixed, batch>});
-static_assert(stored_extents<mixed, shape<batch, hidden, out>> == std::array<extent, 3>{4, 4, 5});
+static_assert(allocated_extents<mixed, shape<batch, hidden, out>> == std::array<extent, 3>{4, 4, 5});
 static_assert(shard_size<mixed, shape<batch, hidden, out>> == 4 * 4 * 5);
-static_assert(shard_size<mixed, shape<>> == 1 && stored_extents<mixed, shape<>>.empty());
+static_assert(shard_size<mixed, shape<>> == 1 && allocated_extents<mixed, shape<>>.empty());
 
 // a layout and its dry form place alike
 static_assert(placed_under<dry<mixed>, batch> == placed_under<mixed, batch>);
 static_assert(shard_size<dry<mixed>, shape<batch>> == 4 &&
-              stored_extents<dry<mixed>, shape<batch>> == stored_extents<mixed, shape<batch>>);
+              allocated_extents<dry<mixed>, shape<batch>> == allocated_extents<mixed, shape<batch>>);
 
 // sets of axes are bits in the order of the mesh
 static_assert(axis_set_of<grid, axes<pods>> == 0b0001 && axis_set_of<grid, axes<cols, pods>> == 0b0101 &&

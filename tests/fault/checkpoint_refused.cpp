@@ -20,7 +20,7 @@ inline void let_another_take(std::string const& folder) {
   if (pipe(ends) != 0) throw meshtf::software_error{"no pipe"};
   if (fork() == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    meshtf::detail::room_for_checkpoint(folder, 1, [](std::string const&) {});
+    meshtf::detail::reserve_path(folder, 1, [](std::string const&) {});
     if (write(ends[1], "x", 1) == 1)
       for (;;) pause();
   }

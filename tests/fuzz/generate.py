@@ -373,7 +373,7 @@ class program:
         size, grows = self.size_of(d), self.r.random() < 0.5
         first, last = (size, size + 3) if grows else (1, size)
         alike = None
-        if not self.is_whole(d):  # both are cut into parts that have room for as many elements
+        if not self.is_whole(d):  # both are cut into parts of the same allocated extent
             first, last, alike = max(first, (self.room(d) - 1) * self.parts(d) + 1), min(last, self.room(d) * self.parts(d)), d
         if first > last:
             return False

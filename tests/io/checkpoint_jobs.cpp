@@ -131,8 +131,7 @@ TEST_CASE(
     {
       std::optional<other_job> other;  // it is in the middle of its first save
       if (m.rank() == 0)
-        other.emplace(
-            [&] { write_file(detail::room_for_checkpoint(path, 1, [](std::string const&) {}), 1, true); });
+        other.emplace([&] { write_file(detail::reserve_path(path, 1, [](std::string const&) {}), 1, true); });
       m.world().barrier();
       std::string const said = says();
       if (other)

@@ -1,5 +1,5 @@
 // What processes hold unequally much of, as the outside sees it: views, text, whole arrays, agreement and
-// checkpoints have held elements only.
+// checkpoints have local elements only.
 //
 // test: processes 3 6
 #ifndef MESHTF_POISON
@@ -104,7 +104,7 @@ void check_view() {
   auto const whole    = whole_of<double, D...>();
   auto x              = counted_up<double, L, D...>();
   constexpr auto dims = placed_dims<L, shape<D...>>;
-  auto const held     = held_extents(dims, m.place());
+  auto const local    = local_extents(dims, m.place());
   CHECK((to_global(x) == whole));
 
   std::vector<double> mine;
@@ -112,7 +112,7 @@ void check_view() {
     mine.insert(mine.end(), whole.begin() + at, whole.begin() + at + n);
   });
   auto const seen = std::as_const(x).local();
-  REQUIRE(std::equal(seen.shape().begin(), seen.shape().end(), held.begin(), held.end(),
+  REQUIRE(std::equal(seen.shape().begin(), seen.shape().end(), local.begin(), local.end(),
                      [](auto a, extent b) { return static_cast<extent>(a) == b; }));
   CHECK(seen.size() == mine.size());
   CHECK(std::vector<double>(seen.begin(), seen.end()) == mine);
@@ -122,7 +122,7 @@ void check_view() {
   if (!mine.empty()) {
     auto shape = seen.shape();
     shape[0]   = 3;  // a dimension of one index is repeated, as of any array
-    if (held[0] == 1 || held[0] == 3) {
+    if (local[0] == 1 || local[0] == 3) {
       xt::xarray<double> const spread = xt::zeros<double>(shape) + seen;
       for (std::size_t i = 0; i < spread.size(); ++i) CHECK(spread.flat(i) == mine[i % mine.size()]);
     }
@@ -145,15 +145,15 @@ void check_view() {
   CHECK((to_global(x) == 2 * whole));
 }
 
-/// Whatever is not held becomes NaN, found without the code that is tested.
+/// Whatever is not local becomes NaN, found without the code that is tested.
 template<class T, class M>
 void spoil_padding(process_mesh<M>& m, detail::kept_array<T, M> const& array, bool all) {
-  std::vector<bool> held(static_cast<std::size_t>(array.parts.size));
+  std::vector<bool> local(static_cast<std::size_t>(array.parts.size));
   for_each_run(array.dims, m.place(),
-               [&](extent local, extent, extent n) { std::fill_n(held.begin() + local, n, !all); });
+               [&](extent local, extent, extent n) { std::fill_n(local.begin() + local, n, !all); });
   extent const first = m.rank_along(array.parts.over) * array.parts.part();
   for (extent i = 0; i < array.parts.part(); ++i)
-    if (first + i >= array.parts.size || !held[static_cast<std::size_t>(first + i)])
+    if (first + i >= array.parts.size || !local[static_cast<std::size_t>(first + i)])
       array.data->data()[i] = std::numeric_limits<T>::quiet_NaN();
 }
 

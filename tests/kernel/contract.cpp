@@ -93,15 +93,15 @@ void check(einsum const& e, std::mt19937& random) {
 /// In bfloat16 these sums are exact in float and rounded once, unless an operand is summed alone before the
 /// product: that sum is rounded too.
 void check_narrow(einsum const& e, std::mt19937& random) {
-  auto const steps    = plan_contraction(e.loops, e.x, e.y, e.z);
-  auto const x        = small_integers<bfloat16>(e.size_of(e.x), random);
-  auto const y        = small_integers<bfloat16>(e.size_of(e.y), random);
-  extent const room   = narrow_scratch_of(steps, 2, 4).all();
-  auto const expected = by_definition(e, x, y);
-  double const slack  = steps.x.walk.reduces || steps.y.walk.reduces ? 0x1p-5 : 0;
+  auto const steps      = plan_contraction(e.loops, e.x, e.y, e.z);
+  auto const x          = small_integers<bfloat16>(e.size_of(e.x), random);
+  auto const y          = small_integers<bfloat16>(e.size_of(e.y), random);
+  extent const elements = narrow_scratch_of(steps, 2, 4).all();
+  auto const expected   = by_definition(e, x, y);
+  double const slack    = steps.x.walk.reduces || steps.y.walk.reduces ? 0x1p-5 : 0;
   for (bool natively : {kernel::multiplies_narrow(), false}) {
     std::vector<bfloat16> z(static_cast<std::size_t>(e.size_of(e.z)), poison<bfloat16>);
-    std::vector<float> scratch(static_cast<std::size_t>(room) + 1, poison<float>);
+    std::vector<float> scratch(static_cast<std::size_t>(elements) + 1, poison<float>);
     scratch.back()     = 77;
     bool const usually = std::exchange(kernel::multiplies_narrow(), natively);
     kernel::contract(steps, x.data(), y.data(), z.data(), scratch.data());

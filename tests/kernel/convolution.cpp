@@ -45,9 +45,9 @@ convolution_steps steps_of(image_shape const& a) {
   s.filter_in    = a.out * a.groups;
   extent run     = s.filter_in * a.in;
   for (std::size_t i = 3; i-- > 0; run *= a.taps[i]) s.filter_tap[i] = run;
-  s.x.turns = a.batch * a.size[0] * a.size[1] * a.size[2] * a.groups * a.in;
-  s.z.turns = a.batch * s.pixels() * a.groups * a.out;
-  s.x_room  = s.x.turns;
+  s.x.turns     = a.batch * a.size[0] * a.size[1] * a.size[2] * a.groups * a.in;
+  s.z.turns     = a.batch * s.pixels() * a.groups * a.out;
+  s.x_allocated = s.x.turns;
   return s;
 }
 

@@ -34,7 +34,7 @@ template<class T>
 void check(extent outer, extent along, extent inner, extent kept, bool descending, bool coarse) {
   INFO(outer << " x " << along << " x " << inner << ", kept " << kept << ", descending " << descending);
   rank_steps const s{
-      .lines = contiguous_lines(outer, along, inner), .kept = kept, .stored_kept = kept, .step = inner};
+      .lines = contiguous_lines(outer, along, inner), .kept = kept, .allocated_kept = kept, .step = inner};
   rank_steps steps        = s;
   steps.lines.line_stride = kept * inner;
   auto const x            = drawn<T>(outer * along * inner, coarse);
@@ -92,7 +92,8 @@ TEST_CASE("elements are ranked by value and place") {
 
 TEST_CASE("of no ranks nothing is written") {
   for (extent inner : {1, 3}) {
-    rank_steps const s{.lines = contiguous_lines(2, 100, inner), .kept = 0, .stored_kept = 4, .step = inner};
+    rank_steps const s{
+        .lines = contiguous_lines(2, 100, inner), .kept = 0, .allocated_kept = 4, .step = inner};
     auto const x = drawn<float>(200 * inner, false);
     std::vector<float> ranked(at(8 * inner), 7.0F);
     std::vector<std::int32_t> index(ranked.size(), 7);
@@ -118,7 +119,7 @@ TEST_CASE("elements that come in the wrong order are ranked, too") {
     std::vector<float> x(20000);
     std::vector<float> ranked(50);
     std::iota(x.begin(), x.end(), -100.f);
-    rank_steps s{.lines = contiguous_lines(1, 20000, 1), .kept = 50, .stored_kept = 50, .step = 1};
+    rank_steps s{.lines = contiguous_lines(1, 20000, 1), .kept = 50, .allocated_kept = 50, .step = 1};
     std::vector<std::int32_t> index(50);
     std::vector<std::int64_t> scratch(at(task::rank<float>::scratch(s)));
     compute(task::rank<float>{descending}, s, place_in_mesh{}, x.data(), ranked.data(), index.data(),

@@ -27,10 +27,10 @@ std::vector<T> joined(std::initializer_list<std::vector<T>> arrays) {
 
 shard_steps whole_matrix(extent rows, extent columns) {
   shard_steps s{.rank = 2, .elements = rows * columns};
-  s.dim[0]  = {.size = rows};
-  s.dim[1]  = {.size = columns};
-  s.held[0] = rows;
-  s.held[1] = columns;
+  s.dim[0]   = {.size = rows};
+  s.dim[1]   = {.size = columns};
+  s.local[0] = rows;
+  s.local[1] = columns;
   return s;
 }
 

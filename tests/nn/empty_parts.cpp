@@ -1,5 +1,5 @@
 // Parts with room for one element, of which a process holds none: 3 sequences over 4 processes, and 3 heads.
-// What is past the held elements is NaN here, or -1 (MESHTF_POISON), so a loop that makes its one turn where
+// What is past the local elements is NaN here, or -1 (MESHTF_POISON), so a loop that makes its one turn where
 // there is nothing to do shows.
 // test: processes 2 4
 #include <bit>

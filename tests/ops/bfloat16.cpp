@@ -214,7 +214,7 @@ struct moves {
   }
 };
 
-/// Along a dimension of which fewer elements are counted than there is room for. Its results are without it:
+/// Along a dimension of which fewer elements are counted than are allocated. Its results are without it:
 /// what is not counted has no value.
 template<class T>
 struct counts_of {

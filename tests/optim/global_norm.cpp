@@ -231,10 +231,10 @@ TEST_CASE("a tensor that is not trained does not choose the type of a norm, thou
 TEST_CASE("parts of a shard cover it once") {
   static constexpr replica_parts p{.size = 6, .count = 4, .over = 1};
   static_assert(p.part() == 2 && p.padded_size() == 8 && p.is_padded());
-  static_assert(p.first(0) == 0 && p.held(0) == 2 && p.first(2) == 4 && p.held(2) == 2 && p.first(3) == 6 &&
-                p.held(3) == 0);
+  static_assert(p.first(0) == 0 && p.local_extent(0) == 2 && p.first(2) == 4 && p.local_extent(2) == 2 &&
+                p.first(3) == 6 && p.local_extent(3) == 0);
   static constexpr replica_parts one{.size = 1, .count = 8, .over = 1};
-  static_assert(one.part() == 1 && one.held(0) == 1 && one.first(7) == 1 && one.held(7) == 0);
+  static_assert(one.part() == 1 && one.local_extent(0) == 1 && one.first(7) == 1 && one.local_extent(7) == 0);
   static constexpr replica_parts even{.size = 8, .count = 4, .over = 1};
-  static_assert(!even.is_padded() && even.first(3) == 6 && even.held(3) == 2);
+  static_assert(!even.is_padded() && even.first(3) == 6 && even.local_extent(3) == 2);
 }

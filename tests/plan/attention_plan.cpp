@@ -125,7 +125,8 @@ static_assert(attention_gradient_flops(self, {true, false, false}) == 2 * self.s
 // split queries: each process knows where its own stand, and the gradients of the memory and of a bias owe
 // their axes
 using parts = attention_plan<by_length, length, source, key, q, k, k, shape<heads, distances>>;
-static_assert(parts::steps.queries == 3 && parts::steps.memories == 10 && parts::steps.places.room() == 3);
+static_assert(parts::steps.queries == 3 && parts::steps.memories == 10 &&
+              parts::steps.places.allocated_extent() == 3);
 static_assert(parts::memory_owes == axis_set_of<grid, axes<rows>> &&
               parts::bias_owes == axis_set_of<grid, axes<rows>>);
 static_assert(plan<k>::bias_owes == 0);

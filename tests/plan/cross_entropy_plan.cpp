@@ -48,11 +48,11 @@ static_assert(cross_entropy_plan<by_vocab, logits, vocab, targets>::finished_ove
 
 // lines of classes lie in memory with what is before and after them
 constexpr line_steps last = cross_entropy_plan<by_vocab, logits, vocab, targets>::lines;
-static_assert(last.outer == (8 / 2) * 6 && last.along == 32 / 8 && last.inner == 1 && last.whole == 32);
+static_assert(last.outer == (8 / 2) * 6 && last.along == 32 / 8 && last.inner == 1 && last.global == 32);
 static_assert(last.over.count == 2 && last.over[0] == 2 && last.over[1] == 1);
 constexpr line_steps middle =
     cross_entropy_plan<by_batch, shape<batch, vocab, length>, vocab, targets>::lines;
-static_assert(middle.outer == 8 / 2 && middle.along == 32 && middle.inner == 6 && middle.whole == 32 &&
+static_assert(middle.outer == 8 / 2 && middle.along == 32 && middle.inner == 6 && middle.global == 32 &&
               middle.over.count == 0);
 
 }  // namespace

@@ -59,7 +59,7 @@ static_assert(plan<by_model>::finished_over == 0 && plan<by_model>::table_owes =
 static_assert(gather_plan<by_vocab, table, vocab, shape<length>>::table_owes == 0);
 
 static_assert(plan<by_vocab>::rows.ids == 4 * 6 && plan<by_vocab>::rows.lines.along == 16 &&
-              plan<by_vocab>::rows.lines.whole == 32);
+              plan<by_vocab>::rows.lines.global == 32);
 
 // batched: the axes of a shared dimension are owed nowhere, and each of its elements is a block of its own;
 // or each id has its own row

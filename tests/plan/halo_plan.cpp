@@ -34,7 +34,7 @@ static_assert(
 // are those along cols
 using plan = halo_plan<by_length, x, length, 2, 1>;
 static_assert(std::same_as<plan::result, shape<batch, haloed<length, 2, 1, 4>>> && plan::wide::size == 24);
-static_assert(placed_under<by_length, plan::wide>.room() == 6 &&
+static_assert(placed_under<by_length, plan::wide>.allocated_extent() == 6 &&
               shard_size<by_length, plan::result> == 4 * 6);
 static_assert(plan::exchanges && plan::row == 4 && plan::over.count == 1 && plan::over[0] == 1);
 static_assert(plan::out.from == 3 && plan::out.to == 6 && plan::out.outer == 4 && plan::out.inner == 1);

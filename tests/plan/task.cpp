@@ -25,7 +25,7 @@ static_assert(std::same_as<decltype(later::local), undecided_steps<nest_steps> c
 // batch may be split, in may not
 static_assert(later::local.loops.dim[0].open + later::local.loops.dim[1].open == 1);
 
-// loops have as many turns as a process holds elements, and strides go by what there is room for
+// loops have as many turns as a process holds elements, and strides go by allocated extents
 constexpr task_loops two = [] {
   task_loops l;
   l.add_dim({.size = 7, .parts = 2});
@@ -38,18 +38,18 @@ constexpr task_loops two = [] {
   return l;
 }();
 constexpr loop_extents full = full_extents(two);
-static_assert(full.held[0] == 4 && full.held[1] == 3 && full.stored[0] == 4 && full.stored[1] == 3);
+static_assert(full.local[0] == 4 && full.local[1] == 3 && full.allocated[0] == 4 && full.allocated[1] == 3);
 static_assert(nest_steps::plan(two, full).rank == 1 && nest_steps::plan(two, full).size[0] == 12);
 constexpr nest_steps fewer = [] {
   loop_extents last = full;
-  last.held[0]      = 3;
-  last.held[1]      = 1;
+  last.local[0]     = 3;
+  last.local[1]     = 1;
   return nest_steps::plan(two, last);
 }();
 static_assert(fewer.turns == 3 && fewer.rank == 1 && fewer.size[0] == 3 && fewer.stride[0][0] == 3 &&
               fewer.stride[1][0] == 3);
 
-// a matrix product over fewer rows, columns and summed elements than there is room for: its leading
+// a matrix product over fewer rows, columns and summed elements than are allocated: its leading
 // dimensions are those of storage
 constexpr contraction_steps product = [] {
   dim_list x;

@@ -31,9 +31,9 @@ constexpr loop_extents at(extent row, extent col) {
 }
 constexpr int batch_loop = loops.dim[0].size == 10 ? 0 : 1;
 constexpr int few_loop   = 1 - batch_loop;
-static_assert(at(0, 0).held[batch_loop] == 3 && at(0, 0).held[few_loop] == 2);
-static_assert(at(1, 3).held[batch_loop] == 1 && at(1, 3).held[few_loop] == 1);
-static_assert(at(1, 3).stored[batch_loop] == 3 && at(1, 3).stored[few_loop] == 2);
+static_assert(at(0, 0).local[batch_loop] == 3 && at(0, 0).local[few_loop] == 2);
+static_assert(at(1, 3).local[batch_loop] == 1 && at(1, 3).local[few_loop] == 1);
+static_assert(at(1, 3).allocated[batch_loop] == 3 && at(1, 3).allocated[few_loop] == 2);
 static_assert(nest_steps::plan(loops, at(0, 3)).turns == 2 && nest_steps::plan(loops, at(1, 0)).turns == 3);
 
 // a process without elements has nothing to do, and still all of its storage
@@ -47,11 +47,11 @@ constexpr task_loops three_over_four = [] {
 }();
 constexpr std::array<extent, 2> last{0, 3};
 constexpr loop_extents nothing = extents_at(three_over_four, {last, {axis_sizes<grid>.data(), 2}}, {});
-static_assert(nothing.held[0] == 0 && nothing.stored[0] == 1 &&
+static_assert(nothing.local[0] == 0 && nothing.allocated[0] == 1 &&
               nest_steps::plan(three_over_four, nothing).turns == 0);
 
 // Two summed loops are one where both are full. With fewer turns than storage they are not, so a smaller part
-// goes through a buffer that the fullest does not need: the plan has room for it, at the work of the fullest.
+// goes through a buffer that the fullest does not need: the plan allocates it, at the work of the fullest.
 constexpr task_loops product = [] {
   task_loops l;
   l.add_dim({.size = 40});
@@ -73,7 +73,7 @@ constexpr contraction_steps full    = contraction_steps::plan(product, full_exte
 constexpr contraction_steps fullest = plan_fullest<contraction_steps>(product);
 constexpr contraction_steps smaller = [] {
   loop_extents e = full_extents(product);
-  e.held[1]      = product.dim[1].held(3);
+  e.local[1]     = product.dim[1].local_extent(3);
   return contraction_steps::plan(product, e);
 }();
 static_assert(full.by_gemm && full.scratch == 0 && smaller.scratch > 0);
@@ -112,9 +112,9 @@ static_assert(all_within<task::contract<float>>(
 static_assert(all_within<task::reduce<reduction::sum, function::identity, float, float>>(
     nest_plan<mixed, shape<few>, shape<few, lines>>::local, counted_lines, 10));
 
-// room is made for the most that any needs, whichever comes first
+// scratch is allocated for the largest that any process needs, whichever comes first
 constexpr extent most_of(contraction_steps a, contraction_steps const& b) {
-  a.make_room_for(b);
+  a.enlarge_scratch_for(b);
   return a.scratch;
 }
 static_assert(most_of(full, smaller) == smaller.scratch && most_of(smaller, full) == smaller.scratch);

@@ -1,6 +1,6 @@
 // If it compiles, it passes: lines, rows that share a bias, and gathers walk over what a process holds, each
-// element once, and over nothing else: for all numbers of held elements of dimensions with storage for one to
-// three.
+// element once, and over nothing else: for all numbers of local elements of dimensions with storage for one
+// to three.
 #include <cstdint>
 
 #include <meshtf/plan/bias_plan.hpp>
@@ -31,11 +31,11 @@ struct seen {
 };
 
 constexpr seen held_of(dim_list const& array, loop_extents const& e) {
-  auto const strides = strides_of(array, e.storage());
+  auto const strides = strides_of(array, e.allocated_extents());
   small_array<extent, max_rank> size{};
   small_array<extent, max_rank> stride{};
   for (int i = 0; i < array.count; ++i) {
-    size[i]   = e.held[array[i]];
+    size[i]   = e.local[array[i]];
     stride[i] = strides[array[i]];
   }
   seen s;
@@ -106,9 +106,9 @@ constexpr bool all_walk() {
       extent s  = stored;
       extent h  = held;
       for (int d = 0; d < rank; ++d, s /= 3, h /= 4) {
-        e.stored[d] = e.whole[d] = 1 + s % 3;
-        e.held[d]                = h % 4;
-        fits                     = fits && e.held[d] <= e.stored[d];
+        e.allocated[d] = e.global[d] = 1 + s % 3;
+        e.local[d]                   = h % 4;
+        fits                         = fits && e.local[d] <= e.allocated[d];
       }
       if (!fits) continue;
       if (!lines_walk(e) || !rows_walk(e, list_of({2})) || !rows_walk(e, list_of({0, 2})) ||

@@ -216,12 +216,12 @@ std::vector<T> shard_of(process_mesh<M> const& m, three_dims const& dims) {
     for (int a : dims[d].over)
       first[d] = first[d] * axis_sizes<M>[static_cast<std::size_t>(a)] +
                  m.coordinates()[static_cast<std::size_t>(a)];
-    first[d] *= dims[d].room();
+    first[d] *= dims[d].allocated_extent();
   }
   std::vector<T> shard;
-  for (extent i = 0; i < dims[0].room(); ++i)
-    for (extent j = 0; j < dims[1].room(); ++j)
-      for (extent k = 0; k < dims[2].room(); ++k)
+  for (extent i = 0; i < dims[0].allocated_extent(); ++i)
+    for (extent j = 0; j < dims[1].allocated_extent(); ++j)
+      for (extent k = 0; k < dims[2].allocated_extent(); ++k)
         shard.push_back(
             static_cast<T>(((first[0] + i) * dims[1].size + first[1] + j) * dims[2].size + first[2] + k));
   return shard;

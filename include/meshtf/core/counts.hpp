@@ -15,8 +15,8 @@ inline constexpr int max_counts = 8;
 /// How many elements there are of some counted dimensions. There are as many as fit of the others.
 class counts {
 public:
-  /// The elements of the dimension `which`, which has room for `most`. It is null for a dimension that is not
-  /// counted.
+  /// The elements of the dimension `which`, whose extent is at most `most`. It is null for a dimension that
+  /// is not counted.
   constexpr extent of(dim_identity which, extent most) const {
     if (which == nullptr) return most;
     for (int i = 0; i < size_; ++i)

@@ -29,7 +29,7 @@ struct split {
 
 /// One rule of a layout: `Dim`, of any size, is cut over `Axes...` into blocks of ceil(size / parts)
 /// elements, the first axis outermost. The last blocks hold fewer elements, or none. All processes have the
-/// same storage; what lies past the held elements is padding, which may hold anything and which nothing
+/// same storage; what lies past the local elements is padding, which may hold anything and which nothing
 /// reads. If the parts divide the size, the rule is the same as `split`.
 /// Source: Xu et al., GSPMD (2021), section 4.1.
 template<Dimension Dim, MeshAxis... Axes>

@@ -67,16 +67,23 @@ struct placed {
   // of a dimension whose elements are counted at run time; its `size` is the most that there may be
   dim_identity counted = nullptr;
 
-  /// Elements that every process has storage for.
-  constexpr extent room() const { return (size + parts - 1) / parts; }
-  /// Elements of part number `part`, if there are `count` in all. They are the first ones of its storage.
-  constexpr extent held(extent part, extent count) const {
-    extent const left = count - part * room();
+  /// The allocated extent: equal on all processes.
+  constexpr extent allocated_extent() const { return (size + parts - 1) / parts; }
+  /// The local extent of part number `part` while the global extent is `count`. The local elements are the
+  /// first of its storage.
+  constexpr extent local_extent(extent part, extent count) const {
+    extent const left = count - part * allocated_extent();
     if (left < 0) return 0;
-    return left < room() ? left : room();
+    return left < allocated_extent() ? left : allocated_extent();
   }
-  constexpr extent held(extent part) const { return held(part, size); }
-  /// Whether some parts hold less than others, or may do so at run time.
+  constexpr extent local_extent(extent part) const { return local_extent(part, size); }
+  /// The former names of `allocated_extent` and `local_extent`.
+  [[deprecated("use allocated_extent")]] constexpr extent room() const { return allocated_extent(); }
+  [[deprecated("use local_extent")]] constexpr extent held(extent part, extent count) const {
+    return local_extent(part, count);
+  }
+  [[deprecated("use local_extent")]] constexpr extent held(extent part) const { return local_extent(part); }
+  /// Whether the local extents of parts differ, or may differ at run time.
   constexpr bool uneven() const { return !divides() || counted != nullptr; }
   constexpr bool divides() const { return size % parts == 0; }
   /// Whether both place their elements alike, whatever rule says so.
@@ -138,8 +145,8 @@ struct placed_shape;
 template<class L, class... D>
 struct placed_shape<L, shape<D...>> {
   static constexpr std::array<placed, sizeof...(D)> dims{placing<L, D>...};
-  static constexpr std::array<extent, sizeof...(D)> extents{placing<L, D>.room()...};
-  static constexpr extent size = (placing<L, D>.room() * ... * extent{1});
+  static constexpr std::array<extent, sizeof...(D)> extents{placing<L, D>.allocated_extent()...};
+  static constexpr extent size = (placing<L, D>.allocated_extent() * ... * extent{1});
   static constexpr axis_set over =
       (placing<L, D>.over.set() | ... | axis_set{0}) & joining<typename L::mesh_type>;
   static constexpr bool uneven = (placing<L, D>.uneven() || ...);
@@ -176,11 +183,15 @@ inline constexpr placed placed_under = detail::placing<actual<L>, D>;
 template<Layout L, class S>
 inline constexpr auto placed_dims = detail::placed_shape<actual<L>, S>::dims;
 
-/// How many elements of each dimension of shape `S` one process has room for.
+/// The allocated extents of a tensor of shape `S`, equal on all processes.
 template<Layout L, class S>
-inline constexpr auto stored_extents = detail::placed_shape<actual<L>, S>::extents;
+inline constexpr auto allocated_extents = detail::placed_shape<actual<L>, S>::extents;
 
-/// How many elements of a tensor of shape `S` one process has room for.
+/// The former name of `allocated_extents`.
+template<Layout L, class S>
+[[deprecated("use allocated_extents")]] inline constexpr auto stored_extents = allocated_extents<L, S>;
+
+/// The allocated elements of a tensor of shape `S` on one process.
 template<Layout L, class S>
 inline constexpr auto shard_size = detail::placed_shape<actual<L>, S>::size;
 

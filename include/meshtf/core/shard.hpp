@@ -1,4 +1,4 @@
-// Shards: where the elements that a process holds are in the whole tensor.
+// Shards: where the local elements of a process are in the global tensor.
 #pragma once
 
 #include <array>
@@ -17,77 +17,89 @@ inline namespace v0 {
 constexpr std::array<extent, max_rank> first_indices(std::span<placed const> dims,
                                                      place_in_mesh const& here) {
   std::array<extent, max_rank> first{};
-  for (std::size_t d = 0; d < dims.size(); ++d) first[d] = here.part_of(dims[d].over) * dims[d].room();
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    first[d] = here.part_of(dims[d].over) * dims[d].allocated_extent();
   return first;
 }
 
-/// How many elements of each dimension there are in all processes together, while counted dimensions have as
-/// many as `now` says.
+/// The global extent of each dimension, while counted dimensions have as many elements as `now` says.
 template<std::size_t N>
-constexpr std::array<extent, N> whole_extents(std::array<placed, N> const& dims, counts const& now) {
-  std::array<extent, N> whole{};
-  for (std::size_t d = 0; d < N; ++d) whole[d] = now.of(dims[d].counted, dims[d].size);
-  return whole;
+constexpr std::array<extent, N> global_extents(std::array<placed, N> const& dims, counts const& now) {
+  std::array<extent, N> global{};
+  for (std::size_t d = 0; d < N; ++d) global[d] = now.of(dims[d].counted, dims[d].size);
+  return global;
 }
 
-/// How many of them the process at `here` holds.
+/// The local extent of each dimension on the process at `here`.
 template<std::size_t N>
-constexpr std::array<extent, N> held_extents(std::array<placed, N> const& dims, place_in_mesh const& here,
-                                             counts const& now = {}) {
-  auto held = whole_extents(dims, now);
-  for (std::size_t d = 0; d < N; ++d) held[d] = dims[d].held(here.part_of(dims[d].over), held[d]);
-  return held;
+constexpr std::array<extent, N> local_extents(std::array<placed, N> const& dims, place_in_mesh const& here,
+                                              counts const& now = {}) {
+  auto local = global_extents(dims, now);
+  for (std::size_t d = 0; d < N; ++d) local[d] = dims[d].local_extent(here.part_of(dims[d].over), local[d]);
+  return local;
 }
 
-/// f(offset in the shard, offset in the whole, length) for each run of held elements that are contiguous in
-/// both, in the order of the shard. `first` is the result of `first_indices`, `held` the number of elements
-/// that the process holds of each dimension, `sizes` those of all processes together.
+/// The former names of `global_extents` and `local_extents`.
+template<std::size_t N>
+[[deprecated("use global_extents")]] constexpr std::array<extent, N> whole_extents(
+    std::array<placed, N> const& dims, counts const& now) {
+  return global_extents(dims, now);
+}
+template<std::size_t N>
+[[deprecated("use local_extents")]] constexpr std::array<extent, N> held_extents(
+    std::array<placed, N> const& dims, place_in_mesh const& here, counts const& now = {}) {
+  return local_extents(dims, here, now);
+}
+
+/// f(offset in the shard, offset in the global tensor, length) for each run of local elements that are
+/// contiguous in both, in the order of the shard. `first` is the result of `first_indices`, `local` the local
+/// extents and `global_sizes` the global extents.
 template<class F>
 void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> const& first,
-                  std::span<extent const> held, std::span<extent const> sizes, F f) {
+                  std::span<extent const> local, std::span<extent const> global_sizes, F f) {
   for (std::size_t d = 0; d < dims.size(); ++d)
-    if (held[d] == 0) return;
-  // the innermost whole dimensions and the part of the next dimension out make one run
+    if (local[d] == 0) return;
+  // the innermost unsplit dimensions and the part of the next dimension out make one run
   extent run       = 1;
   std::size_t rank = dims.size();
   while (rank > 0) {
     --rank;
-    run *= held[rank];
-    if (held[rank] != sizes[rank] || held[rank] != dims[rank].room()) break;
+    run *= local[rank];
+    if (local[rank] != global_sizes[rank] || local[rank] != dims[rank].allocated_extent()) break;
   }
-  // from one index of a dimension to the next, in the shard and in the whole
+  // from one index of a dimension to the next, in the shard and in the global tensor
   std::array<std::array<extent, max_rank>, 2> strides{};
-  extent whole = 0;
-  extent size  = 1;
-  extent room  = 1;
+  extent global    = 0;
+  extent size      = 1;
+  extent allocated = 1;
   for (std::size_t d = dims.size(); d-- > 0;) {
-    strides[0][d] = room;
+    strides[0][d] = allocated;
     strides[1][d] = size;
-    whole += first[d] * size;
-    size *= sizes[d];
-    room *= dims[d].room();
+    global += first[d] * size;
+    size *= global_sizes[d];
+    allocated *= dims[d].allocated_extent();
   }
-  for_each_index<2>(held.first(rank), strides, {0, whole}, [&](auto const& at) { f(at[0], at[1], run); });
+  for_each_index<2>(local.first(rank), strides, {0, global}, [&](auto const& at) { f(at[0], at[1], run); });
 }
 
 /// The same for the process at `here`, while counted dimensions have as many elements as `now` says.
 template<std::size_t N, class F>
 void for_each_run(std::array<placed, N> const& dims, place_in_mesh const& here, counts const& now, F f) {
-  for_each_run(dims, first_indices(dims, here), held_extents(dims, here, now), whole_extents(dims, now),
+  for_each_run(dims, first_indices(dims, here), local_extents(dims, here, now), global_extents(dims, now),
                std::move(f));
 }
 
-/// The same where there are as many elements as there is room for.
+/// The same where every counted dimension has its largest extent.
 template<class F>
 void for_each_run(std::span<placed const> dims, std::array<extent, max_rank> const& first, F f) {
-  small_array<extent, max_rank> held{};
-  small_array<extent, max_rank> sizes{};
+  small_array<extent, max_rank> local{};
+  small_array<extent, max_rank> global_sizes{};
   for (std::size_t d = 0; d < dims.size(); ++d) {
-    held[d]  = dims[d].held(first[d] / dims[d].room());
-    sizes[d] = dims[d].size;
+    local[d]        = dims[d].local_extent(first[d] / dims[d].allocated_extent());
+    global_sizes[d] = dims[d].size;
   }
   auto const rank = static_cast<int>(dims.size());
-  for_each_run(dims, first, held.first(rank), sizes.first(rank), std::move(f));
+  for_each_run(dims, first, local.first(rank), global_sizes.first(rank), std::move(f));
 }
 /// The same for the process at `here`.
 template<class F>

@@ -38,16 +38,16 @@ template<class T, class L, class Batch, class... Pixel>
 void take_part(labelled_images const& images, std::span<std::int32_t const> chosen,
                tensor<T, L, Batch, Pixel...>& x, tensor<std::int32_t, L, Batch>& labels) {
   check_pixels(images, (Pixel::size * ... * extent{1}));
-  auto const image    = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
-  auto const first    = first_indices(image, x.machine().place());
-  constexpr extent n  = shard_size<L, shape<Pixel...>>;
-  constexpr auto rows = placed_dims<L, shape<Batch>>;
-  auto const from     = first_indices(rows, labels.machine().place())[0];
-  extent const held   = held_extents(rows, labels.machine().place(), labels.machine().counted())[0];
+  auto const image        = std::span<placed const>{placed_dims<L, shape<Pixel...>>};
+  auto const first        = first_indices(image, x.machine().place());
+  constexpr extent n      = shard_size<L, shape<Pixel...>>;
+  constexpr auto rows     = placed_dims<L, shape<Batch>>;
+  auto const from         = first_indices(rows, labels.machine().place())[0];
+  extent const local_rows = local_extents(rows, labels.machine().place(), labels.machine().counted())[0];
 
   T* const all_pixels         = x.data_to_write();
   std::int32_t* const classes = labels.data_to_write();
-  for (extent row = 0; row < held; ++row) {
+  for (extent row = 0; row < local_rows; ++row) {
     T* const pixels = all_pixels + row * n;
     if (from + row >= static_cast<extent>(chosen.size())) {
       std::fill_n(pixels, n, T{});
@@ -56,8 +56,8 @@ void take_part(labelled_images const& images, std::span<std::int32_t const> chos
     }
     auto const which                = static_cast<std::size_t>(chosen[static_cast<std::size_t>(from + row)]);
     std::uint8_t const* const bytes = images.bytes.data() + which * static_cast<std::size_t>(images.pixels);
-    for_each_run(image, first, [&](extent local, extent whole, extent length) {
-      for (extent k = 0; k < length; ++k) pixels[local + k] = static_cast<T>(images.value[bytes[whole + k]]);
+    for_each_run(image, first, [&](extent local, extent global, extent length) {
+      for (extent k = 0; k < length; ++k) pixels[local + k] = static_cast<T>(images.value[bytes[global + k]]);
     });
     classes[row] = images.labels[which];
   }

@@ -44,7 +44,7 @@ public:
     extent const starts       = starts_of(Length::size);
     constexpr auto dims       = placed_dims<L, shape<Batch, Length>>;
     auto const first          = first_indices(dims, ids.machine().place());
-    auto const [rows, length] = held_extents(dims, ids.machine().place(), ids.machine().counted());
+    auto const [rows, length] = local_extents(dims, ids.machine().place(), ids.machine().counted());
     philox const random{seed_, (std::uint64_t{1} << 63) + static_cast<std::uint64_t>(step_)};
 
     std::int32_t* const id     = ids.data_to_write();
@@ -53,7 +53,7 @@ public:
       auto const start =
           static_cast<extent>(uniform_at(random, first[0] + row) * static_cast<double>(starts));
       char const* bytes = text_.bytes.data() + std::min(start, starts - 1) + first[1];
-      for (extent at = row * dims[1].room(), k = at; k < at + length; ++k) {
+      for (extent at = row * dims[1].allocated_extent(), k = at; k < at + length; ++k) {
         id[k]     = byte_tokenizer::id_of(*bytes++);
         target[k] = byte_tokenizer::id_of(*bytes);
       }
@@ -104,9 +104,9 @@ public:
     std::int32_t* const id     = ids.data_to_write();
     std::int32_t* const target = targets.data_to_write();
     T* const weight            = weights.data_to_write();
-    for_each_run(dims, ids.machine().place(), now, [&](extent local, extent whole, extent n) {
+    for_each_run(dims, ids.machine().place(), now, [&](extent local, extent global, extent n) {
       // windows of a batch follow one another, so an index in the batch is also an index in the text
-      extent const from = at_ + whole;
+      extent const from = at_ + global;
       extent const real = std::clamp<extent>(count() - from, 0, n);
       for (extent k = 0; k < real; ++k) {
         id[local + k]     = byte_tokenizer::id_of(text_.bytes[static_cast<std::size_t>(from + k)]);

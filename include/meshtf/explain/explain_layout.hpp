@@ -27,8 +27,8 @@ struct ruled_dims<std::tuple<R...>> : std::type_identity<shape<typename R::dimen
 /// "3 of 63 and one of 62": how many elements the parts of `d` hold, which differ.
 template<class Text>
 constexpr void put_uneven_parts(Text& out, placed const& d) {
-  extent const full  = d.size / d.room();
-  extent const rest  = d.size % d.room();
+  extent const full  = d.size / d.allocated_extent();
+  extent const rest  = d.size % d.allocated_extent();
   extent const empty = d.parts - full - (rest > 0 ? 1 : 0);
   int const kinds    = 1 + (rest > 0 ? 1 : 0) + (empty > 0 ? 1 : 0);
   int said           = 0;
@@ -36,7 +36,7 @@ constexpr void put_uneven_parts(Text& out, placed const& d) {
     if (n > 0)
       put(out, between(said++, kinds), n == 1 ? short_text{"one"} : short_text{number_text(n)}, " of ", of);
   };
-  parts(full, number_text(d.room()));
+  parts(full, number_text(d.allocated_extent()));
   parts(rest > 0 ? 1 : 0, number_text(rest));
   parts(empty, "none");
 }
@@ -61,7 +61,7 @@ constexpr void put_split(Text& out, named_mesh const& m, named_dims const& dims,
       put_uneven_parts(out, dims[d]);
       out += ", over ";
     } else {
-      put(out, " parts of ", number_text(dims[d].room()), " over ");
+      put(out, " parts of ", number_text(dims[d].allocated_extent()), " over ");
     }
     int i = 0;
     for (int axis : dims[d].over)
@@ -114,7 +114,7 @@ constexpr void put_holding(Text& out, named_mesh const& m, named_dims const& dim
   extent mine = 1;
   extent all  = 1;
   for (int d = 0; d < dims.count; ++d) {
-    mine *= dims[d].room();
+    mine *= dims[d].allocated_extent();
     all *= dims[d].size;
   }
   axis_set const over  = splitting_set(m, dims);

@@ -215,7 +215,8 @@ struct page_of_gather {
       put(out, who<L, typename plan::loops>, " looks ", thousands_text(ids),
           ids == 1 ? " id up in " : " ids up in ");
       if (split_over<L, shape<V>> != 0)
-        put(out, "its ", thousands_text(along.room()), " of the ", thousands_text(along.size), " rows\n");
+        put(out, "its ", thousands_text(along.allocated_extent()), " of the ", thousands_text(along.size),
+            " rows\n");
       else put(out, "all ", thousands_text(along.size), " rows\n");
       using result = typename plan::result;
       put_all_reduce<mesh_type, T>(out, "the result", reduction::sum, shard_size<L, result>,

@@ -27,9 +27,9 @@ constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& at, e
     extent const whole = wide - 16;
     s.text(x + 8, down + Sheet::line, range_at(d.dims, k, d.mesh, at));
     s.track(x + 8, down + 29, whole);
-    if (dim.held(part) > 0)
-      s.bar(x + 8 + pixels_of(part * dim.room(), dim.size, whole), down + 29,
-            pixels_of(dim.held(part), dim.size, whole), k);
+    if (dim.local_extent(part) > 0)
+      s.bar(x + 8 + pixels_of(part * dim.allocated_extent(), dim.size, whole), down + 29,
+            pixels_of(dim.local_extent(part), dim.size, whole), k);
   }
 }
 

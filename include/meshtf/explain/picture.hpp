@@ -21,8 +21,8 @@ constexpr extent part_at(placed const& d, named_mesh const& m, coordinates const
 /// "batch 0-255": the elements of dimension `d` that the process at `at` holds, or "nothing of batch".
 constexpr short_text range_at(named_dims const& dims, int d, named_mesh const& m, coordinates const& at) {
   extent const part  = part_at(dims[d], m, at);
-  extent const first = part * dims[d].room();
-  extent const last  = first + dims[d].held(part) - 1;
+  extent const first = part * dims[d].allocated_extent();
+  extent const last  = first + dims[d].local_extent(part) - 1;
   short_text text;
   if (last < first) text += "nothing of ";
   text += dims.name(d).substr(0, 24);

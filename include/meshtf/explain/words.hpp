@@ -49,7 +49,7 @@ constexpr void put_extents(Text& out, named_dims const& dims) {
   if (dims.count == 0) out += "1";
   for (int d = 0; d < dims.count; ++d) {
     if (d > 0) out += " x ";
-    out += number_text(dims[d].room());
+    out += number_text(dims[d].allocated_extent());
   }
 }
 

@@ -43,10 +43,10 @@ void save_to(List const& list, Optimizer const& opt, training_position const* po
     write_checkpoint(
         m, arrays, about_checkpoint(opt, position),
         [&](std::string const& bad) {
-          return position != nullptr ? room_for_position(path, *position, bad, longest) : path;
+          return position != nullptr ? reserve_path_for(path, *position, bad, longest) : path;
         },
         [&](std::string const& bad) {
-          if (position != nullptr) make_room_again(path, *position, bad, longest);
+          if (position != nullptr) remove_superseded_checkpoints(path, *position, bad, longest);
           else if (!bad.empty()) say("saved " + path + ", in which '" + bad + "' is not finite");
         });
   }

@@ -39,23 +39,23 @@ std::vector<std::uint64_t> saved_steps(std::string const& folder,
                                        std::vector<std::string>* left_over = nullptr);
 
 /// The place of a new checkpoint.
-struct checkpoint_room {
+struct checkpoint_path {
   std::string path;
   bool is_taken = false;               // by a checkpoint of the same step
   std::vector<std::string> left_over;  // by saves that were cut off
 };
 
 /// Makes the folder if it does not exist, and takes its lock for this process.
-checkpoint_room find_room(std::string const& folder, std::uint64_t step);
+checkpoint_path find_checkpoint_path(std::string const& folder, std::uint64_t step);
 
 /// Also removes what interrupted saves have left in the folder. Returns the name of the new file.
 /// `unless(path)` is called if there is a checkpoint of the same step, and may throw.
 template<class Unless>
-std::string room_for_checkpoint(std::string const& folder, std::uint64_t step, Unless const& unless) {
-  auto const room = find_room(folder, step);
-  if (room.is_taken) unless(room.path);
-  for (auto const& name : room.left_over) remove_if_left_over(name);
-  return room.path;
+std::string reserve_path(std::string const& folder, std::uint64_t step, Unless const& unless) {
+  auto const found = find_checkpoint_path(folder, step);
+  if (found.is_taken) unless(found.path);
+  for (auto const& name : found.left_over) remove_if_left_over(name);
+  return found.path;
 }
 
 struct found_checkpoint {
@@ -106,22 +106,22 @@ MESHTF_DEFINE std::vector<std::uint64_t> saved_steps(std::string const& folder,
   return steps;
 }
 
-MESHTF_DEFINE checkpoint_room find_room(std::string const& folder, std::uint64_t step) {
+MESHTF_DEFINE checkpoint_path find_checkpoint_path(std::string const& folder, std::uint64_t step) {
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
     throw unavailable("expected to make the folder " + folder + ", got: " + std::strerror(errno));
   struct stat about{};
   if (stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
     folder_locks::of_this_process().take(folder);
-  checkpoint_room room;
-  auto const steps = saved_steps(folder, &room.left_over);
+  checkpoint_path found;
+  auto const steps = saved_steps(folder, &found.left_over);
   if (!steps.empty() && steps.back() > step)
     throw usage_error("expected " + folder +
                       " to hold no checkpoint later than the one to be saved, of step " +
                       std::to_string(step) + ", got " + checkpoint_name(steps.back()) +
                       ": load it and go on from there, or save to another folder");
-  room.path     = folder + "/" + checkpoint_name(step);
-  room.is_taken = !steps.empty() && steps.back() == step;
-  return room;
+  found.path     = folder + "/" + checkpoint_name(step);
+  found.is_taken = !steps.empty() && steps.back() == step;
+  return found;
 }
 
 /// Keeps the two newest checkpoints, and the newest for which `is_finite(path)` is true. Returns the name

@@ -27,12 +27,12 @@ namespace detail {
 
 /// Copies this process's part of the array whose elements are `whole`.
 template<class T, class M>
-void take_from_whole(process_mesh<M>& m, T const* whole, kept_array<T, M> const& array) {
+void take_from_global(process_mesh<M>& m, T const* global, kept_array<T, M> const& array) {
   array.data->written();
   T* const part = array.data->data();
   if (array.parts.is_padded()) std::fill_n(part, array.parts.part(), T{});
   for_each_kept_run(array, m.place(),
-                    [&](extent at, extent from, extent n) { std::copy_n(whole + from, n, part + at); });
+                    [&](extent at, extent from, extent n) { std::copy_n(global + from, n, part + at); });
 }
 
 /// Sends the values of process 0 to all.
@@ -53,16 +53,16 @@ void read_arrays(process_mesh<M>& m, kept_arrays<M> const& arrays, std::vector<s
     }
     extent size = 1;
     for (placed const& d : array.dims) size *= d.size;
-    elements<T> whole(static_cast<std::size_t>(size));
+    elements<T> global(static_cast<std::size_t>(size));
     if (file != nullptr && !caught) {
       try {
-        file->read(file->header().arrays.at(array.name), whole.data());
+        file->read(file->header().arrays.at(array.name), global.data());
       } catch (...) {
         caught = std::current_exception();
       }
     }
-    tell_all(m.world(), whole);
-    take_from_whole(m, static_cast<T const*>(whole.data()), array);
+    tell_all(m.world(), global);
+    take_from_global(m, static_cast<T const*>(global.data()), array);
   });
   agree(m.world(), caught);
 }

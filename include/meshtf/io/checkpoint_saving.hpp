@@ -34,11 +34,11 @@ namespace detail {
 /// their parts.
 template<class T, class M>
 elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
-  elements<T> whole;
+  elements<T> global;
   if (m.rank() == 0) {
     extent size = 1;
     for (placed const& d : array.dims) size *= d.size;
-    whole = elements<T>{static_cast<std::size_t>(size)};
+    global = elements<T>{static_cast<std::size_t>(size)};
   }
   constexpr auto sizes = axis_sizes<M>;
   axis_set const over  = array.over | array.parts.over;
@@ -55,10 +55,10 @@ elements<T> gathered(process_mesh<M>& m, kept_array<T, M> const& array) {
         for_each_kept_run(array, {at, sizes}, [&](extent kept, extent to, extent run) {
           extent const from  = std::max(kept, first);
           extent const until = std::min(kept + run, first + n);
-          if (from < until) std::copy_n(x + (from - first), until - from, whole.data() + to + (from - kept));
+          if (from < until) std::copy_n(x + (from - first), until - from, global.data() + to + (from - kept));
         });
       });
-  return whole;
+  return global;
 }
 
 /// Writes one line to stderr, in one write.
@@ -66,12 +66,12 @@ void say(std::string const& text);
 
 /// The name of the file for a position in `folder`. A checkpoint that is not finite does not replace one that
 /// is. `longest`: the longest header of a file of this model.
-std::string room_for_position(std::string const& folder, training_position const& position,
-                              std::string const& bad, std::uint64_t longest);
+std::string reserve_path_for(std::string const& folder, training_position const& position,
+                             std::string const& bad, std::uint64_t longest);
 
 /// Removes the checkpoints that this one makes superfluous, and reports if this one is not finite.
-void make_room_again(std::string const& folder, training_position const& position, std::string const& bad,
-                     std::uint64_t longest);
+void remove_superseded_checkpoints(std::string const& folder, training_position const& position,
+                                   std::string const& bad, std::uint64_t longest);
 
 #if MESHTF_DEFINES_RUNTIME
 
@@ -89,17 +89,17 @@ MESHTF_DEFINE bool is_finite_checkpoint(std::string const& path, std::uint64_t l
   }
 }
 
-MESHTF_DEFINE std::string room_for_position(std::string const& folder, training_position const& position,
-                                            std::string const& bad, std::uint64_t longest) {
-  return room_for_checkpoint(folder, position.step, [&](std::string const& path) {
+MESHTF_DEFINE std::string reserve_path_for(std::string const& folder, training_position const& position,
+                                           std::string const& bad, std::uint64_t longest) {
+  return reserve_path(folder, position.step, [&](std::string const& path) {
     if (!bad.empty() && is_finite_checkpoint(path, longest))
       throw usage_error("expected what replaces " + path + " to be finite as it is, got '" + bad +
                         "', which holds what is not: save to another folder, or delete the file first");
   });
 }
 
-MESHTF_DEFINE void make_room_again(std::string const& folder, training_position const& position,
-                                   std::string const& bad, std::uint64_t longest) {
+MESHTF_DEFINE void remove_superseded_checkpoints(std::string const& folder, training_position const& position,
+                                                 std::string const& bad, std::uint64_t longest) {
   if (bad.empty()) {
     remove_old_checkpoints(folder, [](std::string const&) { return true; });
     return;
@@ -140,8 +140,8 @@ void write_checkpoint(process_mesh<M>& m, kept_arrays<M> const& arrays,
     }
   };
   arrays.for_each([&]<class T>(kept_array<T, M> const& array) {
-    auto const whole = gathered(m, array);
-    unless_failed([&] { file->write(whole.data(), whole.size() * sizeof(T)); });
+    auto const global = gathered(m, array);
+    unless_failed([&] { file->write(global.data(), global.size() * sizeof(T)); });
   });
   unless_failed([&] {
     file->commit();

@@ -26,9 +26,10 @@ std::string spelled_extents(Extents const& extents) {
 /// `whole` as an expression whose elements can be assigned to a `T`: narrow elements are rounded only where
 /// the program says so.
 template<class T, class Array>
-decltype(auto) in_elements_of(Array const& whole) {
-  if constexpr (NarrowElement<T> && !std::is_same_v<typename Array::value_type, T>) return xt::cast<T>(whole);
-  else return (whole);
+decltype(auto) in_elements_of(Array const& global) {
+  if constexpr (NarrowElement<T> && !std::is_same_v<typename Array::value_type, T>)
+    return xt::cast<T>(global);
+  else return (global);
 }
 
 }  // namespace detail
@@ -37,20 +38,20 @@ decltype(auto) in_elements_of(Array const& whole) {
 /// dimensions: as many elements as there are). Each process takes its part; nothing is sent. All processes
 /// must pass the same values. `from_global<bfloat16>` rounds the elements of arrays of another type.
 template<Element T, Layout L, Dimension... D, class Array>
-tensor<T, L, D...> from_global(machine<L>& m, Array const& whole) {
+tensor<T, L, D...> from_global(machine<L>& m, Array const& global) {
   static_assert(
       !is_dry<L>,
       "meshtf: under a dry layout there are no elements to take: tensor<T, L, D...>{m} stands for them");
-  auto const extents = whole_extents(placed_dims<L, shape<D...>>, m.counted());
-  bool fits          = whole.dimension() == sizeof...(D);
+  auto const extents = global_extents(placed_dims<L, shape<D...>>, m.counted());
+  bool fits          = global.dimension() == sizeof...(D);
   for (std::size_t i = 0; fits && i < sizeof...(D); ++i)
-    fits = static_cast<extent>(whole.shape(i)) == extents[i];
+    fits = static_cast<extent>(global.shape(i)) == extents[i];
   if (!fits)
     throw usage_error("from_global of " + detail::spelled_shape<shape<D...>>() + " expects an array of " +
                       detail::spelled_extents(extents) + ", got one of " +
-                      detail::spelled_extents(whole.shape()));
+                      detail::spelled_extents(global.shape()));
 
-  xt::xarray<T, xt::layout_type::row_major> const ordered = detail::in_elements_of<T>(whole);
+  xt::xarray<T, xt::layout_type::row_major> const ordered = detail::in_elements_of<T>(global);
   auto x                                                  = tensor<T, L, D...>::uninitialised(m);
   for_each_run(placed_dims<L, shape<D...>>, m.place(), m.counted(), [&](extent local, extent at, extent n) {
     std::copy_n(ordered.data() + at, n, x.data() + local);
@@ -75,7 +76,7 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
 
   std::array<std::size_t, sizeof...(D)> const extents{
       static_cast<std::size_t>(m.counted().template of<D>())...};
-  auto whole = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
+  auto global = xt::xarray<T, xt::layout_type::row_major>::from_shape(extents);
   for (int rank = 0; rank < comm.size(); ++rank) {
     // ranks along a set of axes are row-major in the mesh's order
     std::array<extent, max_axes> at{};
@@ -86,10 +87,11 @@ xt::xarray<T, xt::layout_type::row_major> to_global(tensor<T, L, D...> const& x)
         left /= axis_sizes<mesh_type>[a];
       }
     T const* const part = parts.data() + rank * x.size;
-    for_each_run(placed_dims<L, shape<D...>>, {at, axis_sizes<mesh_type>}, m.counted(),
-                 [&](extent local, extent to, extent n) { std::copy_n(part + local, n, whole.data() + to); });
+    for_each_run(
+        placed_dims<L, shape<D...>>, {at, axis_sizes<mesh_type>}, m.counted(),
+        [&](extent local, extent to, extent n) { std::copy_n(part + local, n, global.data() + to); });
   }
-  return whole;
+  return global;
 }
 
 MESHTF_ACCEPT_REJECTED(to_global)

@@ -96,11 +96,11 @@ void for_each_kept_run(kept_array<T, M> const& array, place_in_mesh const& here,
   for (std::size_t a = 0; a < max_axes; ++a)
     if ((array.parts.over >> a & 1) != 0) replica = replica * here.sizes[a] + here.coordinates[a];
   extent const begin = array.parts.first(replica);
-  extent const end   = begin + array.parts.held(replica);
-  for_each_run(array.dims, here, [&](extent local, extent whole, extent run) {
+  extent const end   = begin + array.parts.local_extent(replica);
+  for_each_run(array.dims, here, [&](extent local, extent global, extent run) {
     extent const from  = std::max(local, begin);
     extent const until = std::min(local + run, end);
-    if (from < until) f(from - begin, whole + (from - local), until - from);
+    if (from < until) f(from - begin, global + (from - local), until - from);
   });
 }
 

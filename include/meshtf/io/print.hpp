@@ -70,25 +70,26 @@ std::string place_text(tensor<T, L, D...> const& x) {
   } else {
     constexpr auto const& dims = placed_dims<L, shape<D...>>;
     auto const first           = first_indices(dims, x.machine().place());
-    auto const held            = held_extents(dims, x.machine().place(), x.machine().counted());
-    auto const whole           = whole_extents(dims, x.machine().counted());
+    auto const local           = local_extents(dims, x.machine().place(), x.machine().counted());
+    auto const global          = global_extents(dims, x.machine().counted());
     std::size_t i              = 0;
     auto const one             = [&](std::string_view name) {
       extent const from = first[i];
-      extent const n    = held[i];
+      extent const n    = local[i];
       text += (text.empty() ? "" : ", ") + std::string{name} + " " + (n == 0 ? "none" : std::to_string(from));
       if (n > 1) text += "-" + std::to_string(from + n - 1);
-      text += " of " + std::to_string(whole[i++]);
+      text += " of " + std::to_string(global[i++]);
     };
     (one(name_of<D>()), ...);
   }
   return text;
 }
 
-/// The elements that a process holds in nested braces, or the first few of many. It has room for `stored`.
+/// The local elements of a process in nested braces, or the first few of many; `allocated` are its allocated
+/// extents.
 template<class T, std::size_t Rank>
 void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents,
-                    std::array<extent, Rank> const& stored) {
+                    std::array<extent, Rank> const& allocated) {
   constexpr extent most = 32;
   constexpr extent few  = 8;
   extent size           = 1;
@@ -97,14 +98,14 @@ void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> cons
   for (extent i = 0; i < shown; ++i) {
     std::string open;
     std::string close;
-    // elements within one index of the next outer dimension, held and stored; the place of this one
+    // elements within one index of the next outer dimension, local and allocated; the place of this one
     extent below  = 1;
     extent stride = 1;
     extent at     = 0;
     for (std::size_t d = Rank; d-- > 0;) {
       at += i / below % extents[d] * stride;
       below *= extents[d];
-      stride *= stored[d];
+      stride *= allocated[d];
       if (shown == size && i % below == 0) open += '{';
       if (shown == size && (i + 1) % below == 0) close += '}';
     }
@@ -116,8 +117,8 @@ void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> cons
 
 /// `whole` in elements that xtensor can print.
 template<class T>
-auto as_printed(xt::xarray<T, xt::layout_type::row_major> const& whole) {
-  return xt::xarray<computed<T>, xt::layout_type::row_major>(xt::cast<computed<T>>(whole));
+auto as_printed(xt::xarray<T, xt::layout_type::row_major> const& global) {
+  return xt::xarray<computed<T>, xt::layout_type::row_major>(xt::cast<computed<T>>(global));
 }
 
 /// The text after the type: `before`, the place and the elements.
@@ -131,8 +132,8 @@ std::string part_text(std::ostream const& like, std::string const& before, tenso
   if constexpr (!is_dry<L>) {
     text << ": ";
     write_elements(text, x.data(),
-                   held_extents(placed_dims<L, shape<D...>>, x.machine().place(), x.machine().counted()),
-                   stored_extents<L, shape<D...>>);
+                   local_extents(placed_dims<L, shape<D...>>, x.machine().place(), x.machine().counted()),
+                   allocated_extents<L, shape<D...>>);
   }
   return text.str();
 }
@@ -187,8 +188,8 @@ void print(tensor<T, L, D...> const& x, std::ostream& out = std::cout) {
   static_assert(!is_dry<L>,
                 "meshtf: a tensor under a dry layout has no elements, so print(x) has nothing to show");
   if constexpr (!is_dry<L>) {
-    auto const whole = to_global(x);
-    if (x.machine().rank() == 0) out << placement_text(x) << "\n" << detail::as_printed(whole) << "\n";
+    auto const global = to_global(x);
+    if (x.machine().rank() == 0) out << placement_text(x) << "\n" << detail::as_printed(global) << "\n";
   }
 }
 

@@ -74,9 +74,9 @@ private:
     extent number = 0;
     extent stride = 1;
     for (int d = rows_.rank; d-- > 0;) {
-      extent const room = rows_.dim[d].room();
-      number += (first_[static_cast<std::size_t>(d)] + offset % room) * stride;
-      offset /= room;
+      extent const allocated = rows_.dim[d].allocated_extent();
+      number += (first_[static_cast<std::size_t>(d)] + offset % allocated) * stride;
+      offset /= allocated;
       stride *= rows_.dim[d].size;
     }
     return number;

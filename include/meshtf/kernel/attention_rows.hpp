@@ -27,7 +27,7 @@ struct positions {
 struct row_length {
   extent n;
   extent padded;
-  explicit row_length(extent held) : n{held}, padded{attention_padded(held)} {}
+  explicit row_length(extent local) : n{local}, padded{attention_padded(local)} {}
 };
 
 /// Packed rows of the operands, widened if those in memory are narrow: contiguous, and padded with zeros so

@@ -111,7 +111,7 @@ public:
         p.made, way == convolution_way::to_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
     if (chosen == nullptr) return;
     auto const bytes = dnnl_memory_desc_get_size(chosen);
-    if (bytes > static_cast<std::size_t>(s.filter_room()) * sizeof(float)) return;
+    if (bytes > static_cast<std::size_t>(s.filter_scratch()) * sizeof(float)) return;
     filter_elements_ = static_cast<extent>(bytes / sizeof(float));
 
     auto const make = [](dnnl_memory_t& m, dnnl_memory_desc_t const* d) {
@@ -270,25 +270,25 @@ inline prepared_convolution const& prepared(convolution_way way, convolution_ste
   return found->second;
 }
 
-/// Returns false, and does nothing, if oneDNN has no fast way. `filters` has room for the filter in the
+/// Returns false, and does nothing, if oneDNN has no fast way. `filters` has space for the filter in the
 /// primitive's format, for its gradient once for each part.
 inline bool convolve_by_library(convolution_way way, convolution_steps const& s, float const* x,
                                 float const* filter, float const* z, float* filters) {
-  extent const parts = s.parts();
-  extent const batch = s.batch / parts;
-  extent const room  = s.filter_room();
-  auto const& here   = prepared(way, s, batch);
+  extent const parts    = s.parts();
+  extent const batch    = s.batch / parts;
+  extent const elements = s.filter_scratch();
+  auto const& here      = prepared(way, s, batch);
   if (!here.is_there()) return false;
   extent const in_x = s.x.turns / parts;
   extent const in_z = s.z.turns / parts;
   if (way != convolution_way::to_filter) here.copy_filter(filter, filters);
   parallel_parts(parts, [&](extent part, int) {
-    float* const own = way == convolution_way::to_filter ? filters + part * room : filters;
+    float* const own = way == convolution_way::to_filter ? filters + part * elements : filters;
     prepared(way, s, batch).convolve(x + part * in_x, own, z + part * in_z);
   });
   if (way != convolution_way::to_filter) return true;
   for (extent part = 1; part < parts; ++part) {
-    float const* const more = filters + part * room;
+    float const* const more = filters + part * elements;
     for (extent i = 0; i < here.filter_elements(); ++i) filters[i] += more[i];
   }
   here.copy_filter(filters, const_cast<float*>(filter));
@@ -399,8 +399,8 @@ void convolve_pixels(convolution_way way, convolution_steps const& s, T* x, T* p
   }
 }
 
-/// By products of windows. `packed` has room for the filter, which is copied there unless it is in order;
-/// `windows` has room for those of some pixels. What is not written is read only.
+/// By products of windows. `packed` has space for the filter, which is copied there unless it is in order;
+/// `windows` has space for those of some pixels. What is not written is read only.
 template<FloatingElement T>
 void convolve_by_products(convolution_way way, convolution_steps const& s, T* x, T* filter, T* z, T* packed,
                           T* windows) {
@@ -472,7 +472,7 @@ void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, 
   T* const x_copy  = scratch;
   T* const z_copy  = x_copy + s.x_copy;
   T* const filters = z_copy + s.z_copy;
-  T* const windows = filters + (way == convolution_way::to_filter ? s.most_parts() : 1) * s.filter_room();
+  T* const windows = filters + (way == convolution_way::to_filter ? s.most_parts() : 1) * s.filter_scratch();
   T* const own_x   = s.x_has_gaps ? x_copy : x;
   T* const own_z   = s.z_has_gaps ? z_copy : z;
   auto const pack  = [](nest_steps const& nest, T const* from, T* to) {
@@ -525,7 +525,7 @@ void compute(convolved<T> const&, convolution_steps const& s, place_in_mesh cons
 template<Element T>
 void compute(convolved_to_input<T> const&, convolution_steps const& s, place_in_mesh const& here, T const* z,
              T const* filter, T* x, T* scratch) {
-  if (s.is_empty() || s.x_has_rest) std::fill_n(x, s.x_room, T{});
+  if (s.is_empty() || s.x_has_rest) std::fill_n(x, s.x_allocated, T{});
   if (s.is_empty()) return;
   kernel::convolve<T>(kernel::convolution_way::to_input, s, x + s.first(here), const_cast<T*>(filter),
                       const_cast<T*>(z), scratch);

@@ -94,7 +94,7 @@ struct runs_of_line {
         ++there;
         elements = run[r].count;
       }
-    return there == 1 && !way.reversed && s.from_room == s.to_room && s.to == s.to_room &&
+    return there == 1 && !way.reversed && s.from_allocated == s.to_allocated && s.to == s.to_allocated &&
            s.to * s.inner <= short_line && 2 * elements >= s.to;
   }
 };
@@ -136,8 +136,8 @@ template<Element T>
 void displace_range(displace_steps const& s, displacement const& way, T beyond, T const* x, T* z,
                     extent begin, extent end) {
   runs_of_line const runs{s, way};  // found once: that takes longer than to copy a short line
-  extent const from_line = s.from_room * s.inner;
-  extent const to_line   = s.to_room * s.inner;
+  extent const from_line = s.from_allocated * s.inner;
+  extent const to_line   = s.to_allocated * s.inner;
   extent i               = begin % s.to;
   x += begin / s.to * from_line;
   z += begin / s.to * to_line;
@@ -202,8 +202,8 @@ template<Element T>
 void compute(copy_rows<T> const& task, displace_steps const& s, place_in_mesh const&, T const* x, T* z) {
   displace_steps rows = s;
   rows.to             = task.count;
-  if (task.from_edge) rows.from = rows.from_room = task.count;
-  if (task.to_edge) rows.to_room = task.count;
+  if (task.from_edge) rows.from = rows.from_allocated = task.count;
+  if (task.to_edge) rows.to_allocated = task.count;
   kernel::displace(rows, {.offset = task.from}, task.beyond, x, z + task.to * s.inner);
 }
 

@@ -21,11 +21,11 @@ inline namespace v0 {
 namespace kernel {
 
 /// The position of the first of `n` indices that is not in 0 ... whole - 1; n if there is none.
-inline extent first_outside(extent n, std::int32_t const* index, extent whole) {
+inline extent first_outside(extent n, std::int32_t const* index, extent global) {
   std::uint32_t most = 0;  // as unsigned, negative indices are large
   for (extent i = 0; i < n; ++i) most = std::max(most, static_cast<std::uint32_t>(index[i]));
-  if (n == 0 || extent{most} < std::min(whole, extent{1} << 31)) return n;
-  return std::find_if(index, index + n, [=](std::int32_t i) { return i < 0 || i >= whole; }) - index;
+  if (n == 0 || extent{most} < std::min(global, extent{1} << 31)) return n;
+  return std::find_if(index, index + n, [=](std::int32_t i) { return i < 0 || i >= global; }) - index;
 }
 
 /// What an index is called, what it names, and what to check if it names nothing.
@@ -35,11 +35,11 @@ struct words_for_index {
   char const* all;
 };
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_outside(extent at, std::int32_t found, extent whole,
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_outside(extent at, std::int32_t found, extent global,
                                                                  words_for_index const& words) {
   throw data_error(std::string{words.one} + " number " + std::to_string(at) + " of this process is " +
                    std::to_string(found) + ", expected " + words.names + " from 0 to " +
-                   std::to_string(whole - 1) + ": check the " + words.all);
+                   std::to_string(global - 1) + ": check the " + words.all);
 }
 
 /// Indices of a block: `count` runs of `length`, which begin `stride` apart.
@@ -50,13 +50,13 @@ struct index_runs {
 };
 
 /// Errors: `data_error` if one of the indices from number `begin` on is not in 0 ... whole - 1.
-inline void expect_inside(index_runs const& runs, extent begin, std::int32_t const* index, extent whole,
+inline void expect_inside(index_runs const& runs, extent begin, std::int32_t const* index, extent global,
                           words_for_index const& words) {
   bool const one      = runs.stride == runs.length;
   extent const length = one ? runs.count * runs.length : runs.length;
   for (extent r = 0; r < (one ? 1 : runs.count); ++r, begin += runs.stride)
-    if (extent const i = first_outside(length, index + begin, whole); i < length)
-      throw_outside(begin + i, index[begin + i], whole, words);
+    if (extent const i = first_outside(length, index + begin, global); i < length)
+      throw_outside(begin + i, index[begin + i], global, words);
 }
 
 namespace detail {
@@ -195,7 +195,8 @@ template<Element T>
 void compute(gather_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T const* table,
              std::int32_t const* index, T* rows) {
   s.blocks.for_each([&](auto const& at) {
-    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
+    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.global,
+                          {"id", "a row", "ids"});
     kernel::gather_all_rows(s, s.lines.first(here), table + at[1], index + at[0], rows + at[2]);
   });
 }
@@ -204,7 +205,7 @@ void compute(scatter_rows<T> const& task, gather_steps const& s, place_in_mesh c
              std::int32_t const* index, T const* rows) {
   s.blocks.for_each([&](auto const& at) {
     if (task.checks)
-      kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole,
+      kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.global,
                             {"id", "a row", "ids"});
     kernel::scatter_all_rows(s, s.lines.first(here), rows + at[2], index + at[0], table + at[1]);
   });

@@ -182,9 +182,9 @@ template<Element T>
 void compute(pick<T> const&, line_steps const& s, place_in_mesh const& here, T const* x,
              std::int32_t const* index, computed<T>* z) {
   s.blocks.for_each([&](auto const& at) {
-    kernel::expect_inside({s.outer, s.inner, s.line_stride}, at[1], index, s.whole,
+    kernel::expect_inside({s.outer, s.inner, s.line_stride}, at[1], index, s.global,
                           {"target", "a class", "labels"});
-    kernel::pick(s, s.first(here), x + at[0], index + at[1], z + at[1], s.along == s.whole);
+    kernel::pick(s, s.first(here), x + at[0], index + at[1], z + at[1], s.along == s.global);
   });
 }
 template<Element T>
@@ -207,8 +207,8 @@ void compute(argmax<T> const&, line_steps const& s, place_in_mesh const& here, T
              std::int32_t* where) {
   // a process without elements loses to all others, or to the first process if they have nothing better
   if (s.along == 0) {
-    std::fill_n(best, s.stored_lines, kernel::detail::neutral<reduction::max, T>);
-    std::fill_n(where, s.stored_lines, std::numeric_limits<std::int32_t>::max());
+    std::fill_n(best, s.allocated_lines, kernel::detail::neutral<reduction::max, T>);
+    std::fill_n(where, s.allocated_lines, std::numeric_limits<std::int32_t>::max());
     return;
   }
   s.blocks.for_each([&](auto const& at) {

@@ -149,7 +149,7 @@ inline bool& multiplies_narrow() {
         stderr);
 }
 
-/// C = A B in pieces that are widened; `wide` has room for the elements of a piece.
+/// C = A B in pieces that are widened; `wide` has space for the elements of a piece.
 inline void multiply_widened(product_shape const& s, product_piece const& piece, bfloat16 const* a,
                              bfloat16 const* b, bfloat16* c, float* wide) {
   float* const wide_a = wide;

@@ -132,14 +132,14 @@ void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) 
     extent const n = s.lines.along;
     if (n == 0) {  // the row is elsewhere
       if constexpr (centred) moments[row] = 0;
-      moments[row + (centred ? s.lines.stored_lines : 0)] = 0;
+      moments[row + (centred ? s.lines.allocated_lines : 0)] = 0;
       return;
     }
     auto const found = detail::spread_of_row<centred, decltype(lanes)>(
         n, step, a.x + offset, detail::at(a.added, offset), detail::at(a.sum, offset));
     double const all = static_cast<double>(n) * found.pivot;
     if constexpr (centred) moments[row] = all + found.first;
-    moments[row + (centred ? s.lines.stored_lines : 0)] =
+    moments[row + (centred ? s.lines.allocated_lines : 0)] =
         found.second + found.pivot * (2 * found.first + all);
   });
 }
@@ -148,11 +148,11 @@ void row_moments(norm_steps const& s, norm_arrays<T> const& a, double* moments) 
 template<class Arch = default_arch, class T>
 void normalise_by(norm_steps const& s, double epsilon, double const* moments, norm_arrays<T> const& a) {
   using C          = computed<T>;
-  auto const size  = static_cast<double>(s.lines.whole);
+  auto const size  = static_cast<double>(s.lines.global);
   T const* const x = a.added != nullptr ? a.sum : a.x;
   detail::for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     double const mean    = centred ? moments[row] / size : 0;
-    double const squares = moments[row + (centred ? s.lines.stored_lines : 0)] / size;
+    double const squares = moments[row + (centred ? s.lines.allocated_lines : 0)] / size;
     C const rstd         = detail::reciprocal_deviation<C>(squares - mean * mean, epsilon);
     detail::normalise_row<centred, decltype(lanes)>(s.lines.along, step, x + offset, static_cast<C>(mean),
                                                     rstd, a.scale, a.bias, a.z + offset);
@@ -175,7 +175,7 @@ void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_grad
             s.lines.along, step, a.x + offset, a.dz + offset, mean, a.rstd[row], a.scale, dscale, dbias);
         if (!wants.x) return;
         if constexpr (centred) sums[row] = found.of_g;
-        sums[row + (centred ? s.lines.stored_lines : 0)] = found.of_product;
+        sums[row + (centred ? s.lines.allocated_lines : 0)] = found.of_product;
       });
 }
 
@@ -183,11 +183,11 @@ void norm_gradient_sums(norm_steps const& s, norm_wishes const& wants, norm_grad
 template<class Arch = default_arch, class T>
 void norm_gradient_by(norm_steps const& s, computed<T> const* sums, norm_gradient_arrays<T> const& a) {
   using C      = computed<T>;
-  C const part = C(1) / static_cast<C>(s.lines.whole);
+  C const part = C(1) / static_cast<C>(s.lines.global);
   detail::for_all_rows<T, Arch>(s, [&](auto centred, auto lanes, auto step, extent row, extent offset) {
     C const mean = centred ? a.mean[row] : C{};
     detail::gradient_sums<C> const means{centred ? sums[row] * part : C{},
-                                         sums[row + (centred ? s.lines.stored_lines : 0)] * part};
+                                         sums[row + (centred ? s.lines.allocated_lines : 0)] * part};
     detail::gradient_of_row<centred, decltype(lanes)>(s.lines.along, step, a.x + offset, a.dz + offset, mean,
                                                       a.rstd[row], a.scale, means,
                                                       detail::at(a.before, offset), a.dx + offset);

@@ -13,20 +13,21 @@ namespace meshtf {
 inline namespace v0 {
 namespace kernel {
 
-/// Writes zeros where the process has room but holds nothing.
+/// Writes zeros to the padding: the allocated elements that are not local.
 template<Element T>
-void clear_padding(std::span<placed const> dims, std::span<extent const> held, T* z) {
+void clear_padding(std::span<placed const> dims, std::span<extent const> local, T* z) {
   std::array<extent, max_rank> stride{};
   extent size = 1;
   for (std::size_t d = dims.size(); d-- > 0;) {
     stride[d] = size;
-    size *= dims[d].room();
+    size *= dims[d].allocated_extent();
   }
-  // behind the held elements of dimension d, within held elements of the dimensions before it
+  // after the local elements of dimension d, within local elements of the dimensions before it
   for (std::size_t d = 0; d < dims.size(); ++d)
-    for_each_index<1>(
-        held.first(d), std::array<std::array<extent, max_rank>, 1>{stride}, {held[d] * stride[d]},
-        [&](auto const& at) { std::fill_n(z + at[0], (dims[d].room() - held[d]) * stride[d], T{}); });
+    for_each_index<1>(local.first(d), std::array<std::array<extent, max_rank>, 1>{stride},
+                      {local[d] * stride[d]}, [&](auto const& at) {
+                        std::fill_n(z + at[0], (dims[d].allocated_extent() - local[d]) * stride[d], T{});
+                      });
 }
 
 }  // namespace kernel

@@ -47,17 +47,17 @@ void drop(philox const& random, extent first, extent n, std::uint64_t threshold,
   }
 }
 
-/// `for_each_run` over what the process holds. Offsets in the whole count all elements for which there is
-/// room, so an element's index does not depend on how many there are. Threads share long runs; `cost`: the
+/// `for_each_run` over the local elements. Offsets in the global tensor count all elements up to the largest
+/// extents, so an element's index does not depend on how many there are. Threads share long runs; `cost`: the
 /// elements of a sum that take as long as one of these.
 template<class F>
-void for_each_held(shard_steps const& s, place_in_mesh const& here, extent cost, F const& f) {
+void for_each_local_run(shard_steps const& s, place_in_mesh const& here, extent cost, F const& f) {
   small_array<extent, max_rank> sizes{};
   for (int d = 0; d < s.rank; ++d) sizes[d] = s.dim[d].size;
   for_each_run(s.dims(), first_indices(s.dims(), here), s.extents(), sizes.first(s.rank),
-               [&](extent local, extent whole, extent n) {
+               [&](extent local, extent global, extent n) {
                  parallel_for(n, 1024, cost * n, [&](extent begin, extent end) {
-                   f(local + begin, whole + begin, end - begin);
+                   f(local + begin, global + begin, end - begin);
                  });
                });
 }
@@ -85,8 +85,8 @@ template<Element T>
 void compute(draw<T, uniform_distribution> const& task, shard_steps const& s, place_in_mesh const& here,
              T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
-  kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
-    fill_uniform(random, whole, n, static_cast<computed<T>>(task.distribution.low),
+  kernel::for_each_local_run(s, here, 4, [&](extent local, extent global, extent n) {
+    fill_uniform(random, global, n, static_cast<computed<T>>(task.distribution.low),
                  static_cast<computed<T>>(task.distribution.high), z + local);
   });
 }
@@ -94,8 +94,8 @@ template<Element T>
 void compute(draw<T, normal_distribution> const& task, shard_steps const& s, place_in_mesh const& here,
              T* z) {
   philox const random{task.distribution.key.seed, task.distribution.key.stream};
-  kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
-    fill_normal(random, whole, n, static_cast<computed<T>>(task.distribution.mean),
+  kernel::for_each_local_run(s, here, 4, [&](extent local, extent global, extent n) {
+    fill_normal(random, global, n, static_cast<computed<T>>(task.distribution.mean),
                 static_cast<computed<T>>(task.distribution.stddev), z + local);
   });
 }
@@ -103,8 +103,8 @@ template<Element T>
 void compute(draw<T, truncated_normal_distribution> const& task, shard_steps const& s,
              place_in_mesh const& here, T* z) {
   auto const& d = task.distribution;
-  kernel::for_each_held(s, here, 4, [&](extent local, extent whole, extent n) {
-    fill_truncated_normal(d.key.seed, d.key.stream, whole, n, static_cast<computed<T>>(d.mean),
+  kernel::for_each_local_run(s, here, 4, [&](extent local, extent global, extent n) {
+    fill_truncated_normal(d.key.seed, d.key.stream, global, n, static_cast<computed<T>>(d.mean),
                           static_cast<computed<T>>(d.stddev), z + local);
   });
 }
@@ -113,8 +113,8 @@ void compute(drop<T> const& task, shard_steps const& s, place_in_mesh const& her
   philox const random{task.key.seed, task.key.stream};
   auto const threshold = static_cast<std::uint64_t>(task.rate * 0x1p32);
   auto const scale     = static_cast<computed<T>>(1 / (1 - task.rate));
-  kernel::for_each_held(s, here, 1, [&](extent local, extent whole, extent n) {
-    kernel::drop(random, whole, n, threshold, scale, x + local, z + local);
+  kernel::for_each_local_run(s, here, 1, [&](extent local, extent global, extent n) {
+    kernel::drop(random, global, n, threshold, scale, x + local, z + local);
   });
 }
 template<Element T>

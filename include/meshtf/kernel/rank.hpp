@@ -123,17 +123,17 @@ struct first_few {
   void finish() {}
 };
 
-/// The same of many. There is room for `room` of them: once it is full, those that are not among the first
-/// are dropped.
+/// The same of many. There is space for `capacity` of them: once it is full, those that are not among the
+/// first are dropped.
 template<Element T, bool Descending>
 struct first_many : first_few<T, Descending> {
-  extent room;
+  extent capacity;
   bool full = false;
 
   bool takes_any() const { return !full || this->last != this->last; }
   void take(T const* line, extent step, extent i) {
     this->found[this->have++] = {key_for(line[i * step], Descending), i};
-    if (this->have < room) return;
+    if (this->have < capacity) return;
     drop_others();
     full       = true;
     this->last = static_cast<computed<T>>(line[this->found[this->kept - 1].place() * step]);
@@ -228,8 +228,8 @@ void take_few(extent lines, extent n, T const* x, extent step, extent kept, entr
   else take_lines<Descending>(lines, n, x, step, kept, found);
 }
 template<bool Descending, Element T>
-void take_many(extent n, T const* x, extent step, extent kept, extent room, entry_of<T>* found) {
-  take_line(first_many<T, Descending>{{found, kept}, room}, n, x, step);
+void take_many(extent n, T const* x, extent step, extent kept, extent capacity, entry_of<T>* found) {
+  take_line(first_many<T, Descending>{{found, kept}, capacity}, n, x, step);
 }
 
 /// f(lines of x, lines of z, how many, thread) for groups of neighbouring lines of a block: where they begin.
@@ -256,11 +256,11 @@ void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ran
   using entry = entry_of<T>;
   static_assert(sizeof(entry) == sizeof(std::int64_t) * task::rank<T>::words &&
                 std::is_trivially_copyable_v<entry>);
-  extent const along = s.lines.along;
-  extent const step  = s.lines.step;
-  extent const kept  = std::min(s.kept, along);
-  extent const room  = s.candidates();
-  auto const store   = [&](entry const* found, T const* line, extent to) {
+  extent const along    = s.lines.along;
+  extent const step     = s.lines.step;
+  extent const kept     = std::min(s.kept, along);
+  extent const capacity = s.candidates();
+  auto const store      = [&](entry const* found, T const* line, extent to) {
     for (extent k = 0; k < kept; ++k) {
       extent const at         = found[k].place();
       ranked[to + k * s.step] = line[at * step];
@@ -282,14 +282,14 @@ void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ran
       return;
     }
     for (extent l = 0; l < lines; ++l) {
-      auto* found = reinterpret_cast<entry*>(scratch + thread * room * task::rank<T>::words);
+      auto* found = reinterpret_cast<entry*>(scratch + thread * capacity * task::rank<T>::words);
       if (s.sorts_all()) {
         for (extent i = 0; i < along; ++i) found[i] = entry(key_for(line[l + i * step], descending), i);
-        found = sort_entries<sizeof(key_of<T>)>(along, found, found + s.lines.room);
+        found = sort_entries<sizeof(key_of<T>)>(along, found, found + s.lines.allocated);
       } else if (descending) {
-        take_many<true>(along, line + l, step, kept, room, found);
+        take_many<true>(along, line + l, step, kept, capacity, found);
       } else {
-        take_many<false>(along, line + l, step, kept, room, found);
+        take_many<false>(along, line + l, step, kept, capacity, found);
       }
       store(found, line + l, to + l);
     }

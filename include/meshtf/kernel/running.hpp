@@ -192,10 +192,10 @@ void compute(fold_products<T> const& task, cumsum_steps const& s, place_in_mesh 
       T* const factor   = folded + at[1] + number;
       if (task.exclusive)
         kernel::fold_products<true>(some, task.reverse, x + from, dz + from, factor,
-                                    factor + s.lines.stored_lines);
+                                    factor + s.lines.allocated_lines);
       else
         kernel::fold_products<false>(some, task.reverse, x + from, dz + from, factor,
-                                     factor + s.lines.stored_lines);
+                                     factor + s.lines.allocated_lines);
     });
   });
 }
@@ -203,7 +203,7 @@ template<Element T>
 void compute(pass_through_parts<T> const& task, cumsum_steps const& s, place_in_mesh const& here,
              T const* folded, T* later) {
   extent const mine = here.part_of(task.over);
-  extent const n    = s.lines.stored_lines;
+  extent const n    = s.lines.allocated_lines;
   s.lines.blocks.for_each([&](auto const& at) {
     for (extent o = 0; o < s.lines.outer; ++o)
       for (extent i = 0, line = at[1] + o * s.lines.line_stride; i < s.lines.inner; ++i, ++line) {

@@ -53,7 +53,8 @@ template<Element T>
 void compute(set_rows<T> const&, gather_steps const& s, place_in_mesh const& here, T* table,
              std::int32_t const* index, T const* rows) {
   s.blocks.for_each([&](auto const& at) {
-    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.whole, {"id", "a row", "ids"});
+    kernel::expect_inside({1, s.block_ids, s.block_ids}, at[0], index, s.lines.global,
+                          {"id", "a row", "ids"});
     kernel::share_elements_of_rows(s, rows + at[2], table + at[1],
                                    [&](gather_steps const& part, T const* from, T* to) {
                                      kernel::set_rows(part, s.lines.first(here), from, index + at[0], to);

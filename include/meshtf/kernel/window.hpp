@@ -13,7 +13,7 @@ template<Element T>
 void compute(add_rows<T> const& task, displace_steps const& s, place_in_mesh const&, T const* rows, T* z) {
   extent const n = task.count * s.inner;
   for (extent line = 0; line < s.outer; ++line, rows += n) {
-    T* const to = z + (line * s.to_room + task.to) * s.inner;
+    T* const to = z + (line * s.to_allocated + task.to) * s.inner;
     for (extent i = 0; i < n; ++i)
       to[i] = static_cast<T>(static_cast<computed<T>>(to[i]) + static_cast<computed<T>>(rows[i]));
   }

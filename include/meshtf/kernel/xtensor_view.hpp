@@ -21,11 +21,12 @@ auto xtensor_view(T* data, std::array<extent, N> const& extents) {
   return xt::adapt<xt::layout_type::row_major>(data, size, xt::no_ownership(), shape);
 }
 
-/// The same of the first `extents` elements of each dimension of an array that has room for `stored`.
+/// The same of the first `extents` elements of each dimension of an array whose allocated extents are
+/// `allocated`.
 template<class T, std::size_t N>
-auto xtensor_view(T* data, std::array<extent, N> const& extents, std::array<extent, N> const& stored) {
+auto xtensor_view(T* data, std::array<extent, N> const& extents, std::array<extent, N> const& allocated) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return xt::view(xtensor_view(data, stored), xt::range(0, static_cast<std::ptrdiff_t>(extents[I]))...);
+    return xt::view(xtensor_view(data, allocated), xt::range(0, static_cast<std::ptrdiff_t>(extents[I]))...);
   }(std::make_index_sequence<N>{});
 }
 

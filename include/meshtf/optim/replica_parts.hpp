@@ -22,7 +22,8 @@ struct replica_parts {
   constexpr bool is_padded() const { return padded_size() != size; }
   /// Where part number `rank` begins, and how many of its elements belong to the shard.
   constexpr extent first(extent rank) const { return std::min(rank * part(), size); }
-  constexpr extent held(extent rank) const { return std::min(part(), size - first(rank)); }
+  constexpr extent local_extent(extent rank) const { return std::min(part(), size - first(rank)); }
+  [[deprecated("use local_extent")]] constexpr extent held(extent rank) const { return local_extent(rank); }
 };
 
 /// The same under an undecided layout, where nothing is divided.
@@ -58,7 +59,7 @@ using parts_on = std::conditional_t<std::is_same_v<typename sizes_on<Machine>::t
 template<class Machine, class T>
 constexpr void take_part(Machine& m, replica_parts const& p, T const* shard, T* part) {
   extent const rank = m.rank_along(p.over);
-  m.copy_filled(p.held(rank), p.part(), array_at<Machine>(shard, p.first(rank)), part);
+  m.copy_filled(p.local_extent(rank), p.part(), array_at<Machine>(shard, p.first(rank)), part);
 }
 
 /// This process's part of the gradient `sum`, which is open over `owed`; `sum` is released.

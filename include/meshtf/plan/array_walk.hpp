@@ -24,10 +24,10 @@ struct array_walk {
     array_walk walk;
     for (int d : l.operand[0])
       if (chosen(d)) {
-        walk.turns *= e.held[d];
-        walk.size[walk.rank] = e.held[d];
+        walk.turns *= e.local[d];
+        walk.size[walk.rank] = e.local[d];
         for (int k = 0; k < l.operands; ++k)
-          walk.stride[k][walk.rank] = strides_of(l.operand[k], e.storage())[d];
+          walk.stride[k][walk.rank] = strides_of(l.operand[k], e.allocated_extents())[d];
         ++walk.rank;
       }
     return walk;

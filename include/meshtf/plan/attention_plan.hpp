@@ -73,7 +73,7 @@ struct attention_steps {
   // elements from one element of a query, key or value to the next, from one bias to the next
   small_array<extent, max_arrays> element{};
   shard_steps rows{};       // of the array with one number for each query
-  extent all_memories = 1;  // weights of a row, while there are as many positions as there is room for
+  extent all_memories = 1;  // weights of a row, while the memory has its largest extent
   placed places{};          // of the queries
 
   /// Arrays: queries, keys, values, results, one number per row; then the bias and the segment ids, if there
@@ -83,7 +83,7 @@ struct attention_steps {
 
   /// The position of this process's first query among those of all.
   constexpr extent first_query(place_in_mesh const& here) const {
-    return here.part_of(places.over) * places.room();
+    return here.part_of(places.over) * places.allocated_extent();
   }
   constexpr extent weights() const { return pairs.turns * shares.turns * queries * memories; }
   /// Multiplications and additions of the two products: the scores, and the weighted sum. Masked elements
@@ -209,7 +209,7 @@ constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extent
   int const key_loop      = l.along[2];
   int const width_loop    = l.along[3];
   int const distance_loop = l.along[4];
-  auto const size         = [&](int d) { return e.held[d]; };
+  auto const size         = [&](int d) { return e.local[d]; };
   attention_steps s{.queries  = size(query_loop),
                     .memories = size(memory_loop),
                     .depth    = size(key_loop),
@@ -217,12 +217,12 @@ constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extent
   s.places       = l.dim[query_loop];
   s.all_memories = l.dim[memory_loop].size;
   for (int d : l.operand[row]) {
-    s.rows.held[s.rows.rank]  = e.held[d];
+    s.rows.local[s.rows.rank] = e.local[d];
     s.rows.dim[s.rows.rank++] = l.dim[d];
   }
   if (distance_loop >= 0) {
     s.distances = size(distance_loop);
-    s.at_zero   = e.storage()[static_cast<std::size_t>(memory_loop)] - 1;
+    s.at_zero   = e.allocated_extents()[static_cast<std::size_t>(memory_loop)] - 1;
   } else s.biased = l.operands > int{bias} && l.operand[bias].count > 0;
   s.segments       = l.operands > int{memory_segment} && l.operand[memory_segment].count > 0;
   unsigned in_keys = 0;
@@ -235,7 +235,7 @@ constexpr attention_steps attention_steps::plan(task_loops const& l, loop_extent
   s.pairs  = loops_of(false);
   s.shares = loops_of(true);
   for (int k = 0; k < l.operands; ++k) {
-    auto const strides   = strides_of(l.operand[k], e.storage());
+    auto const strides   = strides_of(l.operand[k], e.allocated_extents());
     bool const in_memory = k == int{key} || k == int{value} || k == int{memory_segment};
     s.position[k]        = strides[in_memory ? memory_loop : query_loop];
     int const bias_loop  = distance_loop >= 0 ? distance_loop : memory_loop;

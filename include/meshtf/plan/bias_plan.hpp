@@ -8,26 +8,26 @@ namespace meshtf {
 inline namespace v0 {
 
 /// Rows that share a bias. They are walked in blocks of rows of contiguous elements; if a process holds all
-/// that it has room for, one block is the whole tensor.
+/// that is allocated, one block is the whole tensor.
 struct bias_steps {
   // of a block
-  extent rows     = 1;
-  extent elements = 1;
-  extent stride   = 1;   // elements from one row to the next
-  extent room     = 1;   // elements of the bias for which every process has room
+  extent rows      = 1;
+  extent elements  = 1;
+  extent stride    = 1;  // elements from one row to the next
+  extent allocated = 1;  // allocated elements of the bias
   block_loops blocks{};  // over the tensor and the bias
 
   /// Arrays: the tensor and the bias, whose dimensions are the tensor's last ones.
   static constexpr bias_steps plan(task_loops const& l, loop_extents const& e) {
-    auto const in_x    = strides_of(l.operand[0], e.storage());
-    auto const in_bias = strides_of(l.operand[1], e.storage());
+    auto const in_x    = strides_of(l.operand[0], e.allocated_extents());
+    auto const in_bias = strides_of(l.operand[1], e.allocated_extents());
     bias_steps s;
     bool some = false;
     for (int i = l.operand[0].count; i-- > 0;) {
       int const d        = l.operand[0][i];
-      extent const n     = e.held[d];
+      extent const n     = e.local[d];
       bool const of_bias = l.operand[1].has(d);
-      if (of_bias) s.room *= e.stored[d];
+      if (of_bias) s.allocated *= e.allocated[d];
       if (e.makes_one_turn(d)) continue;
       if (of_bias && in_x[d] == s.elements) s.elements *= n;
       else if (!of_bias && !some) {
@@ -45,7 +45,7 @@ struct bias_steps {
 
 /// Rows of contiguous elements, one after the other.
 constexpr bias_steps contiguous_rows(extent rows, extent elements) {
-  return {.rows = rows, .elements = elements, .stride = elements, .room = elements};
+  return {.rows = rows, .elements = elements, .stride = elements, .allocated = elements};
 }
 
 namespace task {
@@ -61,7 +61,7 @@ struct map_rows_and_sum {
     extent const n = s.all();
     return {.kind        = "elementwise",
             .elementwise = n * (detail::flops_of<F> + 1),
-            .bytes       = (3 * n + s.room) * extent{sizeof(T)} + s.room * extent{sizeof(computed<T>)}};
+            .bytes = (3 * n + s.allocated) * extent{sizeof(T)} + s.allocated * extent{sizeof(computed<T>)}};
   }
 };
 template<class F, Element T>

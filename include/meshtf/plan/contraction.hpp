@@ -45,7 +45,7 @@ struct contraction_steps {
   nest_steps nest{};
 
   /// The buffers shall also be enough for a process that works by `other` steps.
-  constexpr void make_room_for(contraction_steps const& other) {
+  constexpr void enlarge_scratch_for(contraction_steps const& other) {
     if (other.scratch > scratch) scratch = other.scratch;
     if (other.wide > wide) wide = other.wide;
   }
@@ -110,8 +110,8 @@ struct gemm_choice {
 /// for one element, which do not matter for strides. Such a part may be empty, but then there are no turns,
 /// and `plan_contraction` takes the nest, which leaves out no loop of no turns.
 struct sorted_einsum {
-  small_array<extent, max_rank> size{};    // turns
-  small_array<extent, max_rank> stored{};  // elements that the arrays have room for
+  small_array<extent, max_rank> size{};       // turns
+  small_array<extent, max_rank> allocated{};  // the allocated extents of the arrays
   int rank = 0;
   small_array<loop_role, max_rank> role{};
   dim_list x{};
@@ -119,8 +119,8 @@ struct sorted_einsum {
   dim_list z{};
 
   constexpr extent size_of(int dim) const { return size[dim]; }
-  constexpr std::span<extent const> loops() const { return size.first(rank); }
-  constexpr std::span<extent const> storage() const { return stored.first(rank); }
+  constexpr std::span<extent const> local_extents() const { return size.first(rank); }
+  constexpr std::span<extent const> allocated_extents() const { return allocated.first(rank); }
 
   constexpr dim_list only(loop_role wanted, dim_list const& from) const {
     dim_list list;
@@ -136,16 +136,16 @@ struct sorted_einsum {
   }
 };
 
-constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<extent const> stored,
+constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<extent const> allocated,
                                      dim_list const& x, dim_list const& y, dim_list const& z) {
   sorted_einsum out{.rank = static_cast<int>(loops.size())};
   for (int d = 0; d < out.rank; ++d) {
-    auto const loop  = static_cast<std::size_t>(d);
-    bool const in_x  = x.has(d);
-    bool const in_y  = y.has(d);
-    bool const in_z  = z.has(d);
-    out.size[loop]   = loops[loop];
-    out.stored[loop] = stored[loop];
+    auto const loop     = static_cast<std::size_t>(d);
+    bool const in_x     = x.has(d);
+    bool const in_y     = y.has(d);
+    bool const in_z     = z.has(d);
+    out.size[loop]      = loops[loop];
+    out.allocated[loop] = allocated[loop];
     if (in_x && in_y) out.role[loop] = in_z ? loop_role::batch : loop_role::inner;
     else if (in_x) out.role[loop] = in_z ? loop_role::row : loop_role::x_only;
     else out.role[loop] = in_z ? loop_role::column : loop_role::y_only;
@@ -153,7 +153,7 @@ constexpr sorted_einsum sort_by_role(std::span<extent const> loops, std::span<ex
   auto const longer_than_one = [&](dim_list const& dims) {
     dim_list list;
     for (int d : dims)
-      if (out.stored[d] > 1) list.push_back(d);
+      if (out.allocated[d] > 1) list.push_back(d);
     return list;
   };
   out.x = longer_than_one(x);
@@ -215,8 +215,10 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
   dim_list const x = packed & pack_x ? chain(batch, rows, inner) : e.x;
   dim_list const y = packed & pack_y ? chain(batch, inner, columns) : e.y;
   dim_list const z = packed & pack_z ? chain(batch, rows, columns) : e.z;
-  // a buffer has room for no more than it holds
-  auto const memory  = [&](unsigned array) { return (packed & array) != 0 ? e.loops() : e.storage(); };
+  // a buffer's allocated extents are its local extents
+  auto const memory = [&](unsigned array) {
+    return (packed & array) != 0 ? e.local_extents() : e.allocated_extents();
+  };
   auto const along_x = strides_of(x, memory(pack_x));
   auto const along_y = strides_of(y, memory(pack_y));
   auto const along_z = strides_of(z, memory(pack_z));
@@ -266,7 +268,8 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
     std::array const operands{in, out};
     p.needed = true;
     p.at     = s.scratch;
-    std::array const memories{fills ? e.storage() : e.loops(), fills ? e.loops() : e.storage()};
+    std::array const memories{fills ? e.allocated_extents() : e.local_extents(),
+                              fills ? e.local_extents() : e.allocated_extents()};
     p.walk = plan_nest(loops.first(e.rank), operands, memories);
     s.scratch += e.elements(buffer);
   };
@@ -330,14 +333,14 @@ constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
 }  // namespace detail
 
 /// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the turns of each
-/// loop in one process, and into `stored`, the elements that the arrays have room for. Every dimension of z
+/// loop in one process, and into `allocated`, the allocated extents of the arrays. Every dimension of z
 /// is in x or y.
 ///
 /// No array is copied if its strides suit one matrix product, or one product for each turn of some outer
 /// loops. Otherwise it is packed.
-constexpr contraction_steps plan_contraction(std::span<extent const> loops, std::span<extent const> stored,
+constexpr contraction_steps plan_contraction(std::span<extent const> loops, std::span<extent const> allocated,
                                              dim_list const& x, dim_list const& y, dim_list const& z) {
-  detail::sorted_einsum const e = detail::sort_by_role(loops, stored, x, y, z);
+  detail::sorted_einsum const e = detail::sort_by_role(loops, allocated, x, y, z);
   extent turns                  = 1;
   extent batches                = 1;
   extent only_x                 = 1;
@@ -372,20 +375,20 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
     steps = choice.steps;
   }
   std::array const operands{x, y, z};
-  std::array const memories{stored, stored, stored};
+  std::array const memories{allocated, allocated, allocated};
   steps.nest  = plan_nest(loops, operands, memories);
   steps.flops = 2 * turns;
   steps.wide  = detail::wide_elements_of(steps);
   return steps;
 }
-/// The same for arrays that have room only for what is held.
+/// The same for arrays whose allocated extents are the local extents.
 constexpr contraction_steps plan_contraction(std::span<extent const> loops, dim_list const& x,
                                              dim_list const& y, dim_list const& z) {
   return plan_contraction(loops, loops, x, y, z);
 }
 
 constexpr contraction_steps contraction_steps::plan(task_loops const& l, loop_extents const& e) {
-  return plan_contraction(e.loops(), e.storage(), l.operand[0], l.operand[1], l.operand[2]);
+  return plan_contraction(e.local_extents(), e.allocated_extents(), l.operand[0], l.operand[1], l.operand[2]);
 }
 
 }  // namespace v0

@@ -49,10 +49,10 @@ struct convolution_steps {
   // copies between the arrays and images without gaps
   nest_steps x{};
   nest_steps z{};
-  bool x_has_gaps = false;
-  bool z_has_gaps = false;
-  bool x_has_rest = false;  // elements that no window sees
-  extent x_room   = 0;      // elements that the array has room for
+  bool x_has_gaps    = false;
+  bool z_has_gaps    = false;
+  bool x_has_rest    = false;  // elements that no window sees
+  extent x_allocated = 0;      // allocated elements of the array
   // elements of scratch memory for images without gaps: some process may need them
   extent x_copy = 0;
   extent z_copy = 0;
@@ -93,7 +93,7 @@ struct convolution_steps {
            fits(taps[1], filter_tap[1]) && fits(taps[0], filter_tap[0]);
   }
   /// Elements of a filter in the format of a library, which fills blocks of channels up.
-  constexpr extent filter_room() const {
+  constexpr extent filter_scratch() const {
     auto const up         = [](extent n, extent block) { return (n + block - 1) / block * block; };
     extent const block    = out > 16 ? 64 : 16;
     extent const channels = in == 1 && out == 1 ? up(groups, 16) : groups * up(in, 16) * up(out, block);
@@ -119,14 +119,14 @@ struct convolution_steps {
     return std::max<extent>(
         1, std::min(batch * pixels(), std::max(windows_at_once / window(), least_at_once())));
   }
-  constexpr extent windows_room() const {
+  constexpr extent windows_scratch() const {
     return std::min(batch * pixels() * window(), std::max(windows_at_once, least_at_once() * window()));
   }
   constexpr extent window() const { return std::max<extent>(1, all_taps() * in); }
   /// Elements of scratch memory: for copies without gaps, for the filter, of which each part has a gradient,
   /// and for windows.
   constexpr extent scratch(bool to_filter) const {
-    return x_copy + z_copy + (to_filter ? most_parts() : 1) * filter_room() + windows_room();
+    return x_copy + z_copy + (to_filter ? most_parts() : 1) * filter_scratch() + windows_scratch();
   }
   /// Elements that are read and written of x, filter and z, and of copies of them.
   constexpr extent moved() const {
@@ -144,7 +144,7 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
   constexpr int n = int{N};
   Steps s;
   s.dims           = n;
-  auto const all   = e.storage();
+  auto const all   = e.allocated_extents();
   auto const in_x  = strides_of(l.operand[0], all);
   auto const in_f  = strides_of(l.operand[1], all);
   auto const in_z  = strides_of(l.operand[2], all);
@@ -160,20 +160,20 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
     int const made    = l.along[n + i];
     int const tap     = l.along[2 * n + i];
     auto const& w     = walk[i];
-    s.to[at]          = e.held[made];
-    s.taps[at]        = e.held[tap];
+    s.to[at]          = e.local[made];
+    s.taps[at]        = e.local[tap];
     s.step[at]        = w.step;
     s.dilation[at]    = w.dilation;
     s.filter_tap[at]  = in_f[tap];
     extent const seen = (s.to[at] - 1) * w.step + (s.taps[at] - 1) * w.dilation + 1;
-    s.from[at]        = w.whole ? e.held[from] : std::max<extent>(seen, 0);
+    s.from[at]        = w.whole ? e.local[from] : std::max<extent>(seen, 0);
     s.before[at]      = w.whole ? w.before : 0;
     s.after[at]       = w.whole ? std::max<extent>(0, seen - w.before - s.from[at]) : 0;
     s.start[at]       = w.start * in_x[from];
     s.shift[at]       = w.shift * in_x[from];
     s.over[at]        = l.dim[from].over;
     uneven            = uneven || l.dim[from].uneven() || l.dim[made].uneven();
-    if (s.from[at] != e.stored[from]) s.x_has_rest = true;
+    if (s.from[at] != e.allocated[from]) s.x_has_rest = true;
   }
   extent run = 1;  // elements of x in an image without gaps
   nest_steps x{.operands = 2};
@@ -183,7 +183,7 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
     int const i          = which(d, 0);
     bool const in_filter = l.operand[1].has(d);
     bool const group     = in_filter && l.operand[2].has(d);
-    extent const size    = i >= 0 ? s.from[static_cast<std::size_t>(3 - n + i)] : e.held[d];
+    extent const size    = i >= 0 ? s.from[static_cast<std::size_t>(3 - n + i)] : e.local[d];
     if (i < 0 && group) {
       s.groups       = size;
       s.filter_group = in_f[d];
@@ -198,30 +198,30 @@ constexpr Steps convolution_of(convolution_walk const (&walk)[N], task_loops con
     x.stride[1][k] = run;
     run *= size;
   }
-  x.rank   = l.operand[0].count;
-  s.x_room = 1;
-  for (int d : l.operand[0]) s.x_room *= e.stored[d];
+  x.rank        = l.operand[0].count;
+  s.x_allocated = 1;
+  for (int d : l.operand[0]) s.x_allocated *= e.allocated[d];
   run = 1;
   for (int k = l.operand[2].count; k-- > 0;) {
     int const d = l.operand[2][k];
     if (l.operand[1].has(d) && !l.operand[0].has(d) && which(d, 1) < 0) {
-      s.out        = e.held[d];
+      s.out        = e.local[d];
       s.filter_out = in_f[d];
     }
     if (k > 0 && l.dim[d].uneven()) uneven = true;
-    if (e.held[d] != 1 && in_z[d] != run) s.z_has_gaps = true;
-    z.size[k]      = e.held[d];
+    if (e.local[d] != 1 && in_z[d] != run) s.z_has_gaps = true;
+    z.size[k]      = e.local[d];
     z.stride[0][k] = in_z[d];
     z.stride[1][k] = run;
-    run *= e.held[d];
+    run *= e.local[d];
   }
   z.rank = l.operand[2].count;
   s.x    = collapsed(x);
   s.z    = collapsed(z);
-  if (s.x_has_gaps || uneven) s.x_copy = s.x_room;
+  if (s.x_has_gaps || uneven) s.x_copy = s.x_allocated;
   if (s.z_has_gaps || uneven) {
     s.z_copy = 1;
-    for (int d : l.operand[2]) s.z_copy *= e.stored[d];
+    for (int d : l.operand[2]) s.z_copy *= e.allocated[d];
   }
   return s;
 }

@@ -152,7 +152,7 @@ struct join_products {
   template<class M>
   static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
     auto const steps  = cumsum_steps::plan(l, full_extents(l));
-    extent const each = 2 * steps.lines.stored_lines;
+    extent const each = 2 * steps.lines.allocated_lines;
     auto* const all   = m.template take<T>(steps.parts * each);
     m.run(task::fold_products<T>{}, steps);
     m.all_gather(all, each);

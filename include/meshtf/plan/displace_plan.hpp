@@ -59,26 +59,28 @@ struct displacement {
 /// dimensions are the same.
 struct displace_steps {
   // lines before the dimension, and elements behind it that move together
-  extent outer     = 1;
-  extent inner     = 1;
-  extent from      = 0;
-  extent from_room = 0;
-  extent to        = 0;
-  extent to_room   = 0;
+  extent outer          = 1;
+  extent inner          = 1;
+  extent from           = 0;
+  extent from_allocated = 0;
+  extent to             = 0;
+  extent to_allocated   = 0;
 
   static constexpr bool needs_whole = true;
 
   /// Arrays: x and z. It asks for the loops over the dimension of x and over that of z, which may be the
-  /// same. What lies past the held elements of other dimensions moves too.
+  /// same. What lies past the local elements of other dimensions moves too.
   static constexpr displace_steps plan(task_loops const& l, loop_extents const& e) {
     int const in  = l.along[0];
     int const out = l.along[1];
-    displace_steps s{
-        .from = e.held[in], .from_room = e.stored[in], .to = e.held[out], .to_room = e.stored[out]};
+    displace_steps s{.from           = e.local[in],
+                     .from_allocated = e.allocated[in],
+                     .to             = e.local[out],
+                     .to_allocated   = e.allocated[out]};
     bool behind = false;
     for (int d : l.operand[0])
       if (d == in) behind = true;
-      else (behind ? s.inner : s.outer) *= e.stored[d];
+      else (behind ? s.inner : s.outer) *= e.allocated[d];
     return s;
   }
 
@@ -131,7 +133,7 @@ struct flipped_parts {
   template<class M>
   static constexpr void ask(M& m, task_loops const& l, small_array<extent, 2> const&) {
     extent part = 1;
-    for (int d : l.operand[0]) part *= l.dim[d].room();
+    for (int d : l.operand[0]) part *= l.dim[d].allocated_extent();
     auto* const flipped = m.template take<T>(part);
     m.run(task::displace<T>{}, displace_steps::plan(l, full_extents(l)));
     m.template permute<T>(part);

@@ -25,7 +25,7 @@ struct product_of_many {
 
   small_array<factor, most_factors> factors{};
   int count = 0;
-  small_array<extent, most_dims> room{};
+  small_array<extent, most_dims> allocated{};
   small_array<axis_set, most_dims> over{};
   int rank          = 0;
   std::uint32_t out = 0;  // the dimensions that stay
@@ -33,8 +33,8 @@ struct product_of_many {
   extent element_bytes = 0;  // of what travels
 
   constexpr void add_dim(extent elements, axis_set axes) {
-    room[rank]   = elements;
-    over[rank++] = axes;
+    allocated[rank] = elements;
+    over[rank++]    = axes;
   }
   constexpr void add(factor const& f) { factors[count++] = f; }
 
@@ -44,7 +44,7 @@ struct product_of_many {
     constexpr extent most = extent{1} << 56;
     extent n              = 1;
     for (int d = 0; d < rank; ++d)
-      if ((dims >> d & 1U) != 0) n = room[d] > most / n ? most : n * room[d];
+      if ((dims >> d & 1U) != 0) n = allocated[d] > most / n ? most : n * allocated[d];
     return n;
   }
   /// The bytes of these elements, if they travel.
@@ -190,7 +190,7 @@ template<class L, class All>
 constexpr void add_dims(product_of_many& p) {
   for (auto const& d : placed_dims<L, All>) {
     if constexpr (is_undecided<L>) p.add_dim(d.size, 0);
-    else p.add_dim(d.room(), d.over.set());
+    else p.add_dim(d.allocated_extent(), d.over.set());
   }
 }
 

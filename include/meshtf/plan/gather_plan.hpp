@@ -29,16 +29,16 @@ struct gather_steps {
   static constexpr gather_steps plan(task_loops const& l, loop_extents const& e) {
     dim_list const& table = l.operand[0];
     dim_list const& ids   = l.operand[1];
-    auto const in_table   = strides_of(table, e.storage());
-    auto const in_ids     = strides_of(ids, e.storage());
-    auto const in_result  = strides_of(l.operand[2], e.storage());
+    auto const in_table   = strides_of(table, e.allocated_extents());
+    auto const in_ids     = strides_of(ids, e.allocated_extents());
+    auto const in_result  = strides_of(l.operand[2], e.allocated_extents());
     gather_steps s{.lines = line_steps::plan(l, e, table, l.operand[2], l.along[0], ids)};
     s.rows = s.lines.rows();
     dim_list outside;  // loops over ids that no block takes in, innermost first
     bool some = false;
     for (int i = ids.count; i-- > 0;) {
       int const d    = ids[i];
-      extent const n = e.held[d];
+      extent const n = e.local[d];
       s.ids *= n;
       if (e.makes_one_turn(d)) continue;
       if (!some && in_ids[d] == 1) {
@@ -54,7 +54,7 @@ struct gather_steps {
     // the loops over ids are outside those over the table, and in order, so that sums of rows are added in
     // the order of the ids
     for (int i = outside.count; i-- > 0;)
-      s.blocks.add(e.held[outside[i]], in_ids[outside[i]], in_table[outside[i]], in_result[outside[i]]);
+      s.blocks.add(e.local[outside[i]], in_ids[outside[i]], in_table[outside[i]], in_result[outside[i]]);
     for (int i = 0; i < s.lines.blocks.rank; ++i)
       s.blocks.add(s.lines.blocks.size[i], 0, s.lines.blocks.stride[0][i], s.lines.blocks.stride[1][i]);
     s.lines.blocks = {};

@@ -40,8 +40,8 @@ template<class L, class D, extent Halo>
 consteval auto halo_objection() {
   if constexpr (CountedDimension<D>) return haloed_dim_is_counted<D>{};
   else if constexpr (may_be_whole<L, D>) return legal{};
-  else if constexpr (Halo <= placed_under<L, D>.room()) return legal{};
-  else return halo_is_wider_than_part<D, Halo, placed_under<L, D>.room()>{};
+  else if constexpr (Halo <= placed_under<L, D>.allocated_extent()) return legal{};
+  else return halo_is_wider_than_part<D, Halo, placed_under<L, D>.allocated_extent()>{};
 }
 
 }  // namespace detail

@@ -61,8 +61,8 @@ struct block_loops {
 };
 
 /// A row-major shard as lines along one of its dimensions, beside an array that has an element for each line.
-/// They are walked in blocks of [outer][along][inner] elements. If a process holds all that it has room for,
-/// which is the rule, one block is the whole shard.
+/// They are walked in blocks of [outer][along][inner] elements. If all allocated elements of a process are
+/// local, which is the rule, one block is the whole shard.
 struct line_steps {
   // of a block
   extent outer        = 1;
@@ -72,11 +72,11 @@ struct line_steps {
   extent step         = 1;  // elements from one element of a line to the next
   // elements from one outer index to the next in the array that has one for each line
   extent line_stride = 1;
-  block_loops blocks{};     // over the shard and the array that has one for each line
-  extent stored_lines = 1;  // lines for which every process has room
-  // elements along the dimension: for which every process has room, and in all processes together
-  extent room  = 1;
-  extent whole = 1;
+  block_loops blocks{};        // over the shard and the array that has one for each line
+  extent allocated_lines = 1;  // allocated lines: equal on all processes
+  // elements along the dimension: allocated, and global
+  extent allocated = 1;
+  extent global    = 1;
   axis_list over{};  // the axes that split the dimension
 
   /// It uses the first array, and asks for the loop along the lines.
@@ -87,27 +87,27 @@ struct line_steps {
     return plan(l, e, l.operand[0], lines, l.along[0]);
   }
   /// The lines along `dim` of an array of the dimensions `x`, beside an array of the dimensions `lines`,
-  /// which has the others in the same order. The dimensions `held_still` are left to others.
+  /// which has the others in the same order. The dimensions `fixed_dims` are left to others.
   static constexpr line_steps plan(task_loops const& l, loop_extents const& e, dim_list const& x,
-                                   dim_list const& lines, int dim, dim_list const& held_still = {}) {
-    auto const in_x     = strides_of(x, e.storage());
-    auto const in_lines = strides_of(lines, e.storage());
-    line_steps s{.along = e.held[dim],
-                 .step  = in_x[dim],
-                 .room  = e.stored[dim],
-                 .whole = e.whole[dim],
-                 .over  = l.dim[dim].over};
+                                   dim_list const& lines, int dim, dim_list const& fixed_dims = {}) {
+    auto const in_x     = strides_of(x, e.allocated_extents());
+    auto const in_lines = strides_of(lines, e.allocated_extents());
+    line_steps s{.along     = e.local[dim],
+                 .step      = in_x[dim],
+                 .allocated = e.allocated[dim],
+                 .global    = e.global[dim],
+                 .over      = l.dim[dim].over};
     bool before = false;
     bool some   = false;
     for (int i = x.count; i-- > 0;) {
       int const d    = x[i];
-      extent const n = e.held[d];
+      extent const n = e.local[d];
       if (d == dim) {
         before = true;
         continue;
       }
-      if (held_still.has(d)) continue;
-      s.stored_lines *= e.stored[d];
+      if (fixed_dims.has(d)) continue;
+      s.allocated_lines *= e.allocated[d];
       if (e.makes_one_turn(d)) continue;
       if (!before && in_x[d] == s.inner && in_lines[d] == s.inner) s.inner *= n;
       else if (before && !some) {
@@ -125,21 +125,21 @@ struct line_steps {
   constexpr extent rows() const { return blocks.turns() * outer * inner; }
   /// The global index of the first element of each line that the process holds.
   constexpr extent first(place_in_mesh const& here) const {
-    return over.count == 0 ? 0 : here.part_of(over) * room;
+    return over.count == 0 ? 0 : here.part_of(over) * allocated;
   }
 };
 
 /// The lines of a contiguous array of [outer][along][inner] elements that are whole in the process.
 constexpr line_steps contiguous_lines(extent outer, extent along, extent inner) {
-  return {.outer        = outer,
-          .along        = along,
-          .inner        = inner,
-          .outer_stride = along * inner,
-          .step         = inner,
-          .line_stride  = inner,
-          .stored_lines = outer * inner,
-          .room         = along,
-          .whole        = along};
+  return {.outer           = outer,
+          .along           = along,
+          .inner           = inner,
+          .outer_stride    = along * inner,
+          .step            = inner,
+          .line_stride     = inner,
+          .allocated_lines = outer * inner,
+          .allocated       = along,
+          .global          = along};
 }
 
 }  // namespace v0

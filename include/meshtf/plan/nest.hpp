@@ -60,12 +60,12 @@ constexpr nest_steps collapsed(nest_steps const& nest) {
 }
 
 /// The nest over `loops` (the turns of each in one process) for arrays whose dimensions are `operands`, the
-/// result last. `stored` says how many elements of each dimension each array has room for.
+/// result last. `allocated` are the allocated extents of each array.
 ///
 /// The loops run in the memory order of the largest array, and the loops that it lacks run outermost: its
 /// elements are touched one after the other, and a sum over outer dimensions adds whole rows.
 constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands,
-                               std::span<std::span<extent const> const> stored) {
+                               std::span<std::span<extent const> const> allocated) {
   std::size_t largest = operands.size() - 1;
   extent most         = 0;
   for (std::size_t k = operands.size(); k-- > 0;) {
@@ -84,7 +84,7 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
 
   nest_steps nest{.rank = order.count, .operands = static_cast<int>(operands.size())};
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    auto const strides = strides_of(operands[k], stored[k]);
+    auto const strides = strides_of(operands[k], allocated[k]);
     for (int i = 0; i < order.count; ++i) {
       nest.stride[k][i] = strides[order[i]];
       nest.size[i]      = loops[static_cast<std::size_t>(order[i])];
@@ -92,17 +92,17 @@ constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list
   }
   return collapsed(nest);
 }
-/// The same for arrays that have room only for what is held.
+/// The same for arrays whose allocated extents are the local extents.
 constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands) {
-  small_array<std::span<extent const>, max_operands> stored{};
-  for (std::size_t k = 0; k < operands.size(); ++k) stored[k] = loops;
-  return plan_nest(loops, operands, stored);
+  small_array<std::span<extent const>, max_operands> allocated{};
+  for (std::size_t k = 0; k < operands.size(); ++k) allocated[k] = loops;
+  return plan_nest(loops, operands, allocated);
 }
 
 constexpr nest_steps nest_steps::plan(task_loops const& l, loop_extents const& e) {
-  small_array<std::span<extent const>, max_operands> stored{};
-  for (std::size_t k = 0; k < l.arrays().size(); ++k) stored[k] = e.storage();
-  return plan_nest(e.loops(), l.arrays(), stored);
+  small_array<std::span<extent const>, max_operands> allocated{};
+  for (std::size_t k = 0; k < l.arrays().size(); ++k) allocated[k] = e.allocated_extents();
+  return plan_nest(e.local_extents(), l.arrays(), allocated);
 }
 
 /// Joins n numbers into one.

@@ -38,9 +38,9 @@ struct dim_has_no_element_number {};
 /// the operand and of the result.
 struct rank_steps {
   line_steps lines{};
-  extent kept        = 1;  // elements of the result along the lines
-  extent stored_kept = 1;
-  extent step        = 1;  // elements of the result from one element of a line to the next
+  extent kept           = 1;  // elements of the result along the lines
+  extent allocated_kept = 1;
+  extent step           = 1;  // elements of the result from one element of a line to the next
 
   static constexpr bool needs_whole = true;
 
@@ -48,17 +48,19 @@ struct rank_steps {
   /// result has in its place.
   static constexpr rank_steps plan(task_loops const& l, loop_extents const& e) {
     int const kept = l.along[1];
-    return {.lines       = line_steps::plan(l, e, l.operand[0], l.operand[1], l.along[0]),
-            .kept        = e.held[kept],
-            .stored_kept = e.stored[kept],
-            .step        = strides_of(l.operand[1], e.storage())[kept]};
+    return {.lines          = line_steps::plan(l, e, l.operand[0], l.operand[1], l.along[0]),
+            .kept           = e.local[kept],
+            .allocated_kept = e.allocated[kept],
+            .step           = strides_of(l.operand[1], e.allocated_extents())[kept]};
   }
 
   /// Whether so much of a line is kept that all of it is sorted. Few elements are put in order one by one in
   /// less time.
-  constexpr bool sorts_all() const { return (stored_kept <= 64 ? 2 : 8) * stored_kept >= lines.room; }
-  /// Elements for which a thread has room: all of a line twice, or twice as many as are kept.
-  constexpr extent candidates() const { return 2 * (sorts_all() ? lines.room : stored_kept + 32); }
+  constexpr bool sorts_all() const {
+    return (allocated_kept <= 64 ? 2 : 8) * allocated_kept >= lines.allocated;
+  }
+  /// Candidates that a thread keeps: all of a line twice, or twice as many as are kept.
+  constexpr extent candidates() const { return 2 * (sorts_all() ? lines.allocated : allocated_kept + 32); }
 };
 
 /// The joint result of the parts of a split dimension, each of which has found the first elements of its own.
@@ -70,9 +72,9 @@ struct merge_steps {
   /// Arrays: the candidates of one part and the result. It asks for the loop over the candidates, the one
   /// over the result, and the split one.
   static constexpr merge_steps plan(task_loops const& l, loop_extents const& e) {
-    extent stored = 1;
-    for (int d : l.operand[0]) stored *= e.stored[d];
-    return {rank_steps::plan(l, e), l.dim[l.along[2]].parts, stored};
+    extent allocated = 1;
+    for (int d : l.operand[0]) allocated *= e.allocated[d];
+    return {rank_steps::plan(l, e), l.dim[l.along[2]].parts, allocated};
   }
 };
 
@@ -119,7 +121,7 @@ struct merge_ranks {
             .bytes       = s.ranks.lines.rows() * (candidates + s.ranks.kept) *
                      (extent{sizeof(T)} + extent{sizeof(std::int32_t)})};
   }
-  static constexpr extent scratch(merge_steps const& s) { return 2 * s.parts * s.ranks.lines.room; }
+  static constexpr extent scratch(merge_steps const& s) { return 2 * s.parts * s.ranks.lines.allocated; }
 };
 template<Element T>
 void compute(merge_ranks<T> const&, merge_steps const&, place_in_mesh const&, T const* x,
@@ -149,14 +151,14 @@ namespace detail {
 template<class T>
 struct ranks_of_parts {
   static constexpr extent candidates(task_loops const& l) {
-    return std::min(l.dim[l.along[1]].size, l.dim[l.along[0]].room());
+    return std::min(l.dim[l.along[1]].size, l.dim[l.along[0]].allocated_extent());
   }
 
   template<class M>
   static constexpr void ask(M& m, task_loops l, small_array<extent, 2> const&) {
     l.dim[l.along[1]] = {.size = candidates(l)};
     extent part       = 1;
-    for (int d : l.operand[1]) part *= l.dim[d].room();
+    for (int d : l.operand[1]) part *= l.dim[d].allocated_extent();
     extent const all  = l.dim[l.along[0]].parts * part;
     auto* const found = m.template take<T>(all);
     auto* const where = m.template take<std::int32_t>(all);
@@ -193,12 +195,12 @@ struct merged_ranks {
 };
 
 /// The first elements that one part of a split dimension finds; a part with fewer elements than `K` has no
-/// more of them than it has room for.
+/// more of them than it has allocated.
 template<class K, extent Room>
 struct ranks_of_part : dim<Room> {};
 template<Layout L, class Along, class K>
-using candidates_in = std::conditional_t<(K::size > placed_under<L, Along>.room()),
-                                         ranks_of_part<K, placed_under<L, Along>.room()>, K>;
+using candidates_in = std::conditional_t<(K::size > placed_under<L, Along>.allocated_extent()),
+                                         ranks_of_part<K, placed_under<L, Along>.allocated_extent()>, K>;
 
 }  // namespace detail
 

@@ -41,9 +41,9 @@ struct rotary_steps {
     };
     return {.places = walk(true),
             .lines  = walk(false),
-            .pairs  = e.held[l.along[0]] / 2,
-            .from   = strides_of(l.operand[0], e.storage())[l.along[0]],
-            .to     = strides_of(l.operand[1], e.storage())[l.along[0]]};
+            .pairs  = e.local[l.along[0]] / 2,
+            .from   = strides_of(l.operand[0], e.allocated_extents())[l.along[0]],
+            .to     = strides_of(l.operand[1], e.allocated_extents())[l.along[0]]};
   }
 
   constexpr extent turns() const { return places.turns * lines.turns * pairs; }

@@ -11,22 +11,22 @@ inline namespace v0 {
 /// The dimensions of a shard. They tell a process where its elements are in the whole tensor.
 struct shard_steps {
   small_array<placed, max_rank> dim{};
-  small_array<extent, max_rank> held{};
+  small_array<extent, max_rank> local{};
   int rank        = 0;
-  extent elements = 1;  // for which every process has room
+  extent elements = 1;  // allocated on every process
 
   /// It uses the first array.
   static constexpr shard_steps plan(task_loops const& l, loop_extents const& e) {
     shard_steps steps;
     for (int d : l.operand[0]) {
-      steps.held[steps.rank]  = e.held[d];
+      steps.local[steps.rank] = e.local[d];
       steps.dim[steps.rank++] = l.dim[d];
-      steps.elements *= e.stored[d];
+      steps.elements *= e.allocated[d];
     }
     return steps;
   }
   constexpr std::span<placed const> dims() const { return dim.first(rank); }
-  constexpr std::span<extent const> extents() const { return held.first(rank); }
+  constexpr std::span<extent const> extents() const { return local.first(rank); }
 };
 
 namespace task {

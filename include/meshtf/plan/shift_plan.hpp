@@ -14,8 +14,8 @@ inline namespace v0 {
 template<class Dim, class Axes>
 struct rolled_parts_differ {};
 
-/// The rows of a part of `room` elements that stay together when elements move by `offset`, and those that go
-/// one part further. A row has the elements of one index of the dimension.
+/// The rows of a part of `allocated` elements that stay together when elements move by `offset`, and those
+/// that go one part further. A row has the elements of one index of the dimension.
 struct shifted_rows {
   // rows that go to the part after the one that takes the others, and that come from so far
   extent further = 0;
@@ -30,21 +30,21 @@ struct shifted_rows {
   extent stay_by  = 0;
   extent leave_by = 0;
 
-  static constexpr shifted_rows plan(extent offset, extent room) {
+  static constexpr shifted_rows plan(extent offset, extent allocated) {
     extent const n     = offset < 0 ? -offset : offset;
-    extent const parts = n == 0 ? 0 : (n - 1) / room;
-    extent const rows  = n - parts * room;
+    extent const parts = n == 0 ? 0 : (n - 1) / allocated;
+    extent const rows  = n - parts * allocated;
     if (offset < 0)
       return {.further  = rows,
-              .stay     = room - rows,
+              .stay     = allocated - rows,
               .from     = rows,
-              .arrive   = room - rows,
+              .arrive   = allocated - rows,
               .stay_by  = -parts,
               .leave_by = -parts - 1};
     return {.further  = rows,
-            .stay     = room - rows,
+            .stay     = allocated - rows,
             .to       = rows,
-            .leave    = room - rows,
+            .leave    = allocated - rows,
             .stay_by  = parts,
             .leave_by = parts + 1};
   }
@@ -61,9 +61,9 @@ namespace detail {
 /// A part of a dimension that is split: its rows, the elements of one, the number of parts, and where they
 /// are.
 struct part_of_rows {
-  extent room  = 0;
-  extent row   = 0;
-  extent parts = 1;
+  extent allocated = 0;
+  extent row       = 0;
+  extent parts     = 1;
   axis_list over{};
 };
 
@@ -110,7 +110,7 @@ struct shift_plan : displace_plan<L, X, Along, To> {
   }();
   /// Elements of one row in one process.
   static constexpr extent row = [] {
-    if constexpr (exchanges) return shard_size<L, X> / placed_under<L, Along>.room();
+    if constexpr (exchanges) return shard_size<L, X> / placed_under<L, Along>.allocated_extent();
     else return 0;
   }();
 };

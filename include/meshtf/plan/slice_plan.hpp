@@ -28,12 +28,12 @@ struct part_steps {
   /// the part's own.
   static constexpr part_steps plan(task_loops const& l, loop_extents const& e) {
     int const in      = l.along[0];
-    auto const larger = strides_of(l.operand[0], e.storage());
-    auto const part   = strides_of(l.operand[1], e.storage());
+    auto const larger = strides_of(l.operand[0], e.allocated_extents());
+    auto const part   = strides_of(l.operand[1], e.allocated_extents());
     nest_steps nest{.rank = l.operand[1].count, .operands = 2};
     for (int i = 0; i < nest.rank; ++i) {
       int const d       = l.operand[1][i];
-      nest.size[i]      = e.held[d];
+      nest.size[i]      = e.local[d];
       nest.stride[0][i] = larger[d == l.along[1] ? in : d];
       nest.stride[1][i] = part[d];
     }
@@ -80,15 +80,15 @@ inline constexpr bool may_be_whole = is_undecided<L> || placed_under<L, D>.parts
 template<class L, class D>
 inline constexpr bool stays_whole = split_over<L, shape<D>> == 0;
 
-/// Whether parts of `D` and `E` with the same number are in one process and have room for the same number of
-/// elements, so that what is sliced from one or padded to the other moves by few elements.
+/// Whether parts of `D` and `E` with the same number are in one process and have the same allocated extent,
+/// the same number of elements, so that what is sliced from one or padded to the other moves by few elements.
 template<class L, class D, class E>
 inline constexpr bool parts_correspond = [] {
   if constexpr (is_undecided<L> || CountedDimension<D> || CountedDimension<E>) return false;
   else {
     constexpr placed d = placed_under<L, D>;
     constexpr placed e = placed_under<L, E>;
-    return d.parts > 1 && d.over == e.over && d.room() == e.room();
+    return d.parts > 1 && d.over == e.over && d.allocated_extent() == e.allocated_extent();
   }
 }();
 
@@ -100,7 +100,8 @@ inline constexpr bool parts_may_correspond = [] {
   else if constexpr (stays_whole<L, D> || stays_whole<L, E>) return false;
   else {
     for (extent parts = 2; parts <= 8; ++parts)
-      if (placed{.size = D::size, .parts = parts}.room() == placed{.size = E::size, .parts = parts}.room())
+      if (placed{.size = D::size, .parts = parts}.allocated_extent() ==
+          placed{.size = E::size, .parts = parts}.allocated_extent())
         return true;
     return false;
   }

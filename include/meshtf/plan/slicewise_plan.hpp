@@ -34,7 +34,7 @@ struct slices_steps {
     slices_steps s;
     for (int a = 0; a < l.operands; ++a) {
       s.elements[a] = 1;
-      for (int d : l.operand[a]) s.elements[a] *= e.held[d];
+      for (int d : l.operand[a]) s.elements[a] *= e.local[d];
     }
     return s;
   }

@@ -47,30 +47,30 @@ struct loops_over {
 using task_loops      = loops_over<placed>;
 using undecided_loops = loops_over<undecided_dim>;
 
-/// The turns of each loop in one process, the elements that the arrays have room for, and the elements of all
-/// processes together.
+/// The local extent of each loop on one process, which is its number of iterations; the allocated extent of
+/// the arrays; and the global extent.
 struct loop_extents {
-  small_array<extent, max_rank> held{};
-  small_array<extent, max_rank> stored{};
-  small_array<extent, max_rank> whole{};
+  small_array<extent, max_rank> local{};
+  small_array<extent, max_rank> allocated{};
+  small_array<extent, max_rank> global{};
   int rank = 0;
 
-  constexpr std::span<extent const> loops() const { return held.first(rank); }
-  constexpr std::span<extent const> storage() const { return stored.first(rank); }
+  constexpr std::span<extent const> local_extents() const { return local.first(rank); }
+  constexpr std::span<extent const> allocated_extents() const { return allocated.first(rank); }
 
   /// Whether steps may leave out the loop over `dim`, since it makes one turn in this process. It asks for
   /// what the process holds: a part with storage for one element may be empty, and then the loop makes no
   /// turn, but the nest without it would make one. So processes may have different loops; what all of them
   /// must agree on, as the sizes of messages and memory, depends on `stored` alone.
-  constexpr bool makes_one_turn(int dim) const { return held[dim] == 1; }
+  constexpr bool makes_one_turn(int dim) const { return local[dim] == 1; }
 };
 
 /// The extents of a process whose parts are full. These are priced, and no process exceeds them.
 constexpr loop_extents full_extents(task_loops const& l) {
   loop_extents e{.rank = l.rank};
   for (int i = 0; i < l.rank; ++i) {
-    e.held[i] = e.stored[i] = l.dim[i].room();
-    e.whole[i]              = l.dim[i].size;
+    e.local[i] = e.allocated[i] = l.dim[i].allocated_extent();
+    e.global[i]                 = l.dim[i].size;
   }
   return e;
 }
@@ -79,8 +79,8 @@ constexpr loop_extents full_extents(task_loops const& l) {
 constexpr loop_extents full_extents(task_loops const& l, counts const& now) {
   loop_extents e = full_extents(l);
   for (int i = 0; i < l.rank; ++i) {
-    e.whole[i] = now.of(l.dim[i].counted, l.dim[i].size);
-    e.held[i]  = l.dim[i].held(0, e.whole[i]);
+    e.global[i] = now.of(l.dim[i].counted, l.dim[i].size);
+    e.local[i]  = l.dim[i].local_extent(0, e.global[i]);
   }
   return e;
 }
@@ -105,33 +105,34 @@ template<class Steps>
 struct uneven_steps {
   // of static storage, so machines keep what they have planned by its address
   task_loops const* loops = nullptr;
-  Steps fullest{};  // while there are as many elements as there is room for
+  Steps fullest{};  // while every counted dimension has its largest extent
 };
 
 /// The extents of the process at `here` while there are as many elements as `now` says.
 constexpr loop_extents extents_at(task_loops const& l, place_in_mesh const& here, counts const& now) {
   loop_extents e = full_extents(l, now);
-  for (int i = 0; i < l.rank; ++i) e.held[i] = l.dim[i].held(here.part_of(l.dim[i].over), e.whole[i]);
+  for (int i = 0; i < l.rank; ++i)
+    e.local[i] = l.dim[i].local_extent(here.part_of(l.dim[i].over), e.global[i]);
   return e;
 }
 
 /// The steps of the fullest process, while there are as many elements as `now` says. If steps need memory
-/// (`Steps::make_room_for`), it is the most that any process needs: of each uneven dimension a process holds
-/// a full part, the one part that is smaller, or nothing.
+/// (`Steps::enlarge_scratch_for`), it is the most that any process needs: of each uneven dimension a process
+/// holds a full part, the one part that is smaller, or nothing.
 template<class Steps>
 constexpr Steps plan_fullest(task_loops const& l, counts const& now = {}) {
   loop_extents const full = full_extents(l, now);
   Steps fullest           = Steps::plan(l, full);
-  if constexpr (requires { fullest.make_room_for(fullest); }) {
+  if constexpr (requires { fullest.enlarge_scratch_for(fullest); }) {
     unsigned uneven = 0;
     for (int i = 0; i < l.rank; ++i)
-      if (full.whole[i] > full.stored[i] && full.whole[i] % full.stored[i] != 0) uneven |= 1U << i;
+      if (full.global[i] > full.allocated[i] && full.global[i] % full.allocated[i] != 0) uneven |= 1U << i;
     // all sets of dimensions of which a process may hold the smaller part
     for (unsigned less = uneven; less != 0; less = (less - 1) & uneven) {
       loop_extents e = full;
       for (int i = 0; i < l.rank; ++i)
-        if ((less >> i & 1U) != 0) e.held[i] = full.whole[i] % full.stored[i];
-      fullest.make_room_for(Steps::plan(l, e));
+        if ((less >> i & 1U) != 0) e.local[i] = full.global[i] % full.allocated[i];
+      fullest.enlarge_scratch_for(Steps::plan(l, e));
     }
   }
   return fullest;

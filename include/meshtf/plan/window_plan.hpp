@@ -49,8 +49,8 @@ struct window_rule {
   /// Windows of `taps` elements of a dimension of `size`.
   constexpr extent windows(extent size, extent taps) const {
     if (same) return (size + step - 1) / step;
-    extent const room = size + ahead + behind - reach(taps);
-    return room < 0 ? 0 : room / step + 1;
+    extent const last_start = size + ahead + behind - reach(taps);
+    return last_start < 0 ? 0 : last_start / step + 1;
   }
   /// Zeros before the dimension.
   constexpr extent before(extent size, extent taps) const {
@@ -144,12 +144,12 @@ constexpr window_halo halo_of(window_rule const& w, extent taps, placed const& i
   window_halo halo;
   extent const zeros = w.before(in.size, taps);
   for (extent part = 0; part < in.parts; ++part) {
-    extent const n = made.held(part);
+    extent const n = made.local_extent(part);
     if (n == 0) break;
-    extent const first  = part * made.room() * w.step - zeros;
+    extent const first  = part * made.allocated_extent() * w.step - zeros;
     extent const last   = first + (n - 1) * w.step + w.reach(taps) - 1;
-    extent const before = part * in.room() - first;
-    extent const after  = last + 1 - (part + 1) * in.room();
+    extent const before = part * in.allocated_extent() - first;
+    extent const after  = last + 1 - (part + 1) * in.allocated_extent();
     if (before > halo.before) halo.before = before;
     if (after > halo.after) halo.after = after;
   }
@@ -228,8 +228,8 @@ struct windows_along : window_steps {
     constexpr window_walk walk[]{Walk...};
     windows_along s;
     s.dims             = n;
-    auto const array   = strides_of(l.operand[0], e.storage());
-    auto const windows = strides_of(l.operand[1], e.storage());
+    auto const array   = strides_of(l.operand[0], e.allocated_extents());
+    auto const windows = strides_of(l.operand[1], e.allocated_extents());
     nest_steps copy{.operands = 2};
     nest_steps tap{.operands = 3};
     for (int d : l.operand[1]) {
@@ -241,17 +241,17 @@ struct windows_along : window_steps {
         if (d != l.along[2 * n + i]) continue;
         is_tap             = true;
         in_array           = along * walk[i].dilation;
-        s.taps[i]          = e.held[d];
+        s.taps[i]          = e.local[d];
         s.tap_stride[0][i] = in_array;
         s.tap_stride[1][i] = windows[d];
       }
       copy.stride[0][copy.rank] = in_array;
       copy.stride[1][copy.rank] = windows[d];
-      copy.size[copy.rank++]    = e.held[d];
+      copy.size[copy.rank++]    = e.local[d];
       if (is_tap) continue;
       tap.stride[0][tap.rank] = tap.stride[2][tap.rank] = in_array;
       tap.stride[1][tap.rank]                           = windows[d];
-      tap.size[tap.rank++]                              = e.held[d];
+      tap.size[tap.rank++]                              = e.local[d];
     }
     for (int i = 0; i < n; ++i) {
       s.start[i] = walk[i].start * array[l.along[i]];
@@ -327,7 +327,7 @@ struct window_under {
   static constexpr window_walk walk  = {.step     = rule.step,
                                         .dilation = rule.dilation,
                                         .start = reach.before - (sound ? rule.before(along::size, taps) : 0),
-                                        .shift = out.room() * rule.step - in.room()};
+                                        .shift = out.allocated_extent() * rule.step - in.allocated_extent()};
   using wide = std::conditional_t<widens, haloed<along, reach.before, reach.after, in.parts>, along>;
 
   static constexpr auto examined() {

@@ -23,8 +23,8 @@ struct write_steps {
   nest_steps copy{};  // over the part: the larger array, then the part
   int own = 0;        // the loop over the part's own dimension
   // elements of the larger array's dimension: of this process, and of every process
-  extent held = 1;
-  extent room = 1;
+  extent local     = 1;
+  extent allocated = 1;
   axis_list over{};  // the axes that split it
 
   static constexpr bool needs_whole = true;
@@ -36,15 +36,15 @@ struct write_steps {
     int in                = 0;
     for (int d : whole)
       if (!part.has(d)) in = d;
-    auto const in_whole = strides_of(whole, e.storage());
-    auto const in_part  = strides_of(part, e.storage());
-    write_steps s{.copy = {.rank = part.count, .operands = 2},
-                  .held = e.held[in],
-                  .room = e.stored[in],
-                  .over = l.dim[in].over};
+    auto const in_whole = strides_of(whole, e.allocated_extents());
+    auto const in_part  = strides_of(part, e.allocated_extents());
+    write_steps s{.copy      = {.rank = part.count, .operands = 2},
+                  .local     = e.local[in],
+                  .allocated = e.allocated[in],
+                  .over      = l.dim[in].over};
     for (int i = 0; i < part.count; ++i) {
       int const d         = part[i];
-      s.copy.size[i]      = e.held[d];
+      s.copy.size[i]      = e.local[d];
       s.copy.stride[0][i] = in_whole[d == l.along[0] ? in : d];
       s.copy.stride[1][i] = in_part[d];
       if (d == l.along[0]) s.own = i;
@@ -55,7 +55,7 @@ struct write_steps {
   /// Elements of the part that a process may have to write: its own part of the dimension may be shorter.
   constexpr extent most() const {
     extent n = 1;
-    for (int i = 0; i < copy.rank; ++i) n *= i == own ? std::min(copy.size[i], held) : copy.size[i];
+    for (int i = 0; i < copy.rank; ++i) n *= i == own ? std::min(copy.size[i], local) : copy.size[i];
     return n;
   }
 };
@@ -68,10 +68,10 @@ struct write_range {
 
   /// For a part that begins at `first`, in the process at `here`.
   constexpr write_range(write_steps const& s, extent first, place_in_mesh const& here) {
-    extent const mine  = s.over.count == 0 ? 0 : here.part_of(s.over) * s.room;
+    extent const mine  = s.over.count == 0 ? 0 : here.part_of(s.over) * s.allocated;
     extent const n     = s.copy.size[s.own];
     extent const begin = std::max(first, mine);
-    extent const end   = std::min(first + n, mine + s.held);
+    extent const end   = std::min(first + n, mine + s.local);
     nest_steps nest    = s.copy;
     nest.size[s.own]   = std::max(end - begin, extent{0});
     in_whole           = (begin - mine) * s.copy.stride[0][s.own];

@@ -152,7 +152,7 @@ public:
   constexpr bool recompute(bool on) { return std::exchange(recomputes_, on); }
 
   // ---- how many elements there are of counted dimensions
-  /// Counts by number. Number 0: as many elements as there is room for. Equal counts have one number, so
+  /// Counts by number. Number 0: as many elements as are allocated. Equal counts have one number, so
   /// plans may be kept by it.
   constexpr counts const& counted(unsigned number) const {
     if (number == 0) return all_full_;

@@ -106,7 +106,7 @@ MESHTF_DEFINE observer::span observer::operation(work const& w, call_site const&
   open_call now;
   if (profile_) now.figures = &profile_->count(w, site);
   if (trace_ != nullptr)
-    if ((now.call = trace_->room(step)) != nullptr) {
+    if ((now.call = trace_->next_slot(step)) != nullptr) {
       auto& c = begin_call(*now.call, site, step, live);
       c.kind  = w.kind;
       c.flops = w.flops;
@@ -123,7 +123,7 @@ MESHTF_DEFINE observer::span observer::collective(collective_call const& what, l
   if (profile_) now.figures = &profile_->count({.kind = "message", .bytes = what.payload}, what.site);
   if (trace_ != nullptr) {
     ++collectives_;  // also of steps that are not told
-    if ((now.call = trace_->room(step)) != nullptr) {
+    if ((now.call = trace_->next_slot(step)) != nullptr) {
       auto& c  = begin_call(*now.call, what.site, step, live);
       c.kind   = to_string(what.kind).data();
       c.number = collectives_;

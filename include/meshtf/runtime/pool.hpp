@@ -305,9 +305,9 @@ MESHTF_DEFINE void pool::take_block(std::size_t whole, std::size_t asked) {
   ++block_count_;
   reserved_ += bytes;
 
-  auto const room = static_cast<std::size_t>(reinterpret_cast<std::byte*>(next) - start) - unit;
-  auto* const p   = ::new (start + unit)
-      piece{.bytes = room, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
+  auto const usable = static_cast<std::size_t>(reinterpret_cast<std::byte*>(next) - start) - unit;
+  auto* const p     = ::new (start + unit)
+      piece{.bytes = usable, .before = nullptr, .previous = nullptr, .next = nullptr, .free = false};
   next->before = p;
   detail::poison(p->content(), p->bytes - sizeof(piece));
   if (next->free) {

@@ -134,10 +134,10 @@ public:
   auto view(T* data, std::array<extent, N> const& extents) const {
     return viewer_of<T>::view(data, extents);
   }
-  /// The same where it holds less than it has room for.
+  /// The same where its local extents are smaller than the allocated ones.
   template<class T, std::size_t N>
-  auto view(T* data, std::array<extent, N> const& held, std::array<extent, N> const& stored) const {
-    return viewer_of<T>::view(data, held, stored);
+  auto view(T* data, std::array<extent, N> const& local, std::array<extent, N> const& allocated) const {
+    return viewer_of<T>::view(data, local, allocated);
   }
 
   // ---- arithmetic: a plan says what to do, a kernel does it
@@ -187,13 +187,13 @@ public:
     if (x != z) kernel::copy(n, x, z);
   }
 
-  /// Copies the `held` elements of x and fills z with zeros up to `size`. The price is the same on every
-  /// process.
+  /// Copies the first `filled` elements of x and fills z with zeros up to `size`. The price is the same on
+  /// every process.
   template<class T>
-  void copy_filled(extent held, extent size, T const* x, T* z) {
+  void copy_filled(extent filled, extent size, T const* x, T* z) {
     auto const span = does(work_of::copy<T>(size));
-    std::copy_n(x, held, z);
-    std::fill_n(z + held, size - held, T{});
+    std::copy_n(x, filled, z);
+    std::fill_n(z + filled, size - filled, T{});
   }
 
   using accounts<process_mesh<M>, M>::begin_notes;

@@ -34,15 +34,15 @@ void agree_on_replicas(Machine const& m, std::string_view name, X const& x) {
   constexpr axis_set over = joining_axes<typename L::mesh_type> & ~split_over<L, S>;
   auto const& replicas    = m.along(over);
   std::span<T const> part{x.data(), static_cast<std::size_t>(x.size)};
-  elements<T> held;
+  elements<T> packed;
   if constexpr (is_uneven<L, S>) {
-    held          = elements<T>{part.size()};
+    packed        = elements<T>{part.size()};
     std::size_t n = 0;
     for_each_run(placed_dims<L, S>, m.place(), m.counted(), [&](extent local, extent, extent run) {
-      std::copy_n(x.data() + local, run, held.data() + n);
+      std::copy_n(x.data() + local, run, packed.data() + n);
       n += static_cast<std::size_t>(run);
     });
-    part = {held.data(), n};
+    part = {packed.data(), n};
   }
   auto const bytes = std::string_view{reinterpret_cast<char const*>(part.data()), part.size_bytes()};
   waiting const here{"agree"};

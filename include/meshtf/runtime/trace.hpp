@@ -131,14 +131,14 @@ public:
   int add(MPI_Comm comm, traced_mesh mesh);
 
   /// Room for one more call, or null if it is not to be told.
-  traced_call* room(long step) {
+  traced_call* next_slot(long step) {
     if (step > seen_) seen_ = step;
     if (step < wish_.first || step > wish_.last) return nullptr;
     if (count_ == most_calls) {
       ++left_out_;
       return nullptr;
     }
-    if (count_ == pieces_.size() * calls_a_piece) more_room();
+    if (count_ == pieces_.size() * calls_a_piece) add_block();
     return &call(count_++);
   }
 
@@ -161,7 +161,7 @@ private:
   };
 
   traced_call& call(std::size_t i) { return pieces_[i / calls_a_piece][i % calls_a_piece]; }
-  void more_room() { pieces_.push_back(std::make_unique<traced_call[]>(calls_a_piece)); }
+  void add_block() { pieces_.push_back(std::make_unique<traced_call[]>(calls_a_piece)); }
   clock_reading compare_clocks() const;
   std::int64_t in_time_of_all(std::int64_t t) const;
   std::vector<joint> join_collectives();

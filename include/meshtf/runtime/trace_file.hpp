@@ -98,7 +98,7 @@ MESHTF_DEFINE trace_log::trace_log(MPI_Comm world, trace wish, std::FILE* file)
   MPI_Comm_set_name(world_, "trace");
   MPI_Comm_rank(world_, &rank_);
   MPI_Comm_size(world_, &size_);
-  more_room();
+  add_block();
   start_ = compare_clocks();
   here() = this;
 }

@@ -24,9 +24,9 @@ public:
   constexpr T const& operator[](int i) const { return data_[i]; }
   /// Adds `n` elements and returns the first of them.
   constexpr T* more(int n) {
-    if (count_ + n > room_) {
-      room_         = 2 * room_ + n + 16;
-      T* const next = new T[static_cast<std::size_t>(room_)]{};
+    if (count_ + n > capacity_) {
+      capacity_     = 2 * capacity_ + n + 16;
+      T* const next = new T[static_cast<std::size_t>(capacity_)]{};
       for (int i = 0; i < count_; ++i) next[i] = data_[i];
       delete[] std::exchange(data_, next);
     }
@@ -37,9 +37,9 @@ public:
   constexpr void keep_first(int n) { count_ = n; }
 
 private:
-  T* data_   = nullptr;
-  int count_ = 0;
-  int room_  = 0;
+  T* data_      = nullptr;
+  int count_    = 0;
+  int capacity_ = 0;
 };
 
 }  // namespace detail

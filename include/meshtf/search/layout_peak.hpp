@@ -38,15 +38,16 @@ public:
 
   /// The most bytes that live at any moment.
   constexpr extent operator()(layout_numbers const& l) {
-    extent room[Record::most_kinds]{};  // 0 for what lives only under other layouts
-    for (int k = 0; k < kind_count_; ++k) room[k] = kinds_[k].if_.holds(l) ? l.room_of(kinds_[k].dims) : 0;
+    extent allocated[Record::most_kinds]{};  // 0 for what lives only under other layouts
+    for (int k = 0; k < kind_count_; ++k)
+      allocated[k] = kinds_[k].if_.holds(l) ? l.room_of(kinds_[k].dims) : 0;
     extent most = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
     extent sums[Record::most_moments]{};
     for (int m = 0; m < moment_count_; ++m) {
       extent const* const bytes = moment_bytes_ + m * kind_count_;
       extent sum                = 0;
       for (int k = 0; k < kind_count_; ++k)
-        if (bytes[k] != 0 && room[k] != 0) sum += bytes[k] / whole_[k] * room[k];
+        if (bytes[k] != 0 && allocated[k] != 0) sum += bytes[k] / whole_[k] * allocated[k];
       sums[m] = sum;
       if (sum > most) most = sum;
     }

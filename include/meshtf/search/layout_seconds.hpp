@@ -47,12 +47,12 @@ public:
   }
 
   constexpr double operator()(layout_numbers const& l) {
-    axis_set const* const over = l.over.data();
-    extent const* const room   = l.room.data();
-    extent flops               = 0;
-    extent passes              = 0;
-    term const* const terms    = terms_.data();
-    int const term_count       = terms_.size();
+    axis_set const* const over    = l.over.data();
+    extent const* const allocated = l.room.data();
+    extent flops                  = 0;
+    extent passes                 = 0;
+    term const* const terms       = terms_.data();
+    int const term_count          = terms_.size();
     for (int i = 0; i < term_count; ++i) {
       term const& t = terms[i];
       if (t.decide.count > 0) {
@@ -61,7 +61,7 @@ public:
         if ((joined != 0) != t.if_.joined) continue;
       }
       extent by = 1;
-      for (int k = 0; k < t.by.count; ++k) by *= room[t.by.dim[k]];
+      for (int k = 0; k < t.by.count; ++k) by *= allocated[t.by.dim[k]];
       flops += t.flops * by;
       passes += t.passes * by;
     }
@@ -367,11 +367,11 @@ private:
     recorded_send_kind const& kind = record_.send_kinds[of.kind];
     axis_set const over            = l.split(kind.over);
     if (over == 0) return;
-    extent const whole = l.whole_of(kind.dims);
-    extent const room  = l.room_of(kind.dims);
+    extent const whole     = l.whole_of(kind.dims);
+    extent const allocated = l.room_of(kind.dims);
     for (int i = of.first; i >= 0; i = gradients_[i].next) {
       gradients const& s = gradients_[i];
-      extent const n     = s.n / whole * room;
+      extent const n     = s.n / whole * allocated;
       extent const bytes = n * bytes_of(of.type);
       if (is_packed(bytes)) {
         e.packed += s.times * bytes;

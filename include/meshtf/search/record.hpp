@@ -21,7 +21,7 @@ struct layout_numbers {
   axis_set joining = 0;                   // the axes that join processes
   small_array<axis_set, max_axes> over{};
   small_array<extent, max_axes> parts{};
-  // elements of each dimension: of all, and those that one process has room for
+  // the global and the allocated extent of each dimension
   small_array<extent, max_axes> whole{};
   small_array<extent, max_axes> room{};
   dim_set out_of_order = 0;  // dimensions whose axes are not in the mesh's order
@@ -48,7 +48,7 @@ struct layout_numbers {
   constexpr extent whole_of(dim_set dims) const { return product(whole, dims); }
   constexpr extent room_of(dim_set dims) const { return product(room, dims); }
   /// Each dimension is rounded up by itself, so the size is divided by whole dimensions and multiplied by the
-  /// rooms of one process.
+  /// allocated extents of one process.
   constexpr extent local(undecided_size const& n) const {
     return n.whole / whole_of(n.dims) * room_of(n.dims);
   }

@@ -210,8 +210,8 @@ constexpr extent bytes_under(std::array<extent, N> const& bytes, std::span<recor
 }
 
 /// What an optimizer sends of its gradients, as `detail::buckets` does it: long ones at once from where they
-/// lie, the others packed into messages. f as above. `waiting` has room for as many members as the record has
-/// sends. Returns the most bytes that live meanwhile.
+/// lie, the others packed into messages. f as above. `waiting` has space for as many members as the record
+/// has sends. Returns the most bytes that live meanwhile.
 template<Mesh M, class Record, class OnWork, class OnMessage>
 constexpr extent price_sends(Record const& record, layout_numbers const& l, bucket_member* waiting,
                              OnWork const& on_work, OnMessage const& on_message) {

@@ -220,9 +220,9 @@ struct search_over<shape<D...>, candidates<L...>, true> {
 
 /// The positions of `found`, fastest first. Written by hand, since constant evaluation pays for each call.
 constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
-  int* const room = new int[static_cast<std::size_t>(n) + 1];
-  int* from       = order;
-  int* to         = room;
+  int* const buffer = new int[static_cast<std::size_t>(n) + 1];
+  int* from         = order;
+  int* to           = buffer;
   for (int i = 0; i < n; ++i) from[i] = i;
   for (int width = 1; width < n; width *= 2) {
     for (int low = 0; low < n; low += 2 * width) {
@@ -236,7 +236,7 @@ constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
     std::swap(from, to);
   }
   for (int i = 0; from != order && i < n; ++i) order[i] = from[i];
-  delete[] room;
+  delete[] buffer;
 }
 
 }  // namespace detail

@@ -30,8 +30,9 @@ struct convolution_in_parts {
       if (made.parts == 1) continue;
       walk[i].whole  = false;
       placed const x = {.size = loops.dim[loops.along[i]].size, .parts = made.parts, .over = made.over};
-      placed const wide{
-          .size = made.parts * (x.room() + numbers::halo(i)), .parts = made.parts, .over = made.over};
+      placed const wide{.size  = made.parts * (x.allocated_extent() + numbers::halo(i)),
+                        .parts = made.parts,
+                        .over  = made.over};
       if (numbers::halo(i) == 0) {
         loops.dim[loops.along[i]] = x;
       } else if (loops.along[i] != loops.along[Plan::dims + i]) {
@@ -48,11 +49,11 @@ struct convolution_in_parts {
 
   /// Lines along dimension `i` of x, and of x with its halo.
   constexpr displace_steps lines(int i, extent from, extent to) const {
-    displace_steps s{.from = from, .from_room = from, .to = to, .to_room = to};
+    displace_steps s{.from = from, .from_allocated = from, .to = to, .to_allocated = to};
     bool behind = false;
     for (int d : loops.operand[0])
       if (d == loops.along[i]) behind = true;
-      else (behind ? s.inner : s.outer) *= loops.dim[d].room();
+      else (behind ? s.inner : s.outer) *= loops.dim[d].allocated_extent();
     return s;
   }
 };
@@ -79,9 +80,10 @@ struct halo_in_parts {
     convolution_in_parts<Plan> const c{l};
     placed const wide         = c.loops.dim[c.loops.along[I]];
     window_halo const reach   = window_numbers<Plan>::reach[I];
-    extent const room         = wide.room() - reach.before - reach.after;
-    displace_steps const line = Back ? c.lines(I, wide.room(), room) : c.lines(I, room, wide.room());
-    part_of_rows const part{room, line.outer * line.inner, wide.parts, wide.over};
+    extent const allocated    = wide.allocated_extent() - reach.before - reach.after;
+    displace_steps const line = Back ? c.lines(I, wide.allocated_extent(), allocated)
+                                     : c.lines(I, allocated, wide.allocated_extent());
+    part_of_rows const part{allocated, line.outer * line.inner, wide.parts, wide.over};
     if constexpr (Back)
       narrow_rows<T>(m, line, part, reach.before, reach.after, static_cast<T const*>(nullptr), nullptr);
     else widen_rows<T>(m, line, part, reach.before, reach.after, T{}, nullptr, nullptr);

@@ -35,7 +35,7 @@ namespace detail {
 /// elements: operations use the first `n`, and the gradient of the others is zero. An operation's gradient is
 /// computed under the count that the operation ran under.
 ///
-/// Errors: `usage_error` if `n` is negative or larger than the room; where calls are compared
+/// Errors: `usage_error` if `n` is negative or larger than the allocated extent; where calls are compared
 /// (`MESHTF_CHECK`), a process that counts otherwise is named.
 template<CountedDimension D>
 class counted {
@@ -57,7 +57,7 @@ private:
 
 namespace detail {
 
-/// While it lives, all dimensions have as many elements as there is room for: parameters are made so.
+/// While it lives, all dimensions have as many elements as are allocated: parameters are made so.
 template<class Machine>
 class all_counted {
 public:

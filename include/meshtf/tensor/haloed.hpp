@@ -26,9 +26,9 @@ constexpr void widen_rows(M& m, Lines const& out, part_of_rows const& part, exte
                                false);
     m.run(rows{.count = count, .to = to, .from_edge = true}, out, static_cast<T const*>(arrives->data()), z);
   };
-  m.run(rows{.count = part.room, .to = before, .beyond = beyond}, out, x, z);
-  receive(before, part.room - before, 0, 1);
-  receive(after, 0, before + part.room, -1);
+  m.run(rows{.count = part.allocated, .to = before, .beyond = beyond}, out, x, z);
+  receive(before, part.allocated - before, 0, 1);
+  receive(after, 0, before + part.allocated, -1);
 }
 
 /// The way back: rows of z that are other parts' are added there to those of x.
@@ -48,9 +48,9 @@ constexpr void narrow_rows(M& m, Lines const& back, part_of_rows const& part, ex
                                false);
     m.run(task::add_rows<T>{.count = count, .to = to}, back, static_cast<T const*>(arrives->data()), x);
   };
-  m.run(rows{.count = part.room, .from = before}, back, z, x);
-  give_back(before, 0, part.room - before, -1);
-  give_back(after, before + part.room, 0, 1);
+  m.run(rows{.count = part.allocated, .from = before}, back, z, x);
+  give_back(before, 0, part.allocated - before, -1);
+  give_back(after, before + part.allocated, 0, 1);
 }
 
 /// `x`, each part of `D` with its halo, and `beyond` where the dimension has no elements.
@@ -66,8 +66,8 @@ constexpr auto with_halo(tensor<T, L, X...> const& x, T beyond = {}) {
     m.run(task::displace<T>{{.offset = -Before}, beyond}, plan::out, x.data(), z.data());
   } else {
     constexpr placed along = placed_under<L, D>;
-    widen_rows<T>(m, plan::out, {along.room(), plan::row, along.parts, plan::over}, Before, After, beyond,
-                  x.data(), z.data());
+    widen_rows<T>(m, plan::out, {along.allocated_extent(), plan::row, along.parts, plan::over}, Before, After,
+                  beyond, x.data(), z.data());
   }
   return z;
 }
@@ -84,8 +84,8 @@ constexpr auto without_halo(tensor<T, L, Z...> const& z) {
     m.run(task::displace<T>{{.offset = Before}, T{}}, plan::back, z.data(), x.data());
   } else {
     constexpr placed along = placed_under<L, D>;
-    narrow_rows<T>(m, plan::back, {along.room(), plan::row, along.parts, plan::over}, Before, After, z.data(),
-                   x.data());
+    narrow_rows<T>(m, plan::back, {along.allocated_extent(), plan::row, along.parts, plan::over}, Before,
+                   After, z.data(), x.data());
   }
   return x;
 }

@@ -49,7 +49,7 @@ constexpr reshard_steps moves_between(M const& m, task_loops const& l, int from,
 template<class T, class M>
 constexpr void in_place_of_result(M& m, task_loops const& l) {
   extent result = 1;
-  for (int d : l.operand[1]) result *= l.dim[d].room();
+  for (int d : l.operand[1]) result *= l.dim[d].allocated_extent();
   m.give(static_cast<T*>(nullptr), result);
 }
 template<class T>

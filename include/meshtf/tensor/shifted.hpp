@@ -17,7 +17,7 @@ constexpr void move_rows(M& m, Lines const& lines, part_of_rows const& part, ext
                          T beyond, T const* x, T* z) {
   using handle    = shared<storage<T, M>, M>;
   using task      = task::copy_rows<T>;
-  auto const r    = shifted_rows::plan(offset, part.room);
+  auto const r    = shifted_rows::plan(offset, part.allocated);
   auto const send = [&](extent count, extent leave, extent arrive, extent by) {
     if (count == 0) return;
     extent const n       = count * part.row;
@@ -46,9 +46,9 @@ struct shifted_parts {
     placed const& along = l.dim[l.along[0]];
     bool const wraps    = numbers[1] != 0;
     extent elements     = 1;
-    for (int d : l.operand[0]) elements *= l.dim[d].room();
+    for (int d : l.operand[0]) elements *= l.dim[d].allocated_extent();
     move_rows<T>(m, displace_steps::plan(l, full_extents(l)),
-                 {along.room(), elements / along.room(), along.parts},
+                 {along.allocated_extent(), elements / along.allocated_extent(), along.parts},
                  wraps ? shortest_roll(numbers[0], along.size) : numbers[0], wraps, T{}, nullptr, nullptr);
   }
 };
@@ -95,8 +95,8 @@ constexpr auto moved_by(tensor<T, L, D...> const& x, extent offset, bool wraps, 
   } else {
     constexpr placed along = placed_under<actual<L>, Along>;
     auto z                 = tensor_of<T, L, typename plan::result>::uninitialised(m);
-    move_rows<T>(m, plan::lines, {along.room(), plan::row, along.parts, plan::over}, offset, wraps, beyond,
-                 x.data(), z.data());
+    move_rows<T>(m, plan::lines, {along.allocated_extent(), plan::row, along.parts, plan::over}, offset,
+                 wraps, beyond, x.data(), z.data());
     return z;
   }
 }

@@ -138,7 +138,7 @@ public:
   using typename base::handle_type;
   using typename base::slot_type;
 
-  /// Elements that every process has room for.
+  /// The allocated elements: equal on all processes.
   static constexpr auto size = shard_size<L, shape<D...>>;
 
   /// All zeros.
@@ -202,9 +202,9 @@ private:
   template<class P>
   static auto view_of(machine_type const& m, P* data) {
     if constexpr (is_uneven<L, shape_type>)
-      return m.view(data, held_extents(placed_dims<L, shape_type>, m.place(), m.counted()),
-                    stored_extents<L, shape_type>);
-    else return m.view(data, stored_extents<L, shape_type>);
+      return m.view(data, local_extents(placed_dims<L, shape_type>, m.place(), m.counted()),
+                    allocated_extents<L, shape_type>);
+    else return m.view(data, allocated_extents<L, shape_type>);
   }
 };
 

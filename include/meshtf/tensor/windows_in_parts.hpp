@@ -76,11 +76,11 @@ struct widening {
       placed const& made = loops.dim[loops.along[Plan::dims + i]];
       placed& wide       = loops.dim[loops.along[i]];
       if (made.parts > 1 && loops.along[i] != loops.along[Plan::dims + i])
-        wide = {.size  = made.parts * (made.room() * numbers::step[i] + numbers::halo(i)),
+        wide = {.size  = made.parts * (made.allocated_extent() * numbers::step[i] + numbers::halo(i)),
                 .parts = made.parts,
                 .over  = made.over};
     }
-    for (int d = 0; d < loops.rank; ++d) now[d] = loops.dim[d].room();
+    for (int d = 0; d < loops.rank; ++d) now[d] = loops.dim[d].allocated_extent();
     for (int i = 0; i < Plan::dims; ++i) now[loops.along[i]] -= numbers::halo(i);
   }
   constexpr dim_list const& array() const { return loops.operand[0]; }
@@ -88,13 +88,13 @@ struct widening {
   constexpr extent windows() const { return elements_of(loops.operand[1], now); }
 
   /// The part of dimension `i`.
-  constexpr part_of_rows part(int i, extent room) const {
+  constexpr part_of_rows part(int i, extent allocated) const {
     placed const& wide = loops.dim[loops.along[i]];
-    return {room, elements() / now[loops.along[i]], wide.parts, wide.over};
+    return {allocated, elements() / now[loops.along[i]], wide.parts, wide.over};
   }
   /// Lines along dimension `i`.
   constexpr displace_steps lines(int i, extent from, extent to) const {
-    displace_steps s{.from = from, .from_room = from, .to = to, .to_room = to};
+    displace_steps s{.from = from, .from_allocated = from, .to = to, .to_allocated = to};
     bool behind = false;
     for (int d : array())
       if (d == loops.along[i]) behind = true;
@@ -114,12 +114,12 @@ struct windows_taken_in_parts {
     handle wide[Plan::dims]{};
     handle seen{};
     for (int i = 0; i < Plan::dims; ++i) {
-      extent const room   = x.now[x.loops.along[i]];
-      extent const before = numbers::reach[i].before;
-      extent const after  = numbers::reach[i].after;
+      extent const allocated = x.now[x.loops.along[i]];
+      extent const before    = numbers::reach[i].before;
+      extent const after     = numbers::reach[i].after;
       if (before + after == 0) continue;
-      auto const part  = x.part(i, room);
-      auto const lines = x.lines(i, room, room + before + after);
+      auto const part  = x.part(i, allocated);
+      auto const lines = x.lines(i, allocated, allocated + before + after);
       x.now[x.loops.along[i]] += before + after;
       wide[i] = seen = handle::make(m, m, x.elements());
       if (part.parts > 1) widen_rows<T>(m, lines, part, before, after, T{}, nullptr, nullptr);
@@ -145,13 +145,13 @@ struct windows_joined_in_parts {
     m.fill(x.elements(), T{}, wide->data());
     m.run(task::add_windows<T, typename Plan::steps>{}, Plan::steps::plan(x.loops, full_extents(x.loops)));
     for (int i = Plan::dims; i-- > 0;) {
-      extent const before = numbers::reach[i].before;
-      extent const after  = numbers::reach[i].after;
-      extent const room   = x.now[x.loops.along[i]] - before - after;
+      extent const before    = numbers::reach[i].before;
+      extent const after     = numbers::reach[i].after;
+      extent const allocated = x.now[x.loops.along[i]] - before - after;
       if (before + after == 0) continue;
-      auto const part         = x.part(i, room);
-      auto const lines        = x.lines(i, room + before + after, room);
-      x.now[x.loops.along[i]] = room;
+      auto const part         = x.part(i, allocated);
+      auto const lines        = x.lines(i, allocated + before + after, allocated);
+      x.now[x.loops.along[i]] = allocated;
       narrow[i]               = handle::make(m, m, x.elements());
       if (part.parts > 1)
         narrow_rows<T>(m, lines, part, before, after, static_cast<T const*>(nullptr), nullptr);

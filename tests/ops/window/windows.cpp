@@ -25,13 +25,13 @@ void check_halo() {
   typename parameter_of_shape<double, L, x_shape>::type x{m, normal{1}};
   auto const h = halo<D, Before, After>(x);
   backward(sum(square(tanh(h))));
-  auto const all          = to_global(x);
-  auto const slopes       = to_global(finish(gradient(x)));
-  constexpr placed d      = placed_under<L, D>;
-  constexpr extent room   = d.room();
-  constexpr extent wide   = Before + room + After;
-  constexpr extent others = Other::size;
-  extent const part       = place_in_mesh{m.coordinates(), axis_sizes<typename L::mesh_type>}.part_of(d.over);
+  auto const all             = to_global(x);
+  auto const slopes          = to_global(finish(gradient(x)));
+  constexpr placed d         = placed_under<L, D>;
+  constexpr extent allocated = d.allocated_extent();
+  constexpr extent wide      = Before + allocated + After;
+  constexpr extent others    = Other::size;
+  extent const part = place_in_mesh{m.coordinates(), axis_sizes<typename L::mesh_type>}.part_of(d.over);
   REQUIRE(shard_size<L, typename decltype(h)::shape_type> == wide * others);
   auto const at = [&](extent of, extent i, extent other) {
     return static_cast<std::size_t>(First ? i * others + other : other * of + i);
@@ -39,7 +39,7 @@ void check_halo() {
   bool same = true;
   for (extent i = 0; i < wide; ++i)
     for (extent other = 0; other < others; ++other) {
-      extent const g = part * room + i - Before;
+      extent const g = part * allocated + i - Before;
       same           = same &&
              h.data()[at(wide, i, other)] == (g >= 0 && g < D::size ? all.data()[at(D::size, g, other)] : 0.);
     }
@@ -49,8 +49,8 @@ void check_halo() {
     for (extent other = 0; other < others; ++other) {
       double const v   = all.data()[at(D::size, g, other)];
       double const t   = std::tanh(v);
-      int const copies = 1 + (g >= room && g % room < After ? 1 : 0) +
-                         (g / room + 1 < d.parts && g % room >= room - Before ? 1 : 0);
+      int const copies = 1 + (g >= allocated && g % allocated < After ? 1 : 0) +
+                         (g / allocated + 1 < d.parts && g % allocated >= allocated - Before ? 1 : 0);
       worst = std::max(worst, std::abs(slopes.data()[at(D::size, g, other)] - 2 * copies * t * (1 - t * t)));
     }
   CHECK(worst < 1e-12);

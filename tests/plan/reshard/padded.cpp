@@ -52,7 +52,7 @@ static_assert(steps<by_cols, whole>.count == 2);
 static_assert(is(steps<by_cols, whole>.moves[0], transfer_kind::all_gather, 3 * 4, 12 * 4));
 static_assert(is(steps<by_cols, whole>.moves[1], transfer_kind::slice, 12 * 4, 10 * 4));
 
-// the copy is of the ten elements for which both have room
+// the copy is of the ten elements that are allocated in both
 static_assert(steps<by_cols, whole>.moves[1].pack.turns == 10 * 4 &&
               steps<whole, by_cols>.moves[0].pack.turns == 10 * 4);
 

@@ -25,8 +25,8 @@ constexpr auto of_this_turn(tensor<T, L, D...> const& x, std::source_location at
 
 /// Micro-batch `i` of `x`: the elements of `Batch` number i, i + N, i + 2 N and so on, as the dimension
 /// `Micro`; N micro-batches make the batch. Split `Micro` as `Batch`: then each process takes them from what
-/// it holds, and nothing is sent. `Batch` may be padded if a part of it has room for N times what a part of
-/// `Micro` has (14 elements and micro-batches of 7, each in 4 parts). Elements are numbers or bools.
+/// it holds, and nothing is sent. `Batch` may be padded if its allocated extent is N times that of `Micro`
+/// (14 elements and micro-batches of 7, each in 4 parts). Elements are numbers or bools.
 ///
 /// It is `slice` of a `split_dim`. Errors: theirs; `software_error` if `i` is not 0 to N - 1.
 /// Source: `serialize_training_step` of Mesh TensorFlow.

@@ -24,7 +24,7 @@ constexpr auto flipped(tensor<T, L, D...> const& x) {
     return z;
   } else {
     extent n = m.counted().template of<Along>();
-    if constexpr (plan::exchanges) n = placed_under<L, Along>.room();
+    if constexpr (plan::exchanges) n = placed_under<L, Along>.allocated_extent();
     auto part = moved_along<Along, Along>(x, {.offset = n - 1, .reversed = true}, T{});
     if constexpr (plan::exchanges) {
       auto z = tensor<T, L, D...>::uninitialised(m);

@@ -138,9 +138,9 @@ struct reshard_steps {
     for (int i = 0; i < count; ++i) {
       reshard_move const& m = moves[i];
       bool const in_place   = m.what == transfer_kind::all_reduce && i > 0;
-      extent const held =
+      extent const local =
           shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
-      if (held > most) most = held;
+      if (local > most) most = local;
     }
     return most * element_bytes;
   }

@@ -29,7 +29,7 @@ constexpr int distribute(placed const& whole, std::span<placed> parts, std::span
     placed const outermost{.size = parts[0].size, .parts = whole.parts, .over = whole.over, .pads = true};
     extent inner = 1;
     for (placed const& p : parts.subspan(1)) inner *= p.size;
-    if (outermost.room() * inner != whole.room()) return 0;
+    if (outermost.allocated_extent() * inner != whole.allocated_extent()) return 0;
     parts[0] = outermost;
     return whole.over.count;
   }

@@ -38,7 +38,7 @@ public:
     for (int d = 0; d < problem_.rank; ++d) {
       out[d]   = tail(now.over[d], next.over[d].count);
       in[d]    = tail(next.over[d], now.over[d].count);
-      block[d] = problem_.whole(d) / problem_.along(now.over[d].set() | in[d].set());
+      block[d] = problem_.global_extent(d) / problem_.along(now.over[d].set() | in[d].set());
       m.over |= out[d].set() | in[d].set();
     }
     if (what == transfer_kind::all_reduce) m.over = now.owed & ~next.owed;
@@ -160,23 +160,23 @@ private:
 };
 
 /// Elements of a dimension in all parts together, padding included. In these terms every cut is even.
-constexpr extent stored_in_all(placed const& d) { return d.parts * d.room(); }
+constexpr extent padded_size(placed const& d) { return d.parts * d.allocated_extent(); }
 
 /// Whether both cut a dimension, and into blocks of different sizes that padding can't make equal: on the way
 /// the dimension is whole.
 constexpr bool cuts_clash(placed const& from, placed const& to) {
-  return from.parts > 1 && to.parts > 1 && stored_in_all(from) != stored_in_all(to);
+  return from.parts > 1 && to.parts > 1 && padded_size(from) != padded_size(to);
 }
 
-/// A copy from a shard that has room for `before` of each dimension to one that has room for `after`: of the
-/// elements for which both have room. What lies past them in the result is padding.
+/// A copy from a shard of allocated extents `before` to one of allocated extents `after`: of the elements
+/// that are in both. What lies past them in the result is padding.
 constexpr reshard_move refitted(std::span<extent const> before, std::span<extent const> after) {
   reshard_move m{.what = transfer_kind::slice, .packs = true, .send = 1, .result = 1};
   small_array<extent, max_rank> both{};
   small_array<dim_list, max_operands> all{};
-  small_array<std::span<extent const>, max_operands> rooms{};
-  rooms[0] = before;
-  rooms[1] = after;
+  small_array<std::span<extent const>, max_operands> extents{};
+  extents[0] = before;
+  extents[1] = after;
   for (std::size_t d = 0; d < before.size(); ++d) {
     both[d] = before[d] < after[d] ? before[d] : after[d];
     m.send *= before[d];
@@ -184,13 +184,13 @@ constexpr reshard_move refitted(std::span<extent const> before, std::span<extent
     all[0].push_back(static_cast<int>(d));
   }
   all[1] = all[0];
-  m.pack = plan_nest(both.first(all[0].count), all.first(2), rooms.first(2));
+  m.pack = plan_nest(both.first(all[0].count), all.first(2), extents.first(2));
   return m;
 }
 
-/// The rooms that shards have on the way between two placements whose cuts do not clash: as it is, as the
-/// first move wants it, as the last move leaves it, and as it shall be.
-struct rooms_on_the_way {
+/// The allocated extents of the shards on the path between two placements whose cuts do not clash: as it is,
+/// as the first move wants it, as the last move leaves it, and as it shall be.
+struct extents_on_path {
   small_array<small_array<extent, max_rank>, 4> of{};
   int rank = 0;
 
@@ -258,15 +258,15 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   }
   detail::standing_lists before;
   detail::standing_lists after;
-  detail::rooms_on_the_way room{.rank = problem.rank};
+  detail::extents_on_path shards{.rank = problem.rank};
   for (std::size_t d = 0; d < from.size(); ++d) {
     int const dim = static_cast<int>(d);
     if (from[d].size != to[d].size) return {.fault = {fault::sizes_differ, dim}};
-    problem.size[d] = detail::stored_in_all(to[d].parts > 1 ? to[d] : from[d]);
-    room.of[0][d]   = from[d].room();
-    room.of[1][d]   = problem.size[d] / from[d].parts;
-    room.of[2][d]   = problem.size[d] / to[d].parts;
-    room.of[3][d]   = to[d].room();
+    problem.size[d] = detail::padded_size(to[d].parts > 1 ? to[d] : from[d]);
+    shards.of[0][d] = from[d].allocated_extent();
+    shards.of[1][d] = problem.size[d] / from[d].parts;
+    shards.of[2][d] = problem.size[d] / to[d].parts;
+    shards.of[3][d] = to[d].allocated_extent();
     for (int axis : from[d].over)
       if (problem.along(axis) > 1) {
         if (detail::among(owed, axis)) return {.fault = {fault::owed_axis_splits, dim, axis}};
@@ -281,19 +281,19 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   problem.goal  = problem.standing_of(after);
 
   detail::reshard_way const way = detail::cheapest_way(problem);
-  bool const widens             = room.differ(0, 1);
-  bool const narrows            = room.differ(2, 3);
+  bool const widens             = shards.differ(0, 1);
+  bool const narrows            = shards.differ(2, 3);
   if (way.price.moves + int{widens} + int{narrows} > max_moves) return {.fault = {fault::too_many_loops}};
   reshard_steps steps{.shard = 1};
-  for (int d = 0; d < problem.rank; ++d) steps.shard *= room.of[0][d];
-  if (widens) steps.moves[steps.count++] = detail::refitted(room[0], room[1]);
+  for (int d = 0; d < problem.rank; ++d) steps.shard *= shards.of[0][d];
+  if (widens) steps.moves[steps.count++] = detail::refitted(shards[0], shards[1]);
   detail::move_maker maker{problem};
   detail::standing at = problem.start;
   for (int i = 0; i < way.price.moves; ++i) {
     steps.moves[steps.count++] = maker.between(at, way.legs[i].what, way.legs[i].after);
     at                         = way.legs[i].after;
   }
-  if (narrows) steps.moves[steps.count++] = detail::refitted(room[2], room[3]);
+  if (narrows) steps.moves[steps.count++] = detail::refitted(shards[2], shards[3]);
   if (maker.too_deep()) return {.fault = {fault::too_many_loops}};
   return steps;
 }

@@ -44,7 +44,7 @@ private:
   constexpr node& at(index i) { return nodes_[static_cast<std::size_t>(i)]; }
   constexpr node const& at(index i) const { return nodes_[static_cast<std::size_t>(i)]; }
 
-  constexpr static way_price whole_price(node const& n) {
+  constexpr static way_price total_price(node const& n) {
     way_price p = n.price;
     p.sent += n.left;
     return p;
@@ -57,7 +57,7 @@ private:
     way_price least = limit_;
     for (index i = 0; i < static_cast<index>(nodes_.size()); ++i) {
       node const& n = at(i);
-      if (way_price const p = whole_price(n); !n.settled && p < least) {
+      if (way_price const p = total_price(n); !n.settled && p < least) {
         found = i;
         least = p;
       }
@@ -93,7 +93,7 @@ private:
     index i = find_node(to);
     if (i < 0) {
       node n{.at = to, .what = what, .before = from_, .price = price, .left = problem_.least(to)};
-      if (!(whole_price(n) < limit_)) return;
+      if (!(total_price(n) < limit_)) return;
       i                   = static_cast<index>(nodes_.size());
       table_[slot_of(to)] = i;
       nodes_.push_back(n);
@@ -117,7 +117,7 @@ private:
     from_shard_      = problem_.shard(s);
     lists_           = problem_.lists_of(s);
     for (int d = 0; d < problem_.rank; ++d) {
-      local_[d] = problem_.whole(d);
+      local_[d] = problem_.global_extent(d);
       for (int a : lists_.over[d]) local_[d] /= problem_.along(a);
     }
     come(transfer_kind::slice, s, lists_.unused, false, 0, 0, 1);
@@ -134,7 +134,7 @@ private:
     standing bare = s;
     for (int a = 0; a < problem_.axis_count; ++a)
       if (among(rest, a)) bare.put(a, standing::unused);
-    stand_anew(s, bare, rest, 0, 0, problem_.rank > 0 ? problem_.whole(0) / local_[0] : 1);
+    stand_anew(s, bare, rest, 0, 0, problem_.rank > 0 ? problem_.global_extent(0) / local_[0] : 1);
   }
 
   /// Adds axes of `rest` at the inner ends of the dimensions from `dim` on, except the `closed` ones; if
@@ -188,7 +188,7 @@ private:
     }
     if (parts == 1) {
       stand_anew(s, to, rest, dim + 1, 0,
-                 dim + 1 < problem_.rank ? problem_.whole(dim + 1) / local_[dim + 1] : 1);
+                 dim + 1 < problem_.rank ? problem_.global_extent(dim + 1) / local_[dim + 1] : 1);
       return;
     }
     for (int a = 0; a < problem_.axis_count; ++a)

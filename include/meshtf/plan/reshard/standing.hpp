@@ -54,7 +54,7 @@ struct reshard_problem {
 
   constexpr extent along(int axis) const { return axes[axis]; }
   constexpr extent along(axis_set set) const { return processes_along(axes, set); }
-  constexpr extent whole(int dim) const { return size[dim]; }
+  constexpr extent global_extent(int dim) const { return size[dim]; }
 
   constexpr standing_lists lists_of(standing s) const {
     standing_lists lists;
@@ -83,7 +83,7 @@ struct reshard_problem {
 
   constexpr extent elements() const {
     extent n = 1;
-    for (int d = 0; d < rank; ++d) n *= whole(d);
+    for (int d = 0; d < rank; ++d) n *= global_extent(d);
     return n;
   }
 
@@ -95,16 +95,16 @@ struct reshard_problem {
     return n;
   }
 
-  /// What one process sends in a move of a shard of `held` elements, times `processes`, which makes it a
+  /// What one process sends in a move of a shard of `local` elements, times `processes`, which makes it a
   /// whole number whatever the sizes.
-  constexpr extent price(transfer_kind what, extent held, extent n) const {
+  constexpr extent price(transfer_kind what, extent local, extent n) const {
     switch (what) {
       case transfer_kind::slice: return 0;
       case transfer_kind::reduce_scatter:
-      case transfer_kind::all_to_all: return held * (n - 1) * (processes / n);
-      case transfer_kind::all_reduce: return 2 * held * (n - 1) * (processes / n);
-      case transfer_kind::all_gather: return held * (n - 1) * processes;
-      case transfer_kind::permute: return held * processes;
+      case transfer_kind::all_to_all: return local * (n - 1) * (processes / n);
+      case transfer_kind::all_reduce: return 2 * local * (n - 1) * (processes / n);
+      case transfer_kind::all_gather: return local * (n - 1) * processes;
+      case transfer_kind::permute: return local * processes;
     }
     return 0;
   }
@@ -138,7 +138,7 @@ private:
     };
     small_array<extent, max_rank> from{};
     small_array<extent, max_rank> to{};
-    for (int d = 0; d < rank; ++d) from[d] = to[d] = whole(d);
+    for (int d = 0; d < rank; ++d) from[d] = to[d] = global_extent(d);
     small_array<int, max_axes> turning{};
     small_array<extent, max_axes> sizes{};
     small_array<walk, max_axes> walks{};

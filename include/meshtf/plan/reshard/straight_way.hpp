@@ -45,11 +45,11 @@ struct reshard_way {
 /// The price of a way with one more move. `source` elements live throughout, besides the shard before the
 /// move and its result.
 constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer_kind what,
-                             extent source, extent held, extent result, extent along) {
+                             extent source, extent local, extent result, extent along) {
   bool const first    = before.moves == 0;
   bool const in_place = what == transfer_kind::all_reduce && !first;
-  extent const lives  = source + (first ? 0 : held) + (in_place ? 0 : result);
-  return {.sent     = before.sent + problem.price(what, held, along),
+  extent const lives  = source + (first ? 0 : local) + (in_place ? 0 : result);
+  return {.sent     = before.sent + problem.price(what, local, along),
           .calls    = before.calls + (what == transfer_kind::slice ? 0 : 1),
           .messages = before.messages + messages_of(what, along),
           .peak     = before.peak > lives ? before.peak : lives,
@@ -98,9 +98,9 @@ public:
       if (count == max_moves - (summed != 0)) return false;
       steps[count++] = {what, set};
       take(what, set);
-      if (extent const held = problem_.shard(problem_.standing_of(now_)); held <= least) {
+      if (extent const local = problem_.shard(problem_.standing_of(now_)); local <= least) {
         smallest = count;
-        least    = held;
+        least    = local;
       }
     }
     if (summed != 0) {  // the all-reduce goes where the shard is smallest
@@ -110,12 +110,12 @@ public:
 
     now_ = problem_.lists_of(problem_.start);
     for (int i = 0; i < count; ++i) {
-      step const& s     = steps[i];
-      extent const held = problem_.shard(problem_.standing_of(now_));
+      step const& s      = steps[i];
+      extent const local = problem_.shard(problem_.standing_of(now_));
       take(s.what, s.set);
       standing const after = problem_.standing_of(now_);
       way.price =
-          and_then(way.price, problem_, s.what, source_, held, problem_.shard(after), problem_.along(s.set));
+          and_then(way.price, problem_, s.what, source_, local, problem_.shard(after), problem_.along(s.set));
       way.legs[i] = {s.what, after};
     }
     return true;
@@ -173,7 +173,7 @@ private:
     return set;
   }
 
-  /// The axes of the next all-gather. Axes that make room in their dimension go alone, since the next moves
+  /// The axes of the next all-gather. Axes that leave their dimension go alone, since the next moves
   /// may shrink the shard; the others go together.
   constexpr axis_set gathered_next() const {
     axis_set const all = ready(all_leaving() & ~all_coming());
