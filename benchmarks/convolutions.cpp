@@ -59,8 +59,8 @@ meshtf::convolution_steps steps_of(shape const& a) {
   s.filter_in    = a.out;
   s.filter_group = a.in * a.out;
   s.filter_tap   = {1, a.taps * a.groups * a.in * a.out, a.groups * a.in * a.out};
-  s.x.turns = s.x_allocated = a.batch * a.size * a.size * a.groups * a.in;
-  s.z.turns                 = a.batch * to * to * a.groups * a.out;
+  s.x.iterations = s.x_allocated = a.batch * a.size * a.size * a.groups * a.in;
+  s.z.iterations                 = a.batch * to * to * a.groups * a.out;
   return s;
 }
 
@@ -169,9 +169,9 @@ void measure_shapes(bench::report& report, bench::options const& options) {
       std::string const what     = a.name() + (way == convolution_way::forward ? ": forward" : gradient);
       if (!options.wants(what)) continue;
       auto const of = [](extent n) { return array{static_cast<std::size_t>(n)}; };
-      auto x        = of(s.x.turns);
+      auto x        = of(s.x.iterations);
       auto f        = of(s.filter_elements());
-      auto z        = of(s.z.turns);
+      auto z        = of(s.z.iterations);
       auto scratch  = of(s.scratch(way == convolution_way::to_filter));
       primitive const likes{way, s, true};
       primitive const last{way, s, false};

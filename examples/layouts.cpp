@@ -84,7 +84,7 @@ static_assert(std::same_as<second::verdict, meshtf::legal>);
 static_assert(second::local.by_gemm && second::local.m == 8 * 64 && second::local.n == 128 &&
               second::local.k == 256);
 // one call, and nothing is copied for it
-static_assert(second::local.batch.turns == 1 && second::local.scratch == 0);
+static_assert(second::local.batch.iterations == 1 && second::local.scratch == 0);
 static_assert(second::finished_over == meshtf::axis_set_of<grid, meshtf::axes<cols>>);
 
 // The optimizer's means are there from the start, so a later step's peak is that of the first.

@@ -28,7 +28,7 @@ static_assert(walks<2>({2, 3}, two{{{3, 1}, {1, 2}}},
                        {{100, 0}, {101, 2}, {102, 4}, {103, 1}, {104, 3}, {105, 5}}));
 static_assert(walks<2>({2, 2}, two{{{0, 1}, {-5, 0}}}, {{100, 0}, {101, 0}, {100, -5}, {101, -5}}));
 
-// indices of one turn move nothing
+// indices of one iteration move nothing
 static_assert(walks<2>({1, 2}, two{{{7, 1}, {7, 2}}}, {{100, 0}, {101, 2}}));
 
 // without sizes there is one combination, and none where a size is 0

@@ -174,14 +174,14 @@ TEMPLATE_TEST_CASE("any einsum is what it is by definition", "", double, float, 
   for (int i = 0; i < 400; ++i) {
     auto const e = any_einsum(random);
     if (e.size_of(e.x) > 50'000 || e.size_of(e.y) > 50'000) continue;
-    extent turns = 1;
-    for (extent n : e.loops) turns *= n;
-    if (turns > 500'000) continue;
+    extent iterations = 1;
+    for (extent n : e.loops) iterations *= n;
+    if (iterations > 500'000) continue;
     auto const steps = plan_contraction(e.loops, e.x, e.y, e.z);
-    CHECK(steps.flops == 2 * turns);
+    CHECK(steps.flops == 2 * iterations);
     products += steps.by_gemm;
     nests += !steps.by_gemm;
-    parts += steps.batch.turns > 1;
+    parts += steps.batch.iterations > 1;
     packed[0] += steps.x.needed;
     packed[1] += steps.y.needed;
     packed[2] += steps.z.needed;

@@ -45,9 +45,9 @@ convolution_steps steps_of(image_shape const& a) {
   s.filter_in    = a.out * a.groups;
   extent run     = s.filter_in * a.in;
   for (std::size_t i = 3; i-- > 0; run *= a.taps[i]) s.filter_tap[i] = run;
-  s.x.turns     = a.batch * a.size[0] * a.size[1] * a.size[2] * a.groups * a.in;
-  s.z.turns     = a.batch * s.pixels() * a.groups * a.out;
-  s.x_allocated = s.x.turns;
+  s.x.iterations = a.batch * a.size[0] * a.size[1] * a.size[2] * a.groups * a.in;
+  s.z.iterations = a.batch * s.pixels() * a.groups * a.out;
+  s.x_allocated  = s.x.iterations;
   return s;
 }
 
@@ -113,9 +113,9 @@ void check(image_shape const& shape) {
   INFO("batch " << s.batch << ", groups " << s.groups << ", channels " << s.in << " to " << s.out << ", "
                 << s.from[0] << "x" << s.from[1] << "x" << s.from[2] << " to " << s.to[0] << "x" << s.to[1]
                 << "x" << s.to[2] << ", taps " << s.taps[0] << "x" << s.taps[1] << "x" << s.taps[2]);
-  auto const x      = drawn<T>(s.x.turns, 1);
+  auto const x      = drawn<T>(s.x.iterations, 1);
   auto const filter = drawn<T>(s.filter_elements(), 2);
-  auto const z      = drawn<T>(s.z.turns, 3);
+  auto const z      = drawn<T>(s.z.iterations, 3);
   std::vector<double> true_x(x.size());
   std::vector<double> true_filter(filter.size());
   std::vector<double> true_z(z.size());
@@ -213,8 +213,8 @@ TEST_CASE("convolutions have the same bits on any number of threads") {
     REQUIRE(s.parts() == 4);
     for (auto way : {convolution_way::forward, convolution_way::to_input, convolution_way::to_filter})
       on_all_threads([&] {
-        arrays<float> a{drawn<float>(s.x.turns, 1), drawn<float>(s.filter_elements(), 2),
-                        drawn<float>(s.z.turns, 3)};
+        arrays<float> a{drawn<float>(s.x.iterations, 1), drawn<float>(s.filter_elements(), 2),
+                        drawn<float>(s.z.iterations, 3)};
         run(way, s, a);
         a.x.insert(a.x.end(), a.z.begin(), a.z.end()),
             a.x.insert(a.x.end(), a.filter.begin(), a.filter.end());

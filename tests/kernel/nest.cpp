@@ -83,7 +83,7 @@ std::vector<T> numbers(extent n, int seed) {
   return v;
 }
 
-/// Offsets of every operand at every turn of the nest, one loop inside the other.
+/// Offsets of every operand at every iteration of the nest, one loop inside the other.
 template<class Visit>
 void visit(nest_steps const& nest, Visit const& each, int loop = 0,
            std::array<extent, meshtf::max_operands> at = {}) {
@@ -408,7 +408,7 @@ TEST_CASE("strides that no tensor has", "[nest]") {
       bool const still  = next(3) == 0;
       nest.stride[0][i] = next(4) * (1 + next(20));
       nest.stride[1][i] = next(3) * run;
-      // no two turns write one element unless they join there
+      // no two iterations write one element unless they join there
       nest.stride[2][i] = still ? 0 : run * (1 + next(2));
       run *= nest.size[i] * 2;
     }

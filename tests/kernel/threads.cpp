@@ -230,7 +230,7 @@ TEST_CASE("many small products have the same bits on any number of threads") {
   std::vector<extent> const loops{60, 48, 40, 33};
   auto const steps = plan_contraction(loops, dims({0, 1, 3}), dims({0, 3, 2}), dims({0, 1, 2}));
   REQUIRE(steps.by_gemm);
-  REQUIRE(steps.batch.turns == 60);
+  REQUIRE(steps.batch.iterations == 60);
   auto const x = drawn<float>(60 * 48 * 33, 1);
   auto const y = drawn<float>(60 * 40 * 33, 2);
   on_all_threads([&] {

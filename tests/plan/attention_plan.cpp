@@ -110,7 +110,7 @@ using plan =
     attention_plan<megatron, length, std::conditional_t<std::same_as<K, q>, length, source>, key, q, K, K>;
 constexpr attention_steps self  = plan<q>::steps;
 constexpr attention_steps other = plan<k>::steps;
-static_assert(self.pairs.turns == 4 && self.queries == 6 && self.memories == 6 && self.depth == 16);
+static_assert(self.pairs.iterations == 4 && self.queries == 6 && self.memories == 6 && self.depth == 16);
 static_assert(other.memories == 10);
 static_assert(self.position[attention_steps::query] == 16 &&
               self.element[attention_steps::query] == 1);  // one head is here: positions follow each other
@@ -144,16 +144,17 @@ static_assert(task::attention_gradient<float>::with(task::attention_gradient<flo
 // with all heads here, a position is all heads apart
 struct data : layout<grid, split<batch, rows>> {};
 constexpr attention_steps whole = attention_plan<data, length, length, key, q, q, q>::steps;
-static_assert(whole.pairs.turns == 16 && whole.position[attention_steps::query] == 64 &&
+static_assert(whole.pairs.iterations == 16 && whole.position[attention_steps::query] == 64 &&
               whole.pairs.rank == 2);
 
 // heads that share keys are no pairs of their own, and the gradients of what they share owe the axes that
 // split them
 using sharing                    = attention_plan<by_each, length, source, key, shared_q, shared_k, wide_v>;
 constexpr attention_steps shares = sharing::steps;
-static_assert(shares.pairs.turns == 8 * 2 && shares.shares.turns == 1 && shares.depth == 16 &&
+static_assert(shares.pairs.iterations == 8 * 2 && shares.shares.iterations == 1 && shares.depth == 16 &&
               shares.width == 24);
-static_assert(attention_plan<data, length, source, key, shared_q, shared_k, wide_v>::steps.shares.turns == 2);
+static_assert(
+    attention_plan<data, length, source, key, shared_q, shared_k, wide_v>::steps.shares.iterations == 2);
 static_assert(std::same_as<sharing::result, shape<batch, length, groups, each, width>>);
 static_assert(sharing::memory_owes == axis_set_of<grid, axes<rows>> && plan<k>::memory_owes == 0);
 static_assert(shares.element[attention_steps::value] == 1 &&

@@ -37,7 +37,7 @@ consteval contraction_steps plan(loops_of loops, std::string_view x, std::string
 }
 
 consteval bool is_product(contraction_steps const& s, extent batches, extent m, extent n, extent k) {
-  return s.by_gemm && s.batch.turns == batches && s.m == m && s.n == n && s.k == k;
+  return s.by_gemm && s.batch.iterations == batches && s.m == m && s.n == n && s.k == k;
 }
 
 consteval bool lies(contraction_steps const& s, bool transpose_a, extent lda, bool transpose_b, extent ldb,
@@ -148,7 +148,8 @@ static_assert(!plan("b=1000 m=2 k=4 n=2", "bmk", "bkn", "bmn").by_gemm &&
               plan("b=1000 m=4 k=4 n=4", "bmk", "bkn", "bmn").by_gemm);
 static_assert(!plan("a=100 b=50", "ab", "b", "b").by_gemm && plan("a=100 b=50", "ab", "b", "b").scratch == 0);
 // it is there for every element type, and needs no buffer
-static_assert(forward.nest.turns == 256 * 512 * 2048L && forward.nest.operands == 3 && forward.nest.reduces);
+static_assert(forward.nest.iterations == 256 * 512 * 2048L && forward.nest.operands == 3 &&
+              forward.nest.reduces);
 static_assert(all_innermost.nest.results == 3 * 20 * 40);
 
 }  // namespace

@@ -69,10 +69,10 @@ static_assert(batched<by_batch>::finished_over == 0 && batched<by_batch>::table_
 static_assert(batched<by_vocab>::finished_over == over_cols && batched<by_vocab>::table_owes == 0);
 static_assert(batched<by_batch>::rows.ids == 4 * 6 && batched<by_batch>::rows.rows == 16 &&
               batched<by_batch>::rows.block_ids == 6);
-static_assert(batched<by_batch>::rows.blocks.turns() == 4 &&
+static_assert(batched<by_batch>::rows.blocks.iterations() == 4 &&
               batched<by_batch>::rows.blocks.stride[1][0] == 32 * 16);
 using one_of_each = gather_plan<by_batch, shape<batch, vocab>, vocab, shape<batch>>;
-static_assert(one_of_each::rows.blocks.turns() == 1 && one_of_each::rows.block_ids == 4 &&
+static_assert(one_of_each::rows.blocks.iterations() == 1 && one_of_each::rows.block_ids == 4 &&
               one_of_each::rows.table_stride == 32);
 
 }  // namespace

@@ -26,11 +26,11 @@ static_assert(strides_of(dims({2, 0}), box)[2] == 8 && strides_of(dims({2, 0}), 
 
 // arrays of one order are one loop, whatever their rank
 constexpr auto alike = walk({8, 3, 5}, {dims({0, 1, 2}), dims({0, 1, 2}), dims({0, 1, 2})});
-static_assert(alike.rank == 1 && alike.size[0] == 120 && alike.turns == 120 && alike.results == 120 &&
+static_assert(alike.rank == 1 && alike.size[0] == 120 && alike.iterations == 120 && alike.results == 120 &&
               alike.operands == 3 && !alike.reduces);
 static_assert(alike.stride[0][0] == 1 && alike.stride[2][0] == 1);
 
-// loops of one turn are none
+// loops of one iteration are none
 static_assert(walk({8, 3, 1}, {dims({0, 2, 1}), dims({0, 1, 2})}).rank == 1 &&
               walk({1}, {dims({0}), dims({0})}).rank == 0);
 
@@ -42,14 +42,14 @@ static_assert(row.rank == 2 && row.size[0] == 8 && row.size[1] == 15 && row.stri
 // a sum over inner dimensions: the result stands still in the inner loop
 constexpr auto inner = walk({8, 3, 5}, {dims({0, 1, 2}), dims({0})});
 static_assert(inner.rank == 2 && inner.size[1] == 15 && inner.stride[1][1] == 0 && inner.reduces &&
-              inner.turns == 120 && inner.results == 8);
+              inner.iterations == 120 && inner.results == 8);
 
 // a sum over outer dimensions adds whole rows: it too walks in the order of the operand
 constexpr auto outer = walk({8, 3, 5}, {dims({0, 1, 2}), dims({1, 2})});
 static_assert(outer.rank == 2 && outer.size[0] == 8 && outer.size[1] == 15 && outer.stride[1][0] == 0 &&
               outer.stride[1][1] == 1 && outer.reduces);
 
-// a sum over one turn reduces nothing
+// a sum over one iteration reduces nothing
 static_assert(!walk({8, 1}, {dims({0, 1}), dims({0})}).reduces);
 
 // a transpose walks in the order of the result
@@ -57,8 +57,8 @@ constexpr auto turned = walk({8, 5}, {dims({0, 1}), dims({1, 0})});
 static_assert(turned.rank == 2 && turned.size[0] == 5 && turned.size[1] == 8 && turned.stride[0][0] == 1 &&
               turned.stride[0][1] == 5 && turned.stride[1][0] == 8 && turned.stride[1][1] == 1);
 
-// numbers: no loops, one turn
+// numbers: no loops, one iteration
 constexpr auto numbers = walk({}, {dims({}), dims({})});
-static_assert(numbers.rank == 0 && numbers.turns == 1 && numbers.results == 1);
+static_assert(numbers.rank == 0 && numbers.iterations == 1 && numbers.results == 1);
 
 }  // namespace

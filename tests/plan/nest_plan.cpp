@@ -29,7 +29,7 @@ using x = shape<batch, hidden>;
 // elementwise: every process has all it needs, and works on its part alone
 using sum = nest_plan<mixed, x, x, shape<hidden>>;
 static_assert(is_legal<sum::verdict> && sum::finished_over == over_nothing &&
-              sum::local.turns == (8 / 4) * (16 / 2));
+              sum::local.iterations == (8 / 4) * (16 / 2));
 static_assert(is_legal<elementwise_verdict<mixed, x, shape<hidden>>>);
 
 // a sum over a split dimension is finished over its axes, all of them; over a whole one it is local
@@ -39,7 +39,7 @@ static_assert(reduce_plan<mixed, x, batch, hidden>::finished_over == (over_pods_
 static_assert(reduce_plan<mixed, shape<batch, out>, out>::finished_over == over_nothing);
 static_assert(std::same_as<reduce_plan<mixed, x, batch>::result, shape<hidden>> &&
               std::same_as<reduce_plan<mixed, x, batch, hidden>::result, shape<>>);
-static_assert(reduce_plan<mixed, x, hidden>::local.turns == 16 &&
+static_assert(reduce_plan<mixed, x, hidden>::local.iterations == 16 &&
               reduce_plan<mixed, x, hidden>::local.results == 2);
 
 // each operand alone is fine under `clash`; together no process has matching parts

@@ -39,8 +39,8 @@ static_assert(
 
 // the cosines of a position are computed once for all sequences and heads
 constexpr rotary_steps steps = rotary_plan<split_heads, q, key, shape<length>>::steps;
-static_assert(steps.places.turns == 6 && steps.lines.turns == 4 * 2 && steps.pairs == 8 && steps.from == 1 &&
-              steps.to == 1);
+static_assert(steps.places.iterations == 6 && steps.lines.iterations == 4 * 2 && steps.pairs == 8 &&
+              steps.from == 1 && steps.to == 1);
 static_assert(steps.places.stride[0][0] == 2 * 16 && steps.places.stride[2][0] == 1);
 static_assert(task::rotate<float>::scratch(steps) == 16);
 

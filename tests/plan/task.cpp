@@ -17,7 +17,7 @@ struct by_batch : layout<grid, split<batch, rows>> {};
 
 // under a layout the steps are planned; while it is undecided the loops are kept from which they will be
 using sum = nest_plan<by_batch, shape<batch>, shape<batch, in>>;
-static_assert(std::same_as<decltype(sum::local), nest_steps const> && sum::local.turns == 4 * 6 &&
+static_assert(std::same_as<decltype(sum::local), nest_steps const> && sum::local.iterations == 4 * 6 &&
               sum::local.results == 4);
 using later = nest_plan<undecided_layout<batch, out>, shape<batch>, shape<batch, in>>;
 static_assert(std::same_as<decltype(later::local), undecided_steps<nest_steps> const> &&
@@ -25,7 +25,7 @@ static_assert(std::same_as<decltype(later::local), undecided_steps<nest_steps> c
 // batch may be split, in may not
 static_assert(later::local.loops.dim[0].open + later::local.loops.dim[1].open == 1);
 
-// loops have as many turns as a process holds elements, and strides go by allocated extents
+// loops have as many iterations as the local extent, and strides go by allocated extents
 constexpr task_loops two = [] {
   task_loops l;
   l.add_dim({.size = 7, .parts = 2});
@@ -46,7 +46,7 @@ constexpr nest_steps fewer = [] {
   last.local[1]     = 1;
   return nest_steps::plan(two, last);
 }();
-static_assert(fewer.turns == 3 && fewer.rank == 1 && fewer.size[0] == 3 && fewer.stride[0][0] == 3 &&
+static_assert(fewer.iterations == 3 && fewer.rank == 1 && fewer.size[0] == 3 && fewer.stride[0][0] == 3 &&
               fewer.stride[1][0] == 3);
 
 // a matrix product over fewer rows, columns and summed elements than are allocated: its leading

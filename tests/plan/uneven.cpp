@@ -19,9 +19,9 @@ struct both : layout<grid, padded<batch, cols>, padded<few, rows>> {};
 // plans differ between processes only if their loops do; a plan has the steps of the fullest
 using over_batch = nest_plan<uneven, shape<in>, shape<batch, in>>;
 static_assert(std::same_as<decltype(over_batch::local), uneven_steps<nest_steps> const>);
-static_assert(over_batch::local.fullest.turns == 3 * 3 && over_batch::local.fullest.results == 3);
+static_assert(over_batch::local.fullest.iterations == 3 * 3 && over_batch::local.fullest.results == 3);
 using over_in = nest_plan<uneven, shape<>, shape<in>>;
-static_assert(std::same_as<decltype(over_in::local), nest_steps const> && over_in::local.turns == 3);
+static_assert(std::same_as<decltype(over_in::local), nest_steps const> && over_in::local.iterations == 3);
 
 // each process plans from its place: part 3 of 10 over 4 holds one element, and part 1 of 3 over 2 too
 constexpr task_loops const& loops = *nest_plan<both, shape<few>, shape<batch, few>>::local.loops;
@@ -34,7 +34,8 @@ constexpr int few_loop   = 1 - batch_loop;
 static_assert(at(0, 0).local[batch_loop] == 3 && at(0, 0).local[few_loop] == 2);
 static_assert(at(1, 3).local[batch_loop] == 1 && at(1, 3).local[few_loop] == 1);
 static_assert(at(1, 3).allocated[batch_loop] == 3 && at(1, 3).allocated[few_loop] == 2);
-static_assert(nest_steps::plan(loops, at(0, 3)).turns == 2 && nest_steps::plan(loops, at(1, 0)).turns == 3);
+static_assert(nest_steps::plan(loops, at(0, 3)).iterations == 2 &&
+              nest_steps::plan(loops, at(1, 0)).iterations == 3);
 
 // a process without elements has nothing to do, and still all of its storage
 constexpr task_loops three_over_four = [] {
@@ -48,10 +49,11 @@ constexpr task_loops three_over_four = [] {
 constexpr std::array<extent, 2> last{0, 3};
 constexpr loop_extents nothing = extents_at(three_over_four, {last, {axis_sizes<grid>.data(), 2}}, {});
 static_assert(nothing.local[0] == 0 && nothing.allocated[0] == 1 &&
-              nest_steps::plan(three_over_four, nothing).turns == 0);
+              nest_steps::plan(three_over_four, nothing).iterations == 0);
 
-// Two summed loops are one where both are full. With fewer turns than storage they are not, so a smaller part
-// goes through a buffer that the fullest does not need: the plan allocates it, at the work of the fullest.
+// Two summed loops are one where both are full. With fewer iterations than allocated elements they are not,
+// so a smaller part goes through a buffer that the fullest does not need: the plan allocates it, at the work
+// of the fullest.
 constexpr task_loops product = [] {
   task_loops l;
   l.add_dim({.size = 40});

@@ -53,8 +53,8 @@ static_assert(all.in_whole == 5 * 16 && all.in_part == 0 && all.copy.rank == 2 &
 constexpr write_range low{cut, 13, {nowhere, sizes}};
 constexpr write_range high{cut, 13, {second, sizes}};
 constexpr write_range none{cut, 2, {second, sizes}};
-static_assert(low.in_whole == 13 * 16 && low.in_part == 0 && low.copy.turns == 4 * 3 * 16);
-static_assert(high.in_whole == 0 && high.in_part == 3 * 16 && high.copy.turns == 4 * 3 * 16);
-static_assert(none.copy.turns == 0);
+static_assert(low.in_whole == 13 * 16 && low.in_part == 0 && low.copy.iterations == 4 * 3 * 16);
+static_assert(high.in_whole == 0 && high.in_part == 3 * 16 && high.copy.iterations == 4 * 3 * 16);
+static_assert(none.copy.iterations == 0);
 
 }  // namespace

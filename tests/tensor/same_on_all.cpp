@@ -8,7 +8,8 @@
 using namespace zoo;
 
 TEST_CASE(
-    "a loop ends on all processes after the same turn, and the price is that of the turns that are named") {
+    "a loop ends on all processes after the same iteration, and the price is that of the iterations that "
+    "are named") {
   check_program([]<Layout L>(machine<L>& m, witness const& see) {
     parameter<double, L, batch, hidden> w{m, constant{1}};
     auto x = w * 1;
@@ -22,7 +23,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("another number of turns than the price assumes is seen") {
+TEST_CASE("another number of iterations than the price assumes is seen") {
   if (boost::mpi::communicator{}.size() != 2) return;
   auto& m            = processes<pair>();
   auto const program = []<Layout L>(machine<L>& on, int priced) {

@@ -106,7 +106,7 @@ struct page_of_einsum {
     out += who<L, typename product::loops>;
     if (s.by_gemm) {
       out += " multiplies ";
-      if (s.batch.turns > 1) put(out, number_text(s.batch.turns), " times ");
+      if (s.batch.iterations > 1) put(out, number_text(s.batch.iterations), " times ");
       put(out, number_text(s.swapped ? s.n : s.m), " x ", number_text(s.k), " by ", number_text(s.k), " x ",
           number_text(s.swapped ? s.m : s.n));
       if (s.x.needed || s.y.needed || s.z.needed) {
@@ -181,9 +181,9 @@ struct page_of_attention {
       put_refusal<typename plan::verdict>(out);
     } else {
       constexpr attention_steps s = told(plan::steps);
-      put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.turns),
-          s.pairs.turns == 1 ? " pair" : " pairs", " of sequence and head; in each, ");
-      if (s.shares.turns > 1) put(out, number_text(s.shares.turns), " times ");
+      put(out, who<L, typename plan::loops>, " has ", thousands_text(s.pairs.iterations),
+          s.pairs.iterations == 1 ? " pair" : " pairs", " of sequence and head; in each, ");
+      if (s.shares.iterations > 1) put(out, number_text(s.shares.iterations), " times ");
       put(out, number_text(s.queries), " queries look at ", number_text(s.memories), " positions along ",
           number_text(s.depth), " elements: ");
       put(out, count_text(s.scores_flops() + s.mixture_flops()), " flops\n");

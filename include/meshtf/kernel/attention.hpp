@@ -272,7 +272,7 @@ template<class Arch = default_arch, class T>
 void attend(attention_steps const& steps, attention_view const& view, double scale,
             attention_arrays<T> const& arrays, computed<T>* scratch, place_in_mesh const& here = {}) {
   extent const each = attention_scratch(steps);
-  parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
+  parallel_for(steps.pairs.iterations, 1, steps.weights(), [&](extent begin, extent end, int thread) {
     detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each)
         .forward(begin, end, arrays);
   });
@@ -285,7 +285,7 @@ void attention_gradient(attention_steps const& steps, attention_view const& view
                         attention_gradient_arrays<T> const& arrays, computed<T>* scratch,
                         place_in_mesh const& here = {}) {
   extent const each = attention_gradient_scratch(steps);
-  parallel_for(steps.pairs.turns, 1, steps.weights(), [&](extent begin, extent end, int thread) {
+  parallel_for(steps.pairs.iterations, 1, steps.weights(), [&](extent begin, extent end, int thread) {
     detail::attention_work<T, Arch>(steps, view, scale, here, scratch + thread * each)
         .backward(begin, end, arrays);
   });

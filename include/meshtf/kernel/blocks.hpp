@@ -82,7 +82,7 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
           return;
         }
   // what is in the cache may be read again
-  if (size(plan.along) * size(plan.across) < (nest.turns < 32 * block_elements ? 128 : 64))
+  if (size(plan.along) * size(plan.across) < (nest.iterations < 32 * block_elements ? 128 : 64))
     for (int i = 0; i < nest.rank; ++i)
       if (i != plan.along && size(i) > size(plan.across)) plan.across = i;
 }
@@ -171,20 +171,21 @@ template<class Body>
 /// The offset of each operand of a nest.
 using offsets = std::array<extent, max_operands>;
 
-/// The turns of the loops that are not in the plan. Not `for_each_index`, whose loop would be compiled again
-/// for each functor: this one is asked for the next turn, and knows whether the result was there before.
+/// The iterations of the loops that are not in the plan. Not `for_each_index`, whose loop would be compiled
+/// again for each functor: this one is asked for the next iteration, and knows whether the result was there
+/// before.
 class planes {
 public:
   planes(nest_steps const& nest, block_plan const& plan) : nest_{nest} {
     for (int i = 0; i < nest.rank; ++i)
       if (i != plan.across && i != plan.along) {
-        turns_[count_]   = 0;
-        sizes_[count_]   = nest.size[i];
-        loops_[count_++] = static_cast<std::size_t>(i);
+        iteration_[count_] = 0;
+        sizes_[count_]     = nest.size[i];
+        loops_[count_++]   = static_cast<std::size_t>(i);
       }
   }
 
-  /// The offset of each operand at the present turn.
+  /// The offset of each operand at the present iteration.
   offsets const& at() const { return at_; }
   /// Whether the result was visited before.
   bool again() const { return repeated_ > 0; }
@@ -194,7 +195,7 @@ public:
 private:
   [[gnu::noinline]] bool turn() {
     auto const result = static_cast<std::size_t>(nest_.operands - 1);
-    return count_up(count_, turns_, sizes_, [&](std::size_t i, extent by) {
+    return count_up(count_, iteration_, sizes_, [&](std::size_t i, extent by) {
       std::size_t const loop = loops_[i];
       for (std::size_t k = 0; k < max_operands; ++k) at_[k] += nest_.stride[k][loop] * by;
       if (nest_.stride[result][loop] == 0) repeated_ += by;
@@ -203,11 +204,11 @@ private:
 
   nest_steps const& nest_;
   std::array<std::size_t, max_rank> loops_;  // the first `count_` are used
-  std::array<extent, max_rank> turns_;
+  std::array<extent, max_rank> iteration_;
   std::array<extent, max_rank> sizes_;
   offsets at_{};
   std::size_t count_ = 0;
-  extent repeated_   = 0;  // turns of the loops along which the result stands still
+  extent repeated_   = 0;  // iterations of the loops along which the result stands still
 };
 
 /// The largest element type.
@@ -329,14 +330,14 @@ public:
       else copy(k, first, copied ? block{} : b, down, step, plan.pitch);
     }
   }
-  /// A nest of at most two loops, with a contiguous result and with long rows or few turns, is one block and
-  /// needs no plan; false for other nests.
+  /// A nest of at most two loops, with a contiguous result and with long rows or few iterations, is one block
+  /// and needs no plan; false for other nests.
   bool fetch_whole(nest_steps const& nest, extent width, bool batches, bool buffered, block& b) {
     if (nest.rank > 2 || nest.rank < 1) return false;
     auto const along = static_cast<std::size_t>(nest.rank - 1);
     b                = {0, 0, along > 0 ? nest.size[0] : 1, nest.size[along]};
     if (nest.stride[count_][along] > 1 ||
-        (nest.turns > block_elements && (buffered || b.columns <= 8 * block_grain)))
+        (nest.iterations > block_elements && (buffered || b.columns <= 8 * block_grain)))
       return false;
     for (std::size_t k = 0; k < count_; ++k) {
       extent const down = nest.stride[k][0];

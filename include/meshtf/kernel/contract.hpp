@@ -22,10 +22,11 @@ namespace detail {
 /// products, or each product if it is large.
 template<class F>
 void for_each_product(contraction_steps const& s, F const& f) {
-  if (s.batch.turns == 1) return f(std::array<extent, 3>{});
+  if (s.batch.iterations == 1) return f(std::array<extent, 3>{});
   constexpr extent for_an_element = 64;  // multiplications that take as long as one element of a sum
-  extent const work = strips_of(s.m, s.n, s.k) == 1 ? s.batch.turns * (s.m * s.n * s.k / for_an_element) : 0;
-  parallel_for(s.batch.turns, 1, work, [&](extent begin, extent end) {
+  extent const work =
+      strips_of(s.m, s.n, s.k) == 1 ? s.batch.iterations * (s.m * s.n * s.k / for_an_element) : 0;
+  parallel_for(s.batch.iterations, 1, work, [&](extent begin, extent end) {
     for_some_indices<3>(s.batch.sizes(), s.batch.stride, begin, end, f);
   });
 }
@@ -101,7 +102,7 @@ namespace task {
 template<Element T>
 void compute(contract<T> const&, contraction_steps const& s, place_in_mesh const&, T const* x, T const* y,
              T* z, computed<T>* scratch) {
-  if (s.nest.turns != 0) kernel::contract(s, x, y, z, scratch);
+  if (s.nest.iterations != 0) kernel::contract(s, x, y, z, scratch);
   else kernel::fill_results(s.nest, T{}, z);
 }
 

@@ -279,8 +279,8 @@ inline bool convolve_by_library(convolution_way way, convolution_steps const& s,
   extent const elements = s.filter_scratch();
   auto const& here      = prepared(way, s, batch);
   if (!here.is_there()) return false;
-  extent const in_x = s.x.turns / parts;
-  extent const in_z = s.z.turns / parts;
+  extent const in_x = s.x.iterations / parts;
+  extent const in_z = s.z.iterations / parts;
   if (way != convolution_way::to_filter) here.copy_filter(filter, filters);
   parallel_parts(parts, [&](extent part, int) {
     float* const own = way == convolution_way::to_filter ? filters + part * elements : filters;
@@ -429,10 +429,10 @@ void convolve_by_products(convolution_way way, convolution_steps const& s, T* x,
   } else if (turns) {
     convolve_each_channel<default_arch>(turned(s), z, packed, x);
   } else if (by_channel) {
-    if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
+    if (way == convolution_way::to_input) std::fill_n(x, s.x.iterations, T{0});
     convolve_channels_back(way, s, x, packed, z);
   } else {
-    if (way == convolution_way::to_input) std::fill_n(x, s.x.turns, T{0});
+    if (way == convolution_way::to_input) std::fill_n(x, s.x.iterations, T{0});
     for (extent begin = 0; begin < all; begin += at_once)
       for (extent g = 0; g < s.groups; ++g) {
         extent const end = std::min(all, begin + at_once);
@@ -491,9 +491,9 @@ void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, 
   bool const few = way == convolution_way::to_input && s.groups == 1 && (s.in <= 4 || s.of_pixels());
   // With channels last it reads images several times for the gradient of a filter with strides; and that of a
   // large filter is written once for each part of the batch.
-  bool const many =
-      way == convolution_way::to_filter && s.groups == 1 && s.in >= 16 &&
-      (std::max({s.step[0], s.step[1], s.step[2]}) > 1 || s.filter_elements() > s.x.turns + s.z.turns);
+  bool const many = way == convolution_way::to_filter && s.groups == 1 && s.in >= 16 &&
+                    (std::max({s.step[0], s.step[1], s.step[2]}) > 1 ||
+                     s.filter_elements() > s.x.iterations + s.z.iterations);
   // Of many channels that stay apart and are last, its gradient of the input takes 1.2 times as long as ours.
   bool const apart =
       way == convolution_way::to_input && s.in == 1 && s.out == 1 && s.groups >= 16 && s.has_no_strides();

@@ -77,9 +77,9 @@ inline std::array<operand, max_operands> operands_of(nest_steps const& steps, ty
 template<Element R>
 void map_rows(nest_steps const& steps, bool parallel, typed_operand const* x,
               stored_rows<computed<R>> const& rows, R* z) {
-  if (steps.turns == 0) return;
+  if (steps.iterations == 0) return;
   auto const operands = operands_of(steps, x);
-  if (parallel && steps.turns >= worth_dividing && thread_count() > 1)
+  if (parallel && steps.iterations >= worth_dividing && thread_count() > 1)
     store_parts<default_arch, true>(steps, false, operands.data(), rows, z);
   else store_blocks<default_arch, true>(steps, false, operands.data(), rows, z);
 }
@@ -138,12 +138,12 @@ void map_row(extent n, F const& f, R* z, T const*... x) {
 /// element's bits do not depend on its position.
 template<class Arch = default_arch, class F, Element R, Element... T>
 void map_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
-  if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.turns, f, z, x...);
+  if (detail::is_one_row<sizeof...(T) + 1>(steps)) return map_row<Arch>(steps.iterations, f, z, x...);
   std::array const operands{detail::operand{x, &detail::operand_of<Arch, T>}...};
   constexpr bool narrow  = detail::any_narrow<R, T...>;
   constexpr bool batches = detail::in_batches<F, R, T...>;
   detail::stored<Arch, F, computed<R>, computed<T>...> const rows{f};
-  if (ParallelFunction<F> && steps.turns >= worth_dividing && thread_count() > 1)
+  if (ParallelFunction<F> && steps.iterations >= worth_dividing && thread_count() > 1)
     detail::store_parts<Arch, narrow>(steps, batches, operands.data(), rows, z);
   else detail::store_blocks<Arch, narrow>(steps, batches, operands.data(), rows, z);
 }
@@ -159,7 +159,7 @@ void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   constexpr bool batches = detail::in_batches<F, R, T...>;
   detail::stored<Arch, F, R, computed<T>...> const rows{f};
   auto const join = [&](auto const& joined) {
-    if (ParallelFunction<F> && steps.turns >= worth_dividing)
+    if (ParallelFunction<F> && steps.iterations >= worth_dividing)
       detail::join_parts<Op, Arch, narrow>(steps, batches, Accumulate, operands.data(), rows, joined, z);
     else detail::join_blocks<Op, Arch, narrow>(steps, batches, Accumulate, operands.data(), rows, joined, z);
   };
@@ -167,8 +167,8 @@ void reduce_nest(nest_steps const& steps, F const& f, R* z, T const*... x) {
   else join(detail::joined<Op, Arch, function::identity, R, 1>{function::identity{}});
 }
 
-/// z = `value` wherever a nest writes, even if it has no turns: its loops along which z stands still may be
-/// empty.
+/// z = `value` wherever a nest writes, even if it has no iterations: its loops along which z stands still may
+/// be empty.
 template<Element R>
 void fill_results(nest_steps const& steps, R value, R* z) {
   auto const& strides = steps.stride[steps.operands - 1];
@@ -192,11 +192,11 @@ template<reduction Op, Element R>
 void reduce_rows(nest_steps const& steps, bool parallel, typed_operand const* x,
                  stored_rows<computed<R>> const& rows, R* z, computed<R>* wide) {
   using Arch = default_arch;
-  if (steps.turns == 0) return fill_results(steps, static_cast<R>(neutral<Op, R>), z);
+  if (steps.iterations == 0) return fill_results(steps, static_cast<R>(neutral<Op, R>), z);
   if (!steps.reduces) return map_rows(steps, parallel, x, rows, z);
   auto const operands = operands_of(steps, x);
   joined<Op, Arch, function::identity, computed<R>, 1> const joined_ones{function::identity{}};
-  if (parallel && steps.turns >= worth_dividing)
+  if (parallel && steps.iterations >= worth_dividing)
     join_parts<Op, Arch, true>(steps, false, false, operands.data(), rows, joined_ones, wide);
   else join_blocks<Op, Arch, true>(steps, false, false, operands.data(), rows, joined_ones, wide);
   if constexpr (NarrowElement<R>)
@@ -210,12 +210,12 @@ namespace task {
 
 template<class F, class R, class... T>
 void compute(map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z, T const*... x) {
-  if (s.turns != 0) kernel::map_nest(s, task.f, z, x...);
+  if (s.iterations != 0) kernel::map_nest(s, task.f, z, x...);
 }
 template<reduction Op, class F, class R, class... T>
 void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z,
              T const*... x) {
-  if (s.turns != 0) kernel::reduce_nest<Op>(s, task.f, z, x...);
+  if (s.iterations != 0) kernel::reduce_nest<Op>(s, task.f, z, x...);
   else kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
 }
 /// With a narrow result; the last of the arrays is the scratch memory, which gets the result first unless
@@ -224,7 +224,7 @@ template<reduction Op, class F, NarrowElement R, class... T, class... X>
   requires(sizeof...(X) == sizeof...(T) + 1)
 void compute(reduce<Op, F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z,
              X*... arrays) {
-  if (s.turns == 0) return kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
+  if (s.iterations == 0) return kernel::fill_results(s, kernel::detail::neutral<Op, R>, z);
   std::tuple<X*...> const all{arrays...};
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     if (!s.reduces) return kernel::map_nest(s, task.f, z, static_cast<T const*>(std::get<K>(all))...);

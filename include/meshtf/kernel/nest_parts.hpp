@@ -33,7 +33,7 @@ struct nest_division {
   constexpr extent enough = 4;
   constexpr extent line   = 64;
   constexpr extent page   = 1024;
-  if (nest.turns < worth_dividing) return {};
+  if (nest.iterations < worth_dividing) return {};
   auto const result    = static_cast<std::size_t>(nest.operands - 1);
   auto const best_loop = [&](bool still) {
     nest_division best;
@@ -42,7 +42,7 @@ struct nest_division {
       extent grain = nest.stride[result][i] == 1 ? line : 1;
       for (std::size_t k = 0; k < result; ++k)
         if (nest.stride[k][i] == 1) grain = nest.reduces ? page : line;
-      extent const parts = parts_of(nest.size[i], grain, nest.turns);
+      extent const parts = parts_of(nest.size[i], grain, nest.iterations);
       if (parts > best.parts) best = {i, parts, grain, still};
     }
     return best;

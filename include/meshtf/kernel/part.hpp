@@ -12,13 +12,14 @@ namespace task {
 
 template<Element T>
 void compute(take_part<T> const& task, part_steps const& s, place_in_mesh const&, T const* whole, T* part) {
-  if (s.copy.turns != 0) kernel::map_nest(s.copy, function::identity{}, part, whole + task.first * s.stride);
+  if (s.copy.iterations != 0)
+    kernel::map_nest(s.copy, function::identity{}, part, whole + task.first * s.stride);
 }
 template<Element T>
 void compute(put_part<T> const& task, part_steps const& s, place_in_mesh const&, T* whole, T const* part) {
   nest_steps back = s.copy;
   std::swap(back.stride[0], back.stride[1]);
-  if (back.turns != 0) kernel::map_nest(back, function::identity{}, whole + task.first * s.stride, part);
+  if (back.iterations != 0) kernel::map_nest(back, function::identity{}, whole + task.first * s.stride, part);
 }
 
 #define MESHTF_PARTS(T)                                                                              \

@@ -56,7 +56,7 @@ namespace task {
 template<Element T>
 void compute(rotate<T> const& task, rotary_steps const& s, place_in_mesh const&, T const* x, T* z,
              std::int32_t const* positions, computed<T>* scratch) {
-  kernel::parallel_for(s.places.turns, 1, 6 * s.turns(), [&](extent begin, extent end, int thread) {
+  kernel::parallel_for(s.places.iterations, 1, 6 * s.iterations(), [&](extent begin, extent end, int thread) {
     kernel::rotate_range(s, task, x, z, positions, scratch + thread * rotate<T>::scratch(s), begin, end);
   });
 }

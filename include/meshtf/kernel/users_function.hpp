@@ -55,10 +55,10 @@ using users_arch = users_arch_of<128>;
 template<class F, class R, class... T>
 void compute_here(task::map<F, R, T...> const& task, nest_steps const& s, place_in_mesh const&, R* z,
                   T const*... x) {
-  if (s.turns == 0) return;
+  if (s.iterations == 0) return;
   if constexpr (!any_narrow<R, T...>)
-    if (is_one_row<sizeof...(T) + 1>(s) && (!ParallelFunction<F> || s.turns <= block_elements))
-      return plain_loop<users_arch>(task.f, s.turns, z, x...);
+    if (is_one_row<sizeof...(T) + 1>(s) && (!ParallelFunction<F> || s.iterations <= block_elements))
+      return plain_loop<users_arch>(task.f, s.iterations, z, x...);
   std::array const operands{typed_operand{x, element_of<T>}...};
   map_rows(s, ParallelFunction<F>, operands.data(),
            plain_rows<users_arch, F, computed<R>, computed<T>...>{task.f}, z);

@@ -22,14 +22,14 @@ void compute(add_rows<T> const& task, displace_steps const& s, place_in_mesh con
 template<Element T>
 void compute(windows_taken<T> const&, window_steps const& s, place_in_mesh const& here, T const* x,
              T* windows) {
-  if (s.copy.turns != 0) kernel::map_nest(s.copy, function::identity{}, windows, x + s.first(here));
+  if (s.copy.iterations != 0) kernel::map_nest(s.copy, function::identity{}, windows, x + s.first(here));
 }
 
 /// The windows of one place in all of them do not overlap, so each place is one pass over all windows.
 template<Element T>
 void compute(windows_added<T> const&, window_steps const& s, place_in_mesh const& here, T const* windows,
              T* x) {
-  if (s.tap.turns == 0) return;
+  if (s.tap.iterations == 0) return;
   for_each_index<2>(s.taps.first(s.dims), s.tap_stride, {s.first(here), 0},
                     [&](std::array<extent, 2> const& at) {
                       kernel::map_nest(s.tap, function::plus{}, x + at[0], static_cast<T const*>(x) + at[0],

@@ -15,7 +15,7 @@ template<Element T>
 void compute(write_part<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole,
              T const* part) {
   write_range range{s, task.first, here};
-  if (range.copy.turns == 0) return;
+  if (range.copy.iterations == 0) return;
   std::swap(range.copy.stride[0], range.copy.stride[1]);
   kernel::map_nest(range.copy, function::identity{}, whole + range.in_whole, part + range.in_part);
 }
@@ -23,7 +23,7 @@ template<Element T>
 void compute(move_part_out<T> const& task, write_steps const& s, place_in_mesh const& here, T* whole,
              T* part) {
   write_range range{s, task.first, here};
-  if (range.copy.turns == 0) return;
+  if (range.copy.iterations == 0) return;
   kernel::map_nest(range.copy, function::identity{}, part + range.in_part,
                    static_cast<T const*>(whole) + range.in_whole);
   std::swap(range.copy.stride[0], range.copy.stride[1]);

@@ -11,8 +11,8 @@ inline namespace v0 {
 
 /// Loops over up to `max_arrays` arrays.
 struct array_walk {
-  int rank     = 0;
-  extent turns = 1;
+  int rank          = 0;
+  extent iterations = 1;
   small_array<extent, max_rank> size{};
   small_array<small_array<extent, max_rank>, max_arrays> stride{};
 
@@ -24,7 +24,7 @@ struct array_walk {
     array_walk walk;
     for (int d : l.operand[0])
       if (chosen(d)) {
-        walk.turns *= e.local[d];
+        walk.iterations *= e.local[d];
         walk.size[walk.rank] = e.local[d];
         for (int k = 0; k < l.operands; ++k)
           walk.stride[k][walk.rank] = strides_of(l.operand[k], e.allocated_extents())[d];

@@ -85,7 +85,7 @@ struct attention_steps {
   constexpr extent first_query(place_in_mesh const& here) const {
     return here.part_of(places.over) * places.allocated_extent();
   }
-  constexpr extent weights() const { return pairs.turns * shares.turns * queries * memories; }
+  constexpr extent weights() const { return pairs.iterations * shares.iterations * queries * memories; }
   /// Multiplications and additions of the two products: the scores, and the weighted sum. Masked elements
   /// count too.
   constexpr extent scores_flops() const { return 2 * weights() * depth; }
@@ -261,8 +261,8 @@ struct attend {
   static constexpr attend with(unsigned w) { return {{.dropped = detail::has_bit(w, 0) ? 0.5 : 0}}; }
 
   constexpr meshtf::work work(attention_steps const& s) const {
-    extent const pairs  = s.pairs.turns;
-    extent const shares = pairs * s.shares.turns;
+    extent const pairs  = s.pairs.iterations;
+    extent const shares = pairs * s.shares.iterations;
     extent const rows   = shares * s.queries;
     return {.kind        = "attention",
             .flops       = s.scores_flops() + s.mixture_flops(),
@@ -296,8 +296,8 @@ struct attention_gradient {
   }
 
   constexpr meshtf::work work(attention_steps const& s) const {
-    extent const pairs    = s.pairs.turns;
-    extent const shares   = pairs * s.shares.turns;
+    extent const pairs    = s.pairs.iterations;
+    extent const shares   = pairs * s.shares.iterations;
     extent const rows     = shares * s.queries;
     extent const memories = pairs * s.memories;
     extent const written  = (wants.query ? rows * s.depth : 0) + (wants.key ? memories * s.depth : 0) +

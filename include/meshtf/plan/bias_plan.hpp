@@ -40,7 +40,7 @@ struct bias_steps {
     return s;
   }
   /// Elements of the tensor in a process.
-  constexpr extent all() const { return blocks.turns() * rows * elements; }
+  constexpr extent all() const { return blocks.iterations() * rows * elements; }
 };
 
 /// Rows of contiguous elements, one after the other.

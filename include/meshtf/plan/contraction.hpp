@@ -21,7 +21,7 @@ struct packing {
 };
 
 /// z = the sum of x * y over the dimensions that z lacks, as one matrix product C = A * B (row-major, as in
-/// BLAS) for each turn of `batch`. If the matrices are too small to pay for the calls, and for integers
+/// BLAS) for each iteration of `batch`. If the matrices are too small to pay for the calls, and for integers
 /// always, `nest` over x, y and z computes everything.
 struct contraction_steps {
   bool by_gemm     = false;
@@ -41,7 +41,7 @@ struct contraction_steps {
   extent scratch = 0;  // elements that the buffers take
   // elements of a wider type in which narrow ones are added up: see `narrow_scratch`
   extent wide  = 0;
-  extent flops = 0;  // of the sum as written: 2 for each turn of the whole nest
+  extent flops = 0;  // of the sum as written: 2 for each iteration of the whole nest
   nest_steps nest{};
 
   /// The buffers shall also be enough for a process that works by `other` steps.
@@ -82,8 +82,8 @@ constexpr extent wide_elements_of(contraction_steps const& s) {
   return most;
 }
 
-/// The role of a loop in a matrix product. `batch` has its own matrices for each turn; `x_only` and `y_only`
-/// are summed before the product.
+/// The role of a loop in a matrix product. `batch` has its own matrices for each iteration; `x_only` and
+/// `y_only` are summed before the product.
 enum class loop_role : std::uint8_t { batch, row, column, inner, x_only, y_only };
 
 /// A group of loops walked as one: `stride` elements a step, in the same order in all arrays concerned.
@@ -110,7 +110,7 @@ struct gemm_choice {
 /// for one element, which do not matter for strides. Such a part may be empty, but then there are no turns,
 /// and `plan_contraction` takes the nest, which leaves out no loop of no turns.
 struct sorted_einsum {
-  small_array<extent, max_rank> size{};       // turns
+  small_array<extent, max_rank> size{};       // iterations
   small_array<extent, max_rank> allocated{};  // the allocated extents of the arrays
   int rank = 0;
   small_array<loop_role, max_rank> role{};
@@ -332,22 +332,22 @@ constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
 
 }  // namespace detail
 
-/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the turns of each
-/// loop in one process, and into `allocated`, the allocated extents of the arrays. Every dimension of z
+/// How x and y are multiplied and summed into z. Their dimensions are numbers into `loops`, the iterations of
+/// each loop in one process, and into `allocated`, the allocated extents of the arrays. Every dimension of z
 /// is in x or y.
 ///
-/// No array is copied if its strides suit one matrix product, or one product for each turn of some outer
+/// No array is copied if its strides suit one matrix product, or one product for each iteration of some outer
 /// loops. Otherwise it is packed.
 constexpr contraction_steps plan_contraction(std::span<extent const> loops, std::span<extent const> allocated,
                                              dim_list const& x, dim_list const& y, dim_list const& z) {
   detail::sorted_einsum const e = detail::sort_by_role(loops, allocated, x, y, z);
-  extent turns                  = 1;
+  extent iterations             = 1;
   extent batches                = 1;
   extent only_x                 = 1;
   extent only_y                 = 1;
   for (int d = 0; d < e.rank; ++d) {
     extent const size = e.size_of(d);
-    turns *= size;
+    iterations *= size;
     switch (e.role[d]) {
       case detail::loop_role::batch: batches *= size; break;
       case detail::loop_role::x_only: only_x *= size; break;
@@ -361,8 +361,8 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   // sum of one operand
   constexpr extent tiny = 16;
   bool const no_inner   = e.only(detail::loop_role::inner, e.x).count == 0;
-  bool const one_is_sum = turns == batches * only_x || turns == batches * only_y;
-  bool const by_nest    = turns <= tiny * batches || (no_inner && must == 0) || one_is_sum;
+  bool const one_is_sum = iterations == batches * only_x || iterations == batches * only_y;
+  bool const by_nest    = iterations <= tiny * batches || (no_inner && must == 0) || one_is_sum;
 
   contraction_steps steps;
   if (!by_nest) {
@@ -377,7 +377,7 @@ constexpr contraction_steps plan_contraction(std::span<extent const> loops, std:
   std::array const operands{x, y, z};
   std::array const memories{allocated, allocated, allocated};
   steps.nest  = plan_nest(loops, operands, memories);
-  steps.flops = 2 * turns;
+  steps.flops = 2 * iterations;
   steps.wide  = detail::wide_elements_of(steps);
   return steps;
 }

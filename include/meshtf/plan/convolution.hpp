@@ -130,8 +130,8 @@ struct convolution_steps {
   }
   /// Elements that are read and written of x, filter and z, and of copies of them.
   constexpr extent moved() const {
-    extent const copies = (x_has_gaps ? x.turns : 0) + (z_has_gaps ? z.turns : 0);
-    return x.turns + z.turns + filter_elements() + 2 * copies;
+    extent const copies = (x_has_gaps ? x.iterations : 0) + (z_has_gaps ? z.iterations : 0);
+    return x.iterations + z.iterations + filter_elements() + 2 * copies;
   }
 };
 

@@ -31,14 +31,14 @@ struct block_loops {
   small_array<extent, max_rank> size{};
   small_array<small_array<extent, max_rank>, 3> stride{};
 
-  constexpr void add(extent turns, extent in_first, extent in_second, extent in_third = 0) {
-    size[rank]      = turns;
+  constexpr void add(extent iterations, extent in_first, extent in_second, extent in_third = 0) {
+    size[rank]      = iterations;
     stride[0][rank] = in_first;
     stride[1][rank] = in_second;
     stride[2][rank] = in_third;
     ++rank;
   }
-  constexpr extent turns() const {
+  constexpr extent iterations() const {
     extent n = 1;
     for (int i = 0; i < rank; ++i) n *= size[i];
     return n;
@@ -122,7 +122,7 @@ struct line_steps {
     return s;
   }
 
-  constexpr extent rows() const { return blocks.turns() * outer * inner; }
+  constexpr extent rows() const { return blocks.iterations() * outer * inner; }
   /// The global index of the first element of each line that the process holds.
   constexpr extent first(place_in_mesh const& here) const {
     return over.count == 0 ? 0 : here.part_of(over) * allocated;

@@ -11,13 +11,14 @@ namespace meshtf {
 inline namespace v0 {
 
 /// A loop nest over `operands` arrays, of which the last is written. Loops that are contiguous in every array
-/// are joined, and loops of one turn are dropped, so that a kernel sees as few and as long loops as possible.
+/// are joined, and loops of one iteration are dropped, so that a kernel sees as few and as long loops as
+/// possible.
 struct nest_steps {
-  int rank       = 0;  // loops, outermost first
-  int operands   = 0;
-  bool reduces   = false;  // the result stands still along some loop: its turns are joined
-  extent turns   = 1;      // of the innermost body
-  extent results = 1;      // elements written
+  int rank          = 0;  // loops, outermost first
+  int operands      = 0;
+  bool reduces      = false;  // the result stands still along some loop: its iterations are joined
+  extent iterations = 1;      // of the innermost body
+  extent results    = 1;      // elements written
   small_array<extent, max_rank> size{};
   // of an operand along a loop, in elements; 0: it stands still
   small_array<small_array<extent, max_rank>, max_operands> stride{};
@@ -39,12 +40,13 @@ constexpr small_array<extent, max_rank> strides_of(dim_list const& of, std::span
   return strides;
 }
 
-/// Joins neighbouring loops if every operand continues where the inner loop ends. Counts turns and results.
+/// Joins neighbouring loops if every operand continues where the inner loop ends. Counts iterations and
+/// results.
 constexpr nest_steps collapsed(nest_steps const& nest) {
   nest_steps out{.operands = nest.operands};
   for (int i = 0; i < nest.rank; ++i) {
     extent const n = nest.size[i];
-    out.turns *= n;
+    out.iterations *= n;
     bool const still = nest.stride[nest.operands - 1][i] == 0;
     if (!still) out.results *= n;
     if (n == 1) continue;
@@ -59,8 +61,8 @@ constexpr nest_steps collapsed(nest_steps const& nest) {
   return out;
 }
 
-/// The nest over `loops` (the turns of each in one process) for arrays whose dimensions are `operands`, the
-/// result last. `allocated` are the allocated extents of each array.
+/// The nest over `loops` (the iterations of each in one process) for arrays whose dimensions are `operands`,
+/// the result last. `allocated` are the allocated extents of each array.
 ///
 /// The loops run in the memory order of the largest array, and the loops that it lacks run outermost: its
 /// elements are touched one after the other, and a sum over outer dimensions adds whole rows.
@@ -107,7 +109,7 @@ constexpr nest_steps nest_steps::plan(task_loops const& l, loop_extents const& e
 
 /// Joins n numbers into one.
 constexpr nest_steps all_into_one(extent n) {
-  nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .turns = n};
+  nest_steps steps{.rank = n > 1 ? 1 : 0, .operands = 2, .reduces = n > 1, .iterations = n};
   if (n > 1) {
     steps.size[0]      = n;
     steps.stride[0][0] = 1;

@@ -24,7 +24,7 @@ struct write_broadcast {};
 
 namespace task {
 
-/// z = f(x...) for each turn of a nest. Arrays: z, x...
+/// z = f(x...) for each iteration of a nest. Arrays: z, x...
 template<class F, class R, class... T>
 struct map {
   using steps_type = nest_steps;
@@ -32,7 +32,7 @@ struct map {
 
   static constexpr meshtf::work work(nest_steps const& s) {
     return {.kind        = "elementwise",
-            .elementwise = s.turns * detail::flops_of<F>,
+            .elementwise = s.iterations * detail::flops_of<F>,
             .bytes       = detail::bytes_of_nest<T..., R>(s)};
   }
 };
@@ -55,7 +55,7 @@ struct reduce {
 
   static constexpr meshtf::work work(nest_steps const& s) {
     return {.kind        = "reduction",
-            .elementwise = s.turns * (detail::flops_of<F> + 1),
+            .elementwise = s.iterations * (detail::flops_of<F> + 1),
             .bytes       = detail::bytes_of_nest<T..., R>(s)};
   }
 };

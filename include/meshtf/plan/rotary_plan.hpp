@@ -46,7 +46,7 @@ struct rotary_steps {
             .to     = strides_of(l.operand[1], e.allocated_extents())[l.along[0]]};
   }
 
-  constexpr extent turns() const { return places.turns * lines.turns * pairs; }
+  constexpr extent iterations() const { return places.iterations * lines.iterations * pairs; }
 };
 
 namespace task {
@@ -64,8 +64,8 @@ struct rotate {
   /// A pair takes four products and two sums. Sines and cosines are those of positions, and few.
   static constexpr meshtf::work work(rotary_steps const& s) {
     return {.kind        = "elementwise",
-            .elementwise = 6 * s.turns(),
-            .bytes       = 4 * s.turns() * extent{sizeof(T)} + s.places.turns * extent{sizeof(int)}};
+            .elementwise = 6 * s.iterations(),
+            .bytes = 4 * s.iterations() * extent{sizeof(T)} + s.places.iterations * extent{sizeof(int)}};
   }
   static constexpr extent scratch(rotary_steps const& s) { return 2 * s.pairs; }
 };

@@ -269,7 +269,7 @@ namespace task {
 template<Element T>
 struct windows_taken {
   static constexpr meshtf::work work(window_steps const& s) {
-    return {.kind = "copy", .bytes = 2 * s.copy.turns * extent{sizeof(T)}};
+    return {.kind = "copy", .bytes = 2 * s.copy.iterations * extent{sizeof(T)}};
   }
 };
 template<Element T, class Steps>
@@ -283,8 +283,9 @@ void compute(windows_taken<T> const&, window_steps const&, place_in_mesh const&,
 template<Element T>
 struct windows_added {
   static constexpr meshtf::work work(window_steps const& s) {
-    return {
-        .kind = "elementwise", .elementwise = s.copy.turns, .bytes = 3 * s.copy.turns * extent{sizeof(T)}};
+    return {.kind        = "elementwise",
+            .elementwise = s.copy.iterations,
+            .bytes       = 3 * s.copy.iterations * extent{sizeof(T)}};
   }
 };
 template<Element T, class Steps>

@@ -64,7 +64,7 @@ struct write_steps {
 struct write_range {
   extent in_whole = 0;
   extent in_part  = 0;
-  nest_steps copy{};  // no turns if the process has none of the elements
+  nest_steps copy{};  // no iterations if the process has none of the elements
 
   /// For a part that begins at `first`, in the process at `here`.
   constexpr write_range(write_steps const& s, extent first, place_in_mesh const& here) {

@@ -138,7 +138,7 @@ struct repetition {
     line(&all::live_bytes_);
 
     // the peak: the bytes alive at a moment between pieces lie on a line over n; within pieces they lie on a
-    // line over n and over the turn of the piece, so that the first or the last turn is the highest
+    // line over n and over the iteration of the piece, so that the first or the last iteration is the highest
     auto const peaks = [](all const& c) { return std::span{c.peaks_.data(), c.peak_count_}; };
     detail::grown_list<local_peak, detail::growing_peaks> const moments{peaks(one), peaks(two), peaks(three)};
     if (!moments) throw "meshtf: repeat: memory is not asked for with three blocks as it is with one and two";

@@ -114,12 +114,12 @@ struct recorded_call {
   extent times = 0;
   call_site first{};  // the first call site that made it
 
-  /// Figures of a contraction: two flops for each turn of its loops; and the most scratch memory, in bytes,
-  /// which is a buffer for each operand.
+  /// Figures of a contraction: two flops for each iteration of its loops; and the most scratch memory, in
+  /// bytes, which is a buffer for each operand.
   constexpr extent flops_of_contraction(layout_numbers const& l) const {
-    extent turns = 2;
-    for (int i = 0; i < loops.rank; ++i) turns *= l.local(loops.dim[i]);
-    return turns;
+    extent iterations = 2;
+    for (int i = 0; i < loops.rank; ++i) iterations *= l.local(loops.dim[i]);
+    return iterations;
   }
   constexpr extent most_scratch_of_contraction(layout_numbers const& l) const {
     extent all = 0;

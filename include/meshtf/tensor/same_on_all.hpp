@@ -14,10 +14,10 @@ inline namespace v0 {
 ///
 ///     for (int turn = 0; same_on_all(m, turn < most && clock() < end); ++turn) ...
 ///
-/// Conditions and loops are C++'s, so all processes must take the same branch and the same number of turns;
-/// otherwise some wait for calls that others never make. What a process reads from a clock, from a file or
-/// with `local()` may differ, also in its last bit on processes that hold the same elements. Under a dry
-/// layout it is the caller's number.
+/// Conditions and loops are C++'s, so all processes must take the same branch and the same number of
+/// iterations; otherwise some wait for calls that others never make. What a process reads from a clock, from
+/// a file or with `local()` may differ, also in its last bit on processes that hold the same elements. Under
+/// a dry layout it is the caller's number.
 template<class Machine, Number N>
   requires requires { typename Machine::mesh_type; }
 constexpr N same_on_all(Machine& m, N number, std::source_location at = std::source_location::current()) {
@@ -34,10 +34,10 @@ constexpr N same_on_all(Machine& m, N number, std::source_location at = std::sou
 
 /// The value of a tensor without dimensions, as the first process of the mesh has it. A price has no values:
 /// under a dry layout, and while a step is recorded for a search, it is `priced`, so the caller says which
-/// branch or how many turns the price assumes.
+/// branch or how many iterations the price assumes.
 ///
 ///     for (int turn = 0; same_on_all(error, turn < 9 ? 1 : 0) > 1e-3; ++turn) error = ...;   // the price is
-///     that of nine turns
+///     that of nine iterations
 ///
 /// `dry_run` and `recorded` of a program that took another branch differ in the calls that this changes, this
 /// one included.

@@ -53,8 +53,8 @@ static_assert(is(steps<by_cols, whole>.moves[0], transfer_kind::all_gather, 3 * 
 static_assert(is(steps<by_cols, whole>.moves[1], transfer_kind::slice, 12 * 4, 10 * 4));
 
 // the copy is of the ten elements that are allocated in both
-static_assert(steps<by_cols, whole>.moves[1].pack.turns == 10 * 4 &&
-              steps<whole, by_cols>.moves[0].pack.turns == 10 * 4);
+static_assert(steps<by_cols, whole>.moves[1].pack.iterations == 10 * 4 &&
+              steps<whole, by_cols>.moves[0].pack.iterations == 10 * 4);
 
 // blocks of one size change their owners without becoming whole
 static_assert(!has(steps<by_cols, by_two>, transfer_kind::all_gather) && steps<by_cols, by_two>.count > 0);
