@@ -158,10 +158,10 @@ constexpr Result relocate(tensor<T, L, D...> const& x, axis_set owed, reshard_st
   bool const open = x.gradient_stays_open();
   record<incoming::as_it_is>(
       z,
-      [x = x.without_value(), open, way = &steps](auto const& dz, axis_set dz_owes) {
+      [x = x.without_value(), open, moves = &steps](auto const& dz, axis_set dz_owes) {
         using operand = tensor<T, L, D...>;
-        if (open && only_slices(*way)) {
-          contribute(x, unsliced<operand>(dz, *way), dz_owes | axes_of_moves(*way));
+        if (open && only_slices(*moves)) {
+          contribute(x, unsliced<operand>(dz, *moves), dz_owes | axes_of_moves(*moves));
           return;
         }
         dz.machine().because(&reason_to_move<actual<typename Result::layout_type>,

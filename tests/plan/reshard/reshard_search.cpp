@@ -187,7 +187,7 @@ struct rules {
   }
 };
 
-// Each pair of places: the plan is the cheapest way and brings every element to its place. Every `sample`-th
+// Each pair of places: the plan is the cheapest path and brings every element to its place. Every `sample`-th
 // start only.
 int all_pairs(vec const& mesh, vec const& sizes, std::size_t sample = 1) {
   rules const r{mesh, sizes};

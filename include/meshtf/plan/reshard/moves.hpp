@@ -56,7 +56,7 @@ struct reshard_fault {
   int axis                                                                = 0;
 };
 
-/// A reshard has at most this many moves; longer ways are not searched for.
+/// A reshard has at most this many moves; longer paths are not searched for.
 inline constexpr int max_moves = 8;
 
 /// The collective that a move calls, unless it is a slice.

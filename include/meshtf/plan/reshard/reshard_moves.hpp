@@ -17,7 +17,7 @@ struct block_strides {
   small_array<extent, max_rank> along_dim{};
 };
 
-/// Makes a move from the standings before and after it. Every shard on the way is a rectangle, so the earlier
+/// Makes a move from the states before and after it. Every shard on the path is a rectangle, so the earlier
 /// moves do not matter.
 class move_maker {
 public:
@@ -25,10 +25,10 @@ public:
 
   constexpr bool too_deep() const { return too_deep_; }
 
-  constexpr reshard_move between(standing before, transfer_kind what, standing after) {
+  constexpr reshard_move between(placement_state before, transfer_kind what, placement_state after) {
     reshard_move m{.what = what, .send = problem_.shard(before), .result = problem_.shard(after)};
-    standing_lists const now  = problem_.lists_of(before);
-    standing_lists const next = problem_.lists_of(after);
+    placement_lists const now  = problem_.lists_of(before);
+    placement_lists const next = problem_.lists_of(after);
     if (what == transfer_kind::permute) return permutation(m, now, next);
 
     // the axes that leave and enter the inner end of each dimension
@@ -79,8 +79,8 @@ private:
 
   /// Shards are numbered dimension by dimension, the parts of each dimension in order. The numbers do not
   /// change, since each dimension keeps as many parts.
-  constexpr reshard_move permutation(reshard_move& m, standing_lists const& now,
-                                     standing_lists const& next) const {
+  constexpr reshard_move permutation(reshard_move& m, placement_lists const& now,
+                                     placement_lists const& next) const {
     extent run = 1;
     for (int d = problem_.rank; d-- > 0;) {
       extent parts = run;
@@ -215,7 +215,7 @@ struct extents_on_path {
 /// slice, a reduce-scatter or an all-to-all adds axes at the inner ends of dimensions, an all-gather or an
 /// all-to-all removes them there, and a permute replaces axes by any that make as many parts. An axis that
 /// splits neither placement may help: processes that hold the same elements share the work. If there are
-/// thousands of standings (from four axes on, in many dimensions), the plan is the cheapest way found among
+/// thousands of states (from four axes on, in many dimensions), the plan is the cheapest path found among
 /// the first of them.
 ///
 /// Axes of one process are ignored.
@@ -256,8 +256,8 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
     problem.axes[a] = detail::among(riding, static_cast<int>(a)) ? 1 : axes[a];
     problem.processes *= problem.axes[a];
   }
-  detail::standing_lists before;
-  detail::standing_lists after;
+  detail::placement_lists before;
+  detail::placement_lists after;
   detail::extents_on_path shards{.rank = problem.rank};
   for (std::size_t d = 0; d < from.size(); ++d) {
     int const dim = static_cast<int>(d);
@@ -277,21 +277,21 @@ constexpr reshard_steps plan_reshard(std::span<placed const> from, std::span<pla
   }
   for (int a = 0; a < problem.axis_count; ++a)
     if (problem.along(a) > 1) before.owed |= owed & axis_set{1} << a;
-  problem.start = problem.standing_of(before);
-  problem.goal  = problem.standing_of(after);
+  problem.start = problem.state_of(before);
+  problem.goal  = problem.state_of(after);
 
-  detail::reshard_way const way = detail::cheapest_way(problem);
-  bool const widens             = shards.differ(0, 1);
-  bool const narrows            = shards.differ(2, 3);
-  if (way.price.moves + int{widens} + int{narrows} > max_moves) return {.fault = {fault::too_many_loops}};
+  detail::reshard_path const path = detail::cheapest_path(problem);
+  bool const widens               = shards.differ(0, 1);
+  bool const narrows              = shards.differ(2, 3);
+  if (path.price.moves + int{widens} + int{narrows} > max_moves) return {.fault = {fault::too_many_loops}};
   reshard_steps steps{.shard = 1};
   for (int d = 0; d < problem.rank; ++d) steps.shard *= shards.of[0][d];
   if (widens) steps.moves[steps.count++] = detail::refitted(shards[0], shards[1]);
   detail::move_maker maker{problem};
-  detail::standing at = problem.start;
-  for (int i = 0; i < way.price.moves; ++i) {
-    steps.moves[steps.count++] = maker.between(at, way.legs[i].what, way.legs[i].after);
-    at                         = way.legs[i].after;
+  detail::placement_state at = problem.start;
+  for (int i = 0; i < path.price.moves; ++i) {
+    steps.moves[steps.count++] = maker.between(at, path.transitions[i].what, path.transitions[i].after);
+    at                         = path.transitions[i].after;
   }
   if (narrows) steps.moves[steps.count++] = detail::refitted(shards[2], shards[3]);
   if (maker.too_deep()) return {.fault = {fault::too_many_loops}};

@@ -1,31 +1,31 @@
-// The cheapest way from one placement to another: a shortest path over standings.
+// The cheapest path from one placement to another: a shortest path over placement states.
 #pragma once
 
 #include <meshtf/core/small_array.hpp>
 #include <meshtf/core/unchecked_vector.hpp>
-#include <meshtf/plan/reshard/straight_way.hpp>
+#include <meshtf/plan/reshard/direct_path.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// A* over standings. The bound never falls by more than the price of a move, so a standing is settled when
-/// it is first expanded.
+/// A* over placement states. The bound never falls by more than the price of a move, so a state is settled
+/// when it is first expanded.
 class reshard_search {
 public:
   constexpr explicit reshard_search(reshard_problem const& problem)
       : problem_{problem}, source_{problem.shard(problem.start)} {}
 
-  /// The cheapest way that is cheaper than `known`, or `known`. If there are too many standings to expand, it
-  /// is the cheapest way found.
-  constexpr reshard_way find(reshard_way const& known) {
+  /// The cheapest path that is cheaper than `known`, or `known`. If there are too many states to expand, it
+  /// is the cheapest path found.
+  constexpr reshard_path find(reshard_path const& known) {
     limit_ = known.price;
-    nodes_.push_back({.at = problem_.start, .left = problem_.least(problem_.start)});
+    nodes_.push_back({.at = problem_.start, .left = problem_.lower_bound(problem_.start)});
     for (index now = 0; now >= 0 && static_cast<int>(nodes_.size()) < most_nodes; now = next()) {
       at(now).settled = true;
-      leave(now);
+      expand(now);
     }
-    return best_ < 0 ? known : way_to(best_);
+    return best_ < 0 ? known : path_to(best_);
   }
 
 private:
@@ -33,31 +33,31 @@ private:
   static constexpr int most_nodes = 3000;
 
   struct node {
-    standing at{};
+    placement_state at{};
     transfer_kind what = transfer_kind::slice;
     bool settled       = false;
     index before       = -1;
-    way_price price{};
+    path_price price{};
     extent left = 0;  // lower bound of what is still to be sent
   };
 
   constexpr node& at(index i) { return nodes_[static_cast<std::size_t>(i)]; }
   constexpr node const& at(index i) const { return nodes_[static_cast<std::size_t>(i)]; }
 
-  constexpr static way_price total_price(node const& n) {
-    way_price p = n.price;
+  constexpr static path_price total_price(node const& n) {
+    path_price p = n.price;
     p.sent += n.left;
     return p;
   }
 
-  /// The most promising standing that is not expanded yet; none if no way through one can be cheaper than the
+  /// The most promising state that is not expanded yet; none if no path through one can be cheaper than the
   /// best known.
   constexpr index next() const {
-    index found     = -1;
-    way_price least = limit_;
+    index found      = -1;
+    path_price least = limit_;
     for (index i = 0; i < static_cast<index>(nodes_.size()); ++i) {
       node const& n = at(i);
-      if (way_price const p = total_price(n); !n.settled && p < least) {
+      if (path_price const p = total_price(n); !n.settled && p < least) {
         found = i;
         least = p;
       }
@@ -65,20 +65,20 @@ private:
     return found;
   }
 
-  constexpr reshard_way way_to(index i) const {
-    reshard_way way{.price = at(i).price};
-    for (int k = way.price.moves; k-- > 0; i = at(i).before) way.legs[k] = {at(i).what, at(i).at};
-    return way;
+  constexpr reshard_path path_to(index i) const {
+    reshard_path path{.price = at(i).price};
+    for (int k = path.price.moves; k-- > 0; i = at(i).before) path.transitions[k] = {at(i).what, at(i).at};
+    return path;
   }
 
-  constexpr index find_node(standing s) {
+  constexpr index find_node(placement_state s) {
     if (table_.size() < 2 * nodes_.size() + 2) {
       table_.assign(2 * table_.size() + 64, -1);
       for (std::size_t i = 0; i < nodes_.size(); ++i) table_[slot_of(nodes_[i].at)] = static_cast<index>(i);
     }
     return table_[slot_of(s)];
   }
-  constexpr std::size_t slot_of(standing s) const {
+  constexpr std::size_t slot_of(placement_state s) const {
     std::size_t slot =
         static_cast<std::size_t>((s.places ^ s.places >> 23) * 0x9e3779b97f4a7c15U >> 20) % table_.size();
     while (table_[slot] >= 0 && at(table_[slot]).at != s) slot = slot + 1 == table_.size() ? 0 : slot + 1;
@@ -86,13 +86,13 @@ private:
   }
 
   /// Records that one move over `along` processes leads to `to`.
-  constexpr void reach(transfer_kind what, standing to, extent along) {
-    extent const result   = problem_.shard(to);
-    way_price const price = and_then(from_price_, problem_, what, source_, from_shard_, result, along);
+  constexpr void relax(transfer_kind what, placement_state to, extent along) {
+    extent const result    = problem_.shard(to);
+    path_price const price = and_then(from_price_, problem_, what, source_, from_shard_, result, along);
     if (price.moves > max_moves || !(price < limit_)) return;
     index i = find_node(to);
     if (i < 0) {
-      node n{.at = to, .what = what, .before = from_, .price = price, .left = problem_.least(to)};
+      node n{.at = to, .what = what, .before = from_, .price = price, .left = problem_.lower_bound(to)};
       if (!(total_price(n) < limit_)) return;
       i                   = static_cast<index>(nodes_.size());
       table_[slot_of(to)] = i;
@@ -110,12 +110,12 @@ private:
     }
   }
 
-  constexpr void leave(index now) {
-    from_            = now;
-    from_price_      = at(now).price;
-    standing const s = at(now).at;
-    from_shard_      = problem_.shard(s);
-    lists_           = problem_.lists_of(s);
+  constexpr void expand(index now) {
+    from_                   = now;
+    from_price_             = at(now).price;
+    placement_state const s = at(now).at;
+    from_shard_             = problem_.shard(s);
+    lists_                  = problem_.lists_of(s);
     for (int d = 0; d < problem_.rank; ++d) {
       local_[d] = problem_.global_extent(d);
       for (int a : lists_.over[d]) local_[d] /= problem_.along(a);
@@ -123,36 +123,36 @@ private:
     come(transfer_kind::slice, s, lists_.unused, false, 0, 0, 1);
     come(transfer_kind::reduce_scatter, s, lists_.owed, false, 0, 0, 1);
     for (axis_set set = lists_.owed; set != 0; set = (set - 1) & lists_.owed) {
-      standing to = s;
+      placement_state to = s;
       for (int a = 0; a < problem_.axis_count; ++a)
-        if (among(set, a)) to.put(a, standing::unused);
-      reach(transfer_kind::all_reduce, to, problem_.along(set));
+        if (among(set, a)) to.put(a, placement_state::unused);
+      relax(transfer_kind::all_reduce, to, problem_.along(set));
     }
     go(s, 0, 0, 0, 1);
     axis_set rest = lists_.unused;
     for (int d = 0; d < problem_.rank; ++d) rest |= lists_.over[d].set();
-    standing bare = s;
+    placement_state bare = s;
     for (int a = 0; a < problem_.axis_count; ++a)
-      if (among(rest, a)) bare.put(a, standing::unused);
-    stand_anew(s, bare, rest, 0, 0, problem_.rank > 0 ? problem_.global_extent(0) / local_[0] : 1);
+      if (among(rest, a)) bare.put(a, placement_state::unused);
+    place_axes(s, bare, rest, 0, 0, problem_.rank > 0 ? problem_.global_extent(0) / local_[0] : 1);
   }
 
   /// Adds axes of `rest` at the inner ends of the dimensions from `dim` on, except the `closed` ones; if
   /// `all`, every axis of `rest`.
-  constexpr void come(transfer_kind what, standing s, axis_set rest, bool all, axis_set closed, int dim,
-                      extent along) {
+  constexpr void come(transfer_kind what, placement_state s, axis_set rest, bool all, axis_set closed,
+                      int dim, extent along) {
     for (int d = dim; d < problem_.rank; ++d) {
       if (among(closed, d)) continue;
       for (int a = 0; a < problem_.axis_count; ++a) {
         extent const n = problem_.along(a);
         if (!among(rest, a) || local_[d] % n != 0) continue;
-        standing to         = s;
+        placement_state to  = s;
         axis_set const left = rest & ~(axis_set{1} << a);
-        to.put(a, standing::at(d, lists_.over[d].count));
+        to.put(a, placement_state::at(d, lists_.over[d].count));
         lists_.over[d].push_back(a);
         local_[d] /= n;
         extent const of_all = all ? along : along * n;
-        if (!all || left == 0) reach(what, to, of_all);
+        if (!all || left == 0) relax(what, to, of_all);
         if (left != 0) come(what, to, left, all, closed, d, of_all);
         local_[d] *= n;
         --lists_.over[d].count;
@@ -162,17 +162,17 @@ private:
 
   /// Removes axes from the inner ends of the dimensions from `dim` on. An all-gather drops them, an
   /// all-to-all adds them to other dimensions.
-  constexpr void go(standing s, int dim, axis_set gone, axis_set closed, extent along) {
+  constexpr void go(placement_state s, int dim, axis_set gone, axis_set closed, extent along) {
     if (dim == problem_.rank) {
       if (gone == 0) return;
-      reach(transfer_kind::all_gather, s, along);
+      relax(transfer_kind::all_gather, s, along);
       come(transfer_kind::all_to_all, s, gone, true, closed, 0, along);
       return;
     }
     go(s, dim + 1, gone, closed, along);
     axis_list const list = lists_.over[dim];
     for (int i = list.count; i-- > 0;) {
-      s.put(list[i], standing::unused);
+      s.put(list[i], placement_state::unused);
       gone |= axis_set{1} << list[i];
       along *= problem_.along(list[i]);
       go(s, dim + 1, gone, closed | axis_set{1} << dim, along);
@@ -181,21 +181,22 @@ private:
 
   /// Gives the dimensions from `dim` on axes of `rest` that make as many parts as they have at `s`. `parts`
   /// of these are left to `dim`.
-  constexpr void stand_anew(standing s, standing to, axis_set rest, int dim, int position, extent parts) {
+  constexpr void place_axes(placement_state s, placement_state to, axis_set rest, int dim, int position,
+                            extent parts) {
     if (dim == problem_.rank) {
-      if (to != s) reach(transfer_kind::permute, to, 1);
+      if (to != s) relax(transfer_kind::permute, to, 1);
       return;
     }
     if (parts == 1) {
-      stand_anew(s, to, rest, dim + 1, 0,
+      place_axes(s, to, rest, dim + 1, 0,
                  dim + 1 < problem_.rank ? problem_.global_extent(dim + 1) / local_[dim + 1] : 1);
       return;
     }
     for (int a = 0; a < problem_.axis_count; ++a)
       if (among(rest, a) && parts % problem_.along(a) == 0) {
-        standing then = to;
-        then.put(a, standing::at(dim, position));
-        stand_anew(s, then, rest & ~(axis_set{1} << a), dim, position + 1, parts / problem_.along(a));
+        placement_state then = to;
+        then.put(a, placement_state::at(dim, position));
+        place_axes(s, then, rest & ~(axis_set{1} << a), dim, position + 1, parts / problem_.along(a));
       }
   }
 
@@ -203,32 +204,32 @@ private:
   extent source_ = 0;
   unchecked_vector<node> nodes_;
   unchecked_vector<index> table_;
-  way_price limit_{};  // of the best way known
-  index best_ = -1;    // its last node, if the search found it
+  path_price limit_{};  // of the best path known
+  index best_ = -1;     // its last node, if the search found it
   // the node being expanded
   index from_ = 0;
-  way_price from_price_{};
+  path_price from_price_{};
   extent from_shard_ = 0;
-  standing_lists lists_{};
+  placement_lists lists_{};
   small_array<extent, max_rank> local_{};
 };
 
-/// The cheapest way. A straight way that sends no more than the lower bound, in one call, needs no search.
-constexpr reshard_way cheapest_way(reshard_problem const& problem) {
+/// The cheapest path. A direct path that sends no more than the lower bound, in one call, needs no search.
+constexpr reshard_path cheapest_path(reshard_problem const& problem) {
   if (problem.start == problem.goal) return {};
-  reshard_way straight;
-  bool const found = straight_way{problem}.find(straight);
-  if (!found) {  // all-reduce, gather and slice everything: a way of at most three moves
-    straight            = {};
-    standing_lists now  = problem.lists_of(problem.start);
-    standing_lists goal = problem.lists_of(problem.goal);
-    standing at         = problem.start;
-    auto const go       = [&](transfer_kind what, axis_set set, standing to) {
+  reshard_path direct;
+  bool const found = direct_path{problem}.find(direct);
+  if (!found) {  // all-reduce, gather and slice everything: a path of at most three moves
+    direct               = {};
+    placement_lists now  = problem.lists_of(problem.start);
+    placement_lists goal = problem.lists_of(problem.goal);
+    placement_state at   = problem.start;
+    auto const go        = [&](transfer_kind what, axis_set set, placement_state to) {
       if (set == 0) return;
-      straight.price = and_then(straight.price, problem, what, problem.shard(problem.start),
-                                      problem.shard(at), problem.shard(to), problem.along(set));
-      straight.legs[straight.price.moves - 1] = {what, to};
-      at                                      = to;
+      direct.price = and_then(direct.price, problem, what, problem.shard(problem.start), problem.shard(at),
+                                     problem.shard(to), problem.along(set));
+      direct.transitions[direct.price.moves - 1] = {what, to};
+      at                                         = to;
     };
     axis_set leaving = 0;
     axis_set coming  = 0;
@@ -238,12 +239,12 @@ constexpr reshard_way cheapest_way(reshard_problem const& problem) {
     }
     axis_set const owed = now.owed;
     now.owed            = 0;
-    go(transfer_kind::all_reduce, owed, problem.standing_of(now));
+    go(transfer_kind::all_reduce, owed, problem.state_of(now));
     go(transfer_kind::all_gather, leaving, {});
     go(transfer_kind::slice, coming, problem.goal);
   }
-  if (straight.price.calls <= 1 && straight.price.sent == problem.least(problem.start)) return straight;
-  return reshard_search{problem}.find(straight);
+  if (direct.price.calls <= 1 && direct.price.sent == problem.lower_bound(problem.start)) return direct;
+  return reshard_search{problem}.find(direct);
 }
 
 }  // namespace detail

@@ -1,24 +1,24 @@
-// A straight way from one placement to another, and the price by which ways are compared.
+// A direct path from one placement to another, and the price by which paths are compared.
 #pragma once
 
 #include <meshtf/core/small_array.hpp>
-#include <meshtf/plan/reshard/standing.hpp>
+#include <meshtf/plan/reshard/placement_state.hpp>
 
 namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-/// What a way minimises: bytes sent; if these are equal calls, then messages, then shards held at once, then
-/// moves.
-struct way_price {
+/// What the search for a path minimises: bytes sent; if these are equal calls, then messages, then shards
+/// held at once, then moves.
+struct path_price {
   extent sent     = 0;  // times the number of processes
   int calls       = 0;
   extent messages = 0;  // that one process sends one after the other: latencies
   extent peak     = 0;  // elements, without buffers
   int moves       = 0;
 
-  friend constexpr bool operator==(way_price const&, way_price const&) = default;
-  friend constexpr bool operator<(way_price const& a, way_price const& b) {
+  friend constexpr bool operator==(path_price const&, path_price const&) = default;
+  friend constexpr bool operator<(path_price const& a, path_price const& b) {
     if (a.sent != b.sent) return a.sent < b.sent;
     if (a.calls != b.calls) return a.calls < b.calls;
     if (a.messages != b.messages) return a.messages < b.messages;
@@ -32,20 +32,20 @@ constexpr extent messages_of(transfer_kind what, extent along) {
   return what == transfer_kind::slice ? 0 : meshtf::messages_of(collective_of(what), along);
 }
 
-/// The moves of a way, each with the standing after it.
-struct reshard_way {
-  struct leg {
+/// The moves of a path, each with the placement state after it.
+struct reshard_path {
+  struct transition {
     transfer_kind what = transfer_kind::slice;
-    standing after{};
+    placement_state after{};
   };
-  way_price price{};
-  small_array<leg, max_moves> legs{};
+  path_price price{};
+  small_array<transition, max_moves> transitions{};
 };
 
-/// The price of a way with one more move. `source` elements live throughout, besides the shard before the
+/// The price of a path with one more move. `source` elements live throughout, besides the shard before the
 /// move and its result.
-constexpr way_price and_then(way_price before, reshard_problem const& problem, transfer_kind what,
-                             extent source, extent local, extent result, extent along) {
+constexpr path_price and_then(path_price before, reshard_problem const& problem, transfer_kind what,
+                              extent source, extent local, extent result, extent along) {
   bool const first    = before.moves == 0;
   bool const in_place = what == transfer_kind::all_reduce && !first;
   extent const lives  = source + (first ? 0 : local) + (in_place ? 0 : result);
@@ -56,18 +56,18 @@ constexpr way_price and_then(way_price before, reshard_problem const& problem, t
           .moves    = before.moves + 1};
 }
 
-/// A way straight to the goal. A dimension keeps the axes that both its lists start with. The other axes of
+/// A direct path to the goal. A dimension keeps the axes that both its lists start with. The other axes of
 /// the list leave, innermost first, before the other axes of the goal come, outermost first. Slices come
 /// first, then reduce-scatters and all-to-alls, and all-gathers last, each as soon as the order of axes
 /// allows: the bytes scale with the shard, which slices and reduce-scatters shrink and all-gathers grow. Axes
 /// that fit no such order are gathered and sliced.
-class straight_way {
+class direct_path {
 public:
-  constexpr explicit straight_way(reshard_problem const& problem)
+  constexpr explicit direct_path(reshard_problem const& problem)
       : problem_{problem}, now_{problem.lists_of(problem.start)}, goal_{problem.lists_of(problem.goal)} {}
 
   /// False if it takes more than `max_moves`.
-  constexpr bool find(reshard_way& way) {
+  constexpr bool find(reshard_path& path) {
     axis_set wanted = 0;
     for (auto const& list : goal_.over) wanted |= list.set();
     axis_set const summed = now_.owed & ~wanted;
@@ -98,7 +98,7 @@ public:
       if (count == max_moves - (summed != 0)) return false;
       steps[count++] = {what, set};
       take(what, set);
-      if (extent const local = problem_.shard(problem_.standing_of(now_)); local <= least) {
+      if (extent const local = problem_.shard(problem_.state_of(now_)); local <= least) {
         smallest = count;
         least    = local;
       }
@@ -111,12 +111,12 @@ public:
     now_ = problem_.lists_of(problem_.start);
     for (int i = 0; i < count; ++i) {
       step const& s      = steps[i];
-      extent const local = problem_.shard(problem_.standing_of(now_));
+      extent const local = problem_.shard(problem_.state_of(now_));
       take(s.what, s.set);
-      standing const after = problem_.standing_of(now_);
-      way.price =
-          and_then(way.price, problem_, s.what, source_, local, problem_.shard(after), problem_.along(s.set));
-      way.legs[i] = {s.what, after};
+      placement_state const after = problem_.state_of(now_);
+      path.price          = and_then(path.price, problem_, s.what, source_, local, problem_.shard(after),
+                                     problem_.along(s.set));
+      path.transitions[i] = {s.what, after};
     }
     return true;
   }
@@ -204,8 +204,8 @@ private:
   }
 
   reshard_problem const& problem_;
-  standing_lists now_;
-  standing_lists goal_;
+  placement_lists now_;
+  placement_lists goal_;
   extent source_ = 0;
 };
 

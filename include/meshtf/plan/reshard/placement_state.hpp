@@ -1,5 +1,5 @@
-// Standing: where the axes of a mesh are while a value moves from one placement to another, and a lower bound
-// of what is still to be sent.
+// Placement state: where the axes of a mesh are while a value moves from one placement to another, and a
+// lower bound of what is still to be sent.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline namespace v0 {
 namespace detail {
 
 /// Where each axis of a mesh stands, in one byte each: unused, owed a sum, or in the list of a dimension. Two
-/// values of one shape are placed alike if their standings are equal.
-struct standing {
+/// values of one shape are placed equally if their states are equal.
+struct placement_state {
   static constexpr int unused = 0;
   static constexpr int owed   = 1;
   static constexpr int first  = 2;
@@ -32,11 +32,11 @@ struct standing {
     places &= ~(std::uint64_t{0xff} << (8 * axis));
     places |= static_cast<std::uint64_t>(place) << (8 * axis);
   }
-  friend constexpr bool operator==(standing, standing) = default;
+  friend constexpr bool operator==(placement_state, placement_state) = default;
 };
 
-/// A standing as lists, which are easier to walk through.
-struct standing_lists {
+/// A placement state as lists, which are easier to walk through.
+struct placement_lists {
   axis_set owed   = 0;
   axis_set unused = 0;
   small_array<axis_list, max_rank> over{};
@@ -49,35 +49,35 @@ struct reshard_problem {
   int rank         = 0;
   extent processes = 1;
   small_array<extent, max_rank> size{};
-  standing start{};
-  standing goal{};
+  placement_state start{};
+  placement_state goal{};
 
   constexpr extent along(int axis) const { return axes[axis]; }
   constexpr extent along(axis_set set) const { return processes_along(axes, set); }
   constexpr extent global_extent(int dim) const { return size[dim]; }
 
-  constexpr standing_lists lists_of(standing s) const {
-    standing_lists lists;
+  constexpr placement_lists lists_of(placement_state s) const {
+    placement_lists lists;
     for (int a = 0; a < axis_count; ++a) {
       int const place = s.of(a);
       if (along(a) == 1) continue;
-      if (place == standing::unused) lists.unused |= axis_set{1} << a;
-      else if (place == standing::owed) lists.owed |= axis_set{1} << a;
+      if (place == placement_state::unused) lists.unused |= axis_set{1} << a;
+      else if (place == placement_state::owed) lists.owed |= axis_set{1} << a;
       else {
-        axis_list& list                           = lists.over[standing::dim_of(place)];
-        list.number[standing::position_of(place)] = static_cast<signed char>(a);
+        axis_list& list                                  = lists.over[placement_state::dim_of(place)];
+        list.number[placement_state::position_of(place)] = static_cast<signed char>(a);
         ++list.count;
       }
     }
     return lists;
   }
 
-  constexpr standing standing_of(standing_lists const& lists) const {
-    standing s;
+  constexpr placement_state state_of(placement_lists const& lists) const {
+    placement_state s;
     for (int a = 0; a < axis_count; ++a)
-      if (among(lists.owed, a)) s.put(a, standing::owed);
+      if (among(lists.owed, a)) s.put(a, placement_state::owed);
     for (int d = 0; d < rank; ++d)
-      for (int i = 0; i < lists.over[d].count; ++i) s.put(lists.over[d][i], standing::at(d, i));
+      for (int i = 0; i < lists.over[d].count; ++i) s.put(lists.over[d][i], placement_state::at(d, i));
     return s;
   }
 
@@ -88,10 +88,10 @@ struct reshard_problem {
   }
 
   /// Elements of one process at `s`.
-  constexpr extent shard(standing s) const {
+  constexpr extent shard(placement_state s) const {
     extent n = elements();
     for (int a = 0; a < axis_count; ++a)
-      if (s.of(a) >= standing::first) n /= along(a);
+      if (s.of(a) >= placement_state::first) n /= along(a);
     return n;
   }
 
@@ -109,18 +109,18 @@ struct reshard_problem {
     return 0;
   }
 
-  /// A lower bound of what any way from `s` to the goal sends (times `processes`, as prices are).
+  /// A lower bound of what any path from `s` to the goal sends (times `processes`, as prices are).
   ///
   /// A process must receive the elements that it shall hold but does not: on average, the goal's shard less
-  /// what the two standings have in common. If n addends of each element are on different processes, n-1
+  /// what the two states have in common. If n addends of each element are on different processes, n-1
   /// messages must arrive before one process has the sum, and one more at each other process that shall have
   /// it. With each move, both bounds fall by no more than the price of the move, as the search needs it.
-  constexpr extent least(standing s) const {
+  constexpr extent lower_bound(placement_state s) const {
     extent const wanted = shard(goal) * processes;
     extent bound        = wanted - in_common(s);
     extent addends      = 1;
     for (int a = 0; a < axis_count; ++a)
-      if (s.of(a) == standing::owed) addends *= along(a);
+      if (s.of(a) == placement_state::owed) addends *= along(a);
     if (addends == 1) return bound;
     extent const sums = wanted + elements() * (addends - 2);
     return sums > bound ? sums : bound;
@@ -128,8 +128,8 @@ struct reshard_problem {
 
 private:
   /// Elements of the goal's shards that processes already hold at `s`, of all processes together.
-  constexpr extent in_common(standing s) const {
-    struct walk {
+  constexpr extent in_common(placement_state s) const {
+    struct step {
       // elements along a dimension from one coordinate to the next
       extent from  = 0;
       extent to    = 0;
@@ -139,29 +139,29 @@ private:
     small_array<extent, max_rank> from{};
     small_array<extent, max_rank> to{};
     for (int d = 0; d < rank; ++d) from[d] = to[d] = global_extent(d);
-    small_array<int, max_axes> turning{};
+    small_array<int, max_axes> varying{};
     small_array<extent, max_axes> sizes{};
-    small_array<walk, max_axes> walks{};
-    int turns          = 0;
+    small_array<step, max_axes> steps{};
+    int varying_count  = 0;
     extent of_these    = 1;
-    auto const strides = [&](standing in, small_array<extent, max_rank>& local, bool goes_to) {
+    auto const strides = [&](placement_state in, small_array<extent, max_rank>& local, bool goes_to) {
       for (int position = 0; position < axis_count; ++position)
-        for (int i = 0; i < turns; ++i) {
-          int const a     = turning[i];
+        for (int i = 0; i < varying_count; ++i) {
+          int const a     = varying[i];
           int const place = in.of(a);
-          if (place < standing::first || standing::position_of(place) != position) continue;
-          int const d = standing::dim_of(place);
+          if (place < placement_state::first || placement_state::position_of(place) != position) continue;
+          int const d = placement_state::dim_of(place);
           extent& n   = local[d];
           n /= along(a);
-          walk& w                           = walks[i];
+          step& w                           = steps[i];
           (goes_to ? w.to : w.from)         = n;
           (goes_to ? w.to_dim : w.from_dim) = d;
         }
     };
     for (int a = 0; a < axis_count; ++a)
-      if (s.of(a) >= standing::first || goal.of(a) >= standing::first) {
-        sizes[turns]     = along(a);
-        turning[turns++] = a;
+      if (s.of(a) >= placement_state::first || goal.of(a) >= placement_state::first) {
+        sizes[varying_count]     = along(a);
+        varying[varying_count++] = a;
         of_these *= along(a);
       }
     strides(s, from, false);
@@ -189,11 +189,12 @@ private:
       sum += common;
       // not `for_each_index`: a coordinate moves two of the starts only, and to add 0 to all others would
       // cost the compiler most of a search's time
-    } while (count_up(static_cast<std::size_t>(turns), coordinate, sizes, [&](std::size_t i, extent by) {
-      walk const& w = walks[i];
-      from_start[w.from_dim] += by * w.from;
-      to_start[w.to_dim] += by * w.to;
-    }));
+    } while (
+        count_up(static_cast<std::size_t>(varying_count), coordinate, sizes, [&](std::size_t i, extent by) {
+          step const& w = steps[i];
+          from_start[w.from_dim] += by * w.from;
+          to_start[w.to_dim] += by * w.to;
+        }));
     return sum * (processes / of_these);
   }
 };
