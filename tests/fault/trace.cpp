@@ -55,10 +55,10 @@ int main(int argc, char** argv) {
   else if (!of_program) setenv("MESHTF_TRACE", of_file ? value.c_str() : "trace.json", 1);
   if (what == "steps") setenv("MESHTF_TRACE_STEPS", value.c_str(), 1);
   if (what == "late") setenv("MESHTF_TRACE_STEPS", "100:102", 1);
-  meshtf::trace wish;
-  if (of_program) wish = {"trace.json", value[0] - '0', value[2] - '0'};
-  if (what == "off") wish.file = value;
-  meshtf::environment const env{argc, argv, wish, {.report_kernels = false}};
+  meshtf::trace settings;
+  if (of_program) settings = {"trace.json", value[0] - '0', value[2] - '0'};
+  if (what == "off") settings.file = value;
+  meshtf::environment const env{argc, argv, settings, {.report_kernels = false}};
   meshtf::run_on<alone, together>(env, []<class M>(meshtf::process_mesh<M>& m) {
     if constexpr (M::size == 1) train<split<M, one>>(m);
     else train<split<M, four>>(m);

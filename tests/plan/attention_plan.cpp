@@ -137,9 +137,10 @@ static_assert(task::attend<float>{drops}.work(self).elementwise ==
               task::attend<float>{}.work(self).elementwise + self.weights());
 static_assert(task::attention_gradient<float>{{true}, drops}.work(self).elementwise ==
               task::attention_gradient<float>{{true}}.work(self).elementwise + self.weights());
-static_assert(task::attention_gradient<float>::with(task::attention_gradient<float>{{true}, drops}.wishes())
-                  .work(self)
-                  .elementwise == task::attention_gradient<float>{{true}, drops}.work(self).elementwise);
+static_assert(
+    task::attention_gradient<float>::from_bits(task::attention_gradient<float>{{true}, drops}.options())
+        .work(self)
+        .elementwise == task::attention_gradient<float>{{true}, drops}.work(self).elementwise);
 
 // with all heads here, a position is all heads apart
 struct data : layout<grid, split<batch, rows>> {};

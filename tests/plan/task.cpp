@@ -70,7 +70,7 @@ static_assert(product.by_gemm && product.scratch == 0 && product.m == 60 && prod
 static_assert(product.lda == 32 && product.ldb == 64 && product.ldc == 64 &&
               product.flops == 2 * 60 * 50 * 30);
 
-// a task is priced by its steps, and what it wishes at run time goes with it
+// a task is priced by its steps, and its options, known at run time, go with it
 static_assert(Task<task::map<function::plus, float, float, float>> && Task<task::take_part<float>> &&
               !Task<nest_steps>);
 static_assert(NeedsScratch<task::contract<float>> && !NeedsScratch<task::take_part<float>>);

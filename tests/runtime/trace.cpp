@@ -288,9 +288,9 @@ TEST_CASE("waiting for a process that is late is told apart from the transfer", 
 
 TEST_CASE("the steps of a trace are the first and the last, at least one", "[1]") {
   auto const read = [](char const* said) {
-    meshtf::trace wish;
-    meshtf::detail::read_trace_steps(said, "MESHTF_TRACE_STEPS", wish);
-    return std::pair{wish.first, wish.last};
+    meshtf::trace settings;
+    meshtf::detail::read_trace_steps(said, "MESHTF_TRACE_STEPS", settings);
+    return std::pair{settings.first, settings.last};
   };
   CHECK(read("3") == std::pair{3L, 3L});
   CHECK(read("3:5") == std::pair{3L, 5L});

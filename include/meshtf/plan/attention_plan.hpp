@@ -257,8 +257,8 @@ struct attend {
   attention_view view{};
   double scale = 0;  // 0 means 1 / sqrt(depth)
 
-  constexpr unsigned wishes() const { return detail::as_bits(view.dropped > 0); }
-  static constexpr attend with(unsigned w) { return {{.dropped = detail::has_bit(w, 0) ? 0.5 : 0}}; }
+  constexpr unsigned options() const { return detail::to_bits(view.dropped > 0); }
+  static constexpr attend from_bits(unsigned w) { return {{.dropped = detail::has_bit(w, 0) ? 0.5 : 0}}; }
 
   constexpr meshtf::work work(attention_steps const& s) const {
     extent const pairs  = s.pairs.iterations;
@@ -287,10 +287,10 @@ struct attention_gradient {
   attention_view view{};
   double scale = 0;
 
-  constexpr unsigned wishes() const {
-    return detail::as_bits(wants.query, wants.key, wants.value, wants.bias, view.dropped > 0);
+  constexpr unsigned options() const {
+    return detail::to_bits(wants.query, wants.key, wants.value, wants.bias, view.dropped > 0);
   }
-  static constexpr attention_gradient with(unsigned w) {
+  static constexpr attention_gradient from_bits(unsigned w) {
     return {{detail::has_bit(w, 0), detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3)},
             {.dropped = detail::has_bit(w, 4) ? 0.5 : 0}};
   }

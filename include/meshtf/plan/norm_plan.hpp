@@ -94,8 +94,8 @@ struct of_norm_rows {
   bool centred     = true;
   bool adds        = false;
 
-  constexpr unsigned wishes() const { return detail::as_bits(centred, adds); }
-  static constexpr Self<T> with(unsigned w) { return {{detail::has_bit(w, 0), detail::has_bit(w, 1)}}; }
+  constexpr unsigned options() const { return detail::to_bits(centred, adds); }
+  static constexpr Self<T> from_bits(unsigned w) { return {{detail::has_bit(w, 0), detail::has_bit(w, 1)}}; }
 };
 
 /// Normalises whole rows. Arrays: `norm_arrays<T>`.
@@ -152,10 +152,10 @@ struct of_norm_gradients {
   bool centred     = true;
   norm_wishes wants{};
 
-  constexpr unsigned wishes() const {
-    return detail::as_bits(centred, wants.x, wants.scale, wants.bias, wants.adds);
+  constexpr unsigned options() const {
+    return detail::to_bits(centred, wants.x, wants.scale, wants.bias, wants.adds);
   }
-  static constexpr Self<T> with(unsigned w) {
+  static constexpr Self<T> from_bits(unsigned w) {
     return {{detail::has_bit(w, 0),
              {detail::has_bit(w, 1), detail::has_bit(w, 2), detail::has_bit(w, 3), detail::has_bit(w, 4)}}};
   }

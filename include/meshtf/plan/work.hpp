@@ -20,8 +20,9 @@ struct work {
 };
 
 /// What a machine can be asked to do over `K::steps_type`; `task.work(steps)` is its price. If the work
-/// depends on numbers that are known only at run time (which gradients are wanted), `task.wishes()` are these
-/// as bits, and `K::with(wishes)` makes a task of the same price from them. If it needs memory of its own,
+/// depends on numbers that are known only at run time (which gradients are wanted), `task.options()` are
+/// these as bits, and `K::from_bits(options)` makes a task of the same price from them. If it needs memory of
+/// its own,
 /// `K::scratch(steps)` is the number of elements of `K::scratch_type`.
 template<class K>
 concept Task =
@@ -40,10 +41,10 @@ concept NeedsScratch = Task<K> && requires(typename K::steps_type const& steps) 
 template<class K>
 concept NeedsScratchByThread = NeedsScratch<K> && requires { requires K::scratch_by_thread; };
 
-/// A task whose price depends on wishes known only at run time.
+/// A task whose price depends on options known only at run time.
 template<class K>
-concept HasWishes = Task<K> && requires(K const& task) {
-  { K::with(task.wishes()) } -> std::same_as<K>;
+concept HasOptions = Task<K> && requires(K const& task) {
+  { K::from_bits(task.options()) } -> std::same_as<K>;
 };
 
 namespace detail {
@@ -54,12 +55,12 @@ constexpr extent scratch_elements(typename K::steps_type const& steps, int threa
   return K::scratch(steps) * (NeedsScratchByThread<K> ? threads : 1);
 }
 
-/// Wishes as bits, the first in the lowest bit, and back.
-template<class... Wish>
-constexpr unsigned as_bits(Wish... wish) {
+/// Options as bits, the first in the lowest bit, and back.
+template<class... Option>
+constexpr unsigned to_bits(Option... option) {
   unsigned bits = 0;
   unsigned next = 1;
-  ((bits |= wish ? next : 0U, next <<= 1), ...);
+  ((bits |= option ? next : 0U, next <<= 1), ...);
   return bits;
 }
 constexpr bool has_bit(unsigned bits, int i) { return (bits >> i & 1U) != 0; }

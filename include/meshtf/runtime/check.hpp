@@ -160,11 +160,12 @@ MESHTF_DEFINE std::unique_ptr<call_check> call_check::if_wanted(MPI_Comm comm) {
   char const* const set        = std::getenv("MESHTF_CHECK");
   std::string_view const words = set != nullptr ? set : "";
   enum : int { off_by_default, on_by_default, off, on };
-  int wish = words == "0" ? off : on;
-  if (words.empty()) wish = detail::compares_calls_by_default ? on_by_default : off_by_default;
-  // mpirun passes the variable only to processes of its own node, so the wish of one process counts for all
-  if (MPI_Allreduce(MPI_IN_PLACE, &wish, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS ||
-      wish == off_by_default || wish == off)
+  int wanted = words == "0" ? off : on;
+  if (words.empty()) wanted = detail::compares_calls_by_default ? on_by_default : off_by_default;
+  // mpirun passes the variable only to processes of its own node, so the setting of one process counts for
+  // all
+  if (MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS ||
+      wanted == off_by_default || wanted == off)
     return nullptr;
   return std::make_unique<call_check>(comm);
 }

@@ -201,7 +201,7 @@ private:
   /// Whether the system gave the `bytes` below the newest block.
   bool take_below(std::size_t bytes);
 
-  /// A place is a wish, so what others have there stays.
+  /// The place is a hint: what others have mapped there stays.
   static bool take_at(std::byte* place, std::size_t bytes);
 
   /// Memory that begins at a huge page: far from other memory if addresses are not scarce, so that the block
@@ -279,9 +279,9 @@ MESHTF_DEFINE void pool::cut_slab(std::size_t c) {
 }
 
 MESHTF_DEFINE void pool::take_block(std::size_t whole, std::size_t asked) {
-  std::size_t const wish = std::clamp(reserved_ / 64, huge_page, 128 * huge_page);
-  auto const bytes_for   = [=](std::size_t missing) {
-    return (std::max(wish, missing) + huge_page - 1) / huge_page * huge_page;
+  std::size_t const wanted = std::clamp(reserved_ / 64, huge_page, 128 * huge_page);
+  auto const bytes_for     = [=](std::size_t missing) {
+    return (std::max(wanted, missing) + huge_page - 1) / huge_page * huge_page;
   };
   piece const* const low =
       blocks_ == nullptr ? nullptr

@@ -36,13 +36,13 @@ MESHTF_DEFINE long cores_of_process() {
 }
 
 MESHTF_DEFINE int thread_number(threads of_program) {
-  char const* const wish = std::getenv("MESHTF_THREADS");
-  bool const is_set      = wish != nullptr && *wish != '\0';
-  std::string const said = is_set ? wish : std::to_string(of_program.number);
-  std::string const what = is_set ? "MESHTF_THREADS" : "threads{n}";
-  char* end              = nullptr;
-  errno                  = 0;
-  long const n           = std::strtol(said.c_str(), &end, 10);
+  char const* const value = std::getenv("MESHTF_THREADS");
+  bool const is_set       = value != nullptr && *value != '\0';
+  std::string const said  = is_set ? value : std::to_string(of_program.number);
+  std::string const what  = is_set ? "MESHTF_THREADS" : "threads{n}";
+  char* end               = nullptr;
+  errno                   = 0;
+  long const n            = std::strtol(said.c_str(), &end, 10);
   if (*end != '\0' || errno != 0 || n < 1)
     throw usage_error("expected " + what + " to be a number of threads for each process, at least 1, got '" +
                       said + "': for example 2, or 1 for the process itself and no others");

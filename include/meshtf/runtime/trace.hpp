@@ -38,7 +38,7 @@ namespace detail {
 
 /// Reads the steps of a trace, "3:5" or "3". Errors: `usage_error`, in which `what` says so, if these are
 /// none.
-void read_trace_steps(std::string const& said, std::string const& what, trace& wish);
+void read_trace_steps(std::string const& said, std::string const& what, trace& settings);
 
 /// An operation or a collective of this process.
 struct traced_call {
@@ -114,7 +114,7 @@ public:
   /// Errors on all: `usage_error` if the steps are none, `unavailable` if the file can't be written.
   static std::unique_ptr<trace_log> if_wanted(MPI_Comm world, trace const& of_program);
 
-  trace_log(MPI_Comm world, trace wish, std::FILE* file);
+  trace_log(MPI_Comm world, trace settings, std::FILE* file);
   trace_log(trace_log const&)      = delete;
   void operator=(trace_log const&) = delete;
   /// Gathers what all have to tell and writes it; all processes call it.
@@ -133,7 +133,7 @@ public:
   /// Room for one more call, or null if it is not to be told.
   traced_call* next_slot(long step) {
     if (step > seen_) seen_ = step;
-    if (step < wish_.first || step > wish_.last) return nullptr;
+    if (step < settings_.first || step > settings_.last) return nullptr;
     if (count_ == most_calls) {
       ++left_out_;
       return nullptr;
@@ -173,7 +173,7 @@ private:
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_       = 0;
   int size_       = 1;
-  trace wish_;
+  trace settings_;
   std::FILE* file_ = nullptr;  // on process 0
   std::vector<traced_mesh> meshes_;
   std::vector<std::unique_ptr<traced_call[]>> pieces_;

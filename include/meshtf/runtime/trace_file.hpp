@@ -1,4 +1,4 @@
-// How a trace begins and ends: its wishes, the clocks of all processes in one time, and the file.
+// How a trace begins and ends: its settings, the clocks of all processes in one time, and the file.
 #pragma once
 
 #include <algorithm>
@@ -24,29 +24,29 @@ namespace meshtf {
 inline namespace v0 {
 namespace detail {
 
-// ---- what is wished
+// ---- settings
 
-MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& what, trace& wish) {
+MESHTF_DEFINE void read_trace_steps(std::string const& said, std::string const& what, trace& settings) {
   char* end      = nullptr;
   errno          = 0;
-  wish.first     = std::strtol(said.c_str(), &end, 10);
+  settings.first = std::strtol(said.c_str(), &end, 10);
   bool const one = end != said.c_str() && *end == '\0';
   bool whole     = end != said.c_str();
-  wish.last      = wish.first;
+  settings.last  = settings.first;
   if (whole && *end == ':') {
     char const* const second = end + 1;
-    wish.last                = std::strtol(second, &end, 10);
+    settings.last            = std::strtol(second, &end, 10);
     whole                    = end != second;
   }
-  if (errno != 0 || !whole || *end != '\0' || wish.first < 1 || wish.last < wish.first)
+  if (errno != 0 || !whole || *end != '\0' || settings.first < 1 || settings.last < settings.first)
     throw usage_error("expected " + what +
                       " to be the first and the last step of a trace, at least one from step 1 on, got '" +
                       said + "'" + (one || !whole ? "" : ", which are none") +
                       ": for example 3:5, or 3 for one");
 }
 
-/// What the environment variables wish, or else the program.
-MESHTF_DEFINE trace wished_trace(trace of_program) {
+/// What the environment variables ask for, or else the program.
+MESHTF_DEFINE trace requested_trace(trace of_program) {
   auto const set = [](char const* name) {
     char const* const text = std::getenv(name);
     return std::string{text == nullptr ? "" : text};
@@ -64,16 +64,16 @@ MESHTF_DEFINE trace wished_trace(trace of_program) {
 MESHTF_DEFINE std::unique_ptr<trace_log> trace_log::if_wanted(MPI_Comm world, trace const& of_program) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
-  trace wish;
+  trace settings;
   std::FILE* file = nullptr;
   std::string refusal;
   int status = 0;
   if (rank == 0) try {
-      wish = wished_trace(of_program);
-      if (!wish.file.empty()) {
-        file = std::fopen(wish.file.c_str(), "w");
+      settings = requested_trace(of_program);
+      if (!settings.file.empty()) {
+        file = std::fopen(settings.file.c_str(), "w");
         if (file == nullptr)
-          throw unavailable("expected a file for the trace that can be written, got '" + wish.file +
+          throw unavailable("expected a file for the trace that can be written, got '" + settings.file +
                             "': " + std::strerror(errno) +
                             ": name one in a folder that is there (MESHTF_TRACE=trace.json)");
       }
@@ -81,7 +81,8 @@ MESHTF_DEFINE std::unique_ptr<trace_log> trace_log::if_wanted(MPI_Comm world, tr
       refusal = e.what();
       status  = e.exit_status();
     }
-  long said[]{file != nullptr ? 1 : 0, wish.first, wish.last, static_cast<long>(refusal.size()), status};
+  long said[]{file != nullptr ? 1 : 0, settings.first, settings.last, static_cast<long>(refusal.size()),
+              status};
   MPI_Bcast(said, 5, MPI_LONG, 0, world);
   if (said[3] > 0) {
     refusal.resize(static_cast<std::size_t>(said[3]));
@@ -89,11 +90,11 @@ MESHTF_DEFINE std::unique_ptr<trace_log> trace_log::if_wanted(MPI_Comm world, tr
     throw_error(refusal, static_cast<int>(said[4]));
   }
   if (said[0] == 0) return nullptr;
-  return std::make_unique<trace_log>(world, trace{wish.file, said[1], said[2]}, file);
+  return std::make_unique<trace_log>(world, trace{settings.file, said[1], said[2]}, file);
 }
 
-MESHTF_DEFINE trace_log::trace_log(MPI_Comm world, trace wish, std::FILE* file)
-    : wish_{std::move(wish)}, file_{file} {
+MESHTF_DEFINE trace_log::trace_log(MPI_Comm world, trace settings, std::FILE* file)
+    : settings_{std::move(settings)}, file_{file} {
   MPI_Comm_dup(world, &world_);
   MPI_Comm_set_name(world_, "trace");
   MPI_Comm_rank(world_, &rank_);
@@ -403,7 +404,7 @@ MESHTF_DEFINE void trace_log::write(std::string const& mine) {
   std::fprintf(file_,
                "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"meshtf\":\"%s\",\"processes\":%d,\"first "
                "step\":%ld,\"last step\":%ld},\n\"traceEvents\":[\n",
-               version.c_str(), size_, wish_.first, wish_.last);
+               version.c_str(), size_, settings_.first, settings_.last);
   std::fwrite(mine.data(), 1, mine.size(), file_);
   std::string theirs;
   for (int r = 1; r < size_; ++r) {
@@ -426,15 +427,16 @@ MESHTF_DEFINE void trace_log::write(std::string const& mine) {
 MESHTF_DEFINE void trace_log::say_what_is_missing(extent all, extent left_out, long steps,
                                                   int failure) const {
   std::string text;
-  auto const wished = wish_.first == wish_.last ? "step " + std::to_string(wish_.first) + " was"
-                                                : "steps " + std::to_string(wish_.first) + " to " +
-                                                      std::to_string(wish_.last) + " were";
-  if (failure != 0) text = "the trace in " + wish_.file + " is not whole: " + std::strerror(failure);
+  auto const requested =
+      settings_.first == settings_.last
+          ? "step " + std::to_string(settings_.first) + " was"
+          : "steps " + std::to_string(settings_.first) + " to " + std::to_string(settings_.last) + " were";
+  if (failure != 0) text = "the trace in " + settings_.file + " is not whole: " + std::strerror(failure);
   else if (all == 0)
-    text = "the trace in " + wish_.file + " has nothing: " + wished +
+    text = "the trace in " + settings_.file + " has nothing: " + requested +
            " asked for, and the program came to step " + std::to_string(steps) + ": set MESHTF_TRACE_STEPS";
   else if (left_out != 0)
-    text = "the trace in " + wish_.file + " leaves out the last " + std::to_string(left_out) +
+    text = "the trace in " + settings_.file + " leaves out the last " + std::to_string(left_out) +
            " calls of all processes: it has room for " + std::to_string(most_calls) +
            " of each: trace fewer steps (MESHTF_TRACE_STEPS=3:5)";
   if (!text.empty()) std::fputs(("meshtf: " + text + "\n").c_str(), stderr);

@@ -119,12 +119,12 @@ private:
 #if MESHTF_DEFINES_RUNTIME
 
 MESHTF_DEFINE double watchdog::patience() {
-  char const* const wish = std::getenv("MESHTF_PATIENCE");
-  if (wish == nullptr || *wish == '\0') return 10;
+  char const* const value = std::getenv("MESHTF_PATIENCE");
+  if (value == nullptr || *value == '\0') return 10;
   char* end            = nullptr;
-  double const seconds = std::strtod(wish, &end);
+  double const seconds = std::strtod(value, &end);
   if (*end != '\0' || !(seconds >= 0) || seconds > 1e9)
-    throw usage_error("expected MESHTF_PATIENCE to be a number of seconds, got '" + std::string{wish} +
+    throw usage_error("expected MESHTF_PATIENCE to be a number of seconds, got '" + std::string{value} +
                       "': for example 60, or 0 to hear nothing of processes that wait");
   return seconds;
 }

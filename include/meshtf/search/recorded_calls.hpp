@@ -27,7 +27,7 @@ template<Task K>
 constexpr call_figures price_of_task(recorded_call const& c, layout_numbers const& l) {
   auto const steps = plan_fullest<typename K::steps_type>(loops_under(l, c.loops));
   call_figures f;
-  if constexpr (HasWishes<K>) f.does = K::with(c.wishes).work(steps);
+  if constexpr (HasOptions<K>) f.does = K::from_bits(c.wishes).work(steps);
   else f.does = K::work(steps);
   if constexpr (NeedsScratch<K>) f.scratch = K::scratch(steps) * extent{sizeof(typename K::scratch_type)};
   return f;

@@ -253,7 +253,7 @@ public:
   template<Task K, class... A>
   constexpr void run(K const& task, undecided_steps<typename K::steps_type> const& plan, A const&...) {
     recorded_call call{.price = &detail::price_of_task<K>, .loops = plan.loops};
-    if constexpr (HasWishes<K>) call.wishes = task.wishes();
+    if constexpr (HasOptions<K>) call.wishes = task.options();
     if constexpr (requires { K::steps_type::needs_whole; })
       for (int d : plan.loops.along)
         // an operation that asks whether it is split knows what to do
