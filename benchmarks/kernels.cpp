@@ -336,7 +336,7 @@ public:
            double bytes = 0) {
     if (what.find(options_.only) == what.npos) return;
     by_hand();
-    std::vector<T> const expected(z, z + std::min(n, most_compared));
+    std::vector<T> const expected(z, z + std::min(n, max_compared));
     ours();
     for (std::size_t i = 0; i < expected.size(); ++i)
       if (!(std::abs(static_cast<double>(z[i] - expected[i])) <=
@@ -380,7 +380,7 @@ public:
   }
 
 private:
-  static constexpr extent most_compared = 1 << 20;
+  static constexpr extent max_compared = 1 << 20;
 
   static double seconds(work const& f, int repeat) {
     auto const start = std::chrono::steady_clock::now();

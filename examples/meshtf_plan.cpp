@@ -214,7 +214,7 @@ struct layouts_by_name {
     (is.template operator()<All>(), ...);
   }
 };
-using most_layouts      = layouts_by_name<replicated, data_parallel, model_parallel, mixed>;
+using max_layouts       = layouts_by_name<replicated, data_parallel, model_parallel, mixed>;
 using layouts_of_images = layouts_by_name<of_images::replicated, of_images::data_parallel,
                                           of_images::model_parallel, of_images::mixed>;
 
@@ -238,9 +238,9 @@ meshtf::svg_text picture(asked const& a) {
         });
     });
   };
-  if (a.model == "mlp") of(most_layouts{}, []<class L>() -> auto const& { return mlp_step<L>; });
+  if (a.model == "mlp") of(max_layouts{}, []<class L>() -> auto const& { return mlp_step<L>; });
   else if (a.model == "transformer")
-    of(most_layouts{}, []<class L>() -> auto const& { return transformer_step<L>; });
+    of(max_layouts{}, []<class L>() -> auto const& { return transformer_step<L>; });
   else of(layouts_of_images{}, []<class L>() -> auto const& { return step_of_images<L>; });
   return made;
 }
@@ -292,9 +292,9 @@ int main(int argc, char** argv) {
       throw meshtf::usage_error(
           "expected --svg FILE with --beside, got none: two layouts are drawn side by side");
     if (a.svg.empty()) {
-      if (a.model == "mlp") most_layouts::under(a.layout, [&]<class L> { say_of_mlp<L>(a); });
+      if (a.model == "mlp") max_layouts::under(a.layout, [&]<class L> { say_of_mlp<L>(a); });
       else if (a.model == "transformer")
-        most_layouts::under(a.layout, [&]<class L> { say_of_transformer<L>(a); });
+        max_layouts::under(a.layout, [&]<class L> { say_of_transformer<L>(a); });
       else layouts_of_images::under(a.layout, [&]<class L> { say_of_images<L>(a); });
     } else {
       write(a.svg, picture(a).view());

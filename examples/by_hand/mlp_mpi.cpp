@@ -54,12 +54,11 @@ int steps_asked_for(int argc, char** argv) {
 /// Errors: `std::invalid_argument` on all processes if one was asked for other steps: it would leave the
 /// others waiting.
 void agree_on(int steps) {
-  int most_and_least[]{steps, -steps};
-  MPI_Allreduce(MPI_IN_PLACE, most_and_least, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  if (most_and_least[0] != -most_and_least[1])
+  int max_and_min[]{steps, -steps};
+  MPI_Allreduce(MPI_IN_PLACE, max_and_min, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (max_and_min[0] != -max_and_min[1])
     throw std::invalid_argument{"expected the same --steps on all processes, got " +
-                                std::to_string(-most_and_least[1]) + " to " +
-                                std::to_string(most_and_least[0])};
+                                std::to_string(-max_and_min[1]) + " to " + std::to_string(max_and_min[0])};
 }
 
 void run(int steps) {

@@ -102,7 +102,7 @@ struct gru {
 struct loop {
   std::string name;
   int turns;
-  double least_change = 0;  // the loop ends when no element of the state has changed by so much
+  double min_change = 0;  // the loop ends when no element of the state has changed by so much
 };
 
 template<class L, template<class> class Cell>
@@ -122,9 +122,9 @@ void compare(process_mesh<typename L::mesh_type>& m, loop const& how) {
     auto const before = h;
     h                 = net.turn(x, before);
     ++taken;
-    if (how.least_change > 0) {
+    if (how.min_change > 0) {
       auto const change = max(abs(stop_gradient(h) - stop_gradient(before)));
-      if (same_on_all(change, 1.) < how.least_change) break;
+      if (same_on_all(change, 1.) < how.min_change) break;
     }
   }
   CHECK(taken == golden().file().read<int>(name + ".taken").at(0));

@@ -55,11 +55,11 @@ static_assert(thin.reach(3) == 7 && thin.windows(4, 3) == 4 && thin.before(4, 3)
 static_assert(by_hand.windows(5, 3) == 6 && by_hand.before(5, 3) == 2);
 
 static_assert(same.elements(5, 3, 0) == 2 && same.elements(5, 3, 1) == 3 && same.elements(5, 3, 4) == 2 &&
-              same.fewest(5, 3) == 2);
+              same.min_elements(5, 3) == 2);
 static_assert(thin.elements(4, 3, 0) == 2 && thin.elements(4, 3, 3) == 2 && thin.elements(2, 3, 1) == 1 &&
-              thin.fewest(2, 3) == 1);
-static_assert(by_hand.elements(5, 2, 0) == 0 && by_hand.elements(5, 2, 1) == 1 && by_hand.fewest(5, 2) == 0 &&
-              whole_windows.fewest(7, 2) == 2);
+              thin.min_elements(2, 3) == 1);
+static_assert(by_hand.elements(5, 2, 0) == 0 && by_hand.elements(5, 2, 1) == 1 &&
+              by_hand.min_elements(5, 2) == 0 && whole_windows.min_elements(7, 2) == 2);
 
 // the first and the last of these windows lie in what was added
 struct nowhere : layout<grid> {};

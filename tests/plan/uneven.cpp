@@ -30,10 +30,10 @@ constexpr loop_extents at(extent row, extent col) {
   return extents_at(loops, {coordinates, {axis_sizes<grid>.data(), 2}}, {});
 }
 constexpr int batch_loop = loops.dim[0].size == 10 ? 0 : 1;
-constexpr int few_loop   = 1 - batch_loop;
-static_assert(at(0, 0).local[batch_loop] == 3 && at(0, 0).local[few_loop] == 2);
-static_assert(at(1, 3).local[batch_loop] == 1 && at(1, 3).local[few_loop] == 1);
-static_assert(at(1, 3).allocated[batch_loop] == 3 && at(1, 3).allocated[few_loop] == 2);
+constexpr int small_loop = 1 - batch_loop;
+static_assert(at(0, 0).local[batch_loop] == 3 && at(0, 0).local[small_loop] == 2);
+static_assert(at(1, 3).local[batch_loop] == 1 && at(1, 3).local[small_loop] == 1);
+static_assert(at(1, 3).allocated[batch_loop] == 3 && at(1, 3).allocated[small_loop] == 2);
 static_assert(nest_steps::plan(loops, at(0, 3)).iterations == 2 &&
               nest_steps::plan(loops, at(1, 0)).iterations == 3);
 

@@ -41,7 +41,8 @@ static_assert(write_plan<by_longest, x, longest, part>::finished_over == axis_se
 // each process copies those elements that it has: rows that lie together are one copy
 constexpr auto whole = write_plan<by_batch, x, longest, part>::part;
 constexpr auto cut   = write_plan<by_longest, x, longest, part>::part;
-static_assert(whole.most() == 4 * 6 * 16 && task::write_part<float>::work(whole).bytes == 2 * 4 * 4 * 6 * 16);
+static_assert(whole.max_elements() == 4 * 6 * 16 &&
+              task::write_part<float>::work(whole).bytes == 2 * 4 * 4 * 6 * 16);
 constexpr extent nowhere[]{0, 0};
 constexpr extent second[]{1, 1};
 constexpr extent sizes[]{2, 2};

@@ -70,7 +70,7 @@ static_assert(complete_and_in_order<mesh<nodes, depth>>());
 // too little memory: what does not fit is counted, and what fits is ranked
 struct cube : mesh<nodes, rows, cols> {};
 constexpr auto ranked = rank_layouts<cube, candidates<batch, in, hidden, out>>(step);
-constexpr least_time small{.memory = (ranked[0].peak + ranked[ranked.size() - 1].peak) / 2};
+constexpr min_time small{.memory = (ranked[0].peak + ranked[ranked.size() - 1].peak) / 2};
 constexpr auto fitting = rank_layouts<cube, candidates<batch, in, hidden, out>>(step, small);
 constexpr bool fits_by_count() {
   std::size_t fit = 0;

@@ -87,11 +87,10 @@ constexpr bool all_as_dry_runs(std::index_sequence<I...>) {
 static_assert(all_as_dry_runs(std::index_sequence<0, 1, 5, 10, 19>{}));
 
 // the type of a found layout pads what must be padded, and nothing else
-constexpr least_time flops_alone{
-    .machine = {.flops_per_second        = 1e9,
-                .memory_bytes_per_second = 1e30,
-                .seconds_per_byte_added  = 0,
-                .within_node             = {.seconds_per_message = 0, .seconds_per_byte = 0}}};
+constexpr min_time flops_alone{.machine = {.flops_per_second        = 1e9,
+                                           .memory_bytes_per_second = 1e30,
+                                           .seconds_per_byte_added  = 0,
+                                           .within_node = {.seconds_per_message = 0, .seconds_per_byte = 0}}};
 using best = best_layout<step, grid, space, flops_alone>;
 static_assert(std::same_as<best, layout<grid, split<batch, rows>, padded<vocab, cols>, padded<heads, cols>>>);
 

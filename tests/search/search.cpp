@@ -93,7 +93,7 @@ static_assert(std::same_as<best_layout<step, grid, dims_of_block>, megatron>);
 static_assert(ranked.text(0) == "batch: rows, vocab: cols, heads: cols, hidden: cols");
 
 // too little memory for a whole copy of the weights anywhere
-constexpr least_time small{.memory = ranked[0].peak - 1};
+constexpr min_time small{.memory = ranked[0].peak - 1};
 static_assert(rank_layouts<grid, dims_of_block>(step, small)[0].peak < ranked[0].peak);
 static_assert(rank_layouts<grid, dims_of_block>(step, small).too_large() > 0);
 
@@ -163,10 +163,10 @@ constexpr std::array<extent, 7> formulas() {
 }
 
 // bytes alone count; a ring of n sends (n - 1) / n of what the formulas say
-constexpr least_time bytes{.machine = {.flops_per_second        = 1e30,
-                                       .memory_bytes_per_second = 1e30,
-                                       .seconds_per_byte_added  = 0,
-                                       .within_node = {.seconds_per_message = 0, .seconds_per_byte = 1}}};
+constexpr min_time bytes{.machine = {.flops_per_second        = 1e30,
+                                     .memory_bytes_per_second = 1e30,
+                                     .seconds_per_byte_added  = 0,
+                                     .within_node = {.seconds_per_message = 0, .seconds_per_byte = 1}}};
 constexpr auto step = record<two_layers, batch, io, hidden>();
 constexpr auto ranked =
     rank_layouts<cube, candidates<none, data, model, mixed, mixed_io, weights, three>>(step, bytes);

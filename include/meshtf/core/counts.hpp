@@ -15,13 +15,13 @@ inline constexpr int max_counts = 8;
 /// How many elements there are of some counted dimensions. There are as many as fit of the others.
 class counts {
 public:
-  /// The elements of the dimension `which`, whose extent is at most `most`. It is null for a dimension that
-  /// is not counted.
-  constexpr extent of(dim_identity which, extent most) const {
-    if (which == nullptr) return most;
+  /// The elements of the dimension `which`, whose extent is at most `max_extent`. It is null for a dimension
+  /// that is not counted.
+  constexpr extent of(dim_identity which, extent max_extent) const {
+    if (which == nullptr) return max_extent;
     for (int i = 0; i < size_; ++i)
       if (all_[i].which == which) return all_[i].n;
-    return most;
+    return max_extent;
   }
   template<Dimension D>
   constexpr extent of() const {

@@ -21,11 +21,11 @@ struct dim {
 };
 
 /// Base of a dimension of which a program learns only at run time how many elements there are: at most
-/// `Most`, for which there is storage. `counted<D> guard{m, n}` says how many; without it there are `Most`.
+/// `Max`, for which there is storage. `counted<D> guard{m, n}` says how many; without it there are `Max`.
 ///
 ///     struct batch : meshtf::up_to<512> {};
-template<extent Most>
-struct up_to : dim<Most> {
+template<extent Max>
+struct up_to : dim<Max> {
   static constexpr bool is_counted = true;
 };
 

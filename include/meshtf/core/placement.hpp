@@ -35,8 +35,8 @@ struct parts_do_not_divide_dim {};
 template<class Verdict, class... Axes>
 struct over_axes;
 
-/// A tensor or a loop nest has `Dims` dimensions; the most allowed is `Most`.
-template<int Dims, int Most>
+/// A tensor or a loop nest has `Dims` dimensions; the most allowed is `Max`.
+template<int Dims, int Max>
 struct too_many_dims {};
 
 /// What is wrong with a placement: the dimensions by their position in the tensor, the axis by its number.

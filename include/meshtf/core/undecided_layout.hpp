@@ -66,14 +66,15 @@ inline constexpr dim_set every_axis = dim_set{1} << 31;
 /// Pairs of dimensions, the first of each in a value and the second in what it is renamed to. A set is empty
 /// if no layout may split that dimension.
 struct dim_pairs {
-  static constexpr int most = 4;
-  small_array<dim_set, most> first{};
-  small_array<dim_set, most> second{};
+  static constexpr int max_count                            = 4;
+  [[deprecated("use max_count")]] static constexpr int most = max_count;
+  small_array<dim_set, max_count> first{};
+  small_array<dim_set, max_count> second{};
   int count = 0;
 
   constexpr void add(undecided_dim const& a, undecided_dim const& b) {
     if ((a.open | b.open) == 0) return;
-    if (count == most)
+    if (count == max_count)
       throw "meshtf: a rename of more than 4 pairs of dimensions can't be recorded without a layout yet";
     first[count]    = a.open;
     second[count++] = b.open;

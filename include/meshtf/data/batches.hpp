@@ -127,8 +127,8 @@ class batches_in_order {
 public:
   explicit batches_in_order(labelled_images const& images) : images_{images} {}
 
-  /// How many images the next batch would have if it had at most `most`: 0 after the last one.
-  extent left(extent most) const { return std::min(most, images_.count - at_); }
+  /// How many images the next batch would have if it had at most `limit`: 0 after the last one.
+  extent left(extent limit) const { return std::min(limit, images_.count - at_); }
 
   /// Fills this process's part of the next batch; returns false after the last one. It has as many images as
   /// `counted<Batch>` says.

@@ -26,15 +26,15 @@ struct call_group {
 };
 
 struct call_groups {
-  static constexpr std::size_t most = 64;
-  std::array<call_group, most> group{};
+  static constexpr std::size_t max_groups = 64;
+  std::array<call_group, max_groups> group{};
   std::size_t count = 0;
   extent left_out   = 0;  // calls of further lines
 
   constexpr void add(collective_call const& c, extent times) {
     std::size_t i = 0;
     while (i < count && !group[i].takes(c)) ++i;
-    if (i == most) {
+    if (i == max_groups) {
       left_out += times;
       return;
     }

@@ -15,12 +15,12 @@ namespace detail {
 /// the part of a bar.
 template<class Sheet>
 constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& at, extent x, extent top,
-                            extent wide, int most_lines) {
+                            extent wide, int max_lines) {
   s.text(x + 8, top + 18, d.line(0, at));
   int drawn = 0;
   for (int k = 0; k < d.dims.count; ++k) {
     if (!d.is_line(k)) continue;
-    if (drawn == most_lines) return s.text(x + 8, top + 18 + 28 * drawn + Sheet::line, "and more");
+    if (drawn == max_lines) return s.text(x + 8, top + 18 + 28 * drawn + Sheet::line, "and more");
     extent const down  = top + 18 + 28 * drawn++;
     placed const& dim  = d.dims[k];
     extent const part  = part_at(dim, d.mesh, at);
@@ -36,13 +36,13 @@ constexpr void draw_process(Sheet& s, drawing const& d, coordinates const& at, e
 /// As the picture in the terminal: the last axis to the right, all others down, and of a large mesh the first
 /// rows and columns and the last.
 template<class Sheet>
-constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled, int most_lines) {
-  constexpr extent most_rows    = 5;
-  constexpr extent most_columns = 5;
-  constexpr extent gap          = 8;
+constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled, int max_lines) {
+  constexpr extent max_rows    = 5;
+  constexpr extent max_columns = 5;
+  constexpr extent gap         = 8;
   drawing const d{m, ruled, m.joining(m.all()), true};
-  auto const down = drawing::select(d.rows(), most_rows);
-  auto across     = drawing::select(d.columns(), most_columns);
+  auto const down = drawing::select(d.rows(), max_rows);
+  auto across     = drawing::select(d.columns(), max_columns);
 
   std::size_t margin  = 0;
   std::size_t letters = 8;
@@ -56,8 +56,8 @@ constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled,
   extent const wide = static_cast<extent>(letters) * Sheet::letter + 16;
   extent const left = Sheet::edge + static_cast<extent>(margin) * Sheet::letter;
   extent const fit  = std::max<extent>(3, (760 - left) / (wide + gap));
-  if (d.columns() > fit) across = drawing::select(d.columns(), std::min(fit, most_columns));
-  extent const lines = std::min(d.lines(), most_lines + 2);
+  if (d.columns() > fit) across = drawing::select(d.columns(), std::min(fit, max_columns));
+  extent const lines = std::min(d.lines(), max_lines + 2);
   extent const high  = 18 + 10 + 28 * (lines - 1);
 
   s.y += 8;
@@ -87,7 +87,7 @@ constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled,
         continue;
       }
       s.box(x, s.y, wide, high);
-      draw_process(s, d, d.at(down.index[i], across.index[k]), x, s.y, wide, most_lines);
+      draw_process(s, d, d.at(down.index[i], across.index[k]), x, s.y, wide, max_lines);
       x += wide + gap;
     }
     s.y += high + gap;
@@ -97,7 +97,7 @@ constexpr void draw_mesh(Sheet& s, named_mesh const& m, named_dims const& ruled,
 
 template<class Sheet>
 constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m, named_dims const& ruled,
-                           int most_lines) {
+                           int max_lines) {
   typename Sheet::line_text head;
   put(head, name, " on ");
   put_mesh(head, m);
@@ -109,7 +109,7 @@ constexpr void draw_layout(Sheet& s, std::string_view name, named_mesh const& m,
   }
   s.say(ruled.count == 0 ? "every dimension is whole on every process"
                          : "every other dimension is whole on every process");
-  draw_mesh(s, m, ruled, most_lines);
+  draw_mesh(s, m, ruled, max_lines);
 }
 
 // ---- what a step sends
@@ -146,8 +146,8 @@ constexpr Groups sorted_groups(Cost const& c) {
 template<class Sheet, class Cost>
 constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, extent scale = 0,
                              std::string_view under = {}) {
-  constexpr std::size_t most = 10;
-  constexpr extent longest   = 560;
+  constexpr std::size_t max_shown = 10;
+  constexpr extent longest        = 560;
   typename Sheet::line_text head;
   put(head, "What one process sends", under.empty() ? "" : " under ", under, ": ", bytes_text(c.bytes_sent()),
       " in ");
@@ -163,13 +163,13 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
   if (groups.count == 0) return;
   extent left_out       = 0;
   extent calls_left_out = groups.left_out;
-  for (std::size_t k = most; k < groups.count; ++k) {
+  for (std::size_t k = max_shown; k < groups.count; ++k) {
     left_out += groups.group[k].sent;
     calls_left_out += groups.group[k].calls;
   }
   extent const largest = std::max(scale, groups.group[0].sent);
   s.y += 4;
-  for (std::size_t k = 0; k < groups.count && k < most; ++k) {
+  for (std::size_t k = 0; k < groups.count && k < max_shown; ++k) {
     call_group const& g = groups.group[k];
     s.say(words_of<typename Sheet::line_text>(g, m));
     extent const length = pixels_of(g.sent, largest, longest);
@@ -194,10 +194,10 @@ constexpr void draw_messages(Sheet& s, Cost const& c, named_mesh const& m, exten
 /// The highest point stands for `scale` bytes at least, and so does the longest bar.
 template<class Sheet, class Cost>
 constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::string_view under = {}) {
-  constexpr extent left             = 104;
-  constexpr extent wide             = 560;
-  constexpr extent high             = 150;
-  constexpr std::size_t most_points = 200;
+  constexpr extent left            = 104;
+  constexpr extent wide            = 560;
+  constexpr extent high            = 150;
+  constexpr std::size_t max_points = 200;
   typename Sheet::line_text head;
   put(head, "What one process holds", under.empty() ? "" : " under ", under, ": ", bytes_text(c.peak_bytes()),
       " at the peak");
@@ -205,7 +205,7 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
 
   auto const peaks = c.local_peaks();
   if (std::size_t const n = peaks.size(); n > 1 && c.peak_bytes() > 0) {
-    std::size_t const points = std::min(n, most_points);
+    std::size_t const points = std::min(n, max_points);
     std::size_t highest      = 0;
     for (std::size_t i = 0; i < n; ++i)
       if (peaks[i].live > peaks[highest].live) highest = i;
@@ -216,11 +216,11 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
     s.say("on the way back", 3);
     s.y += 16;
 
-    extent const top    = s.y;
-    extent const bottom = top + high;
-    extent const most   = std::max(scale, peaks[highest].live);
-    s.text(left - 8, top + 9, bytes_text(most), "e");
-    s.text(left - 8, top + high / 2 + 4, bytes_text(most / 2), "e");
+    extent const top     = s.y;
+    extent const bottom  = top + high;
+    extent const largest = std::max(scale, peaks[highest].live);
+    s.text(left - 8, top + 9, bytes_text(largest), "e");
+    s.text(left - 8, top + high / 2 + 4, bytes_text(largest / 2), "e");
     s.text(left - 8, bottom, "0 B", "e");
     s.out += "<path class=\"a";
     s.moved_to(left, bottom);
@@ -228,7 +228,7 @@ constexpr void draw_memory(Sheet& s, Cost const& c, extent scale = 0, std::strin
       extent live = 0;
       for (std::size_t i = p * n / points; i < (p + 1) * n / points; ++i)
         live = std::max(live, peaks[i].live);
-      s.number("V", bottom - pixels_of(live, most, high));
+      s.number("V", bottom - pixels_of(live, largest, high));
       s.number("H", left + static_cast<extent>(p + 1) * wide / static_cast<extent>(points));
     }
     s.number("V", bottom);
@@ -319,10 +319,10 @@ constexpr void draw_two(Sheet& s, std::string_view first, Cost const& a, std::st
 }
 
 template<class L, class Sheet>
-constexpr void draw_layout_of(Sheet& s, int most_lines = 8) {
+constexpr void draw_layout_of(Sheet& s, int max_lines = 8) {
   if constexpr (accepted<typename L::rules_verdict>) {
     using ruled = typename ruled_dims<rule_list<L>>::type;
-    draw_layout(s, name<L>, named_mesh_of<typename L::mesh_type>, named_dims_of<L, ruled>, most_lines);
+    draw_layout(s, name<L>, named_mesh_of<typename L::mesh_type>, named_dims_of<L, ruled>, max_lines);
   } else {
     fixed_text<1023> words;
     put(words, name<L>, " is refused: ");
@@ -334,13 +334,13 @@ constexpr void draw_layout_of(Sheet& s, int most_lines = 8) {
 /// Everything of two layouts, in two columns.
 template<class L, class Other, class Sheet, class Cost>
 constexpr void draw_beside(Sheet& s, Cost const& a, Cost const& b) {
-  constexpr int most_lines          = 5;  // of a process, so that two large meshes fit into a text
+  constexpr int max_lines           = 5;  // of a process, so that two large meshes fit into a text
   constexpr named_mesh const& m     = named_mesh_of<typename L::mesh_type>;
   constexpr std::string_view first  = name<L>;
   constexpr std::string_view second = name<Other>;
   svg_columns<Sheet> columns{s};
-  columns.draw(0, [&] { draw_layout_of<L>(s, most_lines); });
-  columns.draw(1, [&] { draw_layout_of<Other>(s, most_lines); });
+  columns.draw(0, [&] { draw_layout_of<L>(s, max_lines); });
+  columns.draw(1, [&] { draw_layout_of<Other>(s, max_lines); });
   extent const sent = std::max(sorted_groups(a).group[0].sent, sorted_groups(b).group[0].sent);
   columns.draw(0, [&] { draw_messages(s, a, m, sent, first); });
   columns.draw(1, [&] { draw_messages(s, b, m, sent, second); });

@@ -44,9 +44,9 @@ struct drawing {
   bool ranks;  // the first line of a cell is the rank
 
   /// At most this many rows or columns are drawn: the first ones, and the last.
-  static constexpr extent most_rows    = 8;
-  static constexpr extent most_columns = 6;
-  static constexpr std::size_t widest  = 110;
+  static constexpr extent max_rows    = 8;
+  static constexpr extent max_columns = 6;
+  static constexpr std::size_t widest = 110;
 
   constexpr int across() const {
     return std::popcount(over) < 2 ? -1 : static_cast<int>(std::bit_width(over)) - 1;
@@ -105,10 +105,10 @@ struct drawing {
     std::array<extent, 16> index{};
     std::size_t count = 0;
   };
-  static constexpr selection select(extent all, extent most) {
+  static constexpr selection select(extent all, extent limit) {
     selection s;
     for (extent i = 0; i < all; ++i) {
-      if (all > most && i == most - 2) {
+      if (all > limit && i == limit - 2) {
         s.index[s.count++] = -1;
         i                  = all - 1;
       }
@@ -119,11 +119,11 @@ struct drawing {
 
   template<class Text>
   constexpr void put(Text& out) const {
-    selection const down_to = select(rows(), most_rows);
+    selection const down_to = select(rows(), max_rows);
     std::size_t margin      = 0;
     std::size_t width       = 0;
     auto const widen        = [](std::size_t& w, std::size_t to) { w = w < to ? to : w; };
-    selection columns_drawn = select(columns(), most_columns);
+    selection columns_drawn = select(columns(), max_columns);
     for (std::size_t i = 0; i < down_to.count; ++i) {
       if (down_to.index[i] < 0) continue;
       widen(margin, place(down(), at(down_to.index[i], 0)).size());
@@ -136,7 +136,7 @@ struct drawing {
     }
     extent fit = static_cast<extent>((widest - margin) / (width + 3));
     if (fit < 3) fit = 3;
-    if (columns() > fit) columns_drawn = select(columns(), fit < most_columns ? fit : most_columns);
+    if (columns() > fit) columns_drawn = select(columns(), fit < max_columns ? fit : max_columns);
 
     auto const rule = [&] {
       out.fill(margin + 3, ' ');

@@ -141,10 +141,10 @@ struct svg_sheet {
     number(" ", at);
   }
 
-  /// An axis to the right below everything else, from 0 to `most`: a line, marks at its ends and its middle
-  /// with their values, and what they count.
+  /// An axis to the right below everything else, from 0 to `largest`: a line, marks at its ends and its
+  /// middle with their values, and what they count.
   template<class Words>
-  constexpr void axis(extent x, extent length, extent most, Words const& words, std::string_view what) {
+  constexpr void axis(extent x, extent length, extent largest, Words const& words, std::string_view what) {
     y += 12;
     out += "<path class=\"";
     moved_to(x, y + 4);
@@ -153,8 +153,8 @@ struct svg_sheet {
     out += " 0v-4\"/>\n";
     y += line;
     text(x, y, words(extent{0}));
-    text(x + length / 2, y, words(most / 2), "m");
-    text(x + length, y, words(most), "e");
+    text(x + length / 2, y, words(largest / 2), "m");
+    text(x + length, y, words(largest), "e");
     say(what);
   }
 };
@@ -220,10 +220,10 @@ struct svg_columns {
   }
 };
 
-/// `length` pixels stand for `most`: those that stand for n, at least one if there is any.
-constexpr extent pixels_of(extent n, extent most, extent length) {
-  if (n <= 0 || most <= 0) return 0;
-  return std::max<extent>(1, static_cast<extent>(static_cast<double>(n) / static_cast<double>(most) *
+/// `length` pixels stand for `largest`: those that stand for n, at least one if there is any.
+constexpr extent pixels_of(extent n, extent largest, extent length) {
+  if (n <= 0 || largest <= 0) return 0;
+  return std::max<extent>(1, static_cast<extent>(static_cast<double>(n) / static_cast<double>(largest) *
                                                  static_cast<double>(length)));
 }
 

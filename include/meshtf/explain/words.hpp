@@ -169,12 +169,12 @@ struct verdict_words<parts_do_not_divide_dim<D, Size, Parts>> {
   }
 };
 
-template<int Dims, int Most>
-struct verdict_words<too_many_dims<Dims, Most>> {
+template<int Dims, int Max>
+struct verdict_words<too_many_dims<Dims, Max>> {
   template<class Text>
   static constexpr void put(Text& out) {
     detail::put(out, "there are ", number_text(Dims), " dimensions, of which there may be ",
-                number_text(Most));
+                number_text(Max));
   }
 };
 

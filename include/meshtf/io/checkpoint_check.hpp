@@ -60,8 +60,8 @@ public:
 
   /// The metadata of this key, which must be a number.
   std::uint64_t whole_number(std::string const& key) const;
-  /// One of the optimizer's numbers, which must lie between `least` and `most`; NaN does not.
-  double number(std::string const& key, double least, double most) const;
+  /// One of the optimizer's numbers, which must lie between `min_value` and `max_value`; NaN does not.
+  double number(std::string const& key, double min_value, double max_value) const;
   bool has(std::string const& key) const { return header_.metadata.contains(key); }
   std::string text(std::string const& key) const;
 
@@ -125,11 +125,13 @@ MESHTF_DEFINE std::uint64_t checkpoint_check::whole_number(std::string const& ke
   return parsed_as<std::uint64_t>(key);
 }
 
-MESHTF_DEFINE double checkpoint_check::number(std::string const& key, double least, double most) const {
+MESHTF_DEFINE double checkpoint_check::number(std::string const& key, double min_value,
+                                              double max_value) const {
   auto const x = parsed_as<double>(key);
-  if (!(least <= x && x <= most))
-    throw data_error("expected the metadata of " + path_ + " to have a number from " + spelled_number(least) +
-                     " to " + spelled_number(most) + " as '" + key + "', got '" + spelled_text(text(key)) +
+  if (!(min_value <= x && x <= max_value))
+    throw data_error("expected the metadata of " + path_ + " to have a number from " +
+                     spelled_number(min_value) + " to " + spelled_number(max_value) + " as '" + key +
+                     "', got '" + spelled_text(text(key)) +
                      "': the file is damaged, take another checkpoint or another copy of it");
   return x;
 }
@@ -201,16 +203,16 @@ MESHTF_DEFINE std::vector<std::pair<std::string, std::string>> checkpoint_check:
   if (missing_.size() > most_listed || surplus.size() > most_listed) return found;
   for (auto const& [name, array] : missing_) {
     named_array const* best = nullptr;
-    std::size_t most        = 0;
+    std::size_t max_value   = 0;
     for (auto const& candidate : surplus) {
       auto const& n            = array.extents;
       auto const& there        = candidate.array.extents;
       std::size_t const shared = shared_letters(name, candidate.name);
       bool const may_be        = 3 * shared >= std::max(name.size(), candidate.name.size()) &&
                           std::is_permutation(n.begin(), n.end(), there.begin(), there.end());
-      if (!may_be || shared < most) continue;
-      best = shared > most ? &candidate : nullptr;  // two that are as likely are no guess
-      most = shared;
+      if (!may_be || shared < max_value) continue;
+      best      = shared > max_value ? &candidate : nullptr;  // two that are as likely are no guess
+      max_value = shared;
     }
     if (best != nullptr) found.emplace_back(spelled_text(best->name), name);
   }
@@ -337,13 +339,13 @@ checkpoint_contents checked_contents(safetensors_reader const& file, kept_arrays
   if (of_training || check.has("step"))
     contents.position = {check.whole_number("step"), check.whole_number("seed")};
   if (of_training) check.optimizer(Optimizer::kind);
-  auto const [least, most] = numbers_of<Optimizer>();
+  auto const [min_value, max_value] = numbers_of<Optimizer>();
   Optimizer::for_each_number(opt, [&](char const* name, double) {
     std::string const key = std::string{optimizer_prefix} + name;
     bool may_lack         = false;
     if constexpr (MayLackNumbers<Optimizer>) may_lack = Optimizer::may_lack(name);
     if (may_lack && !check.has(key)) contents.numbers.push_back(check.holds_state() ? 0 : 1);
-    else contents.numbers.push_back(check.number(key, least, most));
+    else contents.numbers.push_back(check.number(key, min_value, max_value));
   });
 
   contents.kept.resize(parameters.parameters);

@@ -75,8 +75,8 @@ struct histogram_bins {
 
 /// What is told of the elements of a tensor.
 struct histogram {
-  double least          = 0;
-  double most           = 0;
+  double min_value      = 0;
+  double max_value      = 0;
   double sum            = 0;
   double sum_of_squares = 0;
   double number         = 0;
@@ -85,7 +85,7 @@ struct histogram {
   std::vector<double> limits = {};
   std::vector<double> counts = {};
 
-  static histogram of(std::span<double const> bins, double least, double most, double sum,
+  static histogram of(std::span<double const> bins, double min_value, double max_value, double sum,
                       double sum_of_squares, double not_finite);
 };
 
@@ -177,8 +177,8 @@ MESHTF_DEFINE double histogram_bins::limit(std::size_t bin) {
   return bin < of_sign ? -edge(of_sign - 1 - bin) : edge(bin - of_sign);
 }
 
-MESHTF_DEFINE histogram histogram::of(std::span<double const> bins, double least, double most, double sum,
-                                      double sum_of_squares, double not_finite) {
+MESHTF_DEFINE histogram histogram::of(std::span<double const> bins, double min_value, double max_value,
+                                      double sum, double sum_of_squares, double not_finite) {
   histogram h{.sum = sum, .sum_of_squares = sum_of_squares, .not_finite = not_finite};
   std::size_t first = 0;
   std::size_t end   = bins.size();
@@ -190,8 +190,8 @@ MESHTF_DEFINE histogram histogram::of(std::span<double const> bins, double least
     h.counts.push_back(bins[i]);
   }
   if (h.number > 0) {
-    h.least = least;
-    h.most  = most;
+    h.min_value = min_value;
+    h.max_value = max_value;
   }
   return h;
 }
@@ -227,8 +227,8 @@ MESHTF_DEFINE protobuf event_record::text(std::string const& name, std::string_v
 
 MESHTF_DEFINE protobuf event_record::of_histogram(std::string const& name, histogram const& h) {
   auto const told = protobuf{}
-                        .real(1, h.least)
-                        .real(2, h.most)
+                        .real(1, h.min_value)
+                        .real(2, h.max_value)
                         .real(3, h.number)
                         .real(4, h.sum)
                         .real(5, h.sum_of_squares)

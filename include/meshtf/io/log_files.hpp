@@ -184,8 +184,8 @@ MESHTF_DEFINE void log_files::histogram(std::string const& name, detail::histogr
     return text.empty() ? "[]" : text + "]";
   };
   put(event_record::of(time, step, event_record::of_histogram(name, h)),
-      line(time, step, name) + "\"histogram\":{\"min\":" + number(h.least) + ",\"max\":" + number(h.most) +
-          ",\"count\":" + number(h.number) + ",\"not_finite\":" + number(h.not_finite) +
+      line(time, step, name) + "\"histogram\":{\"min\":" + number(h.min_value) + ",\"max\":" +
+          number(h.max_value) + ",\"count\":" + number(h.number) + ",\"not_finite\":" + number(h.not_finite) +
           ",\"sum\":" + number(h.sum) + ",\"sum_squares\":" + number(h.sum_of_squares) +
           ",\"limits\":" + list(h.limits) + ",\"counts\":" + list(h.counts) + "}}\n");
 }

@@ -90,11 +90,11 @@ std::string place_text(tensor<T, L, D...> const& x) {
 template<class T, std::size_t Rank>
 void write_elements(std::ostream& out, T const* x, std::array<extent, Rank> const& extents,
                     std::array<extent, Rank> const& allocated) {
-  constexpr extent most = 32;
-  constexpr extent few  = 8;
-  extent size           = 1;
+  constexpr extent max_shown = 32;
+  constexpr extent few_shown = 8;
+  extent size                = 1;
   for (extent n : extents) size *= n;
-  extent const shown = size <= most ? size : few;
+  extent const shown = size <= max_shown ? size : few_shown;
   for (extent i = 0; i < shown; ++i) {
     std::string open;
     std::string close;

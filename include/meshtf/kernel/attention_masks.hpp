@@ -51,11 +51,11 @@ protected:
   /// one, and whole tiles where it is adjusted.
   range seen_from(extent first, extent rows) const {
     if (!adjusted_) return {0, on_diagonal_ ? std::min(first + rows, s_.memories) : s_.memories};
-    extent const from  = view_.first + first;
-    extent const to    = from + rows;
-    extent const ahead = view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
-    extent const most  = view_.causal ? to : ahead;
-    extent const end   = std::min(attention_padded(std::max<extent>(most, 1)), s_.memories);
+    extent const from    = view_.first + first;
+    extent const to      = from + rows;
+    extent const ahead   = view_.reach > 0 ? to + view_.reach - 1 : s_.memories;
+    extent const max_end = view_.causal ? to : ahead;
+    extent const end     = std::min(attention_padded(std::max<extent>(max_end, 1)), s_.memories);
     extent const begin = view_.reach > 0 ? std::max<extent>(std::min(from - view_.reach + 1, end - 1), 0) : 0;
     return {begin / tile_grain * tile_grain, end};
   }

@@ -24,7 +24,7 @@ namespace detail {
 inline constexpr extent block_grain = 16;
 
 /// With fewer rows or columns than this, reading across goes element by element.
-inline constexpr extent few = 4;
+inline constexpr extent small = 4;
 
 /// How an operand is read: in place, as copies of the one value of a row, or from a copy of the block. The
 /// result is never `one_value`.
@@ -68,7 +68,7 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
   plan.along       = nest.rank - 1;
   plan.across      = nest.rank > 1 ? nest.rank - 2 : -1;
   int const result = nest.operands - 1;
-  if (nest.rank > 1 && size(plan.along) <= few && stride(result, plan.along) == 0 &&
+  if (nest.rank > 1 && size(plan.along) <= small && stride(result, plan.along) == 0 &&
       stride(result, plan.across) == 1) {
     std::swap(plan.along, plan.across);
     return;
@@ -77,7 +77,7 @@ constexpr void choose_loops(nest_steps const& nest, block_plan& plan) {
   for (int k = 0; k < nest.operands; ++k)
     if (stride(k, plan.along) > 1)
       for (int i = 0; i < nest.rank; ++i)
-        if (stride(k, i) == 1 && size(i) > few) {
+        if (stride(k, i) == 1 && size(i) > small) {
           plan.across = i;
           return;
         }
@@ -226,7 +226,7 @@ struct block_buffer {
 template<class Each>
 void for_each_element(block const& b, extent pitch, extent row_stride, extent column_stride,
                       Each const& each) {
-  if (row_stride < column_stride && b.rows > few) {
+  if (row_stride < column_stride && b.rows > small) {
     for (extent c = 0; c < b.columns; ++c) {
 #pragma GCC unroll 4
       for (extent r = 0; r < b.rows; ++r) each(r * pitch + c, r * row_stride + c * column_stride);
@@ -242,18 +242,19 @@ void for_each_element(block const& b, extent pitch, extent row_stride, extent co
 /// Whether to transpose a block in squares of registers, which cost as much when they are not full.
 template<class Lanes>
 constexpr bool in_squares(block const& b) {
-  return b.rows > few && b.columns > few && b.rows * b.columns > Lanes::width * Lanes::width / 2;
+  return b.rows > small && b.columns > small && b.rows * b.columns > Lanes::width * Lanes::width / 2;
 }
 
-/// Writes each of `rows` values `many` times, to be read as a batch. It stores whole batches, also where
-/// `many` is less.
+/// Writes each of `rows` values `repeated` times, to be read as a batch. It stores whole batches, also where
+/// `repeated` is less.
 template<class Arch, class T>
-[[gnu::noinline]] void repeat_values(extent rows, void const* first, extent down, void* copy, extent many) {
+[[gnu::noinline]] void repeat_values(extent rows, void const* first, extent down, void* copy,
+                                     extent repeated) {
   using lanes   = kernel::lanes<computed<T>, Arch>;
   T const* from = static_cast<T const*>(first);
   auto* to      = static_cast<computed<T>*>(copy);
 #pragma GCC unroll 1
-  for (extent r = 0; r < rows; ++r, from += down, to += many)
+  for (extent r = 0; r < rows; ++r, from += down, to += repeated)
     lanes::store(typename lanes::batch(static_cast<computed<T>>(*from)), to);
 }
 
@@ -297,7 +298,7 @@ struct operand {
   struct type {
     extent size;  // of an element, in bytes
     bool widens;  // a copy has wider elements
-    void (*repeat)(extent rows, void const* first, extent down, void* copy, extent many);
+    void (*repeat)(extent rows, void const* first, extent down, void* copy, extent repeated);
     void (*copy)(block const&, void const* first, extent down, extent step, void* copy, extent pitch);
   };
   void const* start;
@@ -380,10 +381,10 @@ private:
   /// Repeats a value that does not move along the row: as often as a batch has lanes, or the row elements if
   /// those are fewer.
   void repeat(std::size_t k, void const* first, extent rows, extent down, extent columns, extent width) {
-    extent const many = std::min(width, columns);
-    void* const to    = copies_[k].element.data();
-    if (rows > 0) x_[k].of->repeat(down == 0 ? 1 : rows, first, down, to, many);
-    now_[k] = {to, down == 0 ? 0 : many, columns <= width ? -1 : 0};
+    extent const repeated = std::min(width, columns);
+    void* const to        = copies_[k].element.data();
+    if (rows > 0) x_[k].of->repeat(down == 0 ? 1 : rows, first, down, to, repeated);
+    now_[k] = {to, down == 0 ? 0 : repeated, columns <= width ? -1 : 0};
   }
   void copy(std::size_t k, void const* first, block const& b, extent down, extent step, extent pitch) {
     void* const to = copies_[k].element.data();

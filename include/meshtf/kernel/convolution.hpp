@@ -253,8 +253,8 @@ private:
 };
 
 inline prepared_convolution const& prepared(convolution_way way, convolution_steps const& s, extent batch) {
-  constexpr std::size_t most = 4096;  // shapes that a program may have at once
-  using shape                = std::array<extent, 33>;
+  constexpr std::size_t max_shapes = 4096;  // shapes that a program may have at once
+  using shape                      = std::array<extent, 33>;
   static thread_local std::map<shape, prepared_convolution> all;
   shape key{static_cast<extent>(way), s.dims,      batch,       s.groups, s.in, s.out,
             s.filter_group,           s.filter_in, s.filter_out};
@@ -264,7 +264,7 @@ inline prepared_convolution const& prepared(convolution_way way, convolution_ste
     for (extent n : *numbers) key[at++] = n;
   auto found = all.find(key);
   if (found == all.end()) {
-    if (all.size() == most) all.clear();
+    if (all.size() == max_shapes) all.clear();
     found = all.try_emplace(key, way, s, batch).first;
   }
   return found->second;
@@ -472,7 +472,7 @@ void convolve(convolution_way way, convolution_steps const& s, T* x, T* filter, 
   T* const x_copy  = scratch;
   T* const z_copy  = x_copy + s.x_copy;
   T* const filters = z_copy + s.z_copy;
-  T* const windows = filters + (way == convolution_way::to_filter ? s.most_parts() : 1) * s.filter_scratch();
+  T* const windows = filters + (way == convolution_way::to_filter ? s.max_parts() : 1) * s.filter_scratch();
   T* const own_x   = s.x_has_gaps ? x_copy : x;
   T* const own_z   = s.z_has_gaps ? z_copy : z;
   auto const pack  = [](nest_steps const& nest, T const* from, T* to) {

@@ -68,14 +68,14 @@ template<Element T, class Arch = default_arch>
 
 /// The runs of a line of z, of which all lines have the same. None if they are many.
 struct runs_of_line {
-  static constexpr int most = 4;
+  static constexpr int max_runs = 4;
 
-  small_array<displacement::run, most> run{};
+  small_array<displacement::run, max_runs> run{};
   int count = 0;
 
   runs_of_line(displace_steps const& s, displacement const& way) {
     for (extent i = 0; i < s.to; i += run[count++].count) {
-      if (count == most) {
+      if (count == max_runs) {
         count = 0;
         return;
       }

@@ -22,9 +22,9 @@ namespace kernel {
 
 /// The position of the first of `n` indices that is not in 0 ... whole - 1; n if there is none.
 inline extent first_outside(extent n, std::int32_t const* index, extent global) {
-  std::uint32_t most = 0;  // as unsigned, negative indices are large
-  for (extent i = 0; i < n; ++i) most = std::max(most, static_cast<std::uint32_t>(index[i]));
-  if (n == 0 || extent{most} < std::min(global, extent{1} << 31)) return n;
+  std::uint32_t largest = 0;  // as unsigned, negative indices are large
+  for (extent i = 0; i < n; ++i) largest = std::max(largest, static_cast<std::uint32_t>(index[i]));
+  if (n == 0 || extent{largest} < std::min(global, extent{1} << 31)) return n;
   return std::find_if(index, index + n, [=](std::int32_t i) { return i < 0 || i >= global; }) - index;
 }
 

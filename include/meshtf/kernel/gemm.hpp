@@ -91,7 +91,7 @@ constexpr extent strips_of(extent m, extent n, extent k) {
   constexpr extent worth_it = extent{1} << 21;  // multiplications that take some 40 us
   if (m < 2 * 96 || m * n * k < worth_it) return 1;
   auto const strips = static_cast<std::uint64_t>(std::max(std::min<extent>(4, m / 96), m / 512));
-  return std::min(most_parts, static_cast<extent>(std::bit_floor(strips)));
+  return std::min(max_parts, static_cast<extent>(std::bit_floor(strips)));
 }
 
 namespace detail {

@@ -123,20 +123,20 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
     using lanes = kernel::lanes<T, Arch>;
     for (extent o = 0; o < s.outer; ++o, x += s.outer_stride, best += s.line_stride, where += s.line_stride) {
       using std::max;
-      auto most    = detail::load_first<lanes>(x, std::min<extent>(along, lanes::width));
-      auto unknown = !(most == most);  // not most != most, which older xsimd finds false for NaN
+      auto largest = detail::load_first<lanes>(x, std::min<extent>(along, lanes::width));
+      auto unknown = !(largest == largest);  // not most != most, which older xsimd finds false for NaN
       for (extent a = lanes::width; a < along; a += lanes::width) {
         auto const v =
             a + lanes::width <= along ? lanes::load(x + a) : detail::load_first<lanes>(x + a, along - a);
-        most    = max(most, v);
+        largest = max(largest, v);
         unknown = unknown | !(v == v);
       }
       extent at;
       if (detail::first_hit(unknown) < lanes::width) {
         at = detail::first_of_row<lanes>(along, x, [](auto const& v) { return !(v == v); });
       } else {
-        most = detail::largest_lane<lanes, T>(most);
-        at   = detail::first_of_row<lanes>(along, x, [&](auto const& v) { return v == most; });
+        largest = detail::largest_lane<lanes, T>(largest);
+        at      = detail::first_of_row<lanes>(along, x, [&](auto const& v) { return v == largest; });
       }
       *best  = x[at];
       *where = static_cast<std::int32_t>(first + at);
@@ -165,7 +165,7 @@ void argmax(line_steps const& s, extent first, T const* x, T* best, std::int32_t
 template<class F>
 void for_some_lines(line_steps const& s, F const& f) {
   if (thread_count() == 1) return f(s, extent{0}, extent{0});
-  bool const columns = s.outer < most_parts && s.inner >= s.outer;
+  bool const columns = s.outer < max_parts && s.inner >= s.outer;
   parallel_for(columns ? s.inner : s.outer, columns ? 64 : 1, s.outer * s.along * s.inner,
                [&](extent begin, extent end) {
                  auto part                           = s;

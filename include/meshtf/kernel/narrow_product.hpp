@@ -103,11 +103,11 @@ private:
 };
 
 inline void multiply_prepared(product_shape const& s, bfloat16 const* a, bfloat16 const* b, bfloat16* c) {
-  constexpr std::size_t most = 4096;  // shapes that a program may have at once
+  constexpr std::size_t max_shapes = 4096;  // shapes that a program may have at once
   static thread_local std::map<product_shape, prepared_product> prepared;
   auto found = prepared.find(s);
   if (found == prepared.end()) {
-    if (prepared.size() == most) prepared.clear();
+    if (prepared.size() == max_shapes) prepared.clear();
     found = prepared.try_emplace(s, s).first;
   }
   found->second.multiply(a, b, c);

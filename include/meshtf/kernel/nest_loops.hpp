@@ -24,11 +24,11 @@ namespace detail {
 template<reduction Op, class Lanes, class Rows, class R>
 [[gnu::always_inline]] inline void join_block(Rows const& rows, extent count, extent n, R* z, extent z_stride,
                                               bool fresh) {
-  constexpr extent cached = 1024;
-  extent const some       = count * n <= 4 * cached ? count : 1 + 4 * std::max<extent>(1, cached / n);
-  extent const many       = z_stride != 0 ? 1 : some;
-  for (extent r = 0; r < count; r += many)
-    join_rows<Op, Lanes>(rows, r, std::min(r + many, count), n, z + r * z_stride,
+  constexpr extent cached   = 1024;
+  extent const some         = count * n <= 4 * cached ? count : 1 + 4 * std::max<extent>(1, cached / n);
+  extent const rows_at_once = z_stride != 0 ? 1 : some;
+  for (extent r = 0; r < count; r += rows_at_once)
+    join_rows<Op, Lanes>(rows, r, std::min(r + rows_at_once, count), n, z + r * z_stride,
                          fresh && (z_stride != 0 || r == 0));
 }
 

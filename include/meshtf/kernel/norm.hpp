@@ -93,15 +93,15 @@ void for_all_rows_and_sums(norm_steps const& s, bool rows_matter, norm_gradient_
 /// that no row waits for the root of the one before.
 template<class Arch = default_arch, class T>
 void normalise(norm_steps const& s, double epsilon, norm_arrays<T> const& a) {
-  using C           = computed<T>;
-  extent const n    = s.lines.along;
-  double const part = 1 / static_cast<double>(n);
-  T const* const x  = a.added != nullptr ? a.sum : a.x;
-  extent const many = std::clamp<extent>(2048 / n, 1, 16);
-  parallel_for(s.block_rows(), many, s.block_rows() * n, [&](extent first, extent last) {
+  using C                   = computed<T>;
+  extent const n            = s.lines.along;
+  double const part         = 1 / static_cast<double>(n);
+  T const* const x          = a.added != nullptr ? a.sum : a.x;
+  extent const rows_at_once = std::clamp<extent>(2048 / n, 1, 16);
+  parallel_for(s.block_rows(), rows_at_once, s.block_rows() * n, [&](extent first, extent last) {
     std::array<detail::spread, 16> found;
-    for (extent begin = first; begin < last; begin += many) {
-      extent const end = std::min(begin + many, last);
+    for (extent begin = first; begin < last; begin += rows_at_once) {
+      extent const end = std::min(begin + rows_at_once, last);
       auto* statistics = found.data();
       detail::for_each_row<T, Arch>(
           s, begin, end, [&](auto centred, auto lanes, auto step, extent, extent offset) {

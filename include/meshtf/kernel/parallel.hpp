@@ -24,13 +24,13 @@ inline constexpr extent worth_dividing = extent{1} << 15;
 
 /// The most parts of a piece of work. More of them would share it more evenly, but each has a cost of its
 /// own.
-inline constexpr extent most_parts = 16;
+inline constexpr extent max_parts = 16;
 
 /// The number of parts into which `n` things are divided, which are `work` elements, and of which `grain`
 /// stay together.
 constexpr extent parts_of(extent n, extent grain, extent work) {
   if (work < worth_dividing || n <= grain) return 1;
-  return std::min({most_parts, (n + grain - 1) / grain, work / (worth_dividing / 4)});
+  return std::min({max_parts, (n + grain - 1) / grain, work / (worth_dividing / 4)});
 }
 
 /// The part-th of `parts` ranges of 0, ..., n - 1 that begin at multiples of `grain`.

@@ -92,7 +92,7 @@ Entry* sort_entries(extent n, Entry* from, Entry* to) {
 }
 
 /// So many entries are kept in order while a line is read.
-inline constexpr extent few_ranks = 64;
+inline constexpr extent small_ranks = 64;
 
 /// The first `kept` entries of a line so far, in order.
 template<Element T, bool Descending>
@@ -221,7 +221,7 @@ entry_of<T> first_of(extent n, T const* x, extent step) {
 /// The first few entries of one line, or of several neighbours.
 template<bool Descending, Element T>
 void take_few(extent lines, extent n, T const* x, extent step, extent kept, entry_of<T>* found) {
-  if (lines == 1 && kept == 1 && n <= few_ranks) *found = first_of<Descending>(n, x, step);
+  if (lines == 1 && kept == 1 && n <= small_ranks) *found = first_of<Descending>(n, x, step);
   else if (lines == 1) take_line(first_few<T, Descending>{found, kept}, n, x, step);
   else if (lines == lines_read_together)
     take_lines<Descending>(std::integral_constant<extent, lines_read_together>{}, n, x, step, kept, found);
@@ -271,11 +271,11 @@ void rank(rank_steps const& s, extent first, bool descending, T const* x, T* ran
       index[to + k * s.step]  = -1;
     }
   };
-  bool const few = !s.sorts_all() && kept <= few_ranks;
+  bool const few = !s.sorts_all() && kept <= small_ranks;
   for_groups_of_lines(s.lines, [&](extent from, extent to, extent lines, int thread) {
     T const* const line = x + from;
     if (few) {
-      std::array<entry, lines_read_together * few_ranks> found;
+      std::array<entry, lines_read_together * small_ranks> found;
       if (descending) take_few<true>(lines, along, line, step, kept, found.data());
       else take_few<false>(lines, along, line, step, kept, found.data());
       for (extent l = 0; l < lines; ++l) store(found.data() + l * kept, line + l, to + l);

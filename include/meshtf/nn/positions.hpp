@@ -134,8 +134,8 @@ struct relative_bias {
 
   template<class Initialiser>
   constexpr relative_bias(machine<L>& m, Initialiser const& initialiser, bool both_ways = true,
-                          extent most = 128)
-      : table{m, initialiser}, bucket{Buckets::size, most, both_ways} {}
+                          extent max_distance = 128)
+      : table{m, initialiser}, bucket{Buckets::size, max_distance, both_ways} {}
 
   /// [Distance, Heads], in elements of type `Activation`.
   template<FloatingElement Activation = T>
@@ -161,8 +161,8 @@ struct contextual_bias {
 
   template<class Initialiser>
   constexpr contextual_bias(machine<L>& m, Initialiser const& initialiser, bool both_ways = true,
-                            extent most = 128)
-      : table{m, initialiser}, bucket{Buckets::size, most, both_ways} {}
+                            extent max_distance = 128)
+      : table{m, initialiser}, bucket{Buckets::size, max_distance, both_ways} {}
 
   template<class Q>
   constexpr auto operator()(Q const& q, std::source_location at = std::source_location::current()) const {

@@ -37,11 +37,11 @@ struct scaled_square : of_elements<2> {
 template<class T>
 struct mean_of_squares : of_elements<4> {
   running_mean<T> next;
-  T least;
-  constexpr mean_of_squares(double kept, T l) : next(kept), least(l) {}
+  T epsilon;
+  constexpr mean_of_squares(double kept, T l) : next(kept), epsilon(l) {}
   template<class V>
   constexpr void operator()(V& mean, V const& square) const {
-    mean = next(mean, V(square + V(least)));
+    mean = next(mean, V(square + V(epsilon)));
   }
 };
 
@@ -49,12 +49,12 @@ struct mean_of_squares : of_elements<4> {
 template<class T>
 struct into_unit : of_elements<7> {
   running_mean<T> next;
-  T least;
-  constexpr into_unit(double kept, T l) : next(kept), least(l) {}
+  T epsilon;
+  constexpr into_unit(double kept, T l) : next(kept), epsilon(l) {}
   template<class V>
   constexpr void operator()(V& g, V& mean) const {
     using math::sqrt;
-    mean = next(mean, V(g * g + V(least)));
+    mean = next(mean, V(g * g + V(epsilon)));
     g    = g / sqrt(mean);
   }
 };
@@ -72,15 +72,15 @@ struct unit_by_factors : of_elements<6> {
 template<class T>
 struct adafactor_length : of_elements<6> {
   T rate;
-  T least;
+  T epsilon;
   T threshold;
   bool by_weights;
-  constexpr adafactor_length(T r, T l, T t, bool b) : rate(r), least(l), threshold(t), by_weights(b) {}
+  constexpr adafactor_length(T r, T l, T t, bool b) : rate(r), epsilon(l), threshold(t), by_weights(b) {}
   template<class V>
   constexpr void operator()(V& weights, V const& direction) const {
     using math::max;
     using math::sqrt;
-    V const size = by_weights ? V(max(V(least), V(sqrt(weights)))) : V(1);
+    V const size = by_weights ? V(max(V(epsilon), V(sqrt(weights)))) : V(1);
     weights      = V(rate) * size / max(V(1), V(sqrt(direction) / V(threshold)));
   }
 };
@@ -366,12 +366,12 @@ private:
 
   template<class T, class L, class... D>
   constexpr void update(parameter<T, L, D...>& w, numbers const& n) {
-    using C           = computed<T>;
-    using all         = shape<D...>;
-    using by          = detail::factors<all>;
-    auto& m           = w.machine();
-    double const kept = n.kept;
-    auto const least  = static_cast<C>(epsilon1);
+    using C            = computed<T>;
+    using all          = shape<D...>;
+    using by           = detail::factors<all>;
+    auto& m            = w.machine();
+    double const kept  = n.kept;
+    auto const epsilon = static_cast<C>(epsilon1);
     tensor<T, L, D...> g{m, std::move(w.slot().sum)};  // nobody else reads it
     w.zero_gradient();
     if constexpr (by::there_are) {
@@ -379,7 +379,7 @@ private:
         using rows     = tensor_of<T, L, typename by::rows>;
         using columns  = tensor_of<T, L, typename by::columns>;
         auto const add = [&](auto& mean, auto const& square) {
-          m.transform(square.size, function::mean_of_squares<C>{kept, least}, mean.data(), square.data());
+          m.transform(square.size, function::mean_of_squares<C>{kept, epsilon}, mean.data(), square.data());
         };
         rows r{m, array_of<typename by::rows>(0, w)};
         columns c{m, array_of<typename by::columns>(1, w)};
@@ -393,7 +393,7 @@ private:
     }
     auto own = g.release();
     detail::become_own_copy(own, m, w.size);
-    m.transform(w.size, function::into_unit<C>{kept, least}, own->data(), array_of<all>(2, w)->data());
+    m.transform(w.size, function::into_unit<C>{kept, epsilon}, own->data(), array_of<all>(2, w)->data());
     go_down(w, tensor<T, L, D...>{m, std::move(own)}, n);
   }
 

@@ -110,19 +110,15 @@ public:
   }
 
 protected:
-  /// Of the weights of parameters with at least `least_rank` dimensions, a share of 1 - rate * decay remains.
+  /// Of the weights of parameters with at least `min_rank` dimensions, a share of 1 - rate * decay remains.
   template<class... Part>
-  constexpr void step_with_decay(char const* name, std::source_location at, double decay, int least_rank,
+  constexpr void step_with_decay(char const* name, std::source_location at, double decay, int min_rank,
                                  parameter_list<Part...> const& list) {
     with_next_powers([&, this] {
       take_steps(name, at, list, [=, this]<class T, class Machine>(detail::trained<T, Machine> const& w) {
         double const own = rate * w.how.rate;
-        return function::adam_update<computed<T>>{w.decays(least_rank) ? own * decay : 0,
-                                                  own * correction1(),
-                                                  beta1,
-                                                  beta2,
-                                                  epsilon,
-                                                  correction2()};
+        return function::adam_update<computed<T>>{
+            w.decays(min_rank) ? own * decay : 0, own * correction1(), beta1, beta2, epsilon, correction2()};
       });
     });
   }

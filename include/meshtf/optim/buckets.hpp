@@ -42,12 +42,12 @@ public:
   template<class T>
   using handle_of = shared<storage<T, Machine>, Machine>;
 
-  /// `most`: the most arrays between two calls of `send`.
-  constexpr buckets(Machine& m, std::size_t most)
-      : machine_(m), most_(most), waiting_(m.template create_array<entry>(most)) {}
+  /// `max_entries`: the most arrays between two calls of `send`.
+  constexpr buckets(Machine& m, std::size_t max_entries)
+      : machine_(m), max_entries_(max_entries), waiting_(m.template create_array<entry>(max_entries)) {}
   buckets(buckets const&)        = delete;
   void operator=(buckets const&) = delete;
-  constexpr ~buckets() { machine_.destroy_array(waiting_, most_); }
+  constexpr ~buckets() { machine_.destroy_array(waiting_, max_entries_); }
 
   /// Adds up the n elements of the gradient in `s` over what it owes, by an all-reduce. Returns whether the
   /// gradient is long and thus finished; if not, it is finished after `send`. Either way the slot owes
@@ -272,7 +272,7 @@ private:
   }
 
   Machine& machine_;
-  std::size_t most_;
+  std::size_t max_entries_;
   entry* waiting_;
   std::size_t count_ = 0;
 };

@@ -217,14 +217,14 @@ private:
   public:
     enum class phase { collect, add_to_norm, scale, measure, update, drop };
 
-    constexpr step(elementwise_steps& own, Machine& m, F const& f_of, std::size_t most)
+    constexpr step(elementwise_steps& own, Machine& m, F const& f_of, std::size_t max_parameters)
         : own_(own),
           machine_(m),
           f_of_(f_of),
           clips_(own.max_norm > 0),
           waits_(clips_ || by_norms),
-          most_(most),
-          sent_(m, most) {}
+          max_parameters_(max_parameters),
+          sent_(m, max_parameters) {}
 
     constexpr void take(detail::trained_list<Machine, step> const& all) {
       go(all, phase::collect);
@@ -294,10 +294,10 @@ private:
     constexpr element_type* weights_norm(std::size_t i) {
       return detail::array_at<Machine>(norms_->data(), static_cast<extent>(i));
     }
-    constexpr element_type* direction_norm(std::size_t i) { return weights_norm(most_ + i); }
+    constexpr element_type* direction_norm(std::size_t i) { return weights_norm(max_parameters_ + i); }
 
     constexpr void measure(detail::trained_list<Machine, step> const& all) {
-      auto const n = 2 * static_cast<extent>(most_);
+      auto const n = 2 * static_cast<extent>(max_parameters_);
       norms_       = norms_type::make(machine_, machine_, n);
       machine_.fill(n, element_type{}, weights_norm(0));
       go(all, phase::measure);
@@ -368,7 +368,7 @@ private:
     // waits: no parameter is updated before all gradients are finished
     bool clips_;
     bool waits_;
-    std::size_t most_;
+    std::size_t max_parameters_;
     detail::buckets<Machine> sent_;
     norm_type* norm_      = nullptr;
     number const* factor_ = nullptr;

@@ -19,8 +19,8 @@ namespace detail {
 template<class Machine>
 class steps_down {
 public:
-  constexpr steps_down(Machine& m, std::size_t most, double rate)
-      : machine_(m), rate_(rate), sent_(m, most) {}
+  constexpr steps_down(Machine& m, std::size_t max_parameters, double rate)
+      : machine_(m), rate_(rate), sent_(m, max_parameters) {}
 
   /// Finishes the gradient, at once if it is long, and then goes down it.
   template<class T>

@@ -23,7 +23,7 @@ struct trained {
   void (*clear_padding)(Machine&, T*);  // of the weights or the gradient; null if there is none
   bool listed_before = false;
 
-  constexpr bool decays(int least_rank) const { return how.decays_at(rank, least_rank); }
+  constexpr bool decays(int min_rank) const { return how.decays_at(rank, min_rank); }
 
   constexpr void drop_gradient() const {
     gradient.sum  = {};

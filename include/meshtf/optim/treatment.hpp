@@ -33,7 +33,7 @@ struct treatment {
   /// the norm of all gradients.
   bool frozen = false;
 
-  constexpr bool decays_at(int rank, int least_rank) const { return decays.value_or(rank >= least_rank); }
+  constexpr bool decays_at(int rank, int min_rank) const { return decays.value_or(rank >= min_rank); }
 };
 
 namespace detail {

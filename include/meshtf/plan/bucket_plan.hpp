@@ -23,7 +23,7 @@ inline constexpr extent largest_bucket = 1024 * 1024;
 
 /// At most so many messages are open; one more closes the oldest. No program has more kinds of arrays at
 /// once.
-inline constexpr int most_open_messages = 8;
+inline constexpr int max_open_messages = 8;
 
 /// Whether an array of so many bytes is packed with others. A longer one is worth a message of its own.
 constexpr bool is_packed(extent bytes) { return bytes <= largest_packed; }
@@ -53,7 +53,7 @@ constexpr int plan_buckets(std::span<Member, N> arrays) {
     int last     = -1;
     extent bytes = 0;
   };
-  std::array<bucket, most_open_messages> open{};
+  std::array<bucket, max_open_messages> open{};
   std::size_t oldest = 0;
   int messages       = 0;
   for (std::size_t i = 0; i < arrays.size(); ++i) {

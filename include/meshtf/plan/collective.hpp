@@ -106,8 +106,8 @@ constexpr extent messages_of(collective c, extent processes) {
 /// Elements of one message of a pairwise reduce-scatter whose parts have `part` elements: 256 KiB, so that a
 /// message is still in cache when it is added.
 constexpr extent exchange_piece(extent part, extent element_bytes) {
-  extent const most = 256 * 1024 / element_bytes;
-  return part < most ? part : most;
+  extent const limit = 256 * 1024 / element_bytes;
+  return part < limit ? part : limit;
 }
 
 /// The type as which addends travel if MPI adds them: rounding to bfloat16 at each hop would lose more with

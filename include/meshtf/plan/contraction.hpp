@@ -67,8 +67,9 @@ struct product_piece {
 /// At most 480 each way, 2.6 MiB of floats: large enough for a product to be nearly as fast as a whole one.
 /// Rows of a power of two bytes are slower: they displace one another from the cache.
 constexpr product_piece piece_of(contraction_steps const& s) {
-  constexpr extent most = 480;
-  return {s.m < most ? s.m : most, s.n < most ? s.n : most, s.k < most ? s.k : most};
+  constexpr extent max_piece = 480;
+  return {s.m < max_piece ? s.m : max_piece, s.n < max_piece ? s.n : max_piece,
+          s.k < max_piece ? s.k : max_piece};
 }
 
 namespace detail {
@@ -76,10 +77,10 @@ namespace detail {
 /// Elements of a wider type that narrow ones need: the pieces of a product, or a sum before it is rounded.
 constexpr extent wide_elements_of(contraction_steps const& s) {
   if (!s.by_gemm) return s.nest.reduces ? span_of(s.nest, 2) : 0;
-  extent most = piece_of(s).elements();
+  extent largest = piece_of(s).elements();
   for (packing const* p : {&s.x, &s.y, &s.z})
-    if (p->needed && p->walk.reduces && span_of(p->walk, 1) > most) most = span_of(p->walk, 1);
-  return most;
+    if (p->needed && p->walk.reduces && span_of(p->walk, 1) > largest) largest = span_of(p->walk, 1);
+  return largest;
 }
 
 /// The role of a loop in a matrix product. `batch` has its own matrices for each iteration; `x_only` and
@@ -281,18 +282,18 @@ constexpr gemm_choice as_gemm(sorted_einsum const& e, unsigned packed, std::uint
 
 /// A matrix dimension is not cut into pieces smaller than this: the product would lose more than a copy
 /// costs.
-inline constexpr extent least_cut = 32;
+inline constexpr extent min_cut = 32;
 
 /// No cut is searched for if there are more rows and columns than this together: the compiler would have to
 /// try all subsets.
-inline constexpr int most_cut = 6;
+inline constexpr int max_cut = 6;
 
 /// The product that leaves the largest matrices when some rows and columns become batch loops.
 constexpr gemm_choice cut_in_parts(sorted_einsum const& e) {
   dim_list const free = chain(e.only(loop_role::row, e.z), e.only(loop_role::column, e.z));
   std::uint32_t best  = 0;
-  extent most         = 0;
-  for (std::uint32_t picked = 1; free.count <= most_cut && picked >> free.count == 0; ++picked) {
+  extent largest      = 0;
+  for (std::uint32_t picked = 1; free.count <= max_cut && picked >> free.count == 0; ++picked) {
     std::uint32_t outer = 0;
     small_array<extent, 2> left{1, 1};
     small_array<bool, 2> cut{};
@@ -303,10 +304,10 @@ constexpr gemm_choice cut_in_parts(sorted_einsum const& e) {
         cut[side] = true;
       } else left[side] *= e.size_of(free[i]);
     }
-    bool const worth = (!cut[0] || left[0] >= least_cut) && (!cut[1] || left[1] >= least_cut);
-    if (worth && left[0] * left[1] > most && as_gemm(e, pack_none, outer).possible) {
-      best = outer;
-      most = left[0] * left[1];
+    bool const worth = (!cut[0] || left[0] >= min_cut) && (!cut[1] || left[1] >= min_cut);
+    if (worth && left[0] * left[1] > largest && as_gemm(e, pack_none, outer).possible) {
+      best    = outer;
+      largest = left[0] * left[1];
     }
   }
   return best != 0 ? as_gemm(e, pack_none, best) : gemm_choice{};
@@ -318,13 +319,13 @@ constexpr gemm_choice with_buffers(sorted_einsum const& e, unsigned must) {
   extent const in_y = e.elements(e.y);
   extent const in_z = e.elements(e.z);
   unsigned best     = pack_x | pack_y | pack_z;
-  extent least      = in_x + in_y + in_z;
+  extent smallest   = in_x + in_y + in_z;
   for (unsigned packed = must; packed < (pack_x | pack_y | pack_z); ++packed) {
     extent const copied =
         (packed & pack_x ? in_x : 0) + (packed & pack_y ? in_y : 0) + (packed & pack_z ? in_z : 0);
-    if ((packed & must) == must && copied < least && as_gemm(e, packed, 0).possible) {
-      best  = packed;
-      least = copied;
+    if ((packed & must) == must && copied < smallest && as_gemm(e, packed, 0).possible) {
+      best     = packed;
+      smallest = copied;
     }
   }
   return as_gemm(e, best, 0);

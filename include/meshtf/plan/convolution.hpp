@@ -60,7 +60,7 @@ struct convolution_steps {
   // of the search for a layout, since what is sent depends on whether the dimensions are split
   static constexpr bool needs_whole       = true;
   static constexpr extent windows_at_once = extent{1} << 17;
-  static constexpr extent least_pixels    = 16;
+  static constexpr extent min_pixels      = 16;
 
   /// Where the first window of a process begins in its array.
   constexpr extent first(place_in_mesh const& here) const {
@@ -102,31 +102,31 @@ struct convolution_steps {
   /// Parts of the batch, which the threads share. They are equal, and depend on the work alone. Their
   /// gradients of the filter are added up in order.
   constexpr extent parts() const {
-    for (extent n = most_parts(); n > 1; n /= 2)
+    for (extent n = max_parts(); n > 1; n /= 2)
       if (batch % n == 0) return n;
     return 1;
   }
   /// As many as a process may have that holds no more than this one.
-  constexpr extent most_parts() const {
+  constexpr extent max_parts() const {
     constexpr extent worth_it = extent{1} << 23;  // operations that take some 100 us
     if (flops() >= 4 * worth_it) return 4;
     return flops() >= 2 * worth_it ? 2 : 1;
   }
   /// Where no library convolves, the windows of so many pixels are multiplied at once; elements of them. Each
   /// time the filter is read, so they are at least as many elements as it has.
-  constexpr extent least_at_once() const { return std::max(least_pixels, out); }
+  constexpr extent min_at_once() const { return std::max(min_pixels, out); }
   constexpr extent pixels_at_once() const {
-    return std::max<extent>(
-        1, std::min(batch * pixels(), std::max(windows_at_once / window(), least_at_once())));
+    return std::max<extent>(1,
+                            std::min(batch * pixels(), std::max(windows_at_once / window(), min_at_once())));
   }
   constexpr extent windows_scratch() const {
-    return std::min(batch * pixels() * window(), std::max(windows_at_once, least_at_once() * window()));
+    return std::min(batch * pixels() * window(), std::max(windows_at_once, min_at_once() * window()));
   }
   constexpr extent window() const { return std::max<extent>(1, all_taps() * in); }
   /// Elements of scratch memory: for copies without gaps, for the filter, of which each part has a gradient,
   /// and for windows.
   constexpr extent scratch(bool to_filter) const {
-    return x_copy + z_copy + (to_filter ? most_parts() : 1) * filter_scratch() + windows_scratch();
+    return x_copy + z_copy + (to_filter ? max_parts() : 1) * filter_scratch() + windows_scratch();
   }
   /// Elements that are read and written of x, filter and z, and of copies of them.
   constexpr extent moved() const {

@@ -40,8 +40,8 @@ struct displacement {
     bool there   = false;
   };
   constexpr run run_at(extent i, extent from, extent to) const {
-    extent const most = to - i;
-    if (from == 0) return {0, most, false};
+    extent const rest = to - i;
+    if (from == 0) return {0, rest, false};
     extent at = reversed ? offset - i : offset + i;
     if (wraps && (at < 0 || at >= from)) {
       at += at < 0 ? from : -from;
@@ -49,9 +49,9 @@ struct displacement {
     }
     extent const before = reversed ? at - from + 1 : -at;  // steps until x begins, and until it ends
     extent const left   = reversed ? at + 1 : from - at;
-    if (before > 0) return {0, before < most ? before : most, false};
-    if (left <= 0) return {0, most, false};
-    return {at, left < most ? left : most, true};
+    if (before > 0) return {0, before < rest ? before : rest, false};
+    if (left <= 0) return {0, rest, false};
+    return {at, left < rest ? left : rest, true};
   }
 };
 

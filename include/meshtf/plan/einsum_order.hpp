@@ -20,13 +20,13 @@ struct factor {
 /// A product of several operands, as values: which dimensions they have, how much of each one process holds,
 /// and which axes split it.
 struct product_of_many {
-  static constexpr int most_factors = 16;
-  static constexpr int most_dims    = 32;
+  static constexpr int max_factors = 16;
+  static constexpr int max_dims    = 32;
 
-  small_array<factor, most_factors> factors{};
+  small_array<factor, max_factors> factors{};
   int count = 0;
-  small_array<extent, most_dims> allocated{};
-  small_array<axis_set, most_dims> over{};
+  small_array<extent, max_dims> allocated{};
+  small_array<axis_set, max_dims> over{};
   int rank          = 0;
   std::uint32_t out = 0;  // the dimensions that stay
   small_array<extent, max_axes> axis_sizes{};
@@ -41,17 +41,17 @@ struct product_of_many {
   /// Elements that one process holds of a tensor with these dimensions; 2^56 of more, so that the flops of an
   /// order that no machine can compute are still a number.
   constexpr extent elements(std::uint32_t dims) const {
-    constexpr extent most = extent{1} << 56;
-    extent n              = 1;
+    constexpr extent limit = extent{1} << 56;
+    extent n               = 1;
     for (int d = 0; d < rank; ++d)
-      if ((dims >> d & 1U) != 0) n = allocated[d] > most / n ? most : n * allocated[d];
+      if ((dims >> d & 1U) != 0) n = allocated[d] > limit / n ? limit : n * allocated[d];
     return n;
   }
   /// The bytes of these elements, if they travel.
   constexpr extent bytes(std::uint32_t dims) const {
-    constexpr extent most = extent{1} << 40;
-    extent const n        = elements(dims);
-    return (n < most ? n : most) * element_bytes;
+    constexpr extent limit = extent{1} << 40;
+    extent const n         = elements(dims);
+    return (n < limit ? n : limit) * element_bytes;
   }
   constexpr axis_set split_over(std::uint32_t dims) const {
     axis_set set = 0;
@@ -113,7 +113,7 @@ namespace detail {
 
 /// With more operands than this, each next pair is the one that is cheapest by itself: five have 180 orders,
 /// eight have half a million.
-inline constexpr int most_ordered = 5;
+inline constexpr int max_ordered = 5;
 
 /// `p` after its operands `one` and `other` have become their product, which stands where `one` stood; their
 /// price is added to `order`.
@@ -161,7 +161,7 @@ constexpr einsum_order order_of(product_of_many const& p) {
     for (int other = one + 1; other < p.count; ++other) {
       einsum_order here{.one = one, .other = other};
       product_of_many const rest = detail::multiplied(p, one, other, here);
-      if (p.count > 2 && p.count <= detail::most_ordered) {
+      if (p.count > 2 && p.count <= detail::max_ordered) {
         einsum_order const later = order_of(rest);
         here.legal               = here.legal && later.legal;
         here.flops += later.flops;
@@ -169,7 +169,7 @@ constexpr einsum_order order_of(product_of_many const& p) {
       }
       if (best.flops < 0 || here.better_than(best)) best = here;
     }
-  if (p.count > detail::most_ordered) {  // what the pairs behind this one cost
+  if (p.count > detail::max_ordered) {  // what the pairs behind this one cost
     einsum_order here{.one = best.one, .other = best.other};
     einsum_order const later = order_of(detail::multiplied(p, best.one, best.other, here));
     best.legal               = best.legal && later.legal;
@@ -207,8 +207,8 @@ struct product_under;
 template<class L, class T, class Out, class... S, bool... Open, class... Owed>
 struct product_under<L, T, Out, factor_of<S, Open, Owed>...> {
   using all = typename all_dims<S...>::type;
-  static_assert(all::rank <= product_of_many::most_dims, "meshtf: an einsum has at most 32 dimensions");
-  static_assert(sizeof...(S) <= product_of_many::most_factors, "meshtf: an einsum has at most 16 operands");
+  static_assert(all::rank <= product_of_many::max_dims, "meshtf: an einsum has at most 32 dimensions");
+  static_assert(sizeof...(S) <= product_of_many::max_factors, "meshtf: an einsum has at most 16 operands");
 
   static constexpr product_of_many value() {
     product_of_many p;

@@ -8,19 +8,19 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// `Dim` has `Size` elements, but an int32 index distinguishes only `Most`. `split_dim` it, and index one
+/// `Dim` has `Size` elements, but an int32 index distinguishes only `Max`. `split_dim` it, and index one
 /// part after the other.
-template<class Dim, extent Size, extent Most>
+template<class Dim, extent Size, extent Max>
 struct dim_is_too_long_for_an_index {};
 
 namespace detail {
 
-inline constexpr extent most_indices = extent{1} << 31;
+inline constexpr extent max_indices = extent{1} << 31;
 
 /// `legal`, or the objection to an int32 as an index along `Dim`.
 template<class Dim>
-using index_verdict = std::conditional_t<(Dim::size <= most_indices), legal,
-                                         dim_is_too_long_for_an_index<Dim, Dim::size, most_indices>>;
+using index_verdict = std::conditional_t<(Dim::size <= max_indices), legal,
+                                         dim_is_too_long_for_an_index<Dim, Dim::size, max_indices>>;
 
 }  // namespace detail
 

@@ -69,13 +69,13 @@ constexpr nest_steps collapsed(nest_steps const& nest) {
 constexpr nest_steps plan_nest(std::span<extent const> loops, std::span<dim_list const> operands,
                                std::span<std::span<extent const> const> allocated) {
   std::size_t largest = operands.size() - 1;
-  extent most         = 0;
+  extent max_elements = 0;
   for (std::size_t k = operands.size(); k-- > 0;) {
     extent elements = 1;
     for (int d : operands[k]) elements *= loops[static_cast<std::size_t>(d)];
-    if (elements > most) {
-      largest = k;
-      most    = elements;
+    if (elements > max_elements) {
+      largest      = k;
+      max_elements = elements;
     }
   }
 

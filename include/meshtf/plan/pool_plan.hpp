@@ -14,18 +14,18 @@ struct window_has_no_element {};
 namespace detail {
 
 template<class W>
-inline constexpr extent fewest_in = W::rule.fewest(W::along::size, W::kernel::size);
+inline constexpr extent min_elements_in = W::rule.min_elements(W::along::size, W::kernel::size);
 
 /// Whether all windows have all of their elements.
 template<class... W>
-inline constexpr bool windows_are_full = ((fewest_in<W> == W::kernel::size) && ...);
+inline constexpr bool windows_are_full = ((min_elements_in<W> == W::kernel::size) && ...);
 
 template<bool Sound, class L, class X, class... W>
 struct pool_objection : std::type_identity<windows_verdict<L, X, W...>> {};
 template<class L, class X, class... W>
 struct pool_objection<true, L, X, W...>
     : std::type_identity<first_objection<
-          legal, std::conditional_t<(fewest_in<W> > 0), legal,
+          legal, std::conditional_t<(min_elements_in<W> > 0), legal,
                                     window_has_no_element<typename W::kernel, typename W::along>>...>> {};
 
 }  // namespace detail

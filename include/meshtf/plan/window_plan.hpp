@@ -68,11 +68,11 @@ struct window_rule {
     return n < 0 ? 0 : n;
   }
   /// The fewest of all windows. They are at the ends.
-  constexpr extent fewest(extent size, extent taps) const {
-    extent least = taps;
+  constexpr extent min_elements(extent size, extent taps) const {
+    extent smallest = taps;
     for (extent i = 0, n = windows(size, taps); i < n; ++i)
-      if (extent const here = elements(size, taps, i); here < least) least = here;
-    return least;
+      if (extent const here = elements(size, taps, i); here < smallest) smallest = here;
+    return smallest;
   }
 };
 

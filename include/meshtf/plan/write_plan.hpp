@@ -53,7 +53,7 @@ struct write_steps {
   }
 
   /// Elements of the part that a process may have to write: its own part of the dimension may be shorter.
-  constexpr extent most() const {
+  constexpr extent max_elements() const {
     extent n = 1;
     for (int i = 0; i < copy.rank; ++i) n *= i == own ? std::min(copy.size[i], local) : copy.size[i];
     return n;
@@ -90,7 +90,7 @@ struct write_part {
   extent first     = 0;
 
   static constexpr meshtf::work work(write_steps const& s) {
-    return {.kind = "elementwise", .bytes = 2 * s.most() * extent{sizeof(T)}};
+    return {.kind = "elementwise", .bytes = 2 * s.max_elements() * extent{sizeof(T)}};
   }
 };
 template<Element T>
@@ -104,7 +104,7 @@ struct move_part_out {
   extent first     = 0;
 
   static constexpr meshtf::work work(write_steps const& s) {
-    return {.kind = "elementwise", .bytes = 3 * s.most() * extent{sizeof(T)}};
+    return {.kind = "elementwise", .bytes = 3 * s.max_elements() * extent{sizeof(T)}};
   }
 };
 template<Element T>

@@ -175,7 +175,7 @@ public:
   friend constexpr cost operator+(cost const& a, cost const& b) {
     cost sum        = a;
     sum.peak_count_ = 0;
-    if (a.count_ + b.count_ > Capacity || a.run_count_ + b.run_count_ > most_runs)
+    if (a.count_ + b.count_ > Capacity || a.run_count_ + b.run_count_ > max_runs)
       throw "meshtf: this sum of costs makes more calls than cost<M> holds";
     for (std::size_t i = 0; i < b.count_; ++i) sum.calls_[a.count_ + i] = b.calls_[i];
     for (std::size_t r = 0; r < b.run_count_; ++r)
@@ -228,7 +228,7 @@ public:
   }
   constexpr void note(call_run const& run) {
     if (run.length == 0 || run.times == 0) return;
-    if (run_count_ == most_runs) throw "meshtf: this cost has more runs of calls than cost<M> holds";
+    if (run_count_ == max_runs) throw "meshtf: this cost has more runs of calls than cost<M> holds";
     runs_[run_count_++] = run;
   }
   constexpr void note(work const& w) {
@@ -252,13 +252,13 @@ public:
     note_local_peak({{}, 0, live});
   }
   constexpr void note_local_peak(local_peak const& p) {
-    if (peak_count_ == most_peaks) return void(peaks_whole_ = false);
+    if (peak_count_ == max_peaks) return void(peaks_whole_ = false);
     peaks_[peak_count_++] = p;
   }
 
 private:
-  static constexpr std::size_t most_runs  = 64;
-  static constexpr std::size_t most_peaks = 1024;
+  static constexpr std::size_t max_runs  = 64;
+  static constexpr std::size_t max_peaks = 1024;
 
   static constexpr double seconds_of(collective_call const& c, link_model const& link,
                                      machine_model const& machine) {
@@ -314,7 +314,7 @@ private:
 
   std::array<collective_call, Capacity> calls_ = detail::empty_ones<collective_call, Capacity>;
   std::size_t count_                           = 0;
-  std::array<call_run, most_runs> runs_{};
+  std::array<call_run, max_runs> runs_{};
   std::size_t run_count_    = 0;
   extent kernels_           = 0;
   extent flops_             = 0;
@@ -327,9 +327,9 @@ private:
   extent live_bytes_        = 0;
   held_at_peak at_peak_{};
   // of a dry run, in order; `repeat` extrapolates them
-  std::array<local_peak, most_peaks> peaks_ = detail::empty_ones<local_peak, most_peaks>;
-  std::size_t peak_count_                   = 0;
-  bool peaks_whole_                         = true;
+  std::array<local_peak, max_peaks> peaks_ = detail::empty_ones<local_peak, max_peaks>;
+  std::size_t peak_count_                  = 0;
+  bool peaks_whole_                        = true;
 
   friend detail::repetition;
 };

@@ -39,11 +39,11 @@ struct collective_sum {
   extent sent   = 0;
 };
 
-/// The collectives of a cost by call site, at most `Most` of them, those that send most first.
-template<std::size_t Most, Mesh M, std::size_t Capacity>
+/// The collectives of a cost by call site, at most `Max` of them, those that send most first.
+template<std::size_t Max, Mesh M, std::size_t Capacity>
 constexpr auto most_expensive(cost<M, Capacity> const& c) {
   struct {
-    std::array<collective_sum, Most> sums{};
+    std::array<collective_sum, Max> sums{};
     std::size_t count = 0;
     constexpr auto begin() const { return sums.begin(); }
     constexpr auto end() const { return sums.begin() + static_cast<std::ptrdiff_t>(count); }
@@ -59,11 +59,11 @@ constexpr auto most_expensive(cost<M, Capacity> const& c) {
     all[i].calls += times;
     all[i].sent += times * call.sent;
   });
-  for (; found.count < Most && found.count < count; ++found.count) {
-    std::size_t most = found.count;
-    for (std::size_t i = most + 1; i < count; ++i)
-      if (all[i].sent > all[most].sent) most = i;
-    std::swap(all[found.count], all[most]);
+  for (; found.count < Max && found.count < count; ++found.count) {
+    std::size_t largest = found.count;
+    for (std::size_t i = largest + 1; i < count; ++i)
+      if (all[i].sent > all[largest].sent) largest = i;
+    std::swap(all[found.count], all[largest]);
     found.sums[found.count] = all[found.count];
   }
   return found;

@@ -43,10 +43,11 @@ struct held_arrays {
 /// What lives at the peak: all bytes by what they are held for, and the call sites that hold most, largest
 /// first.
 struct held_at_peak {
-  static constexpr std::size_t most_sites = 12;
+  static constexpr std::size_t max_sites                                  = 12;
+  [[deprecated("use max_sites")]] static constexpr std::size_t most_sites = max_sites;
 
   std::array<extent, kinds_of_holding> by_kind{};
-  std::array<held_arrays, most_sites> largest{};
+  std::array<held_arrays, max_sites> largest{};
   std::size_t sites = 0;
 
   constexpr extent operator[](held_for what) const { return by_kind[static_cast<std::size_t>(what)]; }

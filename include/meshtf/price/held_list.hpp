@@ -94,7 +94,7 @@ public:
       ++h.arrays;
       h.bytes += a->bytes;
     }
-    for (std::size_t k = 0; k < held_at_peak::most_sites && k < by_site.size(); ++k) {
+    for (std::size_t k = 0; k < held_at_peak::max_sites && k < by_site.size(); ++k) {
       std::size_t largest = k;
       for (std::size_t i = k + 1; i < by_site.size(); ++i)
         if (by_site[i].bytes > by_site[largest].bytes) largest = i;

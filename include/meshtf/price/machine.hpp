@@ -177,16 +177,16 @@ public:
   constexpr extent live_bytes() const { return live_; }
   constexpr extent peak_bytes() const { return peak_; }
   /// The most parameter bytes since notes began.
-  constexpr extent parameter_bytes() const { return most_parameters_; }
+  constexpr extent parameter_bytes() const { return max_parameters_; }
   constexpr void count_parameter(extent bytes) {
     parameters_ += bytes;
-    if (parameters_ > most_parameters_) most_parameters_ = parameters_;
+    if (parameters_ > max_parameters_) max_parameters_ = parameters_;
   }
   /// The most bytes of optimizer state since notes began.
-  constexpr extent optimizer_bytes() const { return most_optimizer_; }
+  constexpr extent optimizer_bytes() const { return max_optimizer_; }
   constexpr void count_optimizer_state(extent bytes) {
     optimizer_ += bytes;
-    if (optimizer_ > most_optimizer_) most_optimizer_ = optimizer_;
+    if (optimizer_ > max_optimizer_) max_optimizer_ = optimizer_;
   }
 
   // ---- what depends on the layout alone
@@ -275,13 +275,13 @@ protected:
   /// From here on everything is noted in `notes`, and the peaks are counted anew.
   constexpr notes_before begin_notes(cost<M>* notes) {
     return {std::exchange(notes_, notes), std::exchange(peak_, live_),
-            std::exchange(most_parameters_, parameters_), std::exchange(most_optimizer_, optimizer_)};
+            std::exchange(max_parameters_, parameters_), std::exchange(max_optimizer_, optimizer_)};
   }
   constexpr void end_notes(notes_before const& before) {
     notes_ = before.notes;
     if (before.peak > peak_) peak_ = before.peak;
-    if (before.parameters > most_parameters_) most_parameters_ = before.parameters;
-    if (before.optimizer > most_optimizer_) most_optimizer_ = before.optimizer;
+    if (before.parameters > max_parameters_) max_parameters_ = before.parameters;
+    if (before.optimizer > max_optimizer_) max_optimizer_ = before.optimizer;
   }
 
 private:
@@ -306,9 +306,9 @@ private:
   extent live_                  = 0;
   extent peak_                  = 0;
   extent parameters_            = 0;
-  extent most_parameters_       = 0;
+  extent max_parameters_        = 0;
   extent optimizer_             = 0;
-  extent most_optimizer_        = 0;
+  extent max_optimizer_         = 0;
   bool records_gradients_       = true;
   bool keeps_tape_              = true;
   bool recomputes_              = false;

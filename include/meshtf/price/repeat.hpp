@@ -91,7 +91,7 @@ struct repetition {
     if (n < 1) throw "meshtf: repeat: a program has at least one block";
     for (all const* c : {&one, &two, &three}) {
       if (c->run_count_ > 1 || c->peak_count_ == 0) throw "meshtf: repeat takes the costs of dry runs";
-      static_assert(all::most_peaks == 1024);  // as the message says
+      static_assert(all::max_peaks == 1024);  // as the message says
       if (!c->peaks_whole_)
         throw "meshtf: repeat: three blocks have more local peaks of memory than cost<M> holds (1024)";
     }

@@ -99,23 +99,23 @@ private:
 namespace detail {
 
 MESHTF_DEFINE bool same_everywhere(MPI_Comm comm, std::uint64_t number) {
-  std::uint64_t least[]{number, ~number};  // all are equal if the smallest is also the largest
-  if (int const failure = MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_UINT64_T, MPI_MIN, comm);
+  std::uint64_t bounds[]{number, ~number};  // all are equal if the smallest is also the largest
+  if (int const failure = MPI_Allreduce(MPI_IN_PLACE, bounds, 2, MPI_UINT64_T, MPI_MIN, comm);
       failure != MPI_SUCCESS)
     throw unavailable("the processes could not compare what they are about to do: an all-reduce failed");
-  return least[0] == ~least[1];
+  return bounds[0] == ~bounds[1];
 }
 
 MESHTF_DEFINE std::vector<std::string> said_by_each(MPI_Comm comm, std::string_view text) {
-  constexpr int most = 600;
-  int size           = 1;
+  constexpr int max_length = 600;
+  int size                 = 1;
   MPI_Comm_size(comm, &size);
-  std::array<char, most> mine{};
-  std::copy_n(text.begin(), std::min<std::size_t>(text.size(), most - 1), mine.begin());
-  std::vector<char> all(static_cast<std::size_t>(size) * most);
-  MPI_Allgather(mine.data(), most, MPI_CHAR, all.data(), most, MPI_CHAR, comm);
+  std::array<char, max_length> mine{};
+  std::copy_n(text.begin(), std::min<std::size_t>(text.size(), max_length - 1), mine.begin());
+  std::vector<char> all(static_cast<std::size_t>(size) * max_length);
+  MPI_Allgather(mine.data(), max_length, MPI_CHAR, all.data(), max_length, MPI_CHAR, comm);
   std::vector<std::string> texts;
-  for (int r = 0; r < size; ++r) texts.emplace_back(all.data() + std::ptrdiff_t{r} * most);
+  for (int r = 0; r < size; ++r) texts.emplace_back(all.data() + std::ptrdiff_t{r} * max_length);
   return texts;
 }
 

@@ -165,13 +165,14 @@ MESHTF_DEFINE void sleep_for_milliseconds(long n) {
 MESHTF_DEFINE bool all_fail_alike(failure const& mine, long patience) {
   std::uint64_t const hash = std::hash<std::string>{}(mine.text);
   std::uint64_t const sent[]{hash, ~hash};  // all hashes are equal if the smallest is also the largest
-  std::uint64_t least[2]{};
+  std::uint64_t bounds[2]{};
   MPI_Request all_here;
-  if (MPI_Iallreduce(sent, least, 2, MPI_UINT64_T, MPI_MIN, failures, &all_here) != MPI_SUCCESS) return false;
+  if (MPI_Iallreduce(sent, bounds, 2, MPI_UINT64_T, MPI_MIN, failures, &all_here) != MPI_SUCCESS)
+    return false;
   double const end = MPI_Wtime() + 1e-3 * static_cast<double>(patience);
   for (int done = 0; MPI_Wtime() < end; sleep_for_milliseconds(1)) {
     if (MPI_Test(&all_here, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done != 0) return least[0] == ~least[1];
+    if (done != 0) return bounds[0] == ~bounds[1];
   }
   return false;
 }

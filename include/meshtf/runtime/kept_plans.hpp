@@ -58,9 +58,9 @@ MESHTF_DEFINE void const* kept_plans::find(task_loops const* loops, unsigned cou
 
 MESHTF_DEFINE void const* kept_plans::keep(task_loops const* loops, unsigned counted,
                                            std::shared_ptr<void const> plan) {
-  constexpr std::size_t most = 16;
-  auto& kept                 = table_->of[loops];
-  if (kept.size() == most) kept.erase(kept.begin());
+  constexpr std::size_t max_plans = 16;
+  auto& kept                      = table_->of[loops];
+  if (kept.size() == max_plans) kept.erase(kept.begin());
   kept.push_back({counted, std::move(plan)});
   return kept.back().steps.get();
 }

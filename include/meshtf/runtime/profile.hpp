@@ -79,17 +79,17 @@ private:
 
   static std::string words_of(entry const& e);
 
-  /// The `most` most expensive lines come first, in order of cost.
-  static void bring_forward(std::vector<line>& lines, std::size_t most);
+  /// The `max_lines` most expensive lines come first, in order of cost.
+  static void bring_forward(std::vector<line>& lines, std::size_t max_lines);
 
-  /// A row for each of the `most` most expensive lines, in order of cost, and one for the sum of the rest; a
-  /// rest of one line is printed as itself.
-  static std::string table(std::vector<line>& lines, double all, std::size_t most);
+  /// A row for each of the `max_lines` most expensive lines, in order of cost, and one for the sum of the
+  /// rest; a rest of one line is printed as itself.
+  static std::string table(std::vector<line>& lines, double all, std::size_t max_lines);
 
   static std::string row(line const& one, double all);
 
-  bool wanted_      = false;  // by the environment
-  std::size_t most_ = 20;     // the most call sites that are printed
+  bool wanted_           = false;  // by the environment
+  std::size_t max_lines_ = 20;     // the most call sites that are printed
   std::forward_list<entry> entries_;
   std::array<entry*, 256> first_{};
 };
@@ -100,9 +100,9 @@ MESHTF_DEFINE std::unique_ptr<profile> profile::if_wanted() {
   char const* const wanted = std::getenv("MESHTF_PROFILE");
   if (wanted == nullptr || std::string_view{wanted}.empty() || std::string_view{wanted} == "0")
     return nullptr;
-  auto made     = std::make_unique<profile>();
-  made->wanted_ = true;
-  made->most_   = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
+  auto made        = std::make_unique<profile>();
+  made->wanted_    = true;
+  made->max_lines_ = std::string_view{wanted} == "all" ? std::string_view::npos : 20;
   return made;
 }
 
@@ -129,7 +129,7 @@ MESHTF_DEFINE std::string profile::text(std::string_view mesh) const {
   std::string text = "meshtf: profile of rank 0 on " + std::string{mesh} + "\n";
   text += "   seconds   share      calls    GF/s    GB/s  kind\n" + table(kinds, all.seconds, kinds.size());
   text += "   seconds   share      calls    GF/s    GB/s  operation, call site\n" +
-          table(sites, all.seconds, most_);
+          table(sites, all.seconds, max_lines_);
   return text;
 }
 
@@ -160,8 +160,8 @@ MESHTF_DEFINE std::string profile::words_of(entry const& e) {
   return text;
 }
 
-MESHTF_DEFINE void profile::bring_forward(std::vector<line>& lines, std::size_t most) {
-  for (std::size_t i = 0; i < most; ++i) {
+MESHTF_DEFINE void profile::bring_forward(std::vector<line>& lines, std::size_t max_lines) {
+  for (std::size_t i = 0; i < max_lines; ++i) {
     std::size_t dearest = i;
     for (std::size_t k = i + 1; k < lines.size(); ++k)
       if (lines[k].spent.seconds > lines[dearest].spent.seconds) dearest = k;
@@ -169,9 +169,9 @@ MESHTF_DEFINE void profile::bring_forward(std::vector<line>& lines, std::size_t 
   }
 }
 
-MESHTF_DEFINE std::string profile::table(std::vector<line>& lines, double all, std::size_t most) {
+MESHTF_DEFINE std::string profile::table(std::vector<line>& lines, double all, std::size_t max_lines) {
   std::string text;
-  auto const told = lines.size() <= most || lines.size() - most == 1 ? lines.size() : most;
+  auto const told = lines.size() <= max_lines || lines.size() - max_lines == 1 ? lines.size() : max_lines;
   bring_forward(lines, told);
   for (std::size_t i = 0; i < told; ++i) text += row(lines[i], all);
   if (told == lines.size()) return text;

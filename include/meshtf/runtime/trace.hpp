@@ -103,7 +103,7 @@ struct clock_reading {
 class trace_log {
 public:
   static constexpr std::size_t calls_a_piece = std::size_t{1} << 14;
-  static constexpr std::size_t most_calls    = std::size_t{200'000};  // 70 MB of text: viewers take no more
+  static constexpr std::size_t max_calls     = std::size_t{200'000};  // 70 MB of text: viewers take no more
 
   /// The log that the meshes of this process write to, or null.
   static trace_log*& here() {
@@ -134,7 +134,7 @@ public:
   traced_call* next_slot(long step) {
     if (step > seen_) seen_ = step;
     if (step < settings_.first || step > settings_.last) return nullptr;
-    if (count_ == most_calls) {
+    if (count_ == max_calls) {
       ++left_out_;
       return nullptr;
     }

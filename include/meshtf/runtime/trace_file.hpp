@@ -389,9 +389,9 @@ MESHTF_DEFINE void trace_log::write(std::string const& mine) {
   constexpr std::size_t piece = std::size_t{1} << 30;
   long figures[]{static_cast<long>(count_), static_cast<long>(left_out_), seen_};
   long sums[3]{};
-  long most[3]{};
+  long largest[3]{};
   MPI_Reduce(figures, sums, 3, MPI_LONG, MPI_SUM, 0, world_);
-  MPI_Reduce(figures, most, 3, MPI_LONG, MPI_MAX, 0, world_);
+  MPI_Reduce(figures, largest, 3, MPI_LONG, MPI_MAX, 0, world_);
   if (rank_ != 0) {
     auto const size = static_cast<std::int64_t>(mine.size());
     MPI_Send(&size, 1, MPI_INT64_T, 0, 1, world_);
@@ -421,7 +421,7 @@ MESHTF_DEFINE void trace_log::write(std::string const& mine) {
   bool const wrote  = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   int const failure = wrote ? 0 : errno;
   std::fclose(file_);
-  say_what_is_missing(sums[0], sums[1], most[2], failure);
+  say_what_is_missing(sums[0], sums[1], largest[2], failure);
 }
 
 MESHTF_DEFINE void trace_log::say_what_is_missing(extent all, extent left_out, long steps,
@@ -437,7 +437,7 @@ MESHTF_DEFINE void trace_log::say_what_is_missing(extent all, extent left_out, l
            " asked for, and the program came to step " + std::to_string(steps) + ": set MESHTF_TRACE_STEPS";
   else if (left_out != 0)
     text = "the trace in " + settings_.file + " leaves out the last " + std::to_string(left_out) +
-           " calls of all processes: it has room for " + std::to_string(most_calls) +
+           " calls of all processes: it has room for " + std::to_string(max_calls) +
            " of each: trace fewer steps (MESHTF_TRACE_STEPS=3:5)";
   if (!text.empty()) std::fputs(("meshtf: " + text + "\n").c_str(), stderr);
 }

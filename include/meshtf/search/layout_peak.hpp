@@ -20,7 +20,7 @@ public:
         searched_(searched & ~record.whole),
         waiting_(new bucket_member[record.send_count + 1]),
         known_of_call_(new int[record.call_count + 1]),
-        moment_bytes_(new extent[(record.moment_count + 1) * Record::most_kinds]),
+        moment_bytes_(new extent[(record.moment_count + 1) * Record::max_kinds]),
         moment_call_(new int[record.moment_count + 1]) {
     for (std::size_t i = 0; i < record.call_count; ++i) known_of_call_[i] = -1;
     put_kinds_together();
@@ -38,28 +38,28 @@ public:
 
   /// The most bytes that live at any moment.
   constexpr extent operator()(layout_numbers const& l) {
-    extent allocated[Record::most_kinds]{};  // 0 for what lives only under other layouts
+    extent allocated[Record::max_kinds]{};  // 0 for what lives only under other layouts
     for (int k = 0; k < kind_count_; ++k)
       allocated[k] = kinds_[k].if_.holds(l) ? l.room_of(kinds_[k].dims) : 0;
-    extent most = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
-    extent sums[Record::most_moments]{};
+    extent peak = price_sends<M>(record_, l, waiting_, [](work const&) {}, [](collective_call const&) {});
+    extent sums[Record::max_moments]{};
     for (int m = 0; m < moment_count_; ++m) {
       extent const* const bytes = moment_bytes_ + m * kind_count_;
       extent sum                = 0;
       for (int k = 0; k < kind_count_; ++k)
         if (bytes[k] != 0 && allocated[k] != 0) sum += bytes[k] / whole_[k] * allocated[k];
       sums[m] = sum;
-      if (sum > most) most = sum;
+      if (sum > peak) peak = sum;
     }
     // few moments with scratch memory can be the peak: only for these is it planned
     for (int m = 0; m < moment_count_; ++m) {
       if (moment_call_[m] < 0) continue;
       recorded_call const& c = record_.calls[moment_call_[m]];
-      if (c.is_product && sums[m] + c.most_scratch_of_contraction(l) <= most) continue;
+      if (c.is_product && sums[m] + c.max_scratch_of_contraction(l) <= peak) continue;
       extent const scratch = scratch_of(m, l);
-      if (sums[m] + scratch > most) most = sums[m] + scratch;
+      if (sums[m] + scratch > peak) peak = sums[m] + scratch;
     }
-    return most;
+    return peak;
   }
 
 private:
@@ -129,7 +129,7 @@ private:
   /// Whether `a` is no lighter than `b` under any layout. Bytes divided by fewer dimensions outweigh bytes
   /// divided by these and others.
   constexpr bool covers(extent const* a, extent const* b) const {
-    extent more[Record::most_kinds]{};
+    extent more[Record::max_kinds]{};
     for (int k = 0; k < kind_count_; ++k) more[k] = a[k] - b[k];
     for (int k = 0; k < kind_count_; ++k) {
       for (int j = 0; more[k] < 0 && j < kind_count_; ++j)
@@ -149,9 +149,9 @@ private:
   growing<scratch_memory> known_{};
   bucket_member* waiting_;
   int* known_of_call_;  // the first one of each call in `known_`
-  recorded_kind kinds_[Record::most_kinds]{};
-  extent whole_[Record::most_kinds]{};  // elements of the dimensions of each kind
-  int kind_of_[Record::most_kinds]{};
+  recorded_kind kinds_[Record::max_kinds]{};
+  extent whole_[Record::max_kinds]{};  // elements of the dimensions of each kind
+  int kind_of_[Record::max_kinds]{};
   int kind_count_ = 0;
   extent* moment_bytes_;
   int* moment_call_;

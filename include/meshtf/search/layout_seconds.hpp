@@ -67,7 +67,7 @@ public:
     }
     double messages = 0;
     sent by_optimizer;
-    message open[most_open_messages]{};
+    message open[max_open_messages]{};
     int open_count            = 0;
     int round                 = 0;
     group const* const groups = groups_.data();
@@ -108,7 +108,7 @@ public:
       if (mine.over_all) others = l.joining;
       int i = 0;
       while (i < open_count && (open[i].over != others || open[i].type != mine.type)) ++i;
-      if (i == most_open_messages || (i < open_count ? open[i].bytes : 0) + found.packed > largest_bucket) {
+      if (i == max_open_messages || (i < open_count ? open[i].bytes : 0) + found.packed > largest_bucket) {
         by_optimizer = one_by_one(l);
         open_count   = 0;
         break;
@@ -280,9 +280,9 @@ private:
     }
     for (int k = 0; k < of.size.count; ++k) {
       extent const n = Record::size_of(of.size.dim[k]);
-      extent least   = 2;
-      while (least < n && n % least != 0) ++least;
-      extent const cut = least < n ? least : 2;
+      extent divisor = 2;
+      while (divisor < n && n % divisor != 0) ++divisor;
+      extent const cut = divisor < n ? divisor : 2;
       l.cut(of.size.dim[k], n == 1 ? 1 : cut);
     }
     done sum;

@@ -121,7 +121,7 @@ struct recorded_call {
     for (int i = 0; i < loops.rank; ++i) iterations *= l.local(loops.dim[i]);
     return iterations;
   }
-  constexpr extent most_scratch_of_contraction(layout_numbers const& l) const {
+  constexpr extent max_scratch_of_contraction(layout_numbers const& l) const {
     extent all = 0;
     for (int k = 0; k < loops.operands; ++k) {
       extent elements = 1;
@@ -129,6 +129,10 @@ struct recorded_call {
       all += elements;
     }
     return all * bytes_of(type);
+  }
+  [[deprecated("use max_scratch_of_contraction")]] constexpr extent most_scratch_of_contraction(
+      layout_numbers const& l) const {
+    return max_scratch_of_contraction(l);
   }
 
   /// The dimensions that its sizes depend on.
@@ -184,39 +188,45 @@ struct recorded_send_kind {
 /// `rank_layouts` and `best_layout` read it.
 template<Dimension... D>
 struct step_record {
-  static constexpr std::size_t most_calls   = 320;
-  static constexpr std::size_t most_kinds   = 64;
-  static constexpr std::size_t most_moments = 96;
-  static constexpr std::size_t most_sends   = 512;
-  static constexpr std::size_t most_rounds  = 4;
-  using undecided_dims                      = shape<D...>;
+  static constexpr std::size_t max_calls   = 320;
+  static constexpr std::size_t max_kinds   = 64;
+  static constexpr std::size_t max_moments = 96;
+  static constexpr std::size_t max_sends   = 512;
+  static constexpr std::size_t max_rounds  = 4;
+  // the former names
+  [[deprecated("use max_calls")]] static constexpr std::size_t most_calls     = max_calls;
+  [[deprecated("use max_kinds")]] static constexpr std::size_t most_kinds     = max_kinds;
+  [[deprecated("use max_moments")]] static constexpr std::size_t most_moments = max_moments;
+  [[deprecated("use max_sends")]] static constexpr std::size_t most_sends     = max_sends;
+  [[deprecated("use max_rounds")]] static constexpr std::size_t most_rounds   = max_rounds;
+  using undecided_dims                                                        = shape<D...>;
 
   /// A local maximum of live memory: the bytes of each kind, and the call that takes scratch memory beside
   /// them, if one does.
   struct moment {
-    std::array<extent, most_kinds> bytes{};
+    std::array<extent, max_kinds> bytes{};
     int call = -1;
   };
 
-  small_array<recorded_call, most_calls> calls{};
+  small_array<recorded_call, max_calls> calls{};
   std::size_t call_count = 0;
-  std::array<recorded_kind, most_kinds> kinds{};
+  std::array<recorded_kind, max_kinds> kinds{};
   std::size_t kind_count = 0;
-  std::array<moment, most_moments> moments{};
+  std::array<moment, max_moments> moments{};
   std::size_t moment_count = 0;
-  std::array<recorded_send, most_sends> sends{};
+  std::array<recorded_send, max_sends> sends{};
   std::size_t send_count = 0;
-  small_array<recorded_send_kind, most_kinds> send_kinds{};
+  small_array<recorded_send_kind, max_kinds> send_kinds{};
   std::size_t send_kind_count = 0;
   /// Gradients that are sent together, up to the first of the next round, and what lives before.
   struct round {
     std::size_t first = 0;
-    std::array<extent, most_kinds> bytes{};
+    std::array<extent, max_kinds> bytes{};
   };
-  std::array<round, most_rounds> rounds{};
+  std::array<round, max_rounds> rounds{};
   std::size_t round_count = 0;
-  std::array<extent, most_kinds> optimizer{};   // bytes of each kind: what optimizers remember
-  std::array<extent, most_kinds> parameters{};  // bytes of each kind: parameters
+  std::array<extent, max_kinds> optimizer{};   // bytes of each kind: what optimizers remember
+  std::array<extent, max_kinds> parameters{};  // bytes of each kind: parameters
   small_array<dim_set, max_axes> apart{};  // dimensions that share a loop nest with it: no axis splits both
   // dimensions that are split over the same axes in the same order: other names of the same elements
   small_array<dim_set, max_axes> alike{};
@@ -243,8 +253,8 @@ struct step_record {
         ++calls[i].times;
         return static_cast<int>(i);
       }
-    static_assert(most_calls == 320);  // as the message says
-    if (call_count == most_calls)
+    static_assert(max_calls == 320);  // as the message says
+    if (call_count == max_calls)
       throw "meshtf: this program makes more different calls than a record holds (320)";
     calls[call_count]       = call;
     calls[call_count].times = 1;
@@ -254,8 +264,8 @@ struct step_record {
   constexpr std::size_t kind(recorded_kind const& wanted) {
     for (std::size_t i = 0; i < kind_count; ++i)
       if (kinds[i] == wanted) return i;
-    static_assert(most_kinds == 64);  // as the message says
-    if (kind_count == most_kinds)
+    static_assert(max_kinds == 64);  // as the message says
+    if (kind_count == max_kinds)
       throw "meshtf: the tensors of this program have more different shapes than a record holds (64)";
     kinds[kind_count] = wanted;
     return kind_count++;
@@ -264,8 +274,8 @@ struct step_record {
   constexpr int send_kind(dim_set of, dim_set over) {
     for (std::size_t i = 0; i < send_kind_count; ++i)
       if (send_kinds[i].dims == of && send_kinds[i].over == over) return static_cast<int>(i);
-    static_assert(most_kinds == 64);  // as the message says
-    if (send_kind_count == most_kinds)
+    static_assert(max_kinds == 64);  // as the message says
+    if (send_kind_count == max_kinds)
       throw "meshtf: the parameters of this program have more different shapes than a record holds (64)";
     send_kinds[send_kind_count] = {of, over};
     return static_cast<int>(send_kind_count++);
@@ -287,8 +297,8 @@ struct step_record {
         if (left != i) moments[left] = moments[i];
         ++left;
       }
-    static_assert(most_moments == 96);  // as the message says
-    if (left == most_moments)
+    static_assert(max_moments == 96);  // as the message says
+    if (left == max_moments)
       throw "meshtf: the memory of this program has more peaks than a record holds (96)";
     moments[left++] = m;
     moment_count    = left;

@@ -181,15 +181,15 @@ constexpr extent price_call(recorded_call const& call, layout_numbers const& l, 
     split_account account{l.sizes.first(int{max_axes})};
     call.in_parts(call, l, account);
     on_work(account.does());
-    extent most = account.peak_bytes();
+    extent peak = account.peak_bytes();
     for (split_account::message const& m : account.messages())
       if (m.kind == collective::all_reduce)
-        most = std::max(most, m.live + for_each_message<M>(reduction::sum, m.type, m.count, m.over,
+        peak = std::max(peak, m.live + for_each_message<M>(reduction::sum, m.type, m.count, m.over,
                                                            call.first, on_message));
       else
         on_message(message_over<M>(m.over == 0 ? over : m.over, m.kind, reduction::sum, m.type, m.count,
                                    call.first));
-    return most;
+    return peak;
   }
   if (call.kind == collective::scan) {  // what comes is received beside what there is
     on_message(message_over<M>(over, call.kind, call.op, call.type, l.local(call.n), call.first));
@@ -223,7 +223,7 @@ constexpr extent price_sends(Record const& record, layout_numbers const& l, buck
     axis_set over;
 
     constexpr extent local(extent n) const { return n / whole * room; }
-  } kinds[Record::most_kinds];
+  } kinds[Record::max_kinds];
   for (std::size_t k = 0; k < record.send_kind_count; ++k) {
     recorded_send_kind const& kind = record.send_kinds[k];
     kinds[k]                       = {l.whole_of(kind.dims), l.room_of(kind.dims), l.split(kind.over)};
@@ -289,7 +289,7 @@ constexpr cost<M> price(step_record<D...> const& record, layout_numbers l) {
   extent peak             = 0;
   auto const note_message = [&sum](collective_call const& c) { sum.note(c); };
   auto const note_work    = [&sum](work const& w) { sum.note(w); };
-  std::array<extent, step_record<D...>::most_calls> scratch{};
+  std::array<extent, step_record<D...>::max_calls> scratch{};
   for (std::size_t i = 0; i < record.call_count; ++i) {
     recorded_call const& c = record.calls[i];
     scratch[i]             = detail::price_call<M>(

@@ -229,7 +229,7 @@ public:
   /// dimensions.
   struct lives {
     record_type const* record;
-    std::array<extent, record_type::most_kinds> bytes;
+    std::array<extent, record_type::max_kinds> bytes;
 
     friend constexpr undecided_size operator-(lives const& after, lives const& before) {
       undecided_size more;
@@ -303,15 +303,15 @@ public:
   constexpr void note_send(undecided_size n, dim_set over) {
     if (!sends_) {
       note_moment(-1);
-      static_assert(record_type::most_rounds == 4);  // as the message says
-      if (record_.round_count == record_type::most_rounds)
+      static_assert(record_type::max_rounds == 4);  // as the message says
+      if (record_.round_count == record_type::max_rounds)
         throw "meshtf: this step sends gradients more often than a record holds (4 times)";
       record_.rounds[record_.round_count++] = {record_.send_count, live_};
       taken_ = given_ = {};
       sends_          = true;
     }
-    static_assert(record_type::most_sends == 512);  // as the message says
-    if (record_.send_count == record_type::most_sends)
+    static_assert(record_type::max_sends == 512);  // as the message says
+    if (record_.send_count == record_type::max_sends)
       throw "meshtf: this program has more parameters than a record holds (512)";
     recorded_send send{n.whole, element_of<T>, record_.send_kind(n.dims, over)};
     settle_send(&send);
@@ -371,13 +371,13 @@ private:
   }
 
   record_type record_{};
-  std::array<extent, record_type::most_kinds> live_{};
-  std::array<extent, record_type::most_kinds> parameters_{};
-  std::array<extent, record_type::most_kinds> optimizer_{};
+  std::array<extent, record_type::max_kinds> live_{};
+  std::array<extent, record_type::max_kinds> parameters_{};
+  std::array<extent, record_type::max_kinds> optimizer_{};
   undecided_condition now_if_{};
   // since the last gradient was sent
-  std::array<extent, record_type::most_kinds> taken_{};
-  std::array<extent, record_type::most_kinds> given_{};
+  std::array<extent, record_type::max_kinds> taken_{};
+  std::array<extent, record_type::max_kinds> given_{};
   bool fuller_ = false;
   bool sends_  = false;
 };

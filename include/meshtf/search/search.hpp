@@ -33,15 +33,19 @@ struct candidates {
   static constexpr bool are_layouts = sizeof...(What) > 0 && (detail::is_layout<What>::value && ...);
 };
 
-/// The objective of a search: the least modelled time among the layouts that need at most `memory` bytes at
+/// The objective of a search: the minimal modelled time among the layouts that need at most `memory` bytes at
 /// the peak of the step.
-struct least_time {
+struct min_time {
   machine_model machine{};
   extent memory = std::numeric_limits<extent>::max();
 };
 
-/// The least time, whatever memory it takes.
-inline constexpr least_time least_time_unbounded{};
+/// The minimal time, whatever memory it takes.
+inline constexpr min_time min_time_unbounded{};
+
+/// The former names of `min_time` and `min_time_unbounded`.
+using least_time [[deprecated("use min_time")]] = min_time;
+[[deprecated("use min_time_unbounded")]] inline constexpr min_time least_time_unbounded{};
 
 /// A layout in a ranking.
 struct ranked_layout {
@@ -67,11 +71,11 @@ struct found_layouts {
 }  // namespace detail
 
 /// The layouts of a search, best first. `Open` are the dimensions that the record leaves open.
-template<Mesh M, class Open, std::size_t Most>
+template<Mesh M, class Open, std::size_t Max>
 class ranking;
 
-template<Mesh M, Dimension... D, std::size_t Most>
-class ranking<M, shape<D...>, Most> {
+template<Mesh M, Dimension... D, std::size_t Max>
+class ranking<M, shape<D...>, Max> {
 public:
   using mesh_type      = M;
   using undecided_dims = shape<D...>;
@@ -116,7 +120,7 @@ public:
   // For the search.
   constexpr void note(std::span<detail::found_layouts const> sorted, extent looked_at, extent illegal,
                       extent too_large) {
-    count_ = std::min(Most, sorted.size());
+    count_ = std::min(Max, sorted.size());
     for (std::size_t i = 0; i < count_; ++i) {
       ranked_layout& r = layouts_[i];
       r                = {.number = sorted[i].number, .seconds = sorted[i].seconds, .peak = sorted[i].peak};
@@ -129,7 +133,7 @@ public:
   }
 
 private:
-  std::array<ranked_layout, Most> layouts_{};
+  std::array<ranked_layout, Max> layouts_{};
   std::size_t count_ = 0;
   extent looked_at_  = 0;
   extent illegal_    = 0;
@@ -243,21 +247,21 @@ constexpr void sort_by_seconds(found_layouts const* found, int n, int* order) {
 
 /// Ranks by modelled time all candidates for mesh `M` that fit into memory and under which every operation of
 /// the recorded step can be placed. Of equals, the one that needs less memory comes first. The search is
-/// exact: every layout's time and peak are those of its dry run. The ranking holds the best `Most`.
+/// exact: every layout's time and peak are those of its dry run. The ranking holds the best `Max`.
 ///
 ///     constexpr auto step = meshtf::record<training, batch, heads, hidden, vocab>();
 ///     constexpr auto best = meshtf::rank_layouts<grid, meshtf::candidates<batch, heads, hidden,
-///     vocab>>(step, meshtf::least_time{});
+///     vocab>>(step, meshtf::min_time{});
 ///
 /// It works in the compiler and at run time. A large search in the compiler needs -fconstexpr-ops-limit (g++)
 /// or -fconstexpr-steps (clang): docs/layout_search.md.
 /// Source of the idea: Jia, Zaharia, Aiken, Beyond Data and Model Parallelism for Deep Neural Networks
 /// (2018); there is no sampling here.
-template<Mesh M, class Candidates, std::size_t Most = 256, Dimension... D>
-constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& record,
-                                                     least_time const& objective = {}) {
+template<Mesh M, class Candidates, std::size_t Max = 256, Dimension... D>
+constexpr ranking<M, shape<D...>, Max> rank_layouts(step_record<D...> const& record,
+                                                    min_time const& objective = {}) {
   using search = detail::search_over<shape<D...>, Candidates>;
-  ranking<M, shape<D...>, Most> result;
+  ranking<M, shape<D...>, Max> result;
   static_assert(accepted<typename search::objection>,
                 "meshtf: this record does not tell what these layouts cost");
   if constexpr (accepted<typename search::objection>) {
@@ -280,7 +284,7 @@ constexpr ranking<M, shape<D...>, Most> rank_layouts(step_record<D...> const& re
       // the peak is computed from the fastest on, until the ranking is full
       for (int i = 0; i < found.size(); ++i) {
         detail::found_layouts f = found[order[i]];
-        if (kept.size() >= int{Most} && f.seconds != kept[kept.size() - 1].seconds) break;
+        if (kept.size() >= int{Max} && f.seconds != kept[kept.size() - 1].seconds) break;
         f.peak = peak_of(detail::numbers_from<M>(f.first, record.sizes));
         if (f.peak > objective.memory) too_large += f.members;
         else
@@ -366,7 +370,7 @@ struct best_of {
 
 /// The first of `rank_layouts` as a type: `layout<M, split<batch, rows>, split<hidden, cols>>`, or the layout
 /// of the list. `Record` and `Objective` are constexpr objects of static storage.
-template<auto const& Record, Mesh M, class Candidates, auto const& Objective = least_time_unbounded>
+template<auto const& Record, Mesh M, class Candidates, auto const& Objective = min_time_unbounded>
 using best_layout = typename detail::best_of<Record, M, Candidates, Objective>::type;
 
 /// The layout at position `I` of a ranking as a type. The ranking is a constexpr object of static storage.

@@ -14,8 +14,9 @@ inline namespace v0 {
 /// split the dimension of the call's condition.
 class split_account {
 public:
-  static constexpr bool computes     = false;
-  static constexpr int most_messages = 8;
+  static constexpr bool computes                                        = false;
+  static constexpr int max_messages                                     = 8;
+  [[deprecated("use max_messages")]] static constexpr int most_messages = max_messages;
 
   struct message {
     collective kind{};
@@ -101,14 +102,14 @@ private:
     does_.bytes += w.bytes;
   }
   constexpr void note(collective kind, element type, extent count, axis_set over = 0) {
-    static_assert(most_messages == 8);  // as the message says
-    if (count_ == most_messages) throw "meshtf: an operation sends more messages than its account holds (8)";
+    static_assert(max_messages == 8);  // as the message says
+    if (count_ == max_messages) throw "meshtf: an operation sends more messages than its account holds (8)";
     messages_[count_++] = {kind, type, count, over, live_};
   }
 
   std::span<extent const> axes_;
   work does_{};
-  small_array<message, most_messages> messages_{};
+  small_array<message, max_messages> messages_{};
   int count_   = 0;
   extent live_ = 0;
   extent peak_ = 0;

@@ -13,8 +13,8 @@ inline namespace v0 {
 
 namespace detail {
 
-[[noreturn]] inline void throw_count_outside(std::string_view dim, extent n, extent most) {
-  throw usage_error("counted<" + std::string{dim} + "> expects 0 to " + std::to_string(most) +
+[[noreturn]] inline void throw_count_outside(std::string_view dim, extent n, extent max_extent) {
+  throw usage_error("counted<" + std::string{dim} + "> expects 0 to " + std::to_string(max_extent) +
                     " elements, for which " + std::string{dim} + " has room, got " + std::to_string(n) +
                     ": declare struct " + std::string{dim} +
                     " : meshtf::up_to<N> with the most there may be");

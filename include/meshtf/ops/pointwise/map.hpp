@@ -9,9 +9,9 @@
 namespace meshtf {
 inline namespace v0 {
 
-/// The map has `Given` operands and may have `Most`: its gradient runs over them, over dz and over its
+/// The map has `Given` operands and may have `Max`: its gradient runs over them, over dz and over its
 /// result. Combine some of them in a map of their own.
-template<int Given, int Most>
+template<int Given, int Max>
 struct too_many_operands {};
 
 namespace detail {

@@ -33,7 +33,7 @@ namespace detail {
 
 /// No element is less.
 template<class T>
-constexpr T least_of() {
+constexpr T lowest_value() {
   if constexpr (FloatingElement<T>) return static_cast<T>(-std::numeric_limits<computed<T>>::infinity());
   else return std::numeric_limits<T>::lowest();
 }
@@ -83,7 +83,7 @@ constexpr auto max_pool(X const& operand, std::source_location at = std::source_
   } else {
     using T = detail::element_in<X>;
     auto const windows =
-        detail::recorded_windows<W...>("max_pool", at, detail::entered(operand), detail::least_of<T>());
+        detail::recorded_windows<W...>("max_pool", at, detail::entered(operand), detail::lowest_value<T>());
     using seen = typename std::remove_cvref_t<decltype(windows)>::shape_type;
     return detail::extreme<reduction::max, without<seen, shape<typename W::kernel...>>>("max_pool", at,
                                                                                         windows);

@@ -72,7 +72,7 @@ public:
     for (auto const& list : goal_.over) wanted |= list.set();
     axis_set const summed = now_.owed & ~wanted;
     source_               = problem_.shard(problem_.start);
-    extent least          = source_;
+    extent smallest_shard = source_;
     int smallest          = 0;  // the shard is smallest before this move
     int count             = 0;
     small_array<step, max_moves + 1> steps{};
@@ -98,9 +98,9 @@ public:
       if (count == max_moves - (summed != 0)) return false;
       steps[count++] = {what, set};
       take(what, set);
-      if (extent const local = problem_.shard(problem_.state_of(now_)); local <= least) {
-        smallest = count;
-        least    = local;
+      if (extent const local = problem_.shard(problem_.state_of(now_)); local <= smallest_shard) {
+        smallest       = count;
+        smallest_shard = local;
       }
     }
     if (summed != 0) {  // the all-reduce goes where the shard is smallest

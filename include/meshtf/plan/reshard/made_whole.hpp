@@ -17,11 +17,11 @@ struct reshard_for;
 /// is cheaper, for an all-to-all after which its axes split another dimension. `owed` is added up on the way.
 constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_set owed,
                                     std::span<extent const> axes, extent element_bytes) {
-  int const rank = static_cast<int>(dims.size());
-  placed whole   = dims[static_cast<std::size_t>(dim)];
-  whole.parts    = 1;
-  whole.over     = {};
-  extent least   = -1;
+  int const rank  = static_cast<int>(dims.size());
+  placed whole    = dims[static_cast<std::size_t>(dim)];
+  whole.parts     = 1;
+  whole.over      = {};
+  extent cheapest = -1;
   for (int other = 0; other < rank; ++other) {
     small_array<placed, max_rank> to{};
     for (int d = 0; d < rank; ++d) to[d] = dims[static_cast<std::size_t>(d)];
@@ -34,9 +34,9 @@ constexpr extent sent_to_make_whole(std::span<placed const> dims, int dim, axis_
     auto const plan = plan_reshard(dims, to.first(rank), owed, axes);
     if (plan.fault.what != reshard_fault::none) continue;
     extent const sent = plan.sent_bytes(element_bytes);
-    least             = least < 0 ? sent : std::min(least, sent);
+    cheapest          = cheapest < 0 ? sent : std::min(cheapest, sent);
   }
-  return std::max(least, extent{0});
+  return std::max(cheapest, extent{0});
 }
 
 }  // namespace v0

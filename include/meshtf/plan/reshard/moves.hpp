@@ -134,15 +134,15 @@ struct reshard_steps {
   /// The most bytes that a process holds during the moves: the original value, which lives on, the shard
   /// before and after a move, and buffers.
   constexpr extent peak_bytes(extent element_bytes) const {
-    extent most = shard;
+    extent largest = shard;
     for (int i = 0; i < count; ++i) {
       reshard_move const& m = moves[i];
       bool const in_place   = m.what == transfer_kind::all_reduce && i > 0;
       extent const local =
           shard + (i > 0 ? m.send : 0) + (in_place ? 0 : m.result) + scratch_of(m, element_bytes);
-      if (local > most) most = local;
+      if (local > largest) largest = local;
     }
-    return most * element_bytes;
+    return largest * element_bytes;
   }
 };
 

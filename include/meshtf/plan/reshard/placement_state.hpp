@@ -166,11 +166,11 @@ private:
       }
     strides(s, from, false);
     strides(goal, to, true);
-    constexpr extent few = 256;
-    if (of_these > few) {  // along each dimension no more than the shorter of the two
-      extent most = processes;
-      for (int d = 0; d < rank; ++d) most *= from[d] < to[d] ? from[d] : to[d];
-      return most;
+    constexpr extent max_walked = 256;
+    if (of_these > max_walked) {  // along each dimension no more than the shorter of the two
+      extent bound = processes;
+      for (int d = 0; d < rank; ++d) bound *= from[d] < to[d] ? from[d] : to[d];
+      return bound;
     }
 
     small_array<extent, max_axes> coordinate{};

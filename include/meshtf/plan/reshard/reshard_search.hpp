@@ -21,7 +21,7 @@ public:
   constexpr reshard_path find(reshard_path const& known) {
     limit_ = known.price;
     nodes_.push_back({.at = problem_.start, .left = problem_.lower_bound(problem_.start)});
-    for (index now = 0; now >= 0 && static_cast<int>(nodes_.size()) < most_nodes; now = next()) {
+    for (index now = 0; now >= 0 && static_cast<int>(nodes_.size()) < max_nodes; now = next()) {
       at(now).settled = true;
       expand(now);
     }
@@ -29,8 +29,8 @@ public:
   }
 
 private:
-  using index                     = int;
-  static constexpr int most_nodes = 3000;
+  using index                    = int;
+  static constexpr int max_nodes = 3000;
 
   struct node {
     placement_state at{};
@@ -53,13 +53,13 @@ private:
   /// The most promising state that is not expanded yet; none if no path through one can be cheaper than the
   /// best known.
   constexpr index next() const {
-    index found      = -1;
-    path_price least = limit_;
+    index found       = -1;
+    path_price lowest = limit_;
     for (index i = 0; i < static_cast<index>(nodes_.size()); ++i) {
       node const& n = at(i);
-      if (path_price const p = total_price(n); !n.settled && p < least) {
-        found = i;
-        least = p;
+      if (path_price const p = total_price(n); !n.settled && p < lowest) {
+        found  = i;
+        lowest = p;
       }
     }
     return found;
