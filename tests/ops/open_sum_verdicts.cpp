@@ -28,13 +28,13 @@ using refused              = still_a_sum_over<axes<cols>, finish_sends<finishing
 
 template<algebra::use How>
 using used = detail::use_verdict<How, open>;
-static_assert(is_legal<used<algebra::use::moved>> && is_legal<used<algebra::use::widened>> &&
+static_assert(is_legal<used<algebra::use::layout_only>> && is_legal<used<algebra::use::exact_cast>> &&
               is_legal<used<algebra::use::summed>> && is_legal<used<algebra::use::scaled>> &&
               is_legal<used<algebra::use::negated>>);
-static_assert(std::same_as<used<algebra::use::narrowed>, refused> &&
+static_assert(std::same_as<used<algebra::use::rounding_cast>, refused> &&
               std::same_as<used<algebra::use::shifted>, refused> &&
-              std::same_as<used<algebra::use::grown>, refused> &&
-              std::same_as<used<algebra::use::bent>, refused> &&
+              std::same_as<used<algebra::use::monotone>, refused> &&
+              std::same_as<used<algebra::use::nonlinear>, refused> &&
               std::same_as<used<algebra::use::maximum>, refused> &&
               std::same_as<used<algebra::use::normalised>, refused> &&
               std::same_as<used<algebra::use::compared>, refused> &&
@@ -51,7 +51,7 @@ static_assert(std::same_as<met<algebra::meeting::times, open, open>, refused> &&
               std::same_as<met<algebra::meeting::over, value<in>, open>, refused>);
 
 // A finished value may be used in every way.
-static_assert(is_legal<detail::use_verdict<algebra::use::bent, value<in>>> &&
+static_assert(is_legal<detail::use_verdict<algebra::use::nonlinear, value<in>>> &&
               is_legal<met<algebra::meeting::over, value<in>, value<in>>>);
 
 // A dimension that an owed axis splits can't stand beside the addends; an axis of one process owes and splits

@@ -54,8 +54,8 @@ static_assert(after(use::maximum, pending::max) == pending_after{pending::max} &
 static_assert(after(function::clamp<float>::used, pending::min) == pending_after{pending::min});
 static_assert(after(function::maximum::meets, pending::max, pending::max) == pending_after{pending::max});
 static_assert(!after(function::maximum::meets, pending::max, pending::min).sound());
-static_assert(!after(meeting::bent, pending::max, pending::nothing).sound() &&
-              after(meeting::bent, pending::nothing, pending::nothing).sound());
+static_assert(!after(meeting::nonlinear, pending::max, pending::nothing).sound() &&
+              after(meeting::nonlinear, pending::nothing, pending::nothing).sound());
 
 // ---- which types a function takes
 

@@ -23,9 +23,9 @@ enum class pending : std::uint8_t { nothing, sum, max, min };
 
 /// What an operation does with one value while its other operands are whole.
 enum class use : std::uint8_t {
-  moved,            // transpose, rename, split_dim, merge_dims, slice, broadcast: the same elements elsewhere
-  widened,          // cast to a type that holds every value of the source type
-  narrowed,         // cast to a type that does not: it rounds
+  layout_only,      // transpose, rename, split_dim, merge_dims, slice, broadcast: the same elements elsewhere
+  exact_cast,       // cast to a type that holds every value of the source type
+  rounding_cast,    // cast to a type that does not: it rounds
   summed,           // sum and mean along another dimension
   scaled,           // times or divided by whole values of any sign, einsum with a whole tensor, dropout
   scaled_positive,  // times whole values that are not negative
@@ -34,12 +34,12 @@ enum class use : std::uint8_t {
   shifted,     // plus a number
   subtracted,  // a number minus it
   divisor,     // a number divided by it
-  // exp, log, sqrt, tanh, sigmoid, relu, floor, clamp: the result grows with the value, or stays
-  grown,
+  // exp, log, sqrt, tanh, sigmoid, relu, floor, clamp: the result never falls as the value grows
+  monotone,
   rsqrt,
-  bent,     // square, gelu, sin, abs, product, a function of the user's own
-  maximum,  // max along another dimension
-  minimum,  // min along another dimension
+  nonlinear,  // square, gelu, sin, abs, product, a function of the user's own
+  maximum,    // max along another dimension
+  minimum,    // min along another dimension
   // softmax, logsumexp, variance, norms, losses, attention: a result depends on other elements too
   normalised,
   compared,  // less ... not_equal, argmax, sample, the condition of `where`
@@ -57,22 +57,22 @@ struct conduct {
 
 constexpr conduct conduct_of(use u) {
   switch (u) {
-    case use::moved:
-    case use::widened:
+    case use::layout_only:
+    case use::exact_cast:
     case use::scaled_positive: return {.linear = true, .rising = true};
     case use::summed:
     case use::scaled: return {.linear = true};
     case use::scaled_negative:
     case use::negated: return {.linear = true, .falling = true};
-    case use::narrowed:
+    case use::rounding_cast:
     case use::shifted:
-    case use::grown: return {.rising = true};
+    case use::monotone: return {.rising = true};
     case use::subtracted:
     case use::rsqrt: return {.falling = true};
     case use::maximum: return {.joins_maxima = true};
     case use::minimum: return {.joins_minima = true};
     case use::divisor:
-    case use::bent:
+    case use::nonlinear:
     case use::normalised:
     case use::compared:
     case use::update: break;
@@ -123,7 +123,7 @@ enum class meeting : std::uint8_t {
   larger,  // the larger of the two
   smaller,
   alongside,  // concat; `where` with a whole condition
-  bent,       // pow, logaddexp, a cross entropy: some other function of both
+  nonlinear,  // pow, logaddexp, a cross entropy: some other function of both
   compared,   // less ... not_equal, logical_and, division of integers: the result has steps
 };
 
@@ -163,7 +163,7 @@ constexpr pending_after after(meeting m, pending p, pending q) {
       if (p == q) return {p};
       if (sums) return whole_p || whole_q ? count_once : refused;
       return the_pending_one(q);
-    case meeting::bent:
+    case meeting::nonlinear:
     case meeting::compared: return refused;
   }
   return refused;

@@ -49,7 +49,7 @@ template<class X, class Pieces>
 constexpr auto pieces_as_in(X const& x, Pieces pieces) {
   if constexpr (OpenSum<X>)
     return std::apply(
-        [&](auto&... z) { return std::tuple{handed_through<algebra::use::moved>(x, std::move(z))...}; },
+        [&](auto&... z) { return std::tuple{handed_through<algebra::use::layout_only>(x, std::move(z))...}; },
         pieces);
   else return pieces;
 }

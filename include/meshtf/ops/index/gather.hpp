@@ -38,7 +38,7 @@ constexpr auto gather(X const& operand, I const& ids,
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    static_assert(algebra::after(algebra::use::moved, algebra::pending::sum).sound());
+    static_assert(algebra::after(algebra::use::layout_only, algebra::pending::sum).sound());
     auto const& table = detail::entered(operand);
     auto& m           = table.machine();
     m.enter("gather", at);

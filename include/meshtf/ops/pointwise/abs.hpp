@@ -19,7 +19,7 @@ struct abs_gradient : of_elements<1> {
 
 struct abs : of_elements<1> {
   static constexpr char const* name  = "abs";
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<abs_gradient>;
 
   template<class V>

@@ -41,7 +41,7 @@ constexpr auto bias_gelu(XOperand const& operand, B const& bias,
   using T       = detail::element_in<XOperand>;
   using L       = detail::layout_in<XOperand>;
   using X       = detail::shape_in<XOperand>;
-  using whole   = detail::use_verdict<algebra::use::bent, XOperand>;
+  using whole   = detail::use_verdict<algebra::use::nonlinear, XOperand>;
   using plan    = bias_plan<actual<L>, X, typename B::shape_type>;
   using verdict = first_objection<
       detail::fit_verdict<tensor<T, L>, tensor<typename B::element_type, typename B::layout_type>>,

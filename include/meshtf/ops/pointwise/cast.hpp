@@ -71,14 +71,15 @@ constexpr auto widened(tensor<T, L, D...> const& x) {
 /// accumulate the uses in float too, write a cast for each: `cast<bfloat16>(w)` where it is used.
 template<Element To, detail::Operand X>
 constexpr auto cast(X const& operand, std::source_location at = std::source_location::current()) {
-  using T                     = detail::element_in<X>;
-  constexpr algebra::use used = detail::holds_all_of<To, T> ? algebra::use::widened : algebra::use::narrowed;
-  using verdict               = detail::use_verdict<used, X>;
+  using T = detail::element_in<X>;
+  constexpr algebra::use used =
+      detail::holds_all_of<To, T> ? algebra::use::exact_cast : algebra::use::rounding_cast;
+  using verdict = detail::use_verdict<used, X>;
   static_assert(accepted<verdict>, "meshtf: this cast rounds addends: cast<...>(finish(x))");
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    return detail::linearly<algebra::use::widened>(operand, [&](auto const& x) {
+    return detail::linearly<algebra::use::exact_cast>(operand, [&](auto const& x) {
       x.machine().enter("cast", at);
       return detail::in_elements<To>(x);
     });

@@ -14,7 +14,7 @@ struct clamp_gradient;
 template<class T>
 struct clamp : of_elements<2> {
   static constexpr char const* name  = "clamp";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_operand<clamp_gradient<T>>;
 
   T low;

@@ -15,7 +15,7 @@ template<class T>
 struct elu : of_elements<3> {
   static constexpr char const* name = "elu";
   // it rises if alpha is not negative, which nobody knows here
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<elu_gradient<T>>;
 
   T alpha;

@@ -20,7 +20,7 @@ struct erf_gradient : of_elements<4> {
 
 struct erf : of_elements<1> {
   static constexpr char const* name  = "erf";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_operand<erf_gradient>;
 
   constexpr auto operator()(auto const& x) const {

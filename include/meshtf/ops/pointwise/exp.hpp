@@ -10,7 +10,7 @@ namespace function {
 
 struct exp : of_elements<1> {
   static constexpr char const* name  = "exp";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<times>;
 
   constexpr auto operator()(auto const& x) const {

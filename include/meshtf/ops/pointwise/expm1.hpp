@@ -17,7 +17,7 @@ struct expm1_gradient : of_elements<2> {
 
 struct expm1 : of_elements<2> {
   static constexpr char const* name  = "expm1";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<expm1_gradient>;
 
   template<class V>

@@ -17,7 +17,7 @@ struct gelu_gradient;
 /// it.
 struct gelu : of_elements<8> {
   static constexpr char const* name  = "gelu";
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<gelu_gradient>;
 
   template<class V>

@@ -21,7 +21,7 @@ struct gelu_erf_gradient : of_elements<10> {
 
 struct gelu_erf : of_elements<4> {
   static constexpr char const* name  = "gelu_erf";
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<gelu_erf_gradient>;
 
   template<class V>

@@ -15,7 +15,7 @@ template<class T>
 struct leaky_relu : of_elements<1> {
   static constexpr char const* name = "leaky_relu";
   // it rises if the slope is not negative, which nobody knows here
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<leaky_relu_gradient<T>>;
 
   T slope;

@@ -14,7 +14,7 @@ struct log_gradient : of_elements<1> {
 
 struct log : of_elements<1> {
   static constexpr char const* name  = "log";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_operand<log_gradient>;
 
   constexpr auto operator()(auto const& x) const {

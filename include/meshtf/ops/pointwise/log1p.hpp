@@ -17,7 +17,7 @@ struct log1p_gradient : of_elements<2> {
 
 struct log1p : of_elements<2> {
   static constexpr char const* name  = "log1p";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_operand<log1p_gradient>;
 
   template<class V>

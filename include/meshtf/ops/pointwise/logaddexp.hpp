@@ -25,8 +25,8 @@ struct exp_of_second : of_elements<6> {
 
 struct logaddexp : of_elements<6> {
   static constexpr char const* name       = "logaddexp";
-  static constexpr algebra::meeting meets = algebra::meeting::bent;
-  static constexpr algebra::use used      = algebra::use::grown;
+  static constexpr algebra::meeting meets = algebra::meeting::nonlinear;
+  static constexpr algebra::use used      = algebra::use::monotone;
   using gradient                          = by_operands<exp_of_first, exp_of_second>;
 
   template<class V>

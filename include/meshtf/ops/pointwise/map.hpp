@@ -63,8 +63,8 @@ template<class F, class DF, detail::FloatingOperand X, detail::Operand... Rest>
   requires(!detail::Operand<F> && !detail::Operand<DF>)
 constexpr auto map(F const& f, DF const& df, X const& x, Rest const&... rest) {
   using L     = detail::layout_in<X>;
-  using whole = first_objection<detail::use_verdict<algebra::use::bent, X>,
-                                detail::use_verdict<algebra::use::bent, Rest>...>;
+  using whole = first_objection<detail::use_verdict<algebra::use::nonlinear, X>,
+                                detail::use_verdict<algebra::use::nonlinear, Rest>...>;
   static_assert(accepted<whole>, "meshtf: map's function need not be linear: map(f, df, finish(x))");
   using verdict =
       first_objection<detail::count_verdict<1 + int{sizeof...(Rest)}>, detail::operands_fit<X, Rest>...,

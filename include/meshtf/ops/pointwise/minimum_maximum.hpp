@@ -26,7 +26,7 @@ struct where_less : of_elements<2> {
 struct minimum : of_elements<1> {
   static constexpr char const* name       = "minimum";
   static constexpr algebra::meeting meets = algebra::meeting::smaller;
-  static constexpr algebra::use used      = algebra::use::grown;
+  static constexpr algebra::use used      = algebra::use::monotone;
   using gradient                          = by_operands<where_less, where_greater>;
 
   template<class V>
@@ -39,7 +39,7 @@ struct minimum : of_elements<1> {
 struct maximum : of_elements<1> {
   static constexpr char const* name       = "maximum";
   static constexpr algebra::meeting meets = algebra::meeting::larger;
-  static constexpr algebra::use used      = algebra::use::grown;
+  static constexpr algebra::use used      = algebra::use::monotone;
   using gradient                          = by_operands<where_greater, where_less>;
 
   template<class V>

@@ -26,8 +26,8 @@ struct pow_gradient_of_exponent : of_numbers<4> {
 // of batches, xsimd 8 has wrong powers of 0 and infinity, and up to 200 units in the last place
 struct pow : of_numbers<2> {
   static constexpr char const* name       = "pow";
-  static constexpr algebra::meeting meets = algebra::meeting::bent;
-  static constexpr algebra::use used      = algebra::use::bent;
+  static constexpr algebra::meeting meets = algebra::meeting::nonlinear;
+  static constexpr algebra::use used      = algebra::use::nonlinear;
   using gradient                          = by_operands<pow_gradient_of_base, pow_gradient_of_exponent>;
 
   template<class V>

@@ -18,7 +18,7 @@ struct relu_gradient : of_elements<1> {
 
 struct relu : of_elements<1> {
   static constexpr char const* name  = "relu";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<relu_gradient>;
 
   template<class V>

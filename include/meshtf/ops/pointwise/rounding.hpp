@@ -10,7 +10,7 @@ namespace function {
 
 struct floor : of_elements<1> {
   static constexpr char const* name  = "floor";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
 
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -21,7 +21,7 @@ struct floor : of_elements<1> {
 
 struct ceil : of_elements<1> {
   static constexpr char const* name  = "ceil";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
 
   template<class V>
   constexpr V operator()(V const& x) const {
@@ -32,7 +32,7 @@ struct ceil : of_elements<1> {
 
 struct round : of_elements<1> {
   static constexpr char const* name  = "round";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
 
   template<class V>
   constexpr V operator()(V const& x) const {

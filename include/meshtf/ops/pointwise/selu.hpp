@@ -22,7 +22,7 @@ struct selu_gradient : of_elements<2> {
 
 struct selu : of_elements<3> {
   static constexpr char const* name  = "selu";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<selu_gradient>;
 
   template<class V>

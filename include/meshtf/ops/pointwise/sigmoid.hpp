@@ -17,7 +17,7 @@ struct sigmoid_gradient : of_elements<3> {
 
 struct sigmoid : of_elements<3> {
   static constexpr char const* name  = "sigmoid";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<sigmoid_gradient>;
 
   template<class V>

@@ -27,8 +27,8 @@ struct sigmoid_cross_entropy_of_target : of_elements<2> {
 
 struct sigmoid_cross_entropy : of_elements<8> {
   static constexpr char const* name       = "sigmoid_cross_entropy";
-  static constexpr algebra::meeting meets = algebra::meeting::bent;
-  static constexpr algebra::use used      = algebra::use::bent;
+  static constexpr algebra::meeting meets = algebra::meeting::nonlinear;
+  static constexpr algebra::use used      = algebra::use::nonlinear;
   using gradient = by_operands<sigmoid_cross_entropy_of_logit, sigmoid_cross_entropy_of_target>;
 
   template<class V>

@@ -10,7 +10,7 @@ namespace function {
 
 struct sign : of_elements<2> {
   static constexpr char const* name  = "sign";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
 
   template<class V>
   constexpr V operator()(V const& x) const {

@@ -23,7 +23,7 @@ struct silu_gradient : of_elements<7> {
 
 struct silu : of_elements<4> {
   static constexpr char const* name  = "silu";
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<silu_gradient>;
 
   template<class V>

@@ -13,7 +13,7 @@ struct cos_gradient;
 
 struct sin : of_elements<1> {
   static constexpr char const* name  = "sin";
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<sin_gradient>;
 
   template<class V>
@@ -25,7 +25,7 @@ struct sin : of_elements<1> {
 
 struct cos : of_elements<1> {
   static constexpr char const* name  = "cos";
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<cos_gradient>;
 
   template<class V>

@@ -18,7 +18,7 @@ struct softplus_gradient : of_elements<3> {
 
 struct softplus : of_elements<5> {
   static constexpr char const* name  = "softplus";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<softplus_gradient>;
 
   template<class V>

@@ -17,7 +17,7 @@ struct sqrt_gradient : of_elements<2> {
 
 struct sqrt : of_elements<1> {
   static constexpr char const* name  = "sqrt";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<sqrt_gradient>;
 
   constexpr auto operator()(auto const& x) const {

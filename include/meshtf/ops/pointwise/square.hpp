@@ -17,7 +17,7 @@ struct square_gradient : of_elements<2> {
 
 struct square : of_elements<1> {
   static constexpr char const* name  = "square";
-  static constexpr algebra::use used = algebra::use::bent;
+  static constexpr algebra::use used = algebra::use::nonlinear;
   using gradient                     = by_operand<square_gradient>;
 
   constexpr auto operator()(auto const& x) const { return x * x; }

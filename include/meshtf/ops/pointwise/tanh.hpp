@@ -17,7 +17,7 @@ struct tanh_gradient : of_elements<3> {
 
 struct tanh : of_elements<1> {
   static constexpr char const* name  = "tanh";
-  static constexpr algebra::use used = algebra::use::grown;
+  static constexpr algebra::use used = algebra::use::monotone;
   using gradient                     = by_result<tanh_gradient>;
 
   constexpr auto operator()(auto const& x) const {

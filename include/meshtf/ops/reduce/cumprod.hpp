@@ -76,7 +76,7 @@ constexpr auto cumprod(X const& operand, running which = {},
   using T       = detail::element_in<X>;
   using L       = detail::layout_in<X>;
   using plan    = cumsum_plan<actual<L>, detail::shape_in<X>, Along>;
-  using whole   = detail::use_verdict<algebra::use::bent, X>;
+  using whole   = detail::use_verdict<algebra::use::nonlinear, X>;
   using verdict = typename plan::verdict;
   static_assert(accepted<whole>, "meshtf: cumprod is not linear: cumprod<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: cumprod can't work along this dimension");

@@ -48,7 +48,7 @@ template<Dimension... Along, detail::Operand X>
 constexpr auto product(X const& operand, std::source_location at = std::source_location::current()) {
   using T       = detail::element_in<X>;
   using in      = detail::shape_in<X>;
-  using whole   = detail::use_verdict<algebra::use::bent, X>;
+  using whole   = detail::use_verdict<algebra::use::nonlinear, X>;
   using verdict = reduce_verdict<actual<detail::layout_in<X>>, in, Along...>;
   static_assert(accepted<whole>, "meshtf: product is not linear: product<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: product can't work along these dimensions");

@@ -14,7 +14,7 @@ inline namespace v0 {
 /// Local; an open sum stays open. Gradient: dz unchanged; that of a parameter stays open.
 template<detail::Operand X>
 constexpr auto copy(X const& operand, std::source_location at = std::source_location::current()) {
-  return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+  return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
     x.machine().enter("copy", at);
     auto z = detail::copied(x);
     detail::record_linear(

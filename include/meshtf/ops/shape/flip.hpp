@@ -50,7 +50,7 @@ constexpr auto flip(X const& operand, std::source_location at = std::source_loca
   if constexpr (!accepted<verdict>) {
     return detail::rejected{};
   } else {
-    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+    return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       x.machine().enter("flip", at);
       auto z = detail::flipped<Along>(x);
       detail::record_linear(z, x, [](auto const& to, auto const& dz, axis_set owed) {

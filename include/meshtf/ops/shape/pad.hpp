@@ -58,7 +58,7 @@ constexpr auto pad(X const& operand, extent before,
     return detail::rejected{};
   } else {
     detail::keep_whole_if_open<To>(operand);
-    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+    return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       return detail::padded_to<From, To>(x, before, detail::element_in<X>{}, at);
     });
   }

@@ -129,7 +129,7 @@ constexpr auto rename(partial<tensor<T, L, D...>, Over> const& p,
     using verdict = std::conditional_t<accepted<open>, typename renaming::verdict, legal>;
     static_assert(accepted<verdict>, "meshtf: rename can't give this dimension that name");
     if constexpr (!accepted<first_objection<open, verdict>>) return detail::rejected{};
-    else return detail::handed_through<algebra::use::moved>(p, renaming::apply(p.addend(), at, true));
+    else return detail::handed_through<algebra::use::layout_only>(p, renaming::apply(p.addend(), at, true));
   }
 }
 

@@ -199,7 +199,7 @@ constexpr auto split_dim(partial<tensor<T, L, D...>, Over> const& p,
                 "meshtf: split_dim can't split this open sum so: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
-    return detail::handed_through<algebra::use::moved>(
+    return detail::handed_through<algebra::use::layout_only>(
         p, detail::reshaped<reshaping>("split_dim", p.addend(), at));
 }
 template<Dimension First, Dimension Second, Dimension... More, class T, class L, class... D, class Over>
@@ -213,7 +213,7 @@ constexpr auto merge_dims(partial<tensor<T, L, D...>, Over> const& p,
                 "meshtf: merge_dims can't merge these of an open sum: reshard or finish it first");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
-    return detail::handed_through<algebra::use::moved>(
+    return detail::handed_through<algebra::use::layout_only>(
         p, detail::reshaped<reshaping>("merge_dims", p.addend(), at));
 }
 

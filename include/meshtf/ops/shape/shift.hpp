@@ -26,7 +26,7 @@ constexpr auto shift(X const& operand, extent offset,
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: shift can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
-    return detail::linearly<algebra::use::moved>(
+    return detail::linearly<algebra::use::layout_only>(
         operand, [&](auto const& x) { return detail::shifted<Along>("shift", at, x, offset, false); });
 }
 
@@ -60,7 +60,7 @@ constexpr auto roll(X const& operand, extent offset,
   static_assert(accepted<detail::with_reshard<verdict, X>>, "meshtf: roll can't work along this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
-    return detail::linearly<algebra::use::moved>(
+    return detail::linearly<algebra::use::layout_only>(
         operand, [&](auto const& x) { return detail::shifted<Along>("roll", at, x, offset, true); });
 }
 

@@ -137,7 +137,7 @@ constexpr auto slice(X const& operand, extent first,
           there < wanted)
         detail::throw_counted_less({"slice", at, false}, name_of<From>(), there, wanted);
     detail::keep_whole_if_open<To>(operand);
-    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+    return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       x.machine().enter("slice", at);
       return detail::sliced_and_split<From, To>(x, first);
     });

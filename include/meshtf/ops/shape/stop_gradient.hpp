@@ -9,7 +9,7 @@ inline namespace v0 {
 /// `x` as data: no gradient flows back to it. Shares the shard; an open sum stays open.
 template<detail::Operand X>
 constexpr auto stop_gradient(X const& operand) {
-  return detail::linearly<algebra::use::moved>(operand, [](auto const& x) { return x.without_slot(); });
+  return detail::linearly<algebra::use::layout_only>(operand, [](auto const& x) { return x.without_slot(); });
 }
 
 MESHTF_ACCEPT_REJECTED(stop_gradient)

@@ -34,7 +34,7 @@ constexpr auto unstack(X const& operand, std::source_location at = std::source_l
       auto z =
           detail::piece_of<tensor_of<detail::element_in<X>, L, typename plan::part>>(cut, plan::place, i);
       if constexpr (detail::OpenSum<X>)
-        return detail::handed_through<algebra::use::moved>(operand, std::move(z));
+        return detail::handed_through<algebra::use::layout_only>(operand, std::move(z));
       else return z;
     };
     return [&]<std::size_t... I>(std::index_sequence<I...>) {

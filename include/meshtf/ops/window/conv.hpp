@@ -56,10 +56,10 @@ constexpr auto convolved(tensor<T, L, X...> const& x, tensor<T, L, F...> const& 
 /// axes that split `Out`; that of the filter owes the axes of batch and space. Errors: `conv_verdict`.
 template<class... A, detail::FloatingOperand X, detail::FloatingOperand F>
 constexpr auto conv(X const& x, F const& filter, std::source_location at = std::source_location::current()) {
-  using L     = detail::layout_in<X>;
-  using names = detail::names_of_conv<A...>;
-  using whole =
-      first_objection<detail::use_verdict<algebra::use::bent, X>, detail::use_verdict<algebra::use::bent, F>>;
+  using L       = detail::layout_in<X>;
+  using names   = detail::names_of_conv<A...>;
+  using whole   = first_objection<detail::use_verdict<algebra::use::nonlinear, X>,
+                                  detail::use_verdict<algebra::use::nonlinear, F>>;
   using fit     = detail::operands_fit<X, F>;
   using verdict = conv_verdict<actual<L>, detail::shape_in<X>, detail::shape_in<F>, A...>;
   static_assert(accepted<whole>, "meshtf: conv of an open sum: conv<...>(finish(x), filter)");

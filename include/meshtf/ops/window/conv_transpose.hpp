@@ -43,11 +43,11 @@ constexpr auto conv_transposed(tensor<T, L, Z...> const& z, tensor<T, L, F...> c
 template<class... A, detail::FloatingOperand Z, detail::FloatingOperand F>
 constexpr auto conv_transpose(Z const& z, F const& filter,
                               std::source_location at = std::source_location::current()) {
-  using L     = detail::layout_in<Z>;
-  using names = detail::names_of_conv<A...>;
-  using from  = typename detail::before_conv<names, detail::shape_in<Z>>::type;
-  using whole =
-      first_objection<detail::use_verdict<algebra::use::bent, Z>, detail::use_verdict<algebra::use::bent, F>>;
+  using L       = detail::layout_in<Z>;
+  using names   = detail::names_of_conv<A...>;
+  using from    = typename detail::before_conv<names, detail::shape_in<Z>>::type;
+  using whole   = first_objection<detail::use_verdict<algebra::use::nonlinear, Z>,
+                                  detail::use_verdict<algebra::use::nonlinear, F>>;
   using fit     = detail::operands_fit<Z, F>;
   using verdict = first_objection<typename detail::before_conv<names, detail::shape_in<Z>>::verdict,
                                   conv_verdict<actual<L>, from, detail::shape_in<F>, A...>>;

@@ -29,7 +29,7 @@ constexpr auto halo(X const& operand, std::source_location at = std::source_loca
   static_assert(accepted<verdict>, "meshtf: halo can't widen the parts of this dimension");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
-    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+    return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       x.machine().enter("halo", at);
       auto z = detail::with_halo<D, Before, After>(x);
       // others have no gradient, and no kernel that adds them

@@ -99,7 +99,7 @@ constexpr auto max_pool(X const& operand, std::source_location at = std::source_
 template<class... W, detail::FloatingOperand X>
   requires(detail::is_window<W> && ...)
 constexpr auto avg_pool(X const& operand, std::source_location at = std::source_location::current()) {
-  using whole   = detail::use_verdict<algebra::use::bent, X>;
+  using whole   = detail::use_verdict<algebra::use::nonlinear, X>;
   using verdict = pool_verdict<actual<detail::layout_in<X>>, detail::shape_in<X>, W...>;
   static_assert(accepted<whole>, "meshtf: avg_pool of an open sum: avg_pool<...>(finish(x))");
   static_assert(accepted<verdict>, "meshtf: avg_pool can't take these windows");

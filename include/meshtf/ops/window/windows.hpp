@@ -43,7 +43,7 @@ constexpr auto windows(X const& operand, std::source_location at = std::source_l
   static_assert(accepted<verdict>, "meshtf: these windows can't be taken");
   if constexpr (!accepted<verdict>) return detail::rejected{};
   else
-    return detail::linearly<algebra::use::moved>(operand, [&](auto const& x) {
+    return detail::linearly<algebra::use::layout_only>(operand, [&](auto const& x) {
       return detail::recorded_windows<W...>("windows", at, x, detail::element_in<X>{});
     });
 }
