@@ -1,4 +1,20 @@
 // Scaled dot-product attention of one process, in the cache: one head of one sequence at a time.
+//
+// The algorithm, and its names, are FlashAttention's (Dao et al., FlashAttention: Fast and Memory-Efficient
+// Exact Attention with IO-Awareness, 2022, algorithms 1 and 4; L is of FlashAttention-2, 2023). For a block
+// of queries, over blocks of the memory:
+//
+//   forward    S = scale * Q K^T + bias             `scores`, `adjust`
+//              m_new = max(m, row max of S)         `row_max`
+//              P = exp(S - m_new)                   `weigh`
+//              alpha = exp(m - m_new)               `rescale`
+//              l = alpha * l + row sum of P         `row_sum`
+//              O = alpha * O + P V                  `scale_rows`, `mix`
+//              at the end O = O / l, and L = m + log(l) is kept for the backward pass (`finish`)
+//   backward   D = row dot of dO and O              `row_dot`
+//              P = exp(S - L), dP = dO V^T          `weigh_again`
+//              dS = P * (dP - D)
+//              dV += P^T dO, dK += dS^T Q, dQ += dS K   `collect`, `mix`
 #pragma once
 
 #include <algorithm>
@@ -46,14 +62,14 @@ public:
   /// Pairs number `begin`, ..., `end` - 1.
   void forward(extent begin, extent end, attention_arrays<T> const& a) {
     using enum attention_steps::operand;
-    C* const keys      = take(memories_ * depth_.padded);
-    C* const values    = take(memories_ * width_.padded);
-    C* const queries   = take(depth_.padded * columns_);  // transposed
-    C* const sums      = take(columns_ * width_.padded);
-    C* const weights   = take(std::min(attention_span, memories_) * columns_);
-    C* const most      = take(columns_);
-    C* const total     = take(columns_);
-    C* const shrinking = take(columns_);
+    C* const keys    = take(memories_ * depth_.padded);
+    C* const values  = take(memories_ * width_.padded);
+    C* const queries = take(depth_.padded * columns_);  // transposed
+    C* const sums    = take(columns_ * width_.padded);
+    C* const weights = take(std::min(attention_span, memories_) * columns_);
+    C* const row_max = take(columns_);
+    C* const row_sum = take(columns_);
+    C* const rescale = take(columns_);
     take_terms();
 
     for_each_pair(begin, end, [&](auto const& pair) {
@@ -70,8 +86,8 @@ public:
           auto const seen   = seen_from(first, rows);
           pack_transposed(depth_, rows, part(a.query, query, at).from(first), factor_, queries);
           if (seen.size() == 0) {
-            std::fill_n(total, columns_, C{});
-            std::fill_n(most, columns_, C{});
+            std::fill_n(row_sum, columns_, C{});
+            std::fill_n(row_max, columns_, C{});
             std::fill_n(sums, columns_ * width_.padded, C{});
           }
           for (extent j = seen.begin; j < seen.end; j += attention_span) {
@@ -83,16 +99,17 @@ public:
             scores(depth_, count - open, true, keys + (j + open) * depth_.padded, queries,
                    weights + open * columns_);
             if (adjusted_) adjust(j, count, first, rows, weights);
-            weigh(open, count - open, !add, weights, most, total, shrinking);
+            weigh(open, count - open, !add, weights, row_max, row_sum, rescale);
             if (view_.dropped > 0) drop_some(at[row], first, rows, j, open, count - open, weights);
-            if (add) scale_rows(width_, rows, shrinking, sums);
+            if (add) scale_rows(width_, rows, rescale, sums);
             mix(width_, rows, open, false, finite, weights, values + j * width_.padded, sums, add);
             mix(width_, rows, count - open, true, finite, weights + open * columns_,
                 values + (j + open) * width_.padded, sums, add || open > 0);
           }
-          finish(rows, most, total, part(a.log_total, row, at).from(first));
+          finish(rows, row_max, row_sum, part(a.log_total, row, at).from(first));
           unpack(
-              width_, rows, sums, [&](extent i) { return total[i]; }, part(a.result, result, at).from(first));
+              width_, rows, sums, [&](extent i) { return row_sum[i]; },
+              part(a.result, result, at).from(first));
         }
       });
     });
@@ -113,8 +130,8 @@ public:
     C* const dqueries    = take(columns_ * depth_.padded);
     C* const weights     = take(tile * columns_);
     C* const dscores     = take(tile * columns_);
-    C* const shift       = take(columns_);
-    C* const mean        = take(columns_);
+    C* const log_sum_exp = take(columns_);
+    C* const row_dot     = take(columns_);
     take_terms();
     C* const dbiases = take(attention_row_of_biases(s_));
 
@@ -138,11 +155,11 @@ public:
           auto const dz     = part(a.dresult, result, at).from(first);
           pack_transposed(depth_, rows, q, factor_, queries_t);
           pack(width_, rows, dz, C(1), dresults);
-          fetch(rows, part(a.log_total, row, at).from(first), shift);
+          fetch(rows, part(a.log_total, row, at).from(first), log_sum_exp);
           if (of_scores) {
             pack(depth_, rows, q, factor_, queries);
             pack_transposed(width_, rows, dz, C(1), dresults_t);
-            products_of_rows(width_, rows, dresults, part(a.result, result, at).from(first), mean);
+            products_of_rows(width_, rows, dresults, part(a.result, result, at).from(first), row_dot);
           }
           bool const finite_queries = !of_scores || is_finite(depth_, rows, queries);
           bool const finite_results = is_finite(width_, rows, dresults);
@@ -158,7 +175,7 @@ public:
               drops_.draw(at[row], first, rows, j, count, attention_block);
               if (of_scores) drop_drawn(rows, count, diagonal, dscores);
             }
-            weigh_again(count, diagonal, of_scores, shift, mean, weights, dscores);
+            weigh_again(count, diagonal, of_scores, log_sum_exp, row_dot, weights, dscores);
             if (view_.dropped > 0) drop_drawn(rows, count, diagonal, weights);
             if (a.dvalue != nullptr)
               collect(width_, rows, count, diagonal, finite_results, weights, dresults,

@@ -145,18 +145,18 @@ protected:
         [&](batch const& x, batch const& y) { return select(lane >= batch(static_cast<C>(r - c)), x, y); });
   }
 
-  /// Turns scores into weights, exp(score - maximum), and sums them: first `open` rows that all columns see,
-  /// then `count` rows of the diagonal. Unless this piece of the memory `begins`, `most` and `total` hold the
-  /// maxima and sums of earlier pieces; `shrinking` gets the factor by which those pieces must now be
-  /// multiplied.
-  [[gnu::noinline]] void weigh(extent open, extent count, bool begins, C* weights, C* most, C* total,
-                               C* shrinking) const {
+  /// Turns scores S into weights, P = exp(S - m), and sums them: first `open` rows that all columns see,
+  /// then `count` rows of the diagonal. Unless this piece of the memory `begins`, `row_max` and `row_sum`
+  /// hold m and l of earlier pieces; `rescale` gets alpha = exp(m_old - m_new), by which the output of those
+  /// pieces must now be multiplied.
+  [[gnu::noinline]] void weigh(extent open, extent count, bool begins, C* weights, C* row_max, C* row_sum,
+                               C* rescale) const {
     using math::exp, math::max, math::select;
     for (extent c = 0; c < columns_; c += width) {
-      C* const top       = weights + c;
-      C* const diagonal  = top + open * columns_;
-      batch const before = begins ? batch(-std::numeric_limits<C>::infinity()) : lanes::load(most + c);
-      std::array<batch, 4> high{before, before, before, before};
+      C* const top        = weights + c;
+      C* const diagonal   = top + open * columns_;
+      batch const old_max = begins ? batch(-std::numeric_limits<C>::infinity()) : lanes::load(row_max + c);
+      std::array<batch, 4> high{old_max, old_max, old_max, old_max};
       extent r = 0;
       for (; r + 4 <= open; r += 4)
         unrolled<4>([&](auto n) __attribute__((always_inline)) {
@@ -166,9 +166,9 @@ protected:
       for_each_diagonal_row(c, count, [&](extent d, auto const& hides) {
         high[0] = max(high[0], hides(lanes::load(diagonal + d * columns_), high[0]));
       });
-      batch const now = max(max(high[0], high[1]), max(high[2], high[3]));
+      batch const new_max = max(max(high[0], high[1]), max(high[2], high[3]));
       // if all scores so far are -infinity, all weights are 0, but a later piece may have larger scores
-      batch const from = select(now == batch(-std::numeric_limits<C>::infinity()), batch(C{}), now);
+      batch const from = select(new_max == batch(-std::numeric_limits<C>::infinity()), batch(C{}), new_max);
 
       std::array<batch, 4> sum{batch(C{}), batch(C{}), batch(C{}), batch(C{})};
       auto const weight = [&](C* at, std::size_t n) __attribute__((always_inline)) {
@@ -189,29 +189,28 @@ protected:
       });
       batch all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
       if (!begins) {
-        batch const less = exp(before - from);
-        lanes::store(less, shrinking + c);
-        all = all + less * lanes::load(total + c);
+        batch const alpha = exp(old_max - from);
+        lanes::store(alpha, rescale + c);
+        all = all + alpha * lanes::load(row_sum + c);
       }
-      lanes::store(all, total + c);
-      lanes::store(now, most + c);
+      lanes::store(all, row_sum + c);
+      lanes::store(new_max, row_max + c);
     }
   }
 
-  /// Turns scores into weights again, and `dscores` from the gradients of the weights into the gradients of
-  /// the scores.
-  [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, C const* shift,
-                                     C const* mean, C* weights, C* dscores) const {
+  /// Recomputes the weights, P = exp(S - L), and turns `dscores` from dP into dS = P * (dP - D).
+  [[gnu::noinline]] void weigh_again(extent count, bool diagonal, bool of_scores, C const* log_sum_exp,
+                                     C const* row_dot, C* weights, C* dscores) const {
     using math::exp, math::select;
     for (extent c = 0; c < columns_; c += width) {
-      batch const by     = lanes::load(shift + c);
-      batch const middle = of_scores ? lanes::load(mean + c) : batch(C{});
-      auto const weight  = [&](extent r, auto const& hides) __attribute__((always_inline)) {
+      batch const lse   = lanes::load(log_sum_exp + c);
+      batch const dot   = of_scores ? lanes::load(row_dot + c) : batch(C{});
+      auto const weight = [&](extent r, auto const& hides) __attribute__((always_inline)) {
         C* const at   = weights + r * columns_ + c;
         C* const d    = dscores + r * columns_ + c;
-        batch const w = hides(exp(lanes::load(at) - by), batch(C{}));
+        batch const w = hides(exp(lanes::load(at) - lse), batch(C{}));
         lanes::store(w, at);
-        if (of_scores) lanes::store(hides(w * (lanes::load(d) - middle), batch(C{})), d);
+        if (of_scores) lanes::store(hides(w * (lanes::load(d) - dot), batch(C{})), d);
       };
       if (diagonal) for_each_diagonal_row(c, count, weight);
       else
@@ -232,14 +231,14 @@ protected:
     return std::min(count, c / tile_grain * tile_grain + tile_grain);
   }
 
-  /// Stores the logarithms of the totals; the totals become the factors of the sums. A query from which
+  /// Stores L = m + log(l); l becomes the factor 1 / l of the output. A query from which
   /// everything is hidden gets zeros, and gives none its gradient: its logarithm is infinite.
-  void finish(extent rows, C const* most, C* total, positions<C> const& to) const {
+  void finish(extent rows, C const* row_max, C* row_sum, positions<C> const& to) const {
     using math::log, math::select;
     for (extent c = 0; c < columns_; c += width) {
-      batch const all = lanes::load(total + c);
+      batch const all = lanes::load(row_sum + c);
       std::array<C, lanes::width> found;
-      batch logs    = lanes::load(most + c) + log(all);
+      batch logs    = lanes::load(row_max + c) + log(all);
       batch factors = batch(C(1)) / all;
       if (adjusted_ || s_.memories == 0) {
         batch const nothing(C{});
@@ -247,7 +246,7 @@ protected:
         factors = select(all == nothing, nothing, factors);
       }
       lanes::store(logs, found.data());
-      lanes::store(factors, total + c);
+      lanes::store(factors, row_sum + c);
       for (extent i = c; i < std::min(rows, c + width); ++i)
         to.at[i * to.position] = found[static_cast<std::size_t>(i - c)];
     }
