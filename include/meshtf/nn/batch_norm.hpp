@@ -74,7 +74,7 @@ struct batch_norm {
 private:
   template<class... C, class X>
   constexpr auto normed(shape<C...>, X const& x, std::source_location at) const {
-    if constexpr (detail::AnyRejected<X>) return x;
+    if constexpr (meshtf::detail::AnyRejected<X>) return x;
     else return normed_operand(shape<C...>{}, x, at);
   }
   template<class... C, class X>
@@ -86,7 +86,7 @@ private:
       return meshtf::batch_norm<C...>(x, by, add, detail::vector_for<X>(running_mean, at),
                                       detail::vector_for<X>(running_variance, at), epsilon, at);
     auto now     = meshtf::batch_norm<C...>(x, by, add, epsilon, at);
-    auto const n = static_cast<double>(m.counted().size_of(without<detail::shape_in<X>, channels>{}));
+    auto const n = static_cast<double>(m.counted().size_of(without<meshtf::detail::shape_in<X>, channels>{}));
     step(running_mean, now.mean, momentum, at);
     step(running_variance, now.variance, n > 1 ? momentum * n / (n - 1) : momentum, at);
     return std::move(now.norm);
@@ -100,8 +100,10 @@ private:
     tensor<T, L, C...> values = running;  // a handle: what a layer keeps is not the layer
     function::blend<T> const f{static_cast<T>(1 - momentum), static_cast<T>(taken)};
     if constexpr (std::is_same_v<typename V::element_type, T>)
-      detail::copy_values(detail::each<T, channels>(f, running, now), values);
-    else detail::copy_values(detail::each<T, channels>(f, running, detail::in_elements<T>(now)), values);
+      meshtf::detail::copy_values(meshtf::detail::each<T, channels>(f, running, now), values);
+    else
+      meshtf::detail::copy_values(
+          meshtf::detail::each<T, channels>(f, running, meshtf::detail::in_elements<T>(now)), values);
   }
 };
 

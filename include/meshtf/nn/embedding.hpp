@@ -28,8 +28,8 @@ struct embedding {
   /// A score for each id: the result has x's dimensions without `Model`, then `Vocab`.
   template<class X>
   constexpr auto logits(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, shape<Model>>, shape<Vocab>>{}, x, table,
-                           at);
+    return detail::einsum_with_weight(united<without<typename X::shape_type, shape<Model>>, shape<Vocab>>{},
+                                      x, table, at);
   }
   constexpr auto parameters() { return meshtf::parameters(table); }
 };

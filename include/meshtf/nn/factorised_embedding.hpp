@@ -28,7 +28,7 @@ struct factorised_embedding {
   template<class X>
   constexpr auto logits(X const& x, std::source_location at = std::source_location::current()) const {
     using narrow = united<without<typename X::shape_type, shape<Model>>, shape<Inner>>;
-    return tokens.logits(detail::product(narrow{}, x, up.weight, at), at);
+    return tokens.logits(detail::einsum_with_weight(narrow{}, x, up.weight, at), at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("table", tokens.table), named("up", up)); }
 };

@@ -52,7 +52,7 @@ struct projection {
 
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
+    return detail::einsum_with_weight(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
   }
   constexpr auto parameters() { return meshtf::parameters(named("weight", weight)); }
 };
@@ -72,7 +72,7 @@ struct linear {
   /// The product alone, for callers that add the bias in a pass with something else.
   template<class X>
   constexpr auto without_bias(X const& x, std::source_location at = std::source_location::current()) const {
-    return detail::product(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
+    return detail::einsum_with_weight(united<without<typename X::shape_type, in>, out>{}, x, weight, at);
   }
   template<class X>
   constexpr auto operator()(X const& x, std::source_location at = std::source_location::current()) const {

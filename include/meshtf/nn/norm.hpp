@@ -32,7 +32,7 @@ struct layer_norm {
                                       epsilon, at);
   }
   template<class X, class Y>
-    requires detail::AnyRejected<X, Y>
+    requires meshtf::detail::AnyRejected<X, Y>
   constexpr residual_norm<rejected> operator()(X const&, Y const&) const {
     return {};
   }

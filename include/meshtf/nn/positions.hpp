@@ -49,7 +49,7 @@ struct sinusoids {
     constexpr layer(machine<L>&, auto const&) {}
     template<class X>
     constexpr auto operator()(X const& x) const {
-      if constexpr (detail::AnyRejected<X>) return x;
+      if constexpr (meshtf::detail::AnyRejected<X>) return x;
       else return x + sinusoid_positions<typename X::element_type, L, Length, Model>(x.machine());
     }
   };
@@ -166,11 +166,11 @@ struct contextual_bias {
 
   template<class Q>
   constexpr auto operator()(Q const& q, std::source_location at = std::source_location::current()) const {
-    if constexpr (detail::AnyRejected<Q>) {
+    if constexpr (meshtf::detail::AnyRejected<Q>) {
       return q;
     } else {
       auto& m           = q.machine();
-      auto const values = detail::product(
+      auto const values = detail::einsum_with_weight(
           united<without<typename Q::shape_type, shape<Key>>, shape<Buckets>>{}, q, table, at);
       auto const distance = broadcast<Query, Memory>(iota<double, L, Query>(m)) - iota<double, L, Memory>(m);
       return gather<Buckets>(values, cast<std::int32_t>(map(bucket, detail::no_slope{}, distance)), at);

@@ -118,7 +118,7 @@ private:
     auto const a = attention(normed);
     auto r       = norm2(x, a);
     auto f       = feed(r.norm);
-    if constexpr (detail::AnyRejected<decltype(f)>) return residual<rejected>{};
+    if constexpr (meshtf::detail::AnyRejected<decltype(f)>) return residual<rejected>{};
     else return residual<X>{std::move(r.sum), std::move(f)};
   }
 };

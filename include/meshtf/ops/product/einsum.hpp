@@ -1,6 +1,8 @@
 // einsum: products of two tensors, summed over every dimension that is not named.
 #pragma once
 
+#include <cstdint>
+
 #include <meshtf/ops/reduce/sum.hpp>
 #include <meshtf/plan/einsum_plan.hpp>
 
@@ -9,8 +11,9 @@ inline namespace v0 {
 
 namespace detail {
 
-template<class Out, class X, class Y>
-using summed_in_x_alone = without<without<X, Y>, Out>;
+/// The dimensions that `A` has, but neither `B` nor the result: they are summed in that operand alone.
+template<class A, class B, class Out>
+using summed_only_in = without<without<A, B>, Out>;
 
 template<class... D, Operand X>
 constexpr auto sum_over(shape<D...>, X const& x, std::source_location at) {
@@ -26,8 +29,8 @@ struct product_of {
   using one   = shape_in<X>;
   using other = shape_in<Y>;
   using over  = union_of<L, axes_owed_by<X>, axes_owed_by<Y>>;
-  using met = std::conditional_t<OpenSum<X>, united<one, without<other, summed_in_x_alone<Out, other, one>>>,
-                                 united<other, without<one, summed_in_x_alone<Out, one, other>>>>;
+  using met   = std::conditional_t<OpenSum<X>, united<one, without<other, summed_only_in<other, one, Out>>>,
+                                   united<other, without<one, summed_only_in<one, other, Out>>>>;
   using verdict =
       first_objection<meeting_verdict<algebra::meeting::times, X, Y>,
                       einsum_verdict<actual<L>, Out, one, other>, open_verdict<L, united<Out, met>, over>>;
@@ -41,23 +44,26 @@ constexpr void contribute_product(tensor<T, L, X...> const& x, axis_set open, DZ
   contribute(x, g.value, g.owed | open, g.why);
 }
 
-/// The product of p and q. With `Finishes`, the product of two tensors is finished over the axes of the
-/// summed dimensions; all other sums stay open.
-template<bool Finishes, class Out, Operand P, Operand Q>
-constexpr auto product(char const* name, std::source_location at, P const& p, Q const& q) {
+/// What becomes of a sum over a split dimension: it is reduced over the axes, or stays a partial sum.
+enum class sum_policy : std::uint8_t { reduce, keep_partial };
+
+/// Contracts p and q, and records the backward function. With `sum_policy::reduce` the product of two tensors
+/// is reduced over the axes of the summed dimensions; all other sums stay open.
+template<sum_policy Policy, class Out, Operand P, Operand Q>
+constexpr auto contract_and_record(char const* name, std::source_location at, P const& p, Q const& q) {
   using L       = layout_in<P>;
   auto const& x = entered(p);
   auto const& y = entered(q);
   x.machine().enter(name, at);
   auto z = contracted<Out>(x, y);
-  if constexpr (Finishes) add_up_unless_open<P, Q>(z);
+  if constexpr (Policy == sum_policy::reduce) add_up_unless_open<P, Q>(z);
   if (wants_gradient(x, y))
     record(z.value, [x = keep(x, y.needs_gradient()), y = keep(y, x.needs_gradient()), x_owes = owed_by(p),
                      y_owes = owed_by(q)](auto const& dz) {
       if (x.needs_gradient()) contribute_product(x.target(), y_owes, dz, y.value());
       if (y.needs_gradient()) contribute_product(y.target(), x_owes, dz, x.value());
     });
-  if constexpr (Finishes && !OpenSum<P> && !OpenSum<Q>) {
+  if constexpr (Policy == sum_policy::reduce && !OpenSum<P> && !OpenSum<Q>) {
     return std::move(z.value);
   } else {
     using loops  = typename einsum_plan<actual<L>, Out, shape_in<P>, shape_in<Q>>::loops;
@@ -96,16 +102,16 @@ constexpr auto einsum(X const& x, Y const& y, std::source_location at = std::sou
   if constexpr (!accepted<first_objection<fit, verdict>>) {
     return detail::rejected{};
   } else {
-    using alone_in_x = detail::summed_in_x_alone<shape<Out...>, detail::shape_in<X>, detail::shape_in<Y>>;
-    using alone_in_y = detail::summed_in_x_alone<shape<Out...>, detail::shape_in<Y>, detail::shape_in<X>>;
-    if constexpr (alone_in_x::rank > 0) {
-      auto const summed = detail::sum_over(alone_in_x{}, x, at);
+    using only_in_x = detail::summed_only_in<detail::shape_in<X>, detail::shape_in<Y>, shape<Out...>>;
+    using only_in_y = detail::summed_only_in<detail::shape_in<Y>, detail::shape_in<X>, shape<Out...>>;
+    if constexpr (only_in_x::rank > 0) {
+      auto const summed = detail::sum_over(only_in_x{}, x, at);
       return einsum<Out...>(summed, y, at);
-    } else if constexpr (alone_in_y::rank > 0) {
-      auto const summed = detail::sum_over(alone_in_y{}, y, at);
+    } else if constexpr (only_in_y::rank > 0) {
+      auto const summed = detail::sum_over(only_in_y{}, y, at);
       return einsum<Out...>(x, summed, at);
     } else {
-      return detail::product<true, shape<Out...>>("einsum", at, x, y);
+      return detail::contract_and_record<detail::sum_policy::reduce, shape<Out...>>("einsum", at, x, y);
     }
   }
 }
@@ -129,12 +135,13 @@ constexpr auto partial_einsum(X const& x, Y const& y,
                   "meshtf: bools are not multiplied: partial_einsum<...>(cast<int>(x), ...)");
     static_assert(accepted<verdict>, "meshtf: this layout can't contract these operands");
     constexpr bool both =
-        detail::summed_in_x_alone<shape<Out...>, detail::shape_in<X>, detail::shape_in<Y>>::rank == 0 &&
-        detail::summed_in_x_alone<shape<Out...>, detail::shape_in<Y>, detail::shape_in<X>>::rank == 0;
+        detail::summed_only_in<detail::shape_in<X>, detail::shape_in<Y>, shape<Out...>>::rank == 0 &&
+        detail::summed_only_in<detail::shape_in<Y>, detail::shape_in<X>, shape<Out...>>::rank == 0;
     static_assert(
         both, "meshtf: partial_einsum sums dimensions that both operands have: sum<D>(x) the others first");
     if constexpr (both && accepted<first_objection<fit, verdict>>)
-      return detail::product<false, shape<Out...>>("partial_einsum", at, x, y);
+      return detail::contract_and_record<detail::sum_policy::keep_partial, shape<Out...>>("partial_einsum",
+                                                                                          at, x, y);
     else return detail::rejected{};
   }
 }
