@@ -1,4 +1,4 @@
-// The perceptron trained by Adam, in single precision, in every layout of the zoo.
+// The perceptron trained by Adam, in single precision, in every layout of the fixture.
 #include "mlp.hpp"
 
 namespace accounting {

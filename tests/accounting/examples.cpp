@@ -1,4 +1,4 @@
-// The step of examples/mlp.cpp, in every layout of the zoo. The steps of the other examples are those of
+// The step of examples/mlp.cpp, in every layout of the fixture. The steps of the other examples are those of
 // tests/nn, in sizes of their own.
 #include "../../examples/mlp_model.hpp"
 #include "program.hpp"
@@ -13,7 +13,7 @@ struct fashion_training : fashion::training<L> {
 
 namespace {
 
-// the zoo's meshes, the example's dimensions
+// the fixture's meshes, the example's dimensions
 namespace under {
 using fashion::batch, fashion::pixels, fashion::hidden, fashion::features, fashion::classes;
 struct replicated : meshtf::layout<one_process> {};

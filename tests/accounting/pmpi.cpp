@@ -13,7 +13,7 @@ namespace {
 
 std::array<call, 4096> calls;
 std::size_t count = 0;
-bool notes        = false;
+bool is_recording = false;
 int until_failure = -1;  // none is due
 
 /// A count that is given for each process, for all of them.
@@ -29,7 +29,7 @@ int sent_to(int to, int elements) { return to == MPI_PROC_NULL ? 0 : elements; }
 bool fails() { return until_failure >= 0 && until_failure-- == 0; }
 
 void note(char const* function, std::int64_t elements, MPI_Datatype type, MPI_Comm communicator) {
-  if (!notes) return;
+  if (!is_recording) return;
   if (count == calls.size()) std::abort();  // more than any test here makes
   call& c = calls[count++];
   int n   = 0;
@@ -41,12 +41,12 @@ void note(char const* function, std::int64_t elements, MPI_Datatype type, MPI_Co
 }  // namespace
 
 void start() {
-  count = 0;
-  notes = true;
+  count        = 0;
+  is_recording = true;
 }
 
 std::span<call const> stop() {
-  notes = false;
+  is_recording = false;
   return {calls.data(), count};
 }
 

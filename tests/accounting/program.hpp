@@ -10,7 +10,7 @@
 #include "../catch.hpp"
 #include "compare.hpp"
 #include "heap.hpp"
-#include "zoo.hpp"
+#include "layouts.hpp"
 
 namespace accounting {
 

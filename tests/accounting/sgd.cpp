@@ -1,4 +1,4 @@
-// The perceptron trained by SGD, in double precision, in every layout of the zoo.
+// The perceptron trained by SGD, in double precision, in every layout of the fixture.
 #include "mlp.hpp"
 
 namespace accounting {

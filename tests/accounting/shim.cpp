@@ -7,7 +7,7 @@
 #include "../catch.hpp"
 #include "compare.hpp"
 #include "heap.hpp"
-#include "zoo.hpp"
+#include "layouts.hpp"
 
 namespace accounting {
 

@@ -756,10 +756,10 @@ class program:
         mesh = f"fuzz::grid<{', '.join(map(str, self.axes.values()))}>"
         out = [f"// Program {self.number} of seed {self.seed}, for {self.processes} processes.", f"namespace {space} {{"]
         out += [f"struct {d} : {'up_to' if d == self.counted else 'dim'}<{n}> {{}};" for d, n in (self.size | self.extra).items()]
-        out.append("struct whole : layout<zoo::single> {};")
+        out.append("struct whole : layout<fixture::single> {};")
         out += [f"struct {name} : layout<{', '.join([mesh] + [self.rule(rules, d) for d in rules])}> {{}};"
                 for name, rules in (("cut", self.rules), ("other", self.other_rules))]
-        out += ["struct steps {", "  template<Layout L>", "  constexpr void operator()(machine<L>& m, zoo::witness const& see) const {"]
+        out += ["struct steps {", "  template<Layout L>", "  constexpr void operator()(machine<L>& m, fixture::value_recorder const& see) const {"]
         out += ["    " + line for line in self.held]
         if self.turns == 1:
             out += ["    " + line for line in self.step() + ["backward(loss);"]]

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <type_traits>
 
+#include "../layout_fixture.hpp"
 #include "../shown_if_it_fails.hpp"
-#include "../zoo.hpp"
 
 namespace fuzz {
 
@@ -74,7 +74,7 @@ template<Layout Whole, Layout Cut, class Program>
 void check(Program const& program, char const* text = "") {
   if (boost::mpi::communicator{}.size() != Cut::mesh_type::size) return;
   tests::shown_if_it_fails = text;
-  zoo::check_under<Cut>(program, zoo::run<Whole>(program), 1e-10);
+  fixture::check_under<Cut>(program, fixture::run<Whole>(program), 1e-10);
 }
 
 }  // namespace fuzz

@@ -38,7 +38,7 @@ void under_all_layouts(F const& f) {
   int const n = boost::mpi::communicator{}.size();
   f.template operator()<alone>();
   if (n >= 2) {
-    f.template operator()<zoo::data>();
+    f.template operator()<fixture::data>();
     f.template operator()<model>();
   }
   if (n >= 4) {

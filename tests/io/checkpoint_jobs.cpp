@@ -6,10 +6,10 @@
 
 #include <sys/wait.h>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 #include "folder.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include <new>
 #include <utility>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 #include "folder.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -1,10 +1,10 @@
 // The names in a checkpoint: those of the model, whether it stands alone in the list or is asked for its own.
 #include <meshtf/io/checkpoint.hpp>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 #include "folder.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

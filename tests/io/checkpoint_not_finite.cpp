@@ -3,10 +3,10 @@
 
 #include <limits>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 #include "said.hpp"
 
-using namespace zoo;
+using namespace fixture;
 using files::said;
 
 namespace {

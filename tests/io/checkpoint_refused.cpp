@@ -4,10 +4,10 @@
 
 #include <limits>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 #include "folder.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

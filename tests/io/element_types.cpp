@@ -7,10 +7,10 @@
 #include <string>
 #include <type_traits>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 #include "folder.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -2,9 +2,9 @@
 #include <sstream>
 #include <string>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <meshtf/data/batches.hpp>
 #include <meshtf/io/checkpoint.hpp>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 #include "folder.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -1,9 +1,9 @@
 // Attention layers whose positions are split: keys and values are gathered, at the price that was promised.
 // And their options.
 // test: processes 1 2 3 4 6 8 10
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -15,7 +15,7 @@ struct one_block : nn::transformer_dims<length, vocab, out, heads, key, hidden> 
 
 /// Its gradients, but for that of the keys' bias, which is 0 but for rounding: softmax does not see what all
 /// keys share.
-constexpr void see_gradients(witness const& see, auto& attends) {
+constexpr void see_gradients(value_recorder const& see, auto& attends) {
   meshtf::parameters(attends.query, attends.key.weight, attends.value, attends.output)
       .for_each([&](auto const& w) { see(finish(gradient(w))); });
 }
@@ -23,7 +23,7 @@ constexpr void see_gradients(witness const& see, auto& attends) {
 }  // namespace
 
 TEST_CASE("attention of a sequence to itself, of which some layouts split the positions") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::streams seeds{5};
     nn::self_attention<double, L, left, in, plain_group, key> attends{m, seeds, 0.4, 0.4};
     nn::grouped_attention<double, L, left, in, plain_group, plain_member, key> shares{m, seeds, 0.4, 0.4};
@@ -53,7 +53,7 @@ TEST_CASE("attention of a sequence to itself, of which some layouts split the po
 }
 
 TEST_CASE("a block of a Transformer whose batch, positions and heads are all split", "[8]") {
-  auto const program = []<Layout L>(machine<L>& m, witness const& see) {
+  auto const program = []<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::transformer<double, L, one_block> net{m, 3};
     auto const ids    = argmax<vocab>(random_normal<double, L, vocab, batch, length>(m, {.seed = 2}));
     auto const scores = net(ids);

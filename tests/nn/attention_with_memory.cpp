@@ -1,10 +1,10 @@
 // nn::attention: cross attention with terms of the memory, and incremental decoding with a cache.
 // test: processes 1 2 3 4 5 6 8
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/nn/attention.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -15,7 +15,7 @@ struct prompt : dim<2> {};
 
 /// All gradients, but for that of the keys' bias, which is 0 but for rounding: softmax does not see what all
 /// keys share.
-constexpr void see_gradients(witness const& see, auto& attends) {
+constexpr void see_gradients(value_recorder const& see, auto& attends) {
   meshtf::parameters(attends.query, attends.key.weight, attends.value, attends.output)
       .for_each([&](auto const& w) { see(finish(gradient(w))); });
 }
@@ -30,7 +30,7 @@ constexpr void check_same(X const& x, X const& y) {
 }  // namespace
 
 TEST_CASE("cross attention to a memory of its own length and width, with segments, a mask and dropout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::streams seeds{5};
     nn::attention<double, L, in, heads, key, length, memory, out> attends{m, seeds, 0.4, 0.4};
     parameter<double, L, batch, length, in> x{m, normal{4}};
@@ -59,7 +59,7 @@ TEST_CASE("cross attention to a memory of its own length and width, with segment
 TEST_CASE(
     "attention where positions of queries and of the memory are split: the memory and its terms are "
     "gathered") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::streams seeds{5};
     nn::attention<double, L, in, plain_group, key, left, right, out> crosses{m, seeds, 0.4, 0.4};
     nn::attention<double, L, in, plain_group, key, left> attends{m, seeds, 0.4, 0.4};
@@ -86,7 +86,7 @@ TEST_CASE(
 }
 
 TEST_CASE("decoding step by step with caches is the causal pass of the whole sequence") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     no_gradient const guard{m};
     nn::streams seeds{5};
     nn::attention<double, L, in, heads, key, moment> attends{m, seeds, 0.4, 0.4};
@@ -111,7 +111,7 @@ TEST_CASE("decoding step by step with caches is the causal pass of the whole seq
 }
 
 TEST_CASE("a cache is whole where the layout splits the positions") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     no_gradient const guard{m};
     nn::streams seeds{5};
     nn::self_attention<double, L, left, in, plain_group, key> attends{m, seeds, 0.4, 0.4};

@@ -1,10 +1,10 @@
 // nn::conv_transpose: results, gradients and names, under every layout.
 // test: processes 1 2 3 4 5 6 8
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/nn/conv.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -17,7 +17,7 @@ struct fewer : dim<3> {};
 }  // namespace
 
 TEST_CASE("transposed convolutions: to more rows, from and to split channels, and in groups") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::conv_transpose<double, L, hidden, few, window<batch, k_h>, window<in, k_w, half_in, stride<2>>>
         larger{m, normal{1}};
     nn::conv_transpose<double, L, few, hidden, window<in, k_w>> wider{m, normal{2}};

@@ -5,9 +5,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -31,8 +31,8 @@ void under_each(F const& f) {
 
 template<class... S, class F>
 void check(F const&) {
-  using program      = operation<double, F, drawn{}, S...>;
-  sights const truth = run<alone>(program{});
+  using program               = operation<double, F, drawn{}, S...>;
+  recorded_values const truth = run<alone>(program{});
   under_each([&]<Layout L> { check_under<L>(program{}, truth, 1e-12); });
 }
 
@@ -47,7 +47,7 @@ constexpr auto classes_of(auto const& x) {
 template<class Batch, class Micro>
 struct training {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     constexpr int turns = int{Batch::size / Micro::size};
     parameter<double, L, in> scale{m, normal{1}};
     parameter<double, L, in> shift{m, normal{2}};
@@ -79,7 +79,7 @@ struct training {
 /// Attention of three heads whose queries and keys are normalised.
 struct normalised_heads {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     parameter<double, L, key> of_queries{m, normal{1}};
     parameter<double, L, key> of_keys{m, normal{2}};
     parameter<double, L, in, three, key> query{m, normal{3}};
@@ -102,7 +102,7 @@ struct normalised_heads {
 /// Three of the four places that fit are counted.
 struct counting {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     parameter<double, L, in> scale{m, normal{1}};
     parameter<double, L, in> shift{m, normal{2}};
     parameter<double, L, in> bias{m, normal{3}};
@@ -121,22 +121,22 @@ struct counting {
   }
 };
 
-bool same_bits(sights const& a, sights const& b) {
+bool same_bits(recorded_values const& a, recorded_values const& b) {
   auto const alike = [](double x, double y) {
     return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
   };
-  return std::equal(
-      a.all.begin(), a.all.end(), b.all.begin(), b.all.end(), [&](sight const& x, sight const& y) {
-        return x.known == y.known &&
-               std::equal(x.value.begin(), x.value.end(), y.value.begin(), y.value.end(), alike);
-      });
+  return std::equal(a.all.begin(), a.all.end(), b.all.begin(), b.all.end(),
+                    [&](recorded_value const& x, recorded_value const& y) {
+                      return x.known == y.known && std::equal(x.value.begin(), x.value.end(), y.value.begin(),
+                                                              y.value.end(), alike);
+                    });
 }
 
 /// The values of one process, at the promised price, and the same bits in a second run, which finds other
 /// numbers in its memory.
 template<class F>
 void check_and_repeat(F const& f) {
-  sights const truth = run<alone>(f);
+  recorded_values const truth = run<alone>(f);
   under_each([&]<Layout L> {
     check_under<L>(f, truth, 1e-12);
     CHECK(same_bits(run<L>(f), run<L>(f)));
@@ -178,7 +178,7 @@ TEST_CASE("three sequences train over four processes as in one, with the same bi
 
 TEST_CASE("so do six in two micro-batches of three", "[4]") {
   training<six, three> const f;
-  sights const truth = run<alone>(f);
+  recorded_values const truth = run<alone>(f);
   check_under<by_four>(f, truth, 1e-12);
   CHECK(same_bits(run<by_four>(f), run<by_four>(f)));
 }

@@ -1,7 +1,7 @@
 // The Transformer language model beside PyTorch: the same loss, gradients and steps of AdamW from the same
 // weights. See tests/golden/README.md.
 // test: processes 1 4
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/nn/transformer.hpp>
@@ -20,9 +20,9 @@ struct heads : dim<4> {};
 struct key : dim<4> {};
 struct hidden : dim<64> {};
 
-struct whole : layout<zoo::single> {};
-struct mixed : layout<zoo::two_by_two, split<batch, zoo::rows>, split<heads, zoo::cols>,
-                      split<hidden, zoo::cols>, split<vocab, zoo::cols>> {};
+struct whole : layout<fixture::single> {};
+struct mixed : layout<fixture::two_by_two, split<batch, fixture::rows>, split<heads, fixture::cols>,
+                      split<hidden, fixture::cols>, split<vocab, fixture::cols>> {};
 
 struct small : nn::transformer_dims<length, vocab, model, heads, key, hidden> {
   static constexpr int layers = 2;
@@ -132,7 +132,7 @@ struct language_model {
 
 template<class T, Layout L, class Dims>
 void check_gradients(double tolerance) {
-  language_model<T, L, Dims> lm{zoo::processes<typename L::mesh_type>()};
+  language_model<T, L, Dims> lm{fixture::processes<typename L::mesh_type>()};
   std::string const prefix = Dims::tied ? "" : "untied.";
   auto const loss          = lm.loss();
   backward(loss);
@@ -155,7 +155,7 @@ void check_gradients(double tolerance) {
 /// Three steps; the state of AdamW whole, and in parts on the processes that hold a weight alike.
 template<class T, Layout L>
 void check_steps(double loss_tolerance, double weight_tolerance) {
-  auto& m           = zoo::processes<typename L::mesh_type>();
+  auto& m           = fixture::processes<typename L::mesh_type>();
   auto const losses = golden().read<double>("losses");
   REQUIRE(losses.size() == 4);
   for (bool sharded : {false, true}) {

@@ -2,7 +2,7 @@
 // PyTorch. See tests/golden/README.md.
 // test: processes 1 2 3 4
 #include "../golden.hpp"
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/nn/batch_norm.hpp>
 #include <meshtf/nn/conv.hpp>
@@ -14,10 +14,10 @@ namespace {
 
 template<Layout L>
 struct small_net {
-  nn::conv_block<double, L, zoo::in, zoo::hidden, nn::batch_norm<double, L, zoo::hidden>, nn::rectified,
-                 window<zoo::length, zoo::key>>
+  nn::conv_block<double, L, fixture::in, fixture::hidden, nn::batch_norm<double, L, fixture::hidden>,
+                 nn::rectified, window<fixture::length, fixture::key>>
       block;
-  nn::conv<double, L, zoo::hidden, zoo::out, window<zoo::length, zoo::key, dilation<2>>> last;
+  nn::conv<double, L, fixture::hidden, fixture::out, window<fixture::length, fixture::key, dilation<2>>> last;
 
   constexpr explicit small_net(machine<L>& m) : block{m, normal{1}}, last{m, normal{2}} {}
   constexpr auto operator()(auto const& x) const { return last(block(x)); }
@@ -27,9 +27,9 @@ struct small_net {
 }  // namespace
 
 TEST_CASE("a convolutional net with running statistics: steps, an evaluation, steps computed again") {
-  zoo::check_program([]<Layout L>(machine<L>& m, zoo::witness const& see) {
+  fixture::check_program([]<Layout L>(machine<L>& m, fixture::value_recorder const& see) {
     small_net<L> net{m};
-    auto const x = random_normal<double, L, zoo::batch, zoo::length, zoo::in>(m, {.seed = 7});
+    auto const x = random_normal<double, L, fixture::batch, fixture::length, fixture::in>(m, {.seed = 7});
     sgd opt{0.1};
     for (int step = 0; step < 2; ++step) {
       // `if`, not `?:`: g++ 12 miscounts handles in a conditional expression in constant evaluation
@@ -52,7 +52,7 @@ TEST_CASE("a convolutional net with running statistics: steps, an evaluation, st
 
 TEST_CASE("names of the parameters and the states of a net") {
   if (boost::mpi::communicator{}.size() != 1) return;
-  small_net<zoo::alone> net{zoo::processes<zoo::single>()};
+  small_net<fixture::alone> net{fixture::processes<fixture::single>()};
   std::vector<std::string> names;
   net.parameters().for_each_named([&](std::string const& name, auto const&) { names.push_back(name); });
   CHECK(names == std::vector<std::string>{"block.filter", "block.norm.scale", "block.norm.bias",
@@ -74,13 +74,12 @@ struct member : dim<2> {};
 struct k_h : dim<3> {};
 struct k_w : dim<3> {};
 
-struct whole : layout<zoo::single> {};
-struct uneven : layout<zoo::by_three, padded<batch, zoo::third>> {};
-struct space : layout<zoo::two_by_two, split<height, zoo::rows>, padded<width, zoo::cols>> {};
-struct both : layout<zoo::two_by_two, split<batch, zoo::rows>, split<height, zoo::cols>> {};
-struct by_channels
-    : layout<zoo::two_by_two, split<batch, zoo::rows>, split<channels, zoo::cols>, split<member, zoo::cols>> {
-};
+struct whole : layout<fixture::single> {};
+struct uneven : layout<fixture::by_three, padded<batch, fixture::third>> {};
+struct space : layout<fixture::two_by_two, split<height, fixture::rows>, padded<width, fixture::cols>> {};
+struct both : layout<fixture::two_by_two, split<batch, fixture::rows>, split<height, fixture::cols>> {};
+struct by_channels : layout<fixture::two_by_two, split<batch, fixture::rows>, split<channels, fixture::cols>,
+                            split<member, fixture::cols>> {};
 
 golden_arrays const& golden() {
   static golden_arrays const file{"norms"};

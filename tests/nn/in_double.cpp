@@ -1,4 +1,4 @@
-// The language model in double precision, trained by Adam, in every layout of the zoo.
+// The language model in double precision, trained by Adam, in every layout of the fixture.
 #include "language_model.hpp"
 
 namespace accounting {

@@ -1,4 +1,5 @@
-// The language model in single precision, trained by AdamW with sharded state, in every layout of the zoo.
+// The language model in single precision, trained by AdamW with sharded state, in every layout of the
+// fixture.
 #include "language_model.hpp"
 
 namespace accounting {

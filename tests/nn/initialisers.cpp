@@ -1,8 +1,8 @@
 // Initialisers: the same values under every layout, with the mean, deviation and bounds that they promise.
 // test: program nn
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -46,7 +46,7 @@ constexpr double truncated = 0.87962566103423978;
 }  // namespace
 
 TEST_CASE("initial values are the same under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(parameter<double, L, hidden, out>{m, truncated_normal{1, 0.5, 0.1}});
     see(parameter<double, L, batch, length, hidden>{m, uniform{2, -1, 3}});
     see(parameter<double, L, in, vocab>{m, variance_scaling{.seed = 3, .scale = 2, .mode = fan::average}});

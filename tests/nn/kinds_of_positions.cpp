@@ -1,11 +1,11 @@
 // A Transformer with learned, sinusoid and no positions: its results under every layout, and what each kind
 // does.
 // test: program attention
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/nn/positions.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -33,7 +33,7 @@ std::vector<std::string> names() {
 
 template<class Dims>
 void check_kind() {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::transformer<double, L, Dims> net{m, 1};
     auto const ids    = modulo(iota<int, L, moment>(m), 3);
     auto const scores = net(broadcast<batch, moment>(ids));

@@ -1,10 +1,10 @@
 // Layers by themselves: results, gradients and names, under every layout.
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("projection and linear: one dimension or several, on each side") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::projection<double, L, in, hidden> up{m, normal{1}};
     nn::linear<double, L, hidden, in> back{m, normal{5}};
     nn::linear<double, L, in, shape<heads, key>> across{m, normal{2}};
@@ -23,7 +23,7 @@ TEST_CASE("projection and linear: one dimension or several, on each side") {
 }
 
 TEST_CASE("embedding and norms, the scores tied to the embedding") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     nn::embedding<double, L, vocab, in> tokens{m, normal{1}};
     nn::layer_norm<double, L, in> centred{m};
     nn::rms_norm<double, L, in> scaled{m};

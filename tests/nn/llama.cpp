@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/io/safetensors_reader.hpp>
 #include <meshtf/nn/llama.hpp>
@@ -28,11 +28,13 @@ struct each : dim<2> {};
 struct key : dim<4> {};
 struct hidden : dim<24> {};
 
-struct whole : layout<zoo::single> {};
-struct by_groups : layout<zoo::two_by_two, split<batch, zoo::rows>, padded<sequences, zoo::rows>,
-                          split<groups, zoo::cols>, split<hidden, zoo::cols>, split<vocab, zoo::cols>> {};
-struct by_each : layout<zoo::two_by_two, split<batch, zoo::rows>, padded<sequences, zoo::rows>,
-                        split<each, zoo::cols>, split<hidden, zoo::cols>, split<vocab, zoo::cols>> {};
+struct whole : layout<fixture::single> {};
+struct by_groups
+    : layout<fixture::two_by_two, split<batch, fixture::rows>, padded<sequences, fixture::rows>,
+             split<groups, fixture::cols>, split<hidden, fixture::cols>, split<vocab, fixture::cols>> {};
+struct by_each
+    : layout<fixture::two_by_two, split<batch, fixture::rows>, padded<sequences, fixture::rows>,
+             split<each, fixture::cols>, split<hidden, fixture::cols>, split<vocab, fixture::cols>> {};
 
 struct small : nn::llama_dims<length, vocab, model, groups, each, key, hidden> {
   static constexpr int layers = 2;
@@ -69,7 +71,7 @@ double distance(X const& x, std::vector<double> const& expected) {
 template<Layout L>
 void check_golden() {
   INFO(name_of<L>());
-  auto& m = zoo::processes<typename L::mesh_type>();
+  auto& m = fixture::processes<typename L::mesh_type>();
   nn::llama<double, L, small> net{m, 1};
   tensor<int, L, batch, length> ids{m};
   tensor<int, L, batch, length> targets{m};
@@ -94,7 +96,7 @@ void check_golden() {
 template<Layout L>
 void check_cache(extent window) {
   INFO(name_of<L>() << ", window " << window);
-  auto& m = zoo::processes<typename L::mesh_type>();
+  auto& m = fixture::processes<typename L::mesh_type>();
   no_gradient const guard{m};
   nn::streams seeds{3};
   nn::grouped_attention<double, L, length, model, groups, each, key> attends{m, seeds, 0.4, 0.4};

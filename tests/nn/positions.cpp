@@ -3,11 +3,11 @@
 #include <array>
 #include <cmath>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/nn/positions.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -1,10 +1,10 @@
 // Blocks of a Transformer that are computed again in the backward pass: the same bits, less memory.
 // test: processes 1 2 4
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 #include <meshtf/nn/transformer.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -19,7 +19,7 @@ struct blocks_in_turn {
   }
 
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     using block = nn::transformer_block<double, L, of_blocks>;
     nn::streams seeds{1};
     block one{m, seeds, 0.3, 0.3};

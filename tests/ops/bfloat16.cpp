@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 namespace {
 
-using namespace zoo;
+using namespace fixture;
 
 struct two : dim<2> {};
 struct many : dim<5000> {};
@@ -21,14 +21,14 @@ struct five : dim<5> {};
 struct some : up_to<8> {};  // of which six are counted
 
 struct viewer {
-  sights* seen               = nullptr;
+  recorded_values* seen      = nullptr;
   std::vector<double>* slack = nullptr;
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...> const& x, double more = 0) const {
     if constexpr (!is_dry<L>)
       if (seen != nullptr) {
-        witness{seen}(x);
+        value_recorder{seen}(x);
         slack->push_back(more);
       }
   }
@@ -253,13 +253,13 @@ struct silent {
 
 template<class P, Layout L>
 void check_price(std::string const& name) {
-  static constexpr bill promised{dry_run<L>(silent<P>{})};
-  compare(promised, bill{recorded<L>(processes<typename L::mesh_type>(), silent<P>{})}, name);
+  static constexpr cost_summary promised{dry_run<L>(silent<P>{})};
+  compare(promised, cost_summary{recorded<L>(processes<typename L::mesh_type>(), silent<P>{})}, name);
 }
 
 /// The elements that we know, each within its bound.
-void compare_rounded(sights const& ours, std::vector<double> const& slack, sights const& truth,
-                     std::string const& where) {
+void compare_rounded(recorded_values const& ours, std::vector<double> const& slack,
+                     recorded_values const& truth, std::string const& where) {
   INFO("under " << where);
   REQUIRE(ours.all.size() == truth.all.size());
   for (std::size_t n = 0; n < truth.all.size(); ++n) {
@@ -289,7 +289,7 @@ template<template<class> class P, Layout L>
 void check_under_layout() {
   auto const look = [](auto program, auto layout) {
     using K = typename decltype(layout)::type;
-    std::pair<sights, std::vector<double>> seen;
+    std::pair<recorded_values, std::vector<double>> seen;
     program.template operator()<K>(processes<typename K::mesh_type>(), viewer{&seen.first, &seen.second});
     return seen;
   };

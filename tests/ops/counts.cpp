@@ -3,7 +3,7 @@
 // test: processes 1 3 4
 #include <cmath>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 using namespace meshtf;
 
@@ -25,7 +25,7 @@ struct second : axis<2> {};
 struct plane : mesh<first, second> {};
 struct by_sequence : layout<plane, split<sequences, first>, padded<words, second>> {};
 struct by_both : layout<plane, split<sequences, second>, padded<places, first>> {};
-struct by_three_parts : layout<zoo::by_three, padded<sequences, zoo::third>> {};
+struct by_three_parts : layout<fixture::by_three, padded<sequences, fixture::third>> {};
 
 using values = xt::xarray<double>;
 
@@ -101,8 +101,8 @@ std::vector<values> run(machine<L>& m, extent batch, extent place, extent key) {
 template<class L, extent B, extent P, extent K>
 void check(process_mesh<typename L::mesh_type>& m) {
   INFO(name_of<L>() << ": " << B << " sequences, " << P << " places, " << K << " keys");
-  auto const truth =
-      run<zoo::alone, exactly<B>, as_many_keys<P>, dim<K>>(zoo::processes<zoo::single>(), B, P, K);
+  auto const truth = run<fixture::alone, exactly<B>, as_many_keys<P>, dim<K>>(
+      fixture::processes<fixture::single>(), B, P, K);
   counted<sequences> const b{m, B};
   counted<places> const p{m, P};
   counted<keys> const k{m, K};
@@ -120,7 +120,7 @@ void check(process_mesh<typename L::mesh_type>& m) {
 
 template<class L>
 void check_all() {
-  auto& m = zoo::processes<typename L::mesh_type>();
+  auto& m = fixture::processes<typename L::mesh_type>();
   check<L, 8, 7, 7>(m);
   check<L, 5, 3, 2>(m);
   check<L, 1, 1, 1>(m);
@@ -131,7 +131,7 @@ void check_all() {
 }  // namespace
 
 TEST_CASE("a program under counts gives what programs of these sizes give", "[1]") {
-  check_all<zoo::alone>();
+  check_all<fixture::alone>();
 }
 TEST_CASE("a program under counts over 3 processes gives what programs of these sizes give", "[3]") {
   check_all<by_three_parts>();

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

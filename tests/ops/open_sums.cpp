@@ -1,9 +1,9 @@
 // Open sums handed through by linear operations: finished afterwards, they are what they would be finished
 // before, and so are the gradients.
 // test: processes 1 4
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <xtensor/xview.hpp>
 #endif
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -36,12 +36,12 @@ struct tied {
 };
 
 template<Layout L>
-constexpr void show_gradients(tied<L>& net, witness const& see) {
+constexpr void show_gradients(tied<L>& net, value_recorder const& see) {
   net.parameters().for_each([&](auto& p) { see(finish(gradient(p))); });
 }
 
 template<class L>
-void show_whole(tensor<double, L, batch, length, hidden> const& x, witness const& see) {
+void show_whole(tensor<double, L, batch, length, hidden> const& x, value_recorder const& see) {
   auto const whole  = to_global(x);
   auto const turned = to_global(transpose<hidden, batch, length>(x));
   see(from_global<double, L, batch, length, hidden>(x.machine(), whole));
@@ -53,7 +53,7 @@ void show_whole(tensor<double, L, batch, length, hidden> const& x, witness const
 template<class Optimizer>
 struct three_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     tied<L> net{m};
     Optimizer opt{0.1};
     auto const x = some_data<L>(m);
@@ -90,7 +90,7 @@ TEST_CASE("a scalar used twice, in places that owe different sums") {
 }
 
 TEST_CASE("the global norm of gradients is the norm of finished gradients") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     tied<L> net{m};
     {
       auto const loss = net.loss(some_data<L>(m));
@@ -102,7 +102,7 @@ TEST_CASE("the global norm of gradients is the norm of finished gradients") {
 }
 
 TEST_CASE("gradients of micro-batches add up; what they owe does, too") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     tied<L> net{m};
     for (int i = 0; i < 2; ++i) {
       auto const loss = net.loss(some_data<L>(m) * (i + 1));
@@ -120,7 +120,7 @@ TEST_CASE("gradients of micro-batches add up; what they owe does, too") {
 }
 
 TEST_CASE("a parameter that nothing used has a gradient of zeros that owes nothing") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> used{m, normal{1}};
     parameter<double, L, batch, hidden> unused{m, normal{2}};
     auto const loss = sum(used);
@@ -134,7 +134,7 @@ TEST_CASE("a parameter that nothing used has a gradient of zeros that owes nothi
 }
 
 TEST_CASE("no gradient goes through stop_gradient, int or no_gradient") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> w{m, normal{1, 3}};
     auto const fixed      = stop_gradient(exp(w));
     auto const whole      = cast<double>(cast<int>(w));
@@ -155,7 +155,7 @@ TEST_CASE("no gradient goes through stop_gradient, int or no_gradient") {
 
 TEST_CASE("cast between floating types: the gradient is cast back and stays open") {
   check_program(
-      []<Layout L>(machine<L>& m, witness const& see) {
+      []<Layout L>(machine<L>& m, value_recorder const& see) {
         parameter<double, L, in, hidden> w{m, normal{1}};
         auto const x    = cast<float>(some_data<L>(m));
         auto const z    = einsum<batch, hidden>(x, cast<float>(w));
@@ -170,7 +170,7 @@ TEST_CASE("cast between floating types: the gradient is cast back and stays open
 }
 
 TEST_CASE("a copy has values of its own") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, in, hidden> w{m, normal{1}};
     auto const before = copy(w);
     w                 = w.without_slot() * 2;
@@ -180,7 +180,7 @@ TEST_CASE("a copy has values of its own") {
 }
 
 TEST_CASE("to_global gives every process the whole, and from_global takes it apart again") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, batch, length, hidden>(m, {.seed = 4});
     if constexpr (!is_dry<L>)
       if (see.seen != nullptr) show_whole(x, see);  // not while the price is counted: to_global sends
@@ -188,7 +188,7 @@ TEST_CASE("to_global gives every process the whole, and from_global takes it apa
 }
 
 TEST_CASE("parameters start alike under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(parameter<double, L, in, hidden>{m, normal{1, 2, 3}});
     see(parameter<double, L, hidden, out>{m, he_normal{2}});
     see(parameter<double, L, batch, length, hidden>{m, glorot_uniform{3}});
@@ -200,7 +200,7 @@ TEST_CASE("parameters start alike under every layout") {
 }
 
 TEST_CASE("random numbers are the same under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(random_uniform<double, L, batch, length, hidden>(m, {.seed = 1, .stream = 2}, -1, 3));
     see(random_uniform<float, L, hidden, batch>(m, {.seed = 1}));
     auto const x = random_normal<double, L, batch, length, hidden>(m, {.seed = 3});
@@ -229,7 +229,7 @@ TEST_CASE("three steps of SGD and of Adam, under every layout the same") {
 
 TEST_CASE("three steps in single precision") {
   check_program_under_two(
-      []<Layout L>(machine<L>& m, witness const& see) {
+      []<Layout L>(machine<L>& m, value_recorder const& see) {
         parameter<float, L, in, hidden> w{m, glorot_uniform{1}};
         adam opt{0.01};
         auto const x = random_normal<float, L, batch, in>(m, {.seed = 21});

@@ -1,9 +1,9 @@
 // 10 and 3 elements over 2 x 2 processes: parts of 3, 3, 3 and 1, in both orders of the axes, and of 1, 1, 1
 // and none. Cuts whose blocks differ.
 // test: processes 4
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -19,9 +19,9 @@ struct halves : layout<two_by_two, split<ten, rows>> {};
 
 template<class... S, class F>
 void check_each(F const& f) {
-  using program      = operation<double, F, drawn{}, S...>;
-  sights const truth = run<alone>(program{});
-  auto const under   = [&]<class L>(std::type_identity<L>) { check_under<L>(program{}, truth, 1e-12); };
+  using program               = operation<double, F, drawn{}, S...>;
+  recorded_values const truth = run<alone>(program{});
+  auto const under = [&]<class L>(std::type_identity<L>) { check_under<L>(program{}, truth, 1e-12); };
   under(std::type_identity<tens>{});
   under(std::type_identity<turned>{});
   under(std::type_identity<threes>{});

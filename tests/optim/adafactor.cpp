@@ -127,7 +127,7 @@ void check_formula(adafactor opt) {
 template<bool Averaged, extent Least>
 struct three_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     model_of<double, L> net{m};
     adafactor opt;
     opt.least_factored = Least;

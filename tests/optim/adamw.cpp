@@ -10,7 +10,7 @@ enum class clipping { none, before_the_step, within_the_step };
 
 // Compiled once for all ways to clip and shard.
 template<class T, class Optimizer, Layout L>
-constexpr void take_three_steps(machine<L>& m, witness const& see, clipping how, bool sharded) {
+constexpr void take_three_steps(machine<L>& m, value_recorder const& see, clipping how, bool sharded) {
   model_of<T, L> net{m};
   Optimizer opt{0.05};
   opt.shard_state = sharded;
@@ -31,7 +31,7 @@ constexpr void take_three_steps(machine<L>& m, witness const& see, clipping how,
 template<class Optimizer, clipping How, bool Sharded, class T = double>
 struct three_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     take_three_steps<T, Optimizer, L>(m, see, How, Sharded);
   }
 };

@@ -11,7 +11,7 @@ namespace {
 template<class Optimizer, bool Sharded>
 struct three_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     model_of<double, L> net{m};
     averaged<Optimizer> opt{0.75, 0.02};
     if constexpr (requires { opt.shard_state; }) opt.shard_state = Sharded;

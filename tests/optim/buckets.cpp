@@ -106,7 +106,8 @@ sent_by_step one_by_one(mixture<L>& net) {
 
 // with the batch split all parameters owe over one axis: the small ones in double, those in float, and the
 // long one by itself
-static_assert(of_step<by_sgd, zoo::data>().calls == 3 && of_step<by_sharded, zoo::data>().calls == 2 * 3);
+static_assert(of_step<by_sgd, fixture::data>().calls == 3 &&
+              of_step<by_sharded, fixture::data>().calls == 2 * 3);
 
 TEST_CASE("a step sends the same bytes in fewer calls") {
   under_each_layout([]<Layout L>() {
@@ -141,7 +142,7 @@ TEST_CASE("sharded state sends as many bytes, up to the padding, in two calls a 
 }
 
 TEST_CASE("the weights after steps of packed messages are the same under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const run = [&]<way How>(std::integral_constant<way, How>) {
       stepping<How, L> program{m};
       program.step();

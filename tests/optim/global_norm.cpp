@@ -66,7 +66,7 @@ consteval figures of_gradients() {
 
 TEST_CASE(
     "the global norm is one number under every layout, in one all-reduce; gradients are finished by it") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     model_of<double, L> net{m};
     parameter<double, L, hidden, batch> unused{m};
     auto const list = parameters(net, unused);
@@ -172,7 +172,7 @@ TEST_CASE("micro-batches: one reduction of each gradient after the last") {
 }
 
 TEST_CASE("four micro-batches step as the whole batch does, under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     for (int count : {1, 4}) {
       microbatches<L> program{m};
       program.run(count);

@@ -76,7 +76,7 @@ void check_formula(auto opt) {
 template<class Optimizer, bool Sharded, bool Clipped>
 struct three_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     model_of<double, L> net{m};
     Optimizer opt{0.02};
     opt.shard_state  = Sharded;

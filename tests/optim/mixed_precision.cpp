@@ -24,7 +24,7 @@ struct mixed_model {
 template<bool Sharded>
 struct three_mixed_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     mixed_model<L> net{m};
     adamw opt{0.05};
     opt.shard_state = Sharded;
@@ -44,9 +44,11 @@ template<Layout L>
 void check() {
   std::string const name{name_of<L>()};
   compare(run<L>(three_mixed_steps<true>{}), run<L>(three_mixed_steps<false>{}), 1e-5, name);
-  static constexpr bill promised{dry_run<L>(shown_to<three_mixed_steps<true>>{{}})};
-  compare(promised,
-          bill{recorded<L>(processes<typename L::mesh_type>(), shown_to<three_mixed_steps<true>>{{}})}, name);
+  static constexpr cost_summary promised{dry_run<L>(shown_to<three_mixed_steps<true>>{{}})};
+  compare(
+      promised,
+      cost_summary{recorded<L>(processes<typename L::mesh_type>(), shown_to<three_mixed_steps<true>>{{}})},
+      name);
 }
 
 }  // namespace

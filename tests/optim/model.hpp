@@ -1,11 +1,11 @@
 // What the tests of optimizers train: every way in which a parameter's processes can share it.
 #pragma once
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 namespace optim {
 
-using namespace zoo;
+using namespace fixture;
 
 /// A weight that is used twice, a bias that is split as the weight is, one that no layout splits and that is
 /// not divisible by 4 or 8, a temperature, and two parameters that get one and the same gradient.

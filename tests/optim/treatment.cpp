@@ -22,7 +22,7 @@ struct by_hand {
 template<class Optimizer, bool Sharded>
 struct three_treated_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     model_of<double, L> net{m};
     Optimizer opt{0.02};
     opt.shard_state = Sharded;

@@ -10,7 +10,7 @@ namespace {
 template<class Made, bool Sharded, bool Clipped>
 struct three_steps {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     model_of<double, L> net{m};
     auto opt        = Made{}();
     opt.shard_state = Sharded;

@@ -14,7 +14,7 @@ struct grid : mesh<rows, cols, deep> {};
 constexpr axis_set over_rows = 0b001;
 constexpr axis_set over_cols = 0b010;
 
-using bill = cost<grid, 4>;
+using small_cost = cost<grid, 4>;
 
 constexpr collective_call sum_over_rows{.kind    = all_reduce,
                                         .type    = element::float32,
@@ -31,13 +31,13 @@ constexpr collective_call sum_over_both{.kind    = all_reduce,
 constexpr collective_call gather{
     .kind = all_gather, .type = element::float64, .over = over_cols, .count = 5, .payload = 40, .sent = 120};
 
-consteval bill noted(std::initializer_list<collective_call> calls) {
-  bill c;
+consteval small_cost noted(std::initializer_list<collective_call> calls) {
+  small_cost c;
   for (auto const& call : calls) c.note(call);
   return c;
 }
 
-constexpr bill c = noted({sum_over_rows, gather, sum_over_both});
+constexpr small_cost c = noted({sum_over_rows, gather, sum_over_both});
 
 // for an axis every call counts that this axis has a part in
 static_assert(c.bytes_sent<rows>() == 400 + 140 && c.bytes_sent<cols>() == 140 + 120 &&
@@ -57,7 +57,7 @@ static_assert(c.calls<all_gather, all_reduce>() == 3);
 static_assert(c.collectives().size() == 3 && c.collectives()[0] == sum_over_rows &&
               c.collectives()[1] == gather && c.collectives()[2] == sum_over_both);
 
-// two bills are equal if the same calls were made in the same order
+// two costs are equal if the same calls were made in the same order
 static_assert(c == noted({sum_over_rows, gather, sum_over_both}));
 static_assert(!(c == noted({gather, sum_over_rows, sum_over_both})) &&
               !(c == noted({sum_over_rows, gather})));
@@ -79,8 +79,8 @@ static_assert(sum_over_rows ==
               changed([](auto& call) { call.site = {"sum", std::source_location::current(), true}; }));
 
 // and if they compute and hold the same, whatever is still alive
-consteval bill with(extent flops, extent elementwise, extent live, extent peak, extent parameters) {
-  bill b;
+consteval small_cost with(extent flops, extent elementwise, extent live, extent peak, extent parameters) {
+  small_cost b;
   b.note(work{.flops = flops, .elementwise = elementwise, .bytes = 7});
   b.note_memory(live, peak, parameters);
   return b;
@@ -93,8 +93,8 @@ static_assert(!(with(1, 2, 3, 4, 5) == with(0, 2, 3, 4, 5)) && !(with(1, 2, 3, 4
 static_assert(!(with(1, 2, 3, 4, 5) == with(1, 2, 3, 0, 5)) && !(with(1, 2, 3, 4, 5) == with(1, 2, 3, 4, 0)));
 
 // nothing costs nothing
-static_assert(bill{}.calls() == 0 && bill{}.bytes_sent() == 0 && bill{}.flops() == 0 &&
-              bill{}.peak_bytes() == 0 && bill{}.collectives().empty());
+static_assert(small_cost{}.calls() == 0 && small_cost{}.bytes_sent() == 0 && small_cost{}.flops() == 0 &&
+              small_cost{}.peak_bytes() == 0 && small_cost{}.collectives().empty());
 
 // an operator has no line, since it can't take one
 static_assert(!call_site{"operator+"}.has_line() &&

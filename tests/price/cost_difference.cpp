@@ -12,23 +12,23 @@ using enum collective;
 struct rows : axis<2> {};
 struct pods : axis<4, link::between_nodes> {};
 struct grid : mesh<rows, pods> {};
-using bill = cost<grid, 8>;
+using small_cost = cost<grid, 8>;
 
 constexpr collective_call near{
     .kind = all_reduce, .type = element::float32, .over = 0b01, .count = 100, .payload = 400, .sent = 400};
 constexpr collective_call far{
     .kind = all_gather, .type = element::float32, .over = 0b10, .count = 5, .payload = 20, .sent = 60};
 
-consteval bill noted(std::initializer_list<collective_call> calls, extent flops, extent peak) {
-  bill c;
+consteval small_cost noted(std::initializer_list<collective_call> calls, extent flops, extent peak) {
+  small_cost c;
   for (auto const& call : calls) c.note(call);
   c.note(work{.flops = flops, .bytes = 8});
   c.note(work{.elementwise = 1, .bytes = 100});
   c.note_memory(1, peak, 2, 3);
   return c;
 }
-constexpr bill a = noted({near}, 1000, 500);
-constexpr bill b = noted({near, far, near}, 600, 700);
+constexpr small_cost a = noted({near}, 1000, 500);
+constexpr small_cost b = noted({near, far, near}, 600, 700);
 
 // what b has more is above zero, what it has less below, along each axis and in all
 constexpr auto more = b - a;
@@ -72,12 +72,12 @@ static_assert(more.text() ==
               "flops                    -400\n"
               "peak                    +200 B\n");
 
-consteval bill told() {
+consteval small_cost told() {
   collective_call mean  = near;
   collective_call table = far;
   mean.site             = {.operation = "mean", .backward = true};
   table.site            = {.operation = "gather"};
-  bill c;
+  small_cost c;
   for (auto const& call : {mean, table, mean}) c.note(call);
   c.note(work{.flops = 1'234'567, .bytes = 2048});
   c.note(work{.elementwise = 12, .bytes = 1024});

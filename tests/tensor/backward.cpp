@@ -1,9 +1,9 @@
 // backward: once for a value, and as often as one likes for a parameter.
 #include <string>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

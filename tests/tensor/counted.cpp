@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
 using namespace meshtf;
 
@@ -16,13 +16,13 @@ struct fixed : dim<8> {};
 struct lines : dim<6> {};
 struct width : dim<4> {};
 struct half : dim<4> {};
-struct by_two : layout<zoo::pair, split<places, zoo::line>> {};
-struct by_three : layout<zoo::by_three, padded<places, zoo::third>> {};
+struct by_two : layout<fixture::pair, split<places, fixture::line>> {};
+struct by_three : layout<fixture::by_three, padded<places, fixture::third>> {};
 
 template<class F>
 void under_each(F const& f) {
   switch (boost::mpi::communicator{}.size()) {
-    case 1: f.template operator()<zoo::alone>(); break;
+    case 1: f.template operator()<fixture::alone>(); break;
     case 2: f.template operator()<by_two>(); break;
     default: f.template operator()<by_three>(); break;
   }
@@ -66,12 +66,12 @@ std::vector<xt::xarray<T>> trained(machine<L>& m, Made const& made, Lengths cons
 template<class T, class Made, class Lengths>
 std::vector<xt::xarray<T>> trained_with_zeros(Made const& made, Lengths const& lengths) {
   auto optimizer = made();
-  auto& m        = zoo::processes<zoo::single>();
-  parameter<T, zoo::alone, fixed, width> positions{m, normal{1}};
-  parameter<T, zoo::alone, width> weights{m, normal{2}};
+  auto& m        = fixture::processes<fixture::single>();
+  parameter<T, fixture::alone, fixed, width> positions{m, normal{1}};
+  parameter<T, fixture::alone, width> weights{m, normal{2}};
   std::vector<xt::xarray<T>> shown;
   for (extent n : lengths) {
-    auto data = random_normal<T, zoo::alone, lines, fixed>(m, {.seed = 3});
+    auto data = random_normal<T, fixture::alone, lines, fixed>(m, {.seed = 3});
     auto all  = data.local();
     for (extent i = 0; i < lines::size; ++i)
       for (extent k = n; k < fixed::size; ++k) all(i, k) = 0;
@@ -158,7 +158,7 @@ TEST_CASE(
     "sequences of different lengths train the positions that they have, and the gradient of the others is "
     "zero") {
   under_each([]<Layout L>() {
-    auto& m = zoo::processes<typename L::mesh_type>();
+    auto& m = fixture::processes<typename L::mesh_type>();
     for (auto const& lengths : {std::vector<extent>{8, 3, 8}, std::vector<extent>{5, 1, 7}}) {
       auto const same = [&](auto const& made) {
         near(trained<double, L>(m, made, lengths), trained_with_zeros<double>(made, lengths));
@@ -176,7 +176,7 @@ TEST_CASE(
 
 TEST_CASE("a step under a count is that of all elements: a parameter keeps them") {
   under_each([]<Layout L>() {
-    auto& m         = zoo::processes<typename L::mesh_type>();
+    auto& m         = fixture::processes<typename L::mesh_type>();
     auto const same = [&](auto const& made) {
       near<double>({stepped<L>(m, made, true)}, {stepped<L>(m, made, false)});
     };
@@ -202,7 +202,7 @@ TEST_CASE("a step under a count is that of all elements: a parameter keeps them"
 
 TEST_CASE("gradients under several counts add up, and are computed under the count of the forward pass") {
   under_each([]<Layout L>() {
-    auto& m = zoo::processes<typename L::mesh_type>();
+    auto& m = fixture::processes<typename L::mesh_type>();
     parameter<double, L, places> w{m, constant{2}};
     auto const add = [&](extent n) {
       auto const loss = [&] {
@@ -222,7 +222,7 @@ TEST_CASE("gradients under several counts add up, and are computed under the cou
 
 TEST_CASE("a tensor is read under the count that it was made with, or a smaller one") {
   under_each([]<Layout L>() {
-    auto& m = zoo::processes<typename L::mesh_type>();
+    auto& m = fixture::processes<typename L::mesh_type>();
     tensor<double, L, places> x{m};
     {
       counted<places> const guard{m, 3};
@@ -250,7 +250,7 @@ TEST_CASE("a tensor is read under the count that it was made with, or a smaller 
 
 TEST_CASE("a parameter keeps what is not counted") {
   under_each([]<Layout L>() {
-    auto& m = zoo::processes<typename L::mesh_type>();
+    auto& m = fixture::processes<typename L::mesh_type>();
     counted<places> const guard{m, 3};
     parameter<double, L, places> w{m, constant{2}};  // all of it
     w = iota<double, L, places>(m);
@@ -262,7 +262,7 @@ TEST_CASE("a parameter keeps what is not counted") {
 
 TEST_CASE("nothing may be there") {
   under_each([]<Layout L>() {
-    auto& m = zoo::processes<typename L::mesh_type>();
+    auto& m = fixture::processes<typename L::mesh_type>();
     parameter<double, L, places, width> w{m, normal{1}};
     counted<places> const none{m, 0};
     auto const loss = sum(square(w));
@@ -276,7 +276,7 @@ TEST_CASE("nothing may be there") {
 }
 
 TEST_CASE("a count outside the room is refused") {
-  auto& m = zoo::processes<zoo::single>();
+  auto& m = fixture::processes<fixture::single>();
   CHECK(said_by([&] { counted<places> const guard{m, 9}; }) ==
         "counted<places> expects 0 to 8 elements, for which places has room, got 9: declare struct places : "
         "meshtf::up_to<N> with the most there may be");
@@ -286,9 +286,10 @@ TEST_CASE("a count outside the room is refused") {
 
 TEST_CASE("what is counted is promised and counted alike") {
   under_each([]<Layout L>() {
-    static constexpr zoo::bill promised{dry_run<L>(step_under_a_count{})};
-    zoo::compare(promised,
-                 zoo::bill{recorded<L>(zoo::processes<typename L::mesh_type>(), step_under_a_count{})},
-                 std::string{name_of<L>()});
+    static constexpr fixture::cost_summary promised{dry_run<L>(step_under_a_count{})};
+    fixture::compare(
+        promised,
+        fixture::cost_summary{recorded<L>(fixture::processes<typename L::mesh_type>(), step_under_a_count{})},
+        std::string{name_of<L>()});
   });
 }

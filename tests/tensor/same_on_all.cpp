@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <limits>
 
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE(
     "a loop ends on all processes after the same iteration, and the price is that of the iterations that "
     "are named") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> w{m, constant{1}};
     auto x = w * 1;
     // 128, 32, 8, 2, 1/2
@@ -33,10 +33,10 @@ TEST_CASE("another number of iterations than the price assumes is seen") {
   };
   using how = decltype(program);
   constexpr auto promised =
-      dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 4); }).calls();
+      dry_run<fixture::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 4); }).calls();
   constexpr auto fewer =
-      dry_run<zoo::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 3); }).calls();
-  auto const counted = recorded<zoo::model>(m, [&]<Layout L>(machine<L>& on) {
+      dry_run<fixture::model>([]<Layout L>(machine<L>& on) { how{}.template operator()<L>(on, 3); }).calls();
+  auto const counted = recorded<fixture::model>(m, [&]<Layout L>(machine<L>& on) {
                          program.template operator()<L>(on, 0);
                        }).calls();
   CHECK(counted == promised);

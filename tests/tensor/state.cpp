@@ -1,8 +1,8 @@
 // State: what a model keeps from step to step is written once a step, and no gradient reaches it.
 // test: program ops2
-#include "../zoo.hpp"
+#include "../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -28,7 +28,7 @@ struct with_state {
 }  // namespace
 
 TEST_CASE("a state is written in steps that train, and not in evaluations") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     with_state<L> layer{m};
     auto const x = random_normal<double, L, batch, hidden>(m, {.seed = 7});
     sgd opt{0.1};
@@ -50,7 +50,7 @@ TEST_CASE("a state is written in steps that train, and not in evaluations") {
 }
 
 TEST_CASE("a state is written once where the function is computed again") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, hidden> w{m, normal{1}};
     state<double, L, hidden> running{m};
     state<int, L> calls{m};

@@ -3,9 +3,9 @@
 // test: processes 1 2 4
 #include <string_view>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -20,7 +20,7 @@ struct by_both
 template<int N, class Micro>
 struct training {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     parameter<double, L, in, hidden> w{m, normal{1}};
     parameter<double, L, hidden, out> v{m, normal{2}};
     sgd opt{0.1};
@@ -72,7 +72,7 @@ struct by_turn : layout<two_by_two, split<hidden, rows, cols>> {};
 template<int N, class Micro>
 struct masked {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     parameter<double, L, in, hidden> w{m, normal{1}};
     auto const x      = random_normal<double, L, many, in>(m, {3});
     auto const chosen = less(sum<in>(x), 0.3);

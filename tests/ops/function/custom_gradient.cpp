@@ -1,8 +1,8 @@
 // custom_gradient: the values of f, and the gradients that g computes, under every layout.
 // test: processes 1 2 3 4
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -40,7 +40,7 @@ TEST_CASE("custom_gradient with the true gradients of a product: finished, open,
 }
 
 TEST_CASE("custom_gradient with a gradient of its own, and an operand of integers") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, normal{1}};
     parameter<double, L, hidden> captured{m, normal{2}};
     auto const rank = argmax<hidden>(x);

@@ -3,9 +3,9 @@
 // test: processes 1 2 3 4
 #include <vector>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -27,7 +27,7 @@ struct again {
 template<class How>
 struct training {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     parameter<double, L, batch, in> x{m, normal{1}};
     parameter<double, L, in, hidden> w{m, normal{2}};
     parameter<double, L, hidden, in> v{m, normal{3}};
@@ -68,7 +68,7 @@ struct scaled_model {
 template<class How>
 struct corners {
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     parameter<double, L, batch, hidden> x{m, normal{1}};
     parameter<double, L, hidden, out> w{m, normal{2}};
     parameter<double, L, out> b{m, normal{3}};
@@ -118,7 +118,7 @@ void check_same_bits() {
 // ---- prices: less memory, the forward pass of the four blocks once more
 
 template<class How, class L>
-inline constexpr bill bill_of{dry_run<L>(shown_to<training<How>>{})};
+inline constexpr cost_summary bill_of{dry_run<L>(shown_to<training<How>>{})};
 
 template<class L>
 constexpr bool dearer_and_smaller() {

@@ -3,9 +3,9 @@
 // test: processes 1 2 3 4 6 10
 #include <stdexcept>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -48,7 +48,7 @@ static_assert(std::same_as<asked<shape<in>, splittable<batch>, shape<batch, in>>
                            result_lacks_split_dim<batch, axes<line>>>);
 static_assert(std::same_as<asked<shape<in, in>, splittable<>, shape<in>>, dim_appears_twice<in>>);
 
-constexpr bill priced{dry_run<line_up>([]<Layout L>(machine<L>& m) {
+constexpr cost_summary priced{dry_run<line_up>([]<Layout L>(machine<L>& m) {
   tensor<float, L, batch, in> const x{m};
   tensor<float, L, batch> const y{m};
   m.start_over();
@@ -63,7 +63,7 @@ TEST_CASE("slicewise with a gradient, also where processes hold unequally much o
 }
 
 TEST_CASE("slicewise without a gradient is data, of any element type") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, in> x{m, normal{1}};
     auto const signs = slicewise<shape<in, batch>, splittable<batch>, int>(
         [](auto&& z, auto const& a) {

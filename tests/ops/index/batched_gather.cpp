@@ -1,9 +1,9 @@
 // Rows by index where the ids share dimensions with the table: each element of a shared dimension looks among
 // rows of its own.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -30,7 +30,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a gather that shares dimensions is einsum with one_hot") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, vocab, in> table{m, normal{1}};
     auto const tokens = ids<vocab, batch, length>(table, 4);
     auto const hot    = one_hot<vocab, double>(tokens);

@@ -1,8 +1,8 @@
 // Rows by index: gather, its scatter-add and one_hot, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -46,7 +46,7 @@ TEST_CASE("gather and einsum with one table: what its two uses owe is merged") {
 }
 
 TEST_CASE("gather is einsum with one_hot") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, vocab, in> table{m, normal{1}};
     auto const tokens  = ids<vocab, plain<decltype(table)>, batch, length>(table, 4);
     auto const hot     = one_hot<vocab, double>(tokens);
@@ -61,7 +61,7 @@ TEST_CASE("gather is einsum with one_hot") {
 }
 
 TEST_CASE("gather of integers has no gradient") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const squares = iota<int, L, vocab>(m) * iota<int, L, vocab>(m);
     auto const tokens  = argmax<vocab>(random_normal<double, L, vocab, batch>(m, {.seed = 2}));
     see(gather<vocab>(squares, tokens));
@@ -71,8 +71,8 @@ TEST_CASE("gather of integers has no gradient") {
 TEST_CASE("an id that is no row is named") {
   if (boost::mpi::communicator{}.size() != 2) return;
   auto& m = processes<pair>();
-  parameter<double, zoo::model, vocab, in> table{m, normal{1}};
-  tensor<int, zoo::model, batch> tokens{m};
+  parameter<double, fixture::model, vocab, in> table{m, normal{1}};
+  tensor<int, fixture::model, batch> tokens{m};
   for (int wrong : {8, -1}) {
     tokens.local()(3) = wrong;
     CHECK_THROWS_WITH(gather<vocab>(table, tokens), "id number 3 of this process is " +

@@ -1,8 +1,8 @@
 // Rows written and added by index: scatter and scatter_add, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -45,7 +45,7 @@ TEST_CASE("scatter_add: updates split and whole, dimensions shared or not") {
 }
 
 TEST_CASE("gather takes back what scatter wrote, and scatter_add counts") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     tensor<int, L, vocab> const none{m};
     auto const tokens = argmax<vocab>(random_normal<double, L, vocab, batch, length>(m, {.seed = 4}));
     see(scatter_add<vocab>(
@@ -60,7 +60,7 @@ TEST_CASE("gather takes back what scatter wrote, and scatter_add counts") {
 }
 
 TEST_CASE("scatter_add of open sums is open over the axes of the updates, too") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, out> x{m, normal{1}};
     parameter<double, L, batch, in> y{m, normal{2}};
     auto const p      = partial_einsum<out, in>(x, y);  // over the axes of batch
@@ -79,7 +79,7 @@ TEST_CASE("scatter_add of open sums is open over the axes of the updates, too") 
 TEST_CASE("sums of many bfloat16 rows are rounded once") {
   if (boost::mpi::communicator{}.size() > 2) return;
   check_program_under_two(
-      []<Layout L>(machine<L>& m, witness const& see) {
+      []<Layout L>(machine<L>& m, value_recorder const& see) {
         tensor<bfloat16, L, vocab> const none{m};
         auto const tokens = modulo(iota<int, L, many>(m), 2);
         // in bfloat16, 256 + 1 is 256
@@ -91,9 +91,9 @@ TEST_CASE("sums of many bfloat16 rows are rounded once") {
 TEST_CASE("an id that is no row is named, by scatter too") {
   if (boost::mpi::communicator{}.size() != 2) return;
   auto& m = processes<pair>();
-  tensor<double, zoo::model, vocab> const base{m};
-  tensor<double, zoo::model, pick> const rows{m};
-  tensor<int, zoo::model, pick> which{m};
+  tensor<double, fixture::model, vocab> const base{m};
+  tensor<double, fixture::model, pick> const rows{m};
+  tensor<int, fixture::model, pick> which{m};
   which.local()(3) = 8;
   CHECK_THROWS_WITH(scatter<vocab>(base, which, rows),
                     "id number 3 of this process is 8, expected a row from 0 to 7: check the ids");

@@ -1,11 +1,11 @@
 // batch_norm and group_norm: statistics over dimensions split and whole, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
 #include <meshtf/ops/normalise/batch_norm.hpp>
 #include <meshtf/ops/normalise/group_norm.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("batch_norm: channels last, in front, and two dimensions of them") {
   check_operation<drawn{0.5, 1}, shape<batch, length, hidden>, shape<hidden>, shape<hidden>, shape<batch>>(
@@ -27,7 +27,7 @@ TEST_CASE("batch_norm by statistics that are given") {
 }
 
 TEST_CASE("the statistics of batch_norm") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, batch, length, hidden>(m, {.seed = 3}, 100, 2);
     tensor<double, L, hidden> const scale{m};
     tensor<double, L, hidden> const bias{m};

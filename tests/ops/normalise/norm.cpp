@@ -1,8 +1,8 @@
 // Layer norm and RMS norm along dimensions split and whole, first and last, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -1,8 +1,8 @@
 // residual_layer_norm under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("residual_layer_norm: both of its values, each alone, and one after the other") {
   check_operation<drawn{0.5, 1}, shape<batch, hidden>, shape<batch, hidden>, shape<hidden>>(

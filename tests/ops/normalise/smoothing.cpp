@@ -1,8 +1,8 @@
 // Label smoothing and z-loss of softmax_cross_entropy, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -2,9 +2,9 @@
 // test: program ops2
 #include <limits>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -31,7 +31,7 @@ std::array<T, 6> compared(T x, T y) {
 }  // namespace
 
 TEST_CASE("comparisons give 0 and 1") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, normal{1}};
     parameter<double, L, hidden> y{m, normal{2}};
     auto const all = comparisons(x, y);

@@ -1,7 +1,7 @@
 // Arithmetic and functions of each element, under every layout.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("two tensors of one shape") {
   check_operation<drawn{2, 0.2}, shape<batch, hidden>, shape<batch, hidden>>(

@@ -1,7 +1,7 @@
 // The error function, under every layout and against the standard library's.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("erf of each element: nothing is owed") {
   check_operation<shape<batch, hidden>>([](auto const& x) { return erf(x); });

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -81,7 +81,7 @@ TEST_CASE("functions with a bend: nothing is owed") {
 }
 
 TEST_CASE("functions with steps have no gradient") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, normal{1, 3.0}};
     auto const see_data = [&](auto const& z) {
       see(z);

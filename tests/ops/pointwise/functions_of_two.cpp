@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -76,7 +76,7 @@ TEST_CASE("functions of two tensors that share no dimension, in double and in si
 }
 
 TEST_CASE("functions with steps: integers, and what is true") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = cast<int>(10 * random_normal<double, L, batch, hidden>(m, {.seed = 3}));
     auto const y = cast<int>(3 * random_normal<double, L, hidden>(m, {.seed = 4}));  // some are 0
     see(floor_divide(x, y));
@@ -110,7 +110,7 @@ TEST_CASE("maximum and minimum: NaN is kept, also in the gradients, and a tie is
 }
 
 TEST_CASE("a tie under broadcasting: each operand gets half of every element of dz") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, constant{3}};
     parameter<double, L, hidden> y{m, constant{3}};
     auto const loss = sum(maximum(x, y));

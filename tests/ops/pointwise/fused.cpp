@@ -1,8 +1,8 @@
 // Operations fused into single passes: the same results as their parts, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -28,7 +28,7 @@ void near(auto const& a, auto const& b) {
 template<class F, class... W>
 auto gradients_of(F const& f, W&... w) {
   (w.zero_gradient(), ...);
-  auto const loss = probed(f(), 0);
+  auto const loss = probe_sum(f(), 0);
   backward(loss);
   return std::tuple{finish(gradient(w))...};
 }

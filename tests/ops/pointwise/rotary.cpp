@@ -2,9 +2,9 @@
 // test: program attention
 #include <cmath>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

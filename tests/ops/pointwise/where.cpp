@@ -1,8 +1,8 @@
 // where: the choice between values, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -35,7 +35,7 @@ TEST_CASE("where with a condition of integers that has dimensions of its own: a 
 }
 
 TEST_CASE("where: what is not chosen may be infinite or no number, forward and in gradients") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, normal{1}};
     parameter<double, L, hidden> y{m, normal{2}};
     auto const positive = greater(x, 0);

@@ -1,8 +1,8 @@
 // attention: the same numbers as its composition of einsum, mask and softmax, under every layout.
 // test: program attention
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -56,7 +56,7 @@ TEST_CASE("attention of one head, without a batch; values and gradients in singl
 }
 
 TEST_CASE("attention is einsum, mask, softmax and einsum: values, gradients, flops") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, moment, heads, key> q{m, normal{1}};
     parameter<double, L, batch, moment, heads, key> k{m, normal{2}};
     parameter<double, L, batch, moment, heads, key> v{m, normal{3}};

@@ -1,8 +1,8 @@
 // attention with a mask of the memory: the same numbers as segments, under every layout.
 // test: program attention
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -33,7 +33,7 @@ TEST_CASE("a mask of the memory, by itself and with segment ids and a bias") {
 }
 
 TEST_CASE("a mask hides as segment ids do, and NaN in what it hides") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const q       = random_normal<double, L, batch, moment, heads, key>(m, {.seed = 1});
     auto const k       = random_normal<double, L, batch, past, heads, key>(m, {.seed = 2});
     auto const visible = less(iota<int, L, past>(m), 4);

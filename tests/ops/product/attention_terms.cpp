@@ -1,9 +1,9 @@
 // attention with shared keys, widths, windows, biases and segments: the same numbers as its composition,
 // under every layout.
 // test: program attention
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -102,7 +102,7 @@ TEST_CASE("weights are dropped as dropout drops them, under every layout") {
 }
 
 TEST_CASE("attention with shared keys, a window, segments, a bias and dropout is its composition") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, moment, heads, key> q{m, normal{1}};
     parameter<double, L, batch, moment, key> k{m, normal{2}};
     parameter<double, L, batch, moment, key> v{m, normal{3}};

@@ -1,7 +1,7 @@
 // einsum, open sums and what makes tensors of them, under every layout.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

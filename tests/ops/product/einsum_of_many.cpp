@@ -1,7 +1,7 @@
 // einsum of any number of operands, matmul and outer_product, under every layout.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("einsum of three operands: a chain, whatever its order") {
   check_operation<shape<batch, in>, shape<in, hidden>, shape<hidden, out>>(

@@ -1,8 +1,8 @@
 // Dropout under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("dropout: the same elements under every layout, forward and backward") {
   check_operation<shape<batch, hidden>, shape<batch, length, hidden>>([](auto const& x, auto const& y) {

@@ -2,9 +2,9 @@
 // operation makes them.
 #include <string>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -8,9 +8,9 @@
 
 #include <meshtf/ops/random/sample.hpp>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -39,7 +39,7 @@ std::array<double, 4> shares(X const& ids) {
 }  // namespace
 
 TEST_CASE("sample draws the same ids under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, batch, length, vocab>(m, {.seed = 3});
     see(sample<vocab>(x, {.seed = 1}, 1.0));
     see(sample<vocab>(x, {.seed = 1, .stream = 1}, 0.7));
@@ -54,7 +54,7 @@ TEST_CASE("sample draws the same ids under every layout") {
 
 TEST_CASE("sample in single precision") {
   check_program_under_two(
-      []<Layout L>(machine<L>& m, witness const& see) {
+      []<Layout L>(machine<L>& m, value_recorder const& see) {
         auto const x = random_normal<float, L, batch, length, vocab>(m, {.seed = 3});
         for (int step = 0; step < 4; ++step)
           see(sample<vocab>(x, {.seed = 1, .stream = static_cast<std::uint64_t>(step)}, 0.8));
@@ -63,7 +63,7 @@ TEST_CASE("sample in single precision") {
 }
 
 TEST_CASE("a temperature of 0 takes the largest, and so does a very small one") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, batch, vocab>(m, {.seed = 3}) * 1e3;
     see(sample<vocab>(x, {.seed = 1}, 0.0));
     see(sample<vocab>(x, {.seed = 1}, 1e-300));
@@ -149,9 +149,9 @@ TEST_CASE("at a temperature of 0 sample costs what argmax costs, else the noise 
       else (void)sample<vocab>(x, {}, temperature);
     };
   };
-  constexpr bill largest{dry_run<model>(cost(-1))};
-  constexpr bill coldest{dry_run<model>(cost(0))};
-  constexpr bill warm{dry_run<model>(cost(1))};
+  constexpr cost_summary largest{dry_run<model>(cost(-1))};
+  constexpr cost_summary coldest{dry_run<model>(cost(0))};
+  constexpr cost_summary warm{dry_run<model>(cost(1))};
   compare(coldest, largest, "a temperature of 0");
   CHECK(warm.count == 2);
   CHECK(warm.calls[0].payload == 2 * largest.calls[0].payload);

@@ -1,8 +1,8 @@
 // Running products along a dimension, whole or split, under every layout, and their gradient where elements
 // are 0.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("cumprod along the first, a middle and the last dimension, whatever is split beside it") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>([](auto const& x, auto const& y,
@@ -67,7 +67,7 @@ TEST_CASE("the gradient of cumprod is right where elements are 0") {
 
 TEST_CASE("cumprod of bfloat16 rounds once") {
   check_program_under_two(
-      []<Layout L>(machine<L>& m, witness const& see) {
+      []<Layout L>(machine<L>& m, value_recorder const& see) {
         see(cast<float>(cumprod<in>(random_uniform<bfloat16, L, batch, in>(m, {1}, 0.5, 1.5))));
       },
       1e-6);
@@ -84,7 +84,7 @@ TEST_CASE("cumprod along a split dimension") {
 }
 
 TEST_CASE("zeros in some parts of a split dimension do no harm to the gradient") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const draw = random_normal<double, L, in, hidden>(m, {.seed = 3});
     parameter<double, L, in, hidden> w{m};
     w                = where(greater(draw, -0.5), draw, 0.);  // about a third of them are 0

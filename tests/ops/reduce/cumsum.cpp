@@ -1,7 +1,7 @@
 // Running sums along a dimension, whole or split, under every layout.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("cumsum along the first, a middle and the last dimension, whatever is split beside it") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(
@@ -29,7 +29,7 @@ TEST_CASE("cumsum without the element itself, and from the last element on") {
 }
 
 TEST_CASE("cumsum is a product with a triangle") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, in> x{m, normal{1}};
     auto const sums = cumsum<in>(x);
     backward(sum(sums * random_normal<double, L, batch, in>(m, {.seed = 2})));
@@ -55,7 +55,7 @@ TEST_CASE("cumsum along a split dimension") {
 
 TEST_CASE("cumsum of integers along a split dimension is exact, and doubles stay doubles from part to part") {
   check_program(
-      []<Layout L>(machine<L>& m, witness const& see) {
+      []<Layout L>(machine<L>& m, value_recorder const& see) {
         // the sums are odd numbers that no float holds
         see(cumsum<hidden>(iota<int, L, hidden>(m) + 16777217));
         see(cumsum<batch>(iota<std::int64_t, L, batch>(m) + 1099511627777, {.exclusive = true}));
@@ -66,7 +66,7 @@ TEST_CASE("cumsum of integers along a split dimension is exact, and doubles stay
 
 TEST_CASE("cumsum of bfloat16 and of an open sum along a split dimension") {
   check_program_under_two(
-      []<Layout L>(machine<L>& m, witness const& see) {
+      []<Layout L>(machine<L>& m, value_recorder const& see) {
         // integers: no sum is rounded
         see(cast<float>(cumsum<hidden>(floor(random_uniform<bfloat16, L, in, hidden>(m, {1}, 0, 9)))));
         parameter<float, L, batch, hidden> w{m, normal{2}};

@@ -1,8 +1,8 @@
 // The nth smallest and largest elements along a dimension, whole or split, under every layout: values,
 // indices, gradients.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("nth_element along whole and split dimensions") {
   check_operation<shape<in, hidden>, shape<batch, in, out>>([](auto const& x, auto const& y) {
@@ -13,7 +13,7 @@ TEST_CASE("nth_element along whole and split dimensions") {
 }
 
 TEST_CASE("the nth element's index is the same under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = floor(random_normal<double, L, hidden, in>(m, {.seed = 1}));  // many are equal
     see(nth_element<hidden, 8>(x).index);
     see(nth_element<hidden, 0>(x).index);

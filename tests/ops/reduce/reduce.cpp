@@ -1,8 +1,8 @@
 // Sums, maxima, softmax and cross entropy along dimensions that are split and that are whole, under every
 // layout.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -38,7 +38,7 @@ TEST_CASE("max and softmax of negative numbers, of which a process may hold none
 }
 
 TEST_CASE("max gives its gradient to all elements that have it") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, constant{3}};
     auto const of_rows = max<hidden>(x);
     auto const of_all  = max(x);
@@ -84,7 +84,7 @@ TEST_CASE("softmax cross entropy of huge logits") {
 }
 
 TEST_CASE("argmax: the index in the whole, and the first of several") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, batch, hidden>(m, {.seed = 3});
     see(argmax<hidden>(x));
     see(argmax<batch>(x));

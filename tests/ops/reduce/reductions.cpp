@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -46,7 +46,7 @@ TEST_CASE("product over one, several and all dimensions") {
 }
 
 TEST_CASE("product of elements of which some are 0: their gradient is the product of the others") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, normal{1}};
     auto const few  = random_normal<double, L, batch, hidden>(m, {.seed = 8});
     auto const hole = where(less(few, -1.5), 0, x);  // rows with none, one and several zeros
@@ -71,7 +71,7 @@ TEST_CASE("product of elements of which some are 0: their gradient is the produc
 }
 
 TEST_CASE("any and all, of bools, integers and the results of comparisons") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x     = random_normal<double, L, batch, hidden>(m, {.seed = 3});
     auto const large = greater(x, 1.2);
     see(any<hidden>(large));
@@ -143,7 +143,7 @@ TEST_CASE("an extreme and its index") {
     return std::tuple{max_and_argmax<hidden>(x).value, max_and_argmax<batch>(x).value,
                       min_and_argmin<hidden>(x).value, min_and_argmin<batch>(x).value};
   });
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x                 = random_normal<double, L, batch, hidden>(m, {.seed = 3});
     auto const few               = cast<int>(x);  // -2 to 2: many are equal
     auto const [most, at_most]   = max_and_argmax<hidden>(few);
@@ -172,7 +172,7 @@ TEST_CASE("an extreme and its index") {
 }
 
 TEST_CASE("of elements with NaNs the first of these is the extreme, also where the dimension is split") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const row   = iota<double, L, batch>(m);
     auto const place = iota<double, L, hidden>(m);
     // row 0 has none, row 1 one, which is no largest element, all others two

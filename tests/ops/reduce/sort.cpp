@@ -1,8 +1,8 @@
 // Sorting along a whole dimension, under every layout: values, indices, gradients; ties, NaNs and zeros with
 // a sign.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("sort along the first, a middle and the last dimension, whatever is split beside it") {
   check_operation<shape<in, hidden>, shape<batch, in, out>, shape<batch, in>>(
@@ -14,7 +14,7 @@ TEST_CASE("sort along the first, a middle and the last dimension, whatever is sp
 }
 
 TEST_CASE("the indices of sorted elements are the same under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, batch, in, hidden>(m, {.seed = 1});
     see(argsort<in>(x));
     see(argsort<in>(floor(x), {.descending = true}));  // many are equal

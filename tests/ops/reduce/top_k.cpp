@@ -1,8 +1,8 @@
 // The largest elements along a dimension, whole or split, under every layout: values, indices, gradients;
 // ties and NaNs; parts with too few elements.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -29,7 +29,7 @@ TEST_CASE("top_k along a split dimension") {
 }
 
 TEST_CASE("the indices of the largest elements are the same under every layout") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, hidden, in, batch>(m, {.seed = 1});
     see(top_k<hidden, most>(x).index);
     see(top_k<batch, most>(floor(x)).index);  // many are equal
@@ -42,7 +42,7 @@ TEST_CASE("the indices of the largest elements are the same under every layout")
 }
 
 TEST_CASE("NaNs are last, also where parts have nothing else") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const place = iota<double, L, hidden>(m);
     auto const x     = where(less(place, 9), (place - place) / (place - place), place);  // NaN up to 8
     see(top_k<hidden, most>(x).value);

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -35,7 +35,7 @@ TEST_CASE("weights are broadcast: each counts for all elements along the dimensi
 }
 
 TEST_CASE("weights are counts, bools or numbers; bfloat16 is added up in float") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, hidden> x{m, normal{1}};
     auto const counts = cast<int>(iota<double, L, batch>(m));
     auto const mask   = less(iota<double, L, hidden>(m), 5);

@@ -1,7 +1,7 @@
 // broadcast: further dimensions along which a tensor is the same everywhere, under every layout.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE(
     "broadcast to split and whole dimensions, in any order: the gradient owes the axes of the new ones") {

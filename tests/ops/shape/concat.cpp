@@ -6,9 +6,9 @@
 
 #include <meshtf/ops/shape/concat.hpp>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -59,16 +59,16 @@ TEST_CASE("the gradient of parameters that were joined stays open; of others, it
       backward(loss);
     };
   };
-  constexpr bill open{dry_run<zoo::data>(cost(operand::parameter))};
-  constexpr bill closed{dry_run<zoo::data>(cost(operand::intermediate))};
+  constexpr cost_summary open{dry_run<fixture::data>(cost(operand::parameter))};
+  constexpr cost_summary closed{dry_run<fixture::data>(cost(operand::intermediate))};
   CHECK(open.count == 1);  // the loss
   REQUIRE(closed.count == 2);
   CHECK(closed.calls[1].count == 5 * 16);
-  CHECK(bill{dry_run<zoo::data>(cost(operand::data))}.count == 1);
+  CHECK(cost_summary{dry_run<fixture::data>(cost(operand::data))}.count == 1);
 }
 
 TEST_CASE("concat of int, and what a join looks like") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(concat<five>(iota<int, L, two>(m), iota<int, L, three>(m) + 10));
     auto const x = argmax<vocab>(random_normal<double, L, batch, two, vocab>(m, {.seed = 1}));
     auto const y = argmax<vocab>(random_normal<double, L, batch, three, vocab>(m, {.seed = 2}));
@@ -103,8 +103,8 @@ TEST_CASE(
       backward(loss);
     };
   };
-  constexpr bill open{dry_run<zoo::model>(cost(operand::parameter))};
-  constexpr bill gathered{dry_run<zoo::model>(cost(operand::intermediate))};
+  constexpr cost_summary open{dry_run<fixture::model>(cost(operand::parameter))};
+  constexpr cost_summary gathered{dry_run<fixture::model>(cost(operand::intermediate))};
   CHECK(open.count == 1);  // the loss
   REQUIRE(gathered.count == 2);
   CHECK(gathered.calls[1].kind == collective::all_gather);

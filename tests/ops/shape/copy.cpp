@@ -1,9 +1,9 @@
 // copy: storage of its own, and a gradient that passes through it unchanged.
 #include <string>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 TEST_CASE("a copy has its operand's values, and hands its gradient on") {
   check_operation<shape<batch, hidden>>([](auto const& x) { return std::tuple{copy(x), copy(x) * x}; });
@@ -36,7 +36,7 @@ TEST_CASE("the gradient of a parameter's copy is a sum that waits, as the parame
 }
 
 TEST_CASE("what a copy was made of may be written before backward, and the copy itself has the old values") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, in, hidden> w{m, normal{1}};
     auto const before = copy(w);
     auto const loss   = sum(square(before));

@@ -1,8 +1,8 @@
 // flip, roll, shift and pad, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include <meshtf/ops/shape/pad.hpp>
 #include <meshtf/ops/shape/shift.hpp>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -87,7 +87,7 @@ TEST_CASE("slice and pad by whole parts, one of which is empty", "[4]") {
 TEST_CASE("other dimensions may be split too, and open sums stay open", "[4]") {
   check_values<with_batch, decltype(flips), shape<batch, twelve>, shape<twelve, batch>>(flips);
   check_values<with_batch, decltype(slices), shape<batch, twelve>, shape<eleven, batch>>(slices);
-  constexpr auto f = []<Layout L>(machine<L>& m, witness const& see) {
+  constexpr auto f = []<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, twelve> w{m, normal{1}};
     auto const s = partial_einsum<twelve>(random_normal<double, L, batch>(m, {.seed = 2}), w);
     auto const z = finish(slice<twelve, eleven>(flip<twelve>(shift<twelve>(s, 7)), 1));
@@ -115,27 +115,27 @@ TEST_CASE("far shifts of what is counted", "[4]") {
 
 TEST_CASE("what they send", "[1]") {
   constexpr auto price = []<class F>(F) {
-    return bill{dry_run<on_four>([]<Layout L>(machine<L>& m) {
+    return cost_summary{dry_run<on_four>([]<Layout L>(machine<L>& m) {
       tensor<float, L, in, twelve> const x{m};
       (void)F{}(x);
     })};
   };
   // a row has 6 elements, a part 3 rows
-  constexpr bill flipped = price([](auto const& x) { return flip<twelve>(x); });
+  constexpr cost_summary flipped = price([](auto const& x) { return flip<twelve>(x); });
   REQUIRE(flipped.count == 1);
   CHECK((flipped.calls[0].kind == collective::permute && flipped.calls[0].payload == 3 * 6 * 4 &&
          flipped.calls[0].sent == 3 * 6 * 4));
-  constexpr bill far = price([](auto const& x) { return shift<twelve>(x, 5); });
+  constexpr cost_summary far = price([](auto const& x) { return shift<twelve>(x, 5); });
   REQUIRE(far.count == 2);
   CHECK((far.calls[0].kind == collective::neighbours && far.calls[0].payload == 1 * 6 * 4 &&
          far.calls[1].payload == 2 * 6 * 4));
-  constexpr bill by_parts = price([](auto const& x) { return shift<twelve>(x, -6); });
+  constexpr cost_summary by_parts = price([](auto const& x) { return shift<twelve>(x, -6); });
   CHECK((by_parts.count == 1 && by_parts.calls[0].payload == 3 * 6 * 4));
-  constexpr bill gone = price([](auto const& x) { return shift<twelve>(x, 12); });
+  constexpr cost_summary gone = price([](auto const& x) { return shift<twelve>(x, 12); });
   CHECK(gone.count == 0);
-  constexpr bill shorter = price([](auto const& x) { return slice<twelve, eleven>(x, 1); });
+  constexpr cost_summary shorter = price([](auto const& x) { return slice<twelve, eleven>(x, 1); });
   CHECK((shorter.count == 1 && shorter.calls[0].kind == collective::neighbours &&
          shorter.calls[0].payload == 1 * 6 * 4));
-  constexpr bill first = price([](auto const& x) { return slice<twelve, eleven>(x, 0); });
+  constexpr cost_summary first = price([](auto const& x) { return slice<twelve, eleven>(x, 0); });
   CHECK(first.count == 0);
 }

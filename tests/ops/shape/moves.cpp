@@ -1,8 +1,8 @@
 // Operations that only move elements: transpose, rename, split_dim, merge_dims, reshard; of parameters, whose
 // gradients stay open, and of other values.
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -107,8 +107,8 @@ TEST_CASE("there and back again, and to the layout where it is") {
 }
 
 TEST_CASE("reshard by permutes: whole shards change places") {
-  using program      = operation<double, turned, drawn{}, shape<batch, hidden, length>>;
-  sights const truth = run<alone>(program{});
+  using program               = operation<double, turned, drawn{}, shape<batch, hidden, length>>;
+  recorded_values const truth = run<alone>(program{});
   switch (boost::mpi::communicator{}.size()) {
     case 4: check_under<mixed>(program{}, truth, 1e-12), check_under<tall>(program{}, truth, 1e-12); break;
     case 8: check_under<mixed8>(program{}, truth, 1e-12); break;

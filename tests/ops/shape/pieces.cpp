@@ -2,9 +2,9 @@
 // test: program ops2
 #include <algorithm>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -53,7 +53,7 @@ TEST_CASE("pieces whose gradients owe different sums") {
 TEST_CASE("split_into in single precision, of integers, and the inverse of concat") {
   check_operation_in_float<shape<batch, ten>>(
       [](auto const& x) { return split_into<ten, three, two, five>(x); });
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const [a, b] = split_into<ten, two, batch>(iota<int, L, ten>(m));
     see(a);
     see(b);
@@ -66,7 +66,7 @@ TEST_CASE("split_into in single precision, of integers, and the inverse of conca
 }
 
 TEST_CASE("pieces of an open sum are open sums") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, hidden, ten> w{m, normal{1}};
     auto const x      = random_normal<double, L, batch, hidden>(m, {.seed = 2});
     auto const [a, b] = split_into<ten, five, five>(partial_einsum<batch, ten>(x, w));

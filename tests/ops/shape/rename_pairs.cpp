@@ -1,8 +1,8 @@
 // rename of several pairs of names at once: one reshard.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -21,7 +21,7 @@ TEST_CASE("names that are split move to others, and names are exchanged") {
 }
 
 TEST_CASE("open sums keep open under several new names") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = random_normal<double, L, in, hidden>(m, {.seed = 1});
     auto const y = random_normal<double, L, hidden, out>(m, {.seed = 2});
     see(finish(rename<in, inner, out, vocab_out>(partial_einsum<in, out>(x, y) * 2)));
@@ -34,21 +34,21 @@ struct all_groups : dim<8> {};
 struct experts : dim<4> {};
 struct all_experts : dim<4> {};
 struct model_dim : dim<6> {};
-struct switched : layout<zoo::pair, split<groups, line>, split<experts, line>> {};
+struct switched : layout<fixture::pair, split<groups, line>, split<experts, line>> {};
 
 template<class F>
-constexpr bill cost_of(F const&) {
-  return bill{dry_run<switched>(F{})};
+constexpr cost_summary cost_of(F const&) {
+  return cost_summary{dry_run<switched>(F{})};
 }
 
 TEST_CASE("groups to experts on one axis is one all-to-all", "[1]") {
-  constexpr bill at_once = cost_of([]<Layout L>(machine<L>& m) {
+  constexpr cost_summary at_once = cost_of([]<Layout L>(machine<L>& m) {
     tensor<double, L, groups, all_experts, model_dim> const x{m};
     return rename<groups, all_groups, all_experts, experts>(x);
   });
   REQUIRE(at_once.count == 1);
   CHECK(at_once.calls[0].kind == collective::all_to_all);
-  constexpr bill in_turn = cost_of([]<Layout L>(machine<L>& m) {
+  constexpr cost_summary in_turn = cost_of([]<Layout L>(machine<L>& m) {
     tensor<double, L, groups, all_experts, model_dim> const x{m};
     return rename<all_experts, experts>(rename<groups, all_groups>(x));
   });

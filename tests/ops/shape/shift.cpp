@@ -1,8 +1,8 @@
 // shift and roll along whole and split dimensions, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -79,7 +79,7 @@ TEST_CASE("roll of split dimensions, also by whole parts, and the shorter way ar
 
 TEST_CASE("shift in single precision, of integers, and of open sums") {
   check_operation_in_float<shape<in, hidden>>([](auto const& x) { return shift<hidden>(x, 3); });
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(shift<length>(iota<int, L, length>(m), 1, -1));
     auto const x = random_normal<double, L, length, hidden>(m, {.seed = 1});
     auto const y = random_normal<double, L, hidden, in>(m, {.seed = 2});
@@ -88,7 +88,7 @@ TEST_CASE("shift in single precision, of integers, and of open sums") {
 }
 
 TEST_CASE("one row to the process next to it is one message, and one for the gradient", "[1]") {
-  constexpr bill sends{dry_run<zoo::data>([]<Layout L>(machine<L>& m) {
+  constexpr cost_summary sends{dry_run<fixture::data>([]<Layout L>(machine<L>& m) {
     parameter<double, L, batch, in> x{m};
     auto const y    = tanh(shift<batch>(tanh(x), 1));
     auto const loss = sum<batch, in>(y);

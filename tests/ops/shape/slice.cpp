@@ -1,8 +1,8 @@
 // Parts of a dimension and its indices: slice and iota, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -29,7 +29,7 @@ TEST_CASE("slice in single precision") {
 }
 
 TEST_CASE("iota counts on where a dimension is split; one_hot of what is no index is zeros") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(iota<int, L, vocab>(m));
     see(iota<float, L, batch>(m));
     see(iota<double, L, in>(m));

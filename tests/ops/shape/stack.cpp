@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -50,7 +50,7 @@ TEST_CASE("a stack along a split dimension: each process keeps its part, of open
       [](auto const& x, auto const& y) { return stack<left>(x, y, tanh(x), x * y, y, x, y, x); });
   check_operation_in_float<shape<in>, shape<in>>(
       [](auto const& x, auto const& y) { return stack<heads, 1>(x, y, y, x, x, y, x, exp(y)); });
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, in> w{m, normal{1}};
     // owes the axes of batch
     auto const s = partial_einsum<in>(random_normal<double, L, batch>(m, {.seed = 2}), w);
@@ -64,7 +64,7 @@ TEST_CASE("a stack along a split dimension: each process keeps its part, of open
 }
 
 TEST_CASE("open sums are stacked and unstacked open") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, hidden, three> w{m, normal{1}};
     auto const x         = random_normal<double, L, batch, hidden>(m, {.seed = 2});
     auto const [a, b, c] = unstack<three>(partial_einsum<batch, three>(x, w));
@@ -91,7 +91,7 @@ TEST_CASE("a stack of a vector that a loop has made") {
 }
 
 TEST_CASE("a vector of parameters, and one of open sums") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     std::vector<parameter<double, L, batch, in>> weights;
     for (unsigned seed = 1; seed <= 2; ++seed) weights.emplace_back(m, normal{seed});
     auto const x    = random_normal<double, L, batch>(m, {.seed = 3});

@@ -1,8 +1,8 @@
 // tile, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -21,8 +21,8 @@ TEST_CASE("tile of dimensions whole and split, to dimensions whole and split") {
 }
 
 // what the layout says of a dimension to repeat, and of what it becomes
-struct by_batch : layout<zoo::pair, split<batch, line>> {};
-struct by_many : layout<zoo::pair, split<many, line>> {};
+struct by_batch : layout<fixture::pair, split<batch, line>> {};
+struct by_many : layout<fixture::pair, split<many, line>> {};
 struct some : up_to<24> {};
 static_assert(is_legal<tile_verdict<by_batch, shape<batch, in>, in, many>>);
 static_assert(is_legal<tile_verdict<by_many, shape<batch, in>, in, many>>);

@@ -1,8 +1,8 @@
 // Parts written into a dimension, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -22,7 +22,7 @@ TEST_CASE("write to dimensions whole and split: each process writes what it has"
 TEST_CASE("write along the last dimension; a slice of what was written is the part") {
   check_operation<shape<in, hidden>, shape<in, three>>(
       [](auto const& x, auto const& p) { return write<hidden>(x, p, 12); });
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     auto const x = iota<int, L, in>(m);
     auto const y = write<in>(x, iota<int, L, three>(m) + 50, 2);
     see(y);
@@ -32,7 +32,7 @@ TEST_CASE("write along the last dimension; a slice of what was written is the pa
 }
 
 TEST_CASE("a part written into an open sum is an open sum") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     parameter<double, L, batch, out> x{m, normal{1}};
     parameter<double, L, batch, in> y{m, normal{2}};
     auto const p = partial_einsum<out, in>(x, y);  // over the axes of batch

@@ -1,11 +1,11 @@
 // conv: over split space, batch and channels, with strides and dilation, grouped, channel by channel.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
 #include <meshtf/ops/window/conv.hpp>
 #include <meshtf/ops/window/conv_transpose.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

@@ -1,10 +1,10 @@
 // conv_transpose: what conv gives back to its operand, as an operation of its own.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
 #include <meshtf/ops/window/conv_transpose.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 

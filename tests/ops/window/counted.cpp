@@ -3,7 +3,7 @@
 // test: processes 1 3 4
 #include <cmath>
 
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
 #include <meshtf/nn/batch_norm.hpp>
 #include <meshtf/ops/normalise/group_norm.hpp>
@@ -26,9 +26,9 @@ struct two : dim<2> {};
 template<extent N>
 struct exactly : dim<N> {};
 
-struct by_image : layout<zoo::by_three, padded<images, zoo::third>> {};
-struct by_both : layout<zoo::two_by_two, split<images, zoo::rows>, split<height, zoo::cols>,
-                        padded<half_height, zoo::cols>> {};
+struct by_image : layout<fixture::by_three, padded<images, fixture::third>> {};
+struct by_both : layout<fixture::two_by_two, split<images, fixture::rows>, split<height, fixture::cols>,
+                        padded<half_height, fixture::cols>> {};
 
 template<class T, class L, class Images>
 std::vector<xt::xarray<double>> run(machine<L>& m, extent n) {
@@ -72,9 +72,9 @@ void compare(std::vector<xt::xarray<double>> const& found, std::vector<xt::xarra
 
 template<class L, extent N>
 void check() {
-  auto& m = zoo::processes<typename L::mesh_type>();
+  auto& m = fixture::processes<typename L::mesh_type>();
   INFO(N << " images under " << name_of<L>());
-  auto const truth = run<double, zoo::alone, exactly<N>>(zoo::processes<zoo::single>(), N);
+  auto const truth = run<double, fixture::alone, exactly<N>>(fixture::processes<fixture::single>(), N);
   counted<images> const guard{m, N};
   compare(run<double, L, images>(m, N), truth, 1e-12);
   if constexpr (N == 5) compare(run<bfloat16, L, images>(m, N), truth, 0.1);
@@ -87,6 +87,6 @@ void check_all() {
 
 }  // namespace
 
-TEST_CASE("some images of a batch", "[1]") { check_all<zoo::alone>(); }
+TEST_CASE("some images of a batch", "[1]") { check_all<fixture::alone>(); }
 TEST_CASE("some images of a batch, over three processes", "[3]") { check_all<by_image>(); }
 TEST_CASE("some images of a batch, and rows of them", "[4]") { check_all<by_both>(); }

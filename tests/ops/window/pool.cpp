@@ -1,10 +1,10 @@
 // max_pool and avg_pool: of whole and split dimensions, also with windows that reach beyond the ends.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
 #include <meshtf/ops/window/pool.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -27,7 +27,7 @@ TEST_CASE("max_pool and avg_pool of split and whole dimensions") {
 }
 
 TEST_CASE("pooling of integers, and of what is less than nothing", "[1][4]") {
-  check_program([]<Layout L>(machine<L>& m, witness const& see) {
+  check_program([]<Layout L>(machine<L>& m, value_recorder const& see) {
     see(max_pool<window<hidden, three>>(iota<int, L, hidden>(m) - 20));
     see(max_pool<window<hidden, three>>(cast<float>(iota<int, L, hidden>(m)) - 20));
   });

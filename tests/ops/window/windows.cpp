@@ -1,10 +1,10 @@
 // halo and windows: of whole and split dimensions, with every rule, under every layout.
 // test: program ops2
-#include "../../zoo.hpp"
+#include "../../layout_fixture.hpp"
 
 #include <meshtf/ops/window.hpp>
 
-using namespace zoo;
+using namespace fixture;
 
 namespace {
 
@@ -83,7 +83,7 @@ TEST_CASE("halo of whole parts, of integers and open sums", "[4]") {
 }
 
 TEST_CASE("a halo is one message for each side, and as many on the way back", "[1]") {
-  constexpr bill sends{dry_run<zoo::data>([]<Layout L>(machine<L>& m) {
+  constexpr cost_summary sends{dry_run<fixture::data>([]<Layout L>(machine<L>& m) {
     parameter<float, L, batch, in> x{m};
     auto const y    = tanh(halo<batch, 2, 1>(tanh(x)));
     auto const loss = sum(y);

@@ -1,5 +1,5 @@
-// The zoo: ten meshes and layouts, two of them with sizes that do not divide, that between them split each
-// dimension of a perceptron, and of a Transformer, over no axis, one and two.
+// The layouts of the accounting tests: ten meshes and layouts, two of them with sizes that do not divide,
+// that between them split each dimension of a perceptron, and of a Transformer, over no axis, one and two.
 #pragma once
 
 #include <meshtf/meshtf.hpp>

@@ -1,13 +1,19 @@
-// The zoo: twelve pairs of mesh and layout, four of them with sizes that do not divide, under each of which a
-// program must give what it gives on one process, at the price that was promised.
+// The layout fixture: runs a program under many layouts, some with sizes that do not divide, and compares
+// each run with one process. A complete test of an operation:
 //
-//   check_program(f)                       f.operator()<L>(machine, see): whatever it shows with `see(x)` is
-//                                          compared
-//   check_operation<double, S...>(f, how)  f(x...) of tensors of the shapes S...: values, gradients and
-//                                          finite differences
+//   #include "../layout_fixture.hpp"
+//   using namespace fixture;
 //
-// Each process computes the truth itself, on a mesh of its own with one process, and compares the elements it
-// holds.
+//   TEST_CASE("the product of two tensors") {
+//     check_operation<shape<batch, in>, shape<in, hidden>>(
+//         [](auto const& x, auto const& w) { return einsum<batch, hidden>(x, w); });
+//   }
+//
+// The operands are parameters with normal values. Under each layout that has as many processes as the test
+// runs on, the result and the gradients must be those of one process, and the counted cost must be the
+// promised one. On one process the gradients are compared with finite differences too. `check_program(f)`
+// does the same for a program `f.operator()<L>(machine, see)`, which shows its values by `see(x)`. Each
+// process computes the truth itself, on a mesh of its own with one process, and compares its local elements.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +35,7 @@
 
 #include "catch.hpp"
 
-namespace zoo {
+namespace fixture {
 
 using namespace meshtf;
 
@@ -175,23 +181,23 @@ using layout_of = actual<typename X::layout_type>;
 
 // ---- what a program shows
 
-/// Elements of a tensor by their place in the whole. A process knows those that it holds.
-struct sight {
+/// Elements of a tensor by their global index. A process knows its local elements.
+struct recorded_value {
   std::vector<double> value;
   std::vector<char> known;
 };
 
-class sights {
+class recorded_values {
 public:
-  std::vector<sight> all;
+  std::vector<recorded_value> all;
 
   template<class T>
   void add(T const* shard, std::span<placed const> dims, std::span<extent const> coordinates,
            std::span<extent const> axis_sizes) {
     extent size = 1;
     for (placed const& d : dims) size *= d.size;
-    sight s{std::vector<double>(static_cast<std::size_t>(size)),
-            std::vector<char>(static_cast<std::size_t>(size))};
+    recorded_value s{std::vector<double>(static_cast<std::size_t>(size)),
+                     std::vector<char>(static_cast<std::size_t>(size))};
     for_each_run(dims, first_indices(dims, {coordinates, axis_sizes}),
                  [&](extent local, extent at, extent n) {
                    for (extent i = 0; i < n; ++i) {
@@ -203,9 +209,10 @@ public:
   }
 };
 
-/// What programs show their values to; in the compiler, and while the price is counted, it does not look.
-struct witness {
-  sights* seen = nullptr;
+/// Records the values that a program shows; in the compiler, and while the cost is counted, it records
+/// nothing.
+struct value_recorder {
+  recorded_values* seen = nullptr;
 
   template<class T, class L, class... D>
   constexpr void operator()(tensor<T, L, D...> const& x) const {
@@ -223,14 +230,15 @@ struct witness {
 };
 
 inline double largest(std::vector<double> const& v) {
-  double most = 0;
+  double found = 0;
   for (double x : v)
-    most = std::isfinite(x) ? std::max(most, std::abs(x)) : std::numeric_limits<double>::infinity();
-  return most;
+    found = std::isfinite(x) ? std::max(found, std::abs(x)) : std::numeric_limits<double>::infinity();
+  return found;
 }
 
 /// Are the elements that we know those of the truth, within `tolerance` of its largest?
-inline void compare(sights const& ours, sights const& truth, double tolerance, std::string const& where) {
+inline void compare(recorded_values const& ours, recorded_values const& truth, double tolerance,
+                    std::string const& where) {
   INFO("under " << where);
   REQUIRE(ours.all.size() == truth.all.size());
   for (std::size_t n = 0; n < truth.all.size(); ++n) {
@@ -254,11 +262,11 @@ inline void compare(sights const& ours, sights const& truth, double tolerance, s
 
 // ---- prices
 
-/// A cost without its room for thousands of calls: what the compiler hands to the test is written into the
-/// program.
-struct bill {
-  static constexpr std::size_t room = 240;
-  struct line_of_bill {
+/// A cost with few calls: a constant that the compiler hands to the test is written into the program, and
+/// `cost` has thousands of entries.
+struct cost_summary {
+  static constexpr std::size_t max_calls = 240;
+  struct call_summary {
     collective kind{};
     reduction op{};
     element type{};
@@ -266,9 +274,9 @@ struct bill {
     extent count                                                               = 0;
     extent payload                                                             = 0;
     extent sent                                                                = 0;
-    friend constexpr bool operator==(line_of_bill const&, line_of_bill const&) = default;
+    friend constexpr bool operator==(call_summary const&, call_summary const&) = default;
   };
-  std::array<line_of_bill, room> calls{};
+  std::array<call_summary, max_calls> calls{};
   std::size_t count  = 0;
   extent flops       = 0;
   extent elementwise = 0;
@@ -278,7 +286,7 @@ struct bill {
   extent live        = 0;
 
   template<class Cost>
-  constexpr explicit bill(Cost const& cost)
+  constexpr explicit cost_summary(Cost const& cost)
       : flops(cost.flops()),
         elementwise(cost.elementwise_flops()),
         touched(cost.bytes_touched()),
@@ -292,7 +300,7 @@ struct bill {
   }
 };
 
-inline void compare(bill const& promised, bill const& counted, std::string const& where) {
+inline void compare(cost_summary const& promised, cost_summary const& counted, std::string const& where) {
   INFO("the price under " << where);
   CHECK(promised.count == counted.count);
   for (std::size_t i = 0; i < std::min(promised.count, counted.count); ++i) {
@@ -322,7 +330,7 @@ process_mesh<M>& processes() {
 template<class F>
 struct shown_to {
   F f;
-  witness see{};
+  value_recorder see{};
 
   template<Layout L>
   constexpr void operator()(machine<L>& m) const {
@@ -331,25 +339,25 @@ struct shown_to {
 };
 
 template<Layout L, class F>
-sights run(F const& f) {
-  sights seen;
-  f.template operator()<L>(processes<typename L::mesh_type>(), witness{&seen});
+recorded_values run(F const& f) {
+  recorded_values seen;
+  f.template operator()<L>(processes<typename L::mesh_type>(), value_recorder{&seen});
   return seen;
 }
 
 /// What the compiler promises. It is no consteval function: clang, which sees in a template the value of a
 /// consteval function as a variable's initializer, evaluates it twice.
 template<Layout L, class F>
-constexpr bill promised_bill() {
-  return bill{dry_run<L>(shown_to<F>{F{}})};
+constexpr cost_summary promised_cost() {
+  return cost_summary{dry_run<L>(shown_to<F>{F{}})};
 }
 
 template<Layout L, class F>
-void check_under(F const& f, sights const& truth, double tolerance) {
+void check_under(F const& f, recorded_values const& truth, double tolerance) {
   std::string const name{name_of<L>()};
   compare(run<L>(f), truth, tolerance, name);
-  static constexpr bill promised = promised_bill<L, F>();
-  compare(promised, bill{recorded<L>(processes<typename L::mesh_type>(), shown_to<F>{f})}, name);
+  static constexpr cost_summary promised = promised_cost<L, F>();
+  compare(promised, cost_summary{recorded<L>(processes<typename L::mesh_type>(), shown_to<F>{f})}, name);
 }
 
 /// f.operator()<L>() under the layouts that have as many processes as run this test.
@@ -388,14 +396,15 @@ void under_each_layout(F const& f) {
       f.template operator()<sparse_batch>();
       f.template operator()<sparse_heads>();
       break;
-    default: FAIL("the zoo has 1 to 4, 6, 8 and 10 processes; with MESHTF_LONG_TESTS also 5");
+    default:
+      FAIL("the layout fixture has layouts of 1 to 4, 6, 8 and 10 processes; with MESHTF_LONG_TESTS also 5");
   }
 }
 
 /// `f.operator()<L>(machine, see)` under the same layouts.
 template<class F>
 void check_program(F const& f, double tolerance = 1e-12) {
-  sights const truth = run<alone>(f);
+  recorded_values const truth = run<alone>(f);
   under_each_layout([&]<Layout L> {
     if constexpr (!requires { F::template tried<L>(); }) check_under<L>(f, truth, tolerance);
     else if constexpr (F::template tried<L>()) check_under<L>(f, truth, tolerance);
@@ -405,7 +414,7 @@ void check_program(F const& f, double tolerance = 1e-12) {
 /// The same under two layouts only, for further element types.
 template<class F>
 void check_program_under_two(F const& f, double tolerance) {
-  sights const truth = run<alone>(f);
+  recorded_values const truth = run<alone>(f);
   switch (boost::mpi::communicator{}.size()) {
     case 1: check_under<alone>(f, truth, tolerance); break;
     case 2: check_under<model>(f, truth, tolerance); break;
@@ -428,19 +437,19 @@ using tensor_of_shape = decltype(tensor_of(std::declval<typename parameter_of_sh
 
 /// A fixed pseudo-random number for each element.
 template<class T, class L, class... D>
-constexpr auto probed(tensor<T, L, D...> const& z, std::uint64_t stream) {
+constexpr auto probe_sum(tensor<T, L, D...> const& z, std::uint64_t stream) {
   auto const probe = random_normal<T, L, D...>(z.machine(), {.seed = 99, .stream = stream});
   return sum(z * probe);
 }
 template<class First, class... Rest>
-constexpr auto probed(std::tuple<First, Rest...> const& z, std::uint64_t) {
-  auto total = probed(std::get<0>(z), 1);
+constexpr auto probe_sum(std::tuple<First, Rest...> const& z, std::uint64_t) {
+  auto total = probe_sum(std::get<0>(z), 1);
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto const add = [&](auto const& more) {
       auto sum = total + more;
       total    = std::move(sum);
     };
-    (add(probed(std::get<I + 1>(z), I + 2)), ...);
+    (add(probe_sum(std::get<I + 1>(z), I + 2)), ...);
   }(std::index_sequence_for<Rest...>{});
   return total;
 }
@@ -456,24 +465,24 @@ constexpr tensor<T, L, D...> given_as(operand kind, parameter<T, L, D...> const&
 
 /// Values of several types, which takes the compiler less than std::tuple.
 template<std::size_t I, class T>
-struct element_of_bunch {
+struct operand_pack_element {
   T value;
 };
 template<class Places, class... T>
-struct bunch_of;
+struct operand_pack_of;
 template<std::size_t... I, class... T>
-struct bunch_of<std::index_sequence<I...>, T...> : element_of_bunch<I, T>... {
+struct operand_pack_of<std::index_sequence<I...>, T...> : operand_pack_element<I, T>... {
   template<class F>
   constexpr auto with(F const& f) {
-    return f(static_cast<element_of_bunch<I, T>&>(*this).value...);
+    return f(static_cast<operand_pack_element<I, T>&>(*this).value...);
   }
   template<class F>
   constexpr auto with(F const& f) const {
-    return f(static_cast<element_of_bunch<I, T> const&>(*this).value...);
+    return f(static_cast<operand_pack_element<I, T> const&>(*this).value...);
   }
 };
 template<class... T>
-using bunch = bunch_of<std::index_sequence_for<T...>, T...>;
+using operand_pack = operand_pack_of<std::index_sequence_for<T...>, T...>;
 
 /// Where the operands come from.
 struct drawn {
@@ -500,7 +509,7 @@ constexpr bool splits<L, std::tuple<X...>> = (splits<L, X> || ...);
 template<class T, class F, drawn How, class... S>
 struct operation {
   template<Layout L>
-  using inputs = bunch<typename parameter_of_shape<T, L, S>::type...>;
+  using inputs = operand_pack<typename parameter_of_shape<T, L, S>::type...>;
   using every  = std::index_sequence_for<S...>;
 
   template<Layout L, std::size_t... I>
@@ -510,23 +519,24 @@ struct operation {
 
   template<class Inputs, std::size_t... I>
   static constexpr auto loss_of(Inputs const& w, std::array<operand, sizeof...(S)> const& kinds,
-                                witness const& see, std::index_sequence<I...>) {
+                                value_recorder const& see, std::index_sequence<I...>) {
     return w.with([&]<class... P>(P const&... p) {
-      bunch<decltype(given_as({}, p))...> const x{{given_as(kinds[I], p)}...};
+      operand_pack<decltype(given_as({}, p))...> const x{{given_as(kinds[I], p)}...};
       auto const z = x.with(F{});
       see(z);  // not the loss: where its addends cancel, its error says nothing
-      return probed(z, 0);
+      return probe_sum(z, 0);
     });
   }
 
   template<class Inputs>
-  static constexpr void turn(Inputs& w, std::array<operand, sizeof...(S)> const& kinds, witness const& see) {
+  static constexpr void turn(Inputs& w, std::array<operand, sizeof...(S)> const& kinds,
+                             value_recorder const& see) {
     auto const loss = loss_of(w, kinds, see, every{});
     backward(loss);
   }
 
   template<class Inputs>
-  static constexpr void show_gradients(Inputs& w, witness const& see) {
+  static constexpr void show_gradients(Inputs& w, value_recorder const& see) {
     w.with([&](auto const&... p) { (see(finish(gradient(p))), ...); });
   }
 
@@ -537,7 +547,7 @@ struct operation {
   }
 
   template<Layout L>
-  constexpr void operator()(machine<L>& m, witness const& see) const {
+  constexpr void operator()(machine<L>& m, value_recorder const& see) const {
     auto w = made<L>(m, every{});
     turn(w, all(operand::parameter), see);
     show_gradients(w, see);
@@ -649,4 +659,4 @@ void check_operation_in_float(F const&) {
   check_program_under_two(operation<float, F, drawn{}, S...>{}, 1e-5);
 }
 
-}  // namespace zoo
+}  // namespace fixture
