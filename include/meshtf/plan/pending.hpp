@@ -47,30 +47,30 @@ enum class use : std::uint8_t {
 };
 
 /// The algebraic properties of a use.
-struct conduct {
-  bool linear       = false;  // f(a + b) = f(a) + f(b)
-  bool rising       = false;  // f(max(a, b)) = max(f(a), f(b)), and the same for min
-  bool falling      = false;  // f(max(a, b)) = min(f(a), f(b)), and the other way round
-  bool joins_maxima = false;  // f(max(a, b)) = max(f(a), f(b)), for max only
-  bool joins_minima = false;  // f(min(a, b)) = min(f(a), f(b)), for min only
+struct properties {
+  bool linear        = false;  // f(a + b) = f(a) + f(b)
+  bool increasing    = false;  // f(max(a, b)) = max(f(a), f(b)), and the same for min
+  bool decreasing    = false;  // f(max(a, b)) = min(f(a), f(b)), and the other way round
+  bool preserves_max = false;  // f(max(a, b)) = max(f(a), f(b)), for max only
+  bool preserves_min = false;  // f(min(a, b)) = min(f(a), f(b)), for min only
 };
 
-constexpr conduct conduct_of(use u) {
+constexpr properties properties_of(use u) {
   switch (u) {
     case use::layout_only:
     case use::exact_cast:
-    case use::scaled_positive: return {.linear = true, .rising = true};
+    case use::scaled_positive: return {.linear = true, .increasing = true};
     case use::summed:
     case use::scaled: return {.linear = true};
     case use::scaled_negative:
-    case use::negated: return {.linear = true, .falling = true};
+    case use::negated: return {.linear = true, .decreasing = true};
     case use::rounding_cast:
     case use::shifted:
-    case use::monotone: return {.rising = true};
+    case use::monotone: return {.increasing = true};
     case use::subtracted:
-    case use::rsqrt: return {.falling = true};
-    case use::maximum: return {.joins_maxima = true};
-    case use::minimum: return {.joins_minima = true};
+    case use::rsqrt: return {.decreasing = true};
+    case use::maximum: return {.preserves_max = true};
+    case use::minimum: return {.preserves_min = true};
     case use::divisor:
     case use::nonlinear:
     case use::normalised:
@@ -100,16 +100,16 @@ struct pending_after {
 /// Source: the algebra of pending values in PyTorch's DTensor and OneFlow's SBP.
 constexpr pending_after after(use u, pending p) {
   constexpr pending_after refused{.fix = remedy::finish};
-  conduct const f = conduct_of(u);
+  properties const f = properties_of(u);
   switch (p) {
     case pending::nothing: return {};
     case pending::sum: return f.linear ? pending_after{p} : refused;
     case pending::max:
-      if (f.rising || f.joins_maxima) return {p};
-      return f.falling ? pending_after{pending::min} : refused;
+      if (f.increasing || f.preserves_max) return {p};
+      return f.decreasing ? pending_after{pending::min} : refused;
     case pending::min:
-      if (f.rising || f.joins_minima) return {p};
-      return f.falling ? pending_after{pending::max} : refused;
+      if (f.increasing || f.preserves_min) return {p};
+      return f.decreasing ? pending_after{pending::max} : refused;
   }
   return refused;
 }
